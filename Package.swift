@@ -1,0 +1,69 @@
+// swift-tools-version: 6.0
+import PackageDescription
+
+// Every room of the house keeps its own door: `package` faces between targets, `public` only in BellhopRules,
+// imports that stay inside the file unless a face needs them.
+let settings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+]
+
+func room(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+func tests(of name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .testTarget(
+        name: "\(name)Tests",
+        dependencies: [.byName(name: name), "TestSupport"] + dependencies,
+        swiftSettings: settings
+    )
+}
+
+let package = Package(
+    name: "bellhop",
+    products: [
+        .library(name: "BellhopRules", targets: ["BellhopRules"]),
+        .executable(name: "bellhop", targets: ["bellhop"]),
+    ],
+    targets: [
+        .systemLibrary(name: "CRabbitMQ", pkgConfig: "librabbitmq", providers: [.apt(["librabbitmq-dev"])]),
+        .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+
+        room("ServiceRuntime"),
+        room("Cryptography", ["COpenSSL"]),
+        room("AMQP", ["CRabbitMQ", "ServiceRuntime"]),
+        room("Postgres", ["CPostgreSQL", "ServiceRuntime"]),
+        room("HTTPTransfer", ["CCurl", "ServiceRuntime"]),
+        room("HTTPServer", ["CMicroHTTPD", "ServiceRuntime"]),
+        room("BellhopRules"),
+        room("Store", ["Postgres", "Cryptography", "BellhopRules"]),
+        room("Pipeline", ["AMQP", "Store", "Cryptography", "BellhopRules", "ServiceRuntime"]),
+        room(
+            "Commands",
+            ["AMQP", "Postgres", "Store", "Pipeline", "HTTPServer", "BellhopRules", "ServiceRuntime"]
+        ),
+        .executableTarget(name: "bellhop", dependencies: ["Commands"], swiftSettings: settings),
+
+        .target(
+            name: "TestSupport",
+            dependencies: ["AMQP", "Postgres"],
+            path: "Tests/TestSupport",
+            swiftSettings: settings
+        ),
+        tests(of: "ServiceRuntime"),
+        tests(of: "Cryptography"),
+        tests(of: "AMQP"),
+        tests(of: "Postgres"),
+        tests(of: "HTTPTransfer"),
+        tests(of: "HTTPServer", ["ServiceRuntime"]),
+        tests(of: "BellhopRules"),
+        tests(of: "Store", ["Postgres", "BellhopRules"]),
+        tests(of: "Pipeline", ["AMQP", "Postgres", "Store", "BellhopRules", "ServiceRuntime"]),
+        tests(of: "Commands", ["AMQP", "Postgres", "Store", "Pipeline", "BellhopRules", "ServiceRuntime"]),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,1 @@
+// Opens the room; its contents follow.
