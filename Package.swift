@@ -40,7 +40,12 @@ let package = Package(
         room("HTTPTransfer", ["CCurl", "ServiceRuntime"]),
         room("HTTPServer", ["CMicroHTTPD", "ServiceRuntime"]),
         room("BellhopRules"),
-        room("Store", ["Postgres", "Cryptography", "BellhopRules"]),
+        .target(
+            name: "Store",
+            dependencies: ["Postgres", "Cryptography", "BellhopRules"],
+            resources: [.embedInCode("sql")],
+            swiftSettings: settings
+        ),
         room("Pipeline", ["AMQP", "Store", "Cryptography", "BellhopRules", "ServiceRuntime"]),
         room(
             "Commands",
