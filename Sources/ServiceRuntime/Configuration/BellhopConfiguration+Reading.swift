@@ -8,6 +8,7 @@ extension BellhopConfiguration {
     ///   - environment: the environment of the process.
     ///   - file: the JSON5 file; nil takes it from the flag `config` or from `BELLHOP_CONFIG`.
     ///   - required: settings that the command at hand cannot do without.
+    /// - Returns: the configuration, or all its faults.
     package static func read(
         flags: [String: String] = [:],
         environment: [String: String] = ProcessInfo.processInfo.environment,

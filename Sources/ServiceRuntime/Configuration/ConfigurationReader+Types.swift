@@ -47,9 +47,7 @@ extension ConfigurationReader {
 
     /// A list with commas between its items; spaces around an item do not count.
     ///
-    /// - Parameters:
-    ///   - parse: reads one item, nil where it is wrong.
-    ///   - accept: looks at the whole list.
+    /// `parse` reads one item and says nil where it is wrong; `accept` looks at the whole list.
     package mutating func list<Item>(
         _ setting: Setting,
         expected: String,

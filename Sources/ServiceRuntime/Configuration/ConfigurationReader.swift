@@ -51,10 +51,8 @@ package struct ConfigurationReader {
 
     /// Reads one setting with a parser of its own.
     ///
-    /// - Parameters:
-    ///   - expected: what a person should write, for the fault.
-    ///   - fallback: the default, as text, so that the listing shows it as it would be written.
-    ///   - parse: nil means that the text is wrong.
+    /// `expected` is what a person should write, for the fault; the default is a text too, so that the listing shows it
+    /// as it would be written; `parse` says nil where the text is wrong.
     package mutating func read<Value>(
         _ setting: Setting,
         expected: String,

@@ -1,6 +1,8 @@
 /// A text that must not be seen: printing, dumping or interpolating it shows `<redacted>`.
 package struct Secret: Sendable, Hashable {
-    /// The text itself. Hand it to the library that needs it and to nothing else.
+    /// The text itself.
+    ///
+    /// Hand it to the library that needs it and to nothing else.
     package let revealed: String
 
     package init(_ text: String) {

@@ -10,13 +10,13 @@ package struct Setting: Sendable, Hashable {
         self.isSecret = isSecret
     }
 
-    /// `BELLHOP_AMQP_URL`
+    /// The name in the environment, `BELLHOP_AMQP_URL`.
     package var environmentName: String { "BELLHOP_" + name }
 
     /// `amqp-url`, written `--amqp-url` on a command line.
     package var flagName: String { name.lowercased().replacing("_", with: "-") }
 
-    /// `amqpUrl`
+    /// The key in the file, `amqpUrl`.
     package var fileKey: String {
         let words = name.lowercased().split(separator: "_")
         return words.dropFirst().reduce(words.first.map(String.init) ?? "") {

@@ -1,8 +1,8 @@
 /// Hides what is secret in a URL: the password before the host, and passwords in the query.
 package enum URLMask {
-    /// `amqp://user:***@host/vhost`. What is no URL at all becomes `***`, since it may be nothing but the secret.
+    /// The URL as it may be shown, such as `amqp://user:***@host/vhost`.
     ///
-    /// Errs on the safe side: a password with an unescaped `/`, `?` or `@` in it is hidden up to the last `@` of all.
+    /// What is no URL at all becomes `***`, since it may be nothing but the secret. Errs on the safe side: a password with an unescaped `/`, `?` or `@` in it is hidden up to the last `@` of all.
     package static func mask(_ text: String) -> String {
         guard let scheme = text.range(of: "://"), !text[..<scheme.lowerBound].contains("@") else { return "***" }
         let rest = text[scheme.upperBound...]

@@ -24,7 +24,7 @@ extension LogForm {
         }
     }
 
-    /// `2026-02-15T13:45:00.123Z NOTICE  worker[4711] drained  held=0 took=1.2s`
+    /// The line for people: `2026-02-15T13:45:00.123Z NOTICE  worker[4711] drained  held=0 took=1.2s`.
     private func textLine(_ record: LogRecord, _ limit: Int) -> String {
         let level = record.level.rawValue.uppercased()
         let column = level + String(repeating: " ", count: max(0, 7 - level.count))

@@ -69,7 +69,7 @@ package final class MetricsRegistry: Sendable {
         }
     }
 
-    /// - Parameter bounds: rising upper bounds of the buckets; the last one, infinity, is added.
+    /// A histogram with rising upper bounds of its buckets; the last one, infinity, is added.
     package func histogram(
         _ name: String,
         help: String,

@@ -48,7 +48,9 @@ package struct ServiceGroup: Sendable {
         self.surroundings = surroundings
     }
 
-    /// Runs until everyone has ended. Cancelling the calling task drains the group, as a signal does.
+    /// Runs until everyone has ended.
+    ///
+    /// Cancelling the calling task drains the group, as a signal does.
     package func run() async -> GroupEnding {
         ProcessSignal.ignoreBrokenPipes()
         let (events, continuation) = AsyncStream<GroupProgress.Event>.makeStream()
