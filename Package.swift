@@ -42,7 +42,7 @@ let package = Package(
         room("BellhopRules"),
         .target(
             name: "Store",
-            dependencies: ["Postgres", "Cryptography", "BellhopRules"],
+            dependencies: ["Postgres", "Cryptography", "BellhopRules", "ServiceRuntime"],
             resources: [.embedInCode("sql")],
             swiftSettings: settings
         ),

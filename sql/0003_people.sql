@@ -60,15 +60,17 @@ CREATE TABLE reminders (
     app         text COLLATE "C" NOT NULL,
     user_id     text COLLATE "C" NOT NULL,
     id          text COLLATE "C" NOT NULL,
-    local_time  text COLLATE "C" NOT NULL,
-    days        text[] COLLATE "C",
+    local_time  text COLLATE "C",
+    days        text,
     timezone    text,
-    title       text NOT NULL,
-    body        text NOT NULL,
+    title       text,
+    body        text,
     removed_at  timestamptz,
     source_time timestamptz NOT NULL,
-    PRIMARY KEY (app, user_id, id)
+    PRIMARY KEY (app, user_id, id),
+    CHECK (removed_at IS NOT NULL OR (local_time IS NOT NULL AND title IS NOT NULL AND body IS NOT NULL))
 );
+COMMENT ON COLUMN reminders.days IS 'Comma-separated, mon to sun; the client''s words.';
 
 -- What was taken back stays known, as a hash and a time, so that a message that was under way for longer cannot
 -- bring it to life again.
@@ -76,8 +78,11 @@ CREATE TABLE tombstones (
     app          text COLLATE "C" NOT NULL,
     subject_hash bytea NOT NULL,
     deleted_at   timestamptz NOT NULL,
+    returned_at  timestamptz,
     recorded_at  timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (app, subject_hash)
 );
 COMMENT ON COLUMN tombstones.subject_hash IS
     'First 16 bytes of SHA-256 over kind, app, user (and token): nothing of the person is kept.';
+COMMENT ON COLUMN tombstones.returned_at IS
+    'Set when the person was fed anew: from then on an event that does not say when it was sent counts as newer.';

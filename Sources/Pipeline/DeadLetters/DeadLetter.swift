@@ -1,21 +1,23 @@
 import AMQP
 import BellhopRules
-import Cryptography
 
 /// A message as it goes to the dead-letter queue: as it came, with what is needed to understand and repeat it around it.
 struct DeadLetter: Sendable {
     private(set) var message: OutgoingMessage
 
     /// Built once per casualty: publishing the same letter again, after an unknown outcome, files it once.
-    init(_ casualty: Casualty, to exchange: String, at failedAt: Timestamp) {
+    init(
+        _ casualty: Casualty, to exchange: String, at failedAt: Timestamp,
+        using chance: inout some RandomNumberGenerator
+    ) {
         let original = casualty.message
-        var headers = Self.headers(casualty, failedAt)
+        var headers = Self.headers(casualty, failedAt, mark: UInt64.random(in: .min ... .max, using: &chance))
         var displaced = FieldTable()
-        for (name, value) in original.properties.headers.entries {
-            if DeadLetterHeaders.isOurs(name) || DeadLetterHeaders.belongsToBroker(name) {
-                displaced.append(name, value)
+        for entry in original.properties.headers.entries {
+            if DeadLetterHeaders.isOurs(entry.name) || DeadLetterHeaders.belongsToBroker(entry.name) {
+                displaced.entries.append(entry)
             } else {
-                headers.append(name, value)
+                headers.entries.append(entry)
             }
         }
         if !displaced.isEmpty { headers[DeadLetterHeaders.originHeaders] = .table(displaced) }
@@ -33,29 +35,27 @@ struct DeadLetter: Sendable {
 
     /// Leaves the original headers out, for a table that does not fit into a frame together with ours.
     mutating func dropOriginalHeaders() {
-        var headers = FieldTable()
-        for (name, value) in message.properties.headers.entries
-        where DeadLetterHeaders.isOurs(name) && name != DeadLetterHeaders.originHeaders {
-            headers.append(name, value)
+        var headers = message.properties.headers.removing { name in
+            !DeadLetterHeaders.isOurs(name) || name == DeadLetterHeaders.originHeaders
         }
         headers[DeadLetterHeaders.headersDropped] = .boolean(true)
         message.properties.headers = headers
     }
 
-    private static func headers(_ casualty: Casualty, _ failedAt: Timestamp) -> FieldTable {
+    private static func headers(_ casualty: Casualty, _ failedAt: Timestamp, mark: UInt64) -> FieldTable {
         let message = casualty.message
         let fault = casualty.fault
         let hash = DeadLetterContent(message).hash
         var headers = FieldTable()
-        headers[DeadLetterHeaders.deadID] = .string("\(hash)-\(SecureRandom.hex(bytes: 8))")
+        headers[DeadLetterHeaders.deadID] = .string("\(hash)-\(String(mark, radix: 16))")
         headers[DeadLetterHeaders.contentHash] = .string(hash)
         headers[DeadLetterHeaders.redelivered] = .boolean(message.redelivered)
         headers[DeadLetterHeaders.stage] = .string(fault.stage.rawValue)
         headers[DeadLetterHeaders.reason] = .string(fault.reason)
         headers[DeadLetterHeaders.pointer] = fault.pointer.map(FieldValue.string)
         headers[DeadLetterHeaders.error] = .string(fault.error)
-        headers[DeadLetterHeaders.attempts] = .integer(Int64(clamping: message.deliveryCount) + 1)
-        headers[DeadLetterHeaders.failedAt] = .integer(failedAt.microseconds)
+        headers[DeadLetterHeaders.attempts] = .int64(Int64(clamping: message.deliveryCount) + 1)
+        headers[DeadLetterHeaders.failedAt] = .int64(failedAt.microseconds)
         headers[DeadLetterHeaders.app] = fault.app.map(FieldValue.string)
         headers[DeadLetterHeaders.eventType] = fault.eventType.map(FieldValue.string)
         headers[DeadLetterHeaders.eventID] = fault.eventID.map(FieldValue.string)

@@ -13,10 +13,10 @@ struct DeadLetterQueue: Sendable {
     /// - Returns: for each casualty whether it lies in the queue; false only where a drain or a cancellation came first.
     func bury(_ casualties: [Casualty], until drain: DrainSignal) async -> [Bool] {
         let now = Timestamp(microseconds: surroundings.time.now().microseconds)
-        var letters = casualties.map { DeadLetter($0, to: exchange, at: now) }
+        var chance = SystemRandomNumberGenerator()
+        var letters = casualties.map { DeadLetter($0, to: exchange, at: now, using: &chance) }
         var waiting = Array(letters.indices)
         var backoff = Backoff(base: .milliseconds(50), cap: .seconds(5))
-        var chance = SystemRandomNumberGenerator()
         var failures = 0
         while true {
             let outcomes = await publisher.publish(waiting.map { letters[$0].message })

@@ -64,13 +64,11 @@ struct SortedBatch {
     private static func refusal(of event: Event, at arrival: Timestamp) -> Fault? {
         let year: Int64 = 366 * 86_400 * 1_000_000
         guard let planned = event.deliverAt, planned.microseconds - arrival.microseconds > year else { return nil }
-        var fault = Fault(
-            .intake, reason: RejectionReason.invalidField.rawValue, pointer: "/deliverAt",
-            error: "deliverAt is more than a year ahead"
+        return Fault(
+            Rejection(
+                reason: .invalidField, pointer: JSONPointer.root.key("deliverAt"),
+                message: "expected an instant within a year, found one further ahead", event: event
+            )
         )
-        fault.app = event.app.rawValue
-        fault.eventType = event.type.rawValue
-        fault.eventID = event.id.rawValue
-        return fault
     }
 }

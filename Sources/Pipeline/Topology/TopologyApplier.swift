@@ -103,7 +103,7 @@ package struct TopologyApplier: Sendable {
         do {
             try redeclare()
         } catch let error as AMQPError where error.replyCode == 406 {
-            found.append("\(what) differs: \(error.message)")
+            found.append("\(what) differs: \(error)")
         }
     }
 

@@ -1,3 +1,4 @@
+package import ServiceRuntime
 package import BellhopRules
 package import Store
 
@@ -28,17 +29,15 @@ package struct TopologyNames: Sendable {
 
 /// One delay of the retry ladder: a queue whose messages all wait equally long, so that none is held up by another.
 package struct RetryTier: Sendable, Hashable {
-    package let milliseconds: Int
+    package let delay: Duration
 
-    package init(milliseconds: Int) {
-        self.milliseconds = milliseconds
+    package init(_ delay: Duration) {
+        self.delay = delay
     }
 
-    /// `10s`, `2m`, `1h`: the largest unit that divides the delay.
-    package var name: String {
-        for (unit, size) in [("h", 3_600_000), ("m", 60_000), ("s", 1000)] where milliseconds % size == 0 {
-            return "\(milliseconds / size)\(unit)"
-        }
-        return "\(milliseconds)ms"
-    }
+    /// `10s`, `2m`, `1h`.
+    package var name: String { delay.shortText }
+
+    /// What the broker is told.
+    var milliseconds: Int64 { delay.microseconds / 1000 }
 }

@@ -30,7 +30,7 @@ package struct TopologyPlan: Sendable {
 
     /// - Parameter tiers: the retry ladder; two equal tiers would be one queue, so they count once.
     package init(names: TopologyNames, catalogs: CatalogSet, tiers: [RetryTier]) {
-        let tiers = Array(Set(tiers)).sorted { $0.milliseconds < $1.milliseconds }
+        let tiers = Array(Set(tiers)).sorted { $0.delay < $1.delay }
         self.names = names
         exchanges = Self.exchanges(names, tiers)
         queues = Self.queues(names, tiers)
@@ -59,7 +59,7 @@ package struct TopologyPlan: Sendable {
         return working.map { Queue(name: $0, arguments: quorum(deadLettersTo: names.dead)) } + [dead]
             + tiers.map { tier in
                 var arguments = quorum(deadLettersTo: names.work)
-                arguments["x-message-ttl"] = .integer(Int64(tier.milliseconds))
+                arguments["x-message-ttl"] = .int64(tier.milliseconds)
                 return Queue(name: names.retry(tier), arguments: arguments)
             }
     }
@@ -70,8 +70,8 @@ package struct TopologyPlan: Sendable {
     ) -> FieldTable {
         var arguments: FieldTable = [
             "x-queue-type": .string("quorum"),
-            "x-delivery-limit": .integer(deliveryLimit),
-            "x-max-length": .integer(maxLength),
+            "x-delivery-limit": .int64(deliveryLimit),
+            "x-max-length": .int64(maxLength),
             "x-overflow": .string("reject-publish"),
         ]
         if let exchange {
@@ -96,10 +96,10 @@ package struct TopologyPlan: Sendable {
         var lanes: [String: Lane] = [:]
         for catalog in catalogs.all {
             for type in catalog.types {
-                lanes["\(catalog.app.rawValue).\(type.name.rawValue)"] = type.priority.lane
+                lanes["\(catalog.app).\(type.name)"] = type.priority.lane
             }
-            for kind in FeedKind.allCases {
-                lanes["\(catalog.app.rawValue).\(kind.rawValue)"] = .normal
+            for kind in FeedType.allCases.map(\.rawValue) + [SubmissionParser.cancellationType] {
+                lanes["\(catalog.app).\(kind)"] = .normal
             }
         }
         return lanes

@@ -16,14 +16,35 @@ package struct DeadLetterItem: Sendable {
     package var eventID: String?
     package var user: String?
     package var attempts: Int
-    package var firstFailedAt: Timestamp
-    package var lastFailedAt: Timestamp
+    package var failedAt: Timestamp
     package var origin: Origin
     /// Whether the broker had handed the message out before it was dead-lettered: then an item with the same content may
     /// be this very message, filed by a worker that died before it could acknowledge.
     package var redelivered: Bool
-    /// The first 16 bytes of SHA-256 over body, properties and origin.
+    /// What tells two messages of the same content from one.
     package var contentHash: [UInt8]
+
+    package init(
+        deadID: String, stage: String, reason: String, pointer: String? = nil, error: String, provider: String? = nil,
+        app: String? = nil, eventType: String? = nil, eventID: String? = nil, user: String? = nil, attempts: Int,
+        failedAt: Timestamp, origin: Origin, redelivered: Bool, contentHash: [UInt8]
+    ) {
+        self.deadID = deadID
+        self.stage = stage
+        self.reason = reason
+        self.pointer = pointer
+        self.error = error
+        self.provider = provider
+        self.app = app
+        self.eventType = eventType
+        self.eventID = eventID
+        self.user = user
+        self.attempts = attempts
+        self.failedAt = failedAt
+        self.origin = origin
+        self.redelivered = redelivered
+        self.contentHash = contentHash
+    }
 
     /// The message as it came in.
     package struct Origin: Sendable {

@@ -94,7 +94,7 @@ package struct Inbox: Sendable {
         WHERE NOT EXISTS (
             SELECT FROM tombstones t
             WHERE t.app = r.app AND t.subject_hash = r.subject_hash
-              AND (r.said_at IS NULL OR r.said_at <= t.deleted_at)
+              AND CASE WHEN r.said_at IS NULL THEN t.returned_at IS NULL ELSE r.said_at <= t.deleted_at END
         )
         ON CONFLICT (app, user_id, id) DO NOTHING
         RETURNING id

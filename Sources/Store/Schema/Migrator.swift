@@ -1,3 +1,4 @@
+package import ServiceRuntime
 package import Postgres
 
 /// Brings a namespace's schema up to date, or says what is missing.
