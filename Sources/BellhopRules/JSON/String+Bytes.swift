@@ -1,0 +1,16 @@
+extension String {
+    /// Whether both strings have the same UTF-8 bytes.
+    ///
+    /// Swift's `==` finds canonically equivalent strings equal. A database does not, so identifiers and keys must not.
+    @inline(__always)
+    func hasSameBytes(as other: String) -> Bool {
+        self == other && utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8)
+    }
+
+    /// Runs `body` on the UTF-8 bytes of the string.
+    @inline(__always)
+    func withBytes<R>(_ body: (UnsafeBufferPointer<UInt8>) -> R) -> R {
+        if let result = utf8.withContiguousStorageIfAvailable(body) { return result }
+        return Array(utf8).withUnsafeBufferPointer(body)
+    }
+}
