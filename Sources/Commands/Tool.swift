@@ -82,9 +82,20 @@ private struct Failure {
             case let failure as CommandFailure: failure.exitCode
             case is ConfigurationFaults: .configuration
             case let error as PostgresError where error.isTransient: .unavailable
-            case let error as AMQPError where error.isTransient: .unavailable
-            case is PostgresError, is AMQPError: .bug
+            case let error as AMQPError: error.exitCode
+            case let error as PostgresError where error.code == .invalidParameter: .configuration
+            case is CatalogFailure: .configuration
             default: .bug
             }
+    }
+}
+
+extension AMQPError {
+    fileprivate var exitCode: ExitCode {
+        switch code {
+        case .unreachable, .tls, .accessRefused, .connectionClosed, .connectionLost, .timedOut: .unavailable
+        case .invalidAddress, .preconditionFailed, .notFound: .configuration
+        case .invalidArgument, .channelClosed, .protocolViolation: .bug
+        }
     }
 }

@@ -40,6 +40,20 @@ public enum FeedChange: Hashable, Sendable {
         }
     }
 
+    /// The kind of message that said so.
+    public var type: FeedType {
+        switch self {
+        case .recipientUpserted: .recipientUpserted
+        case .recipientDeleted: .recipientDeleted
+        case .subscriptionUpserted: .subscriptionUpserted
+        case .subscriptionRevoked: .subscriptionRevoked
+        case .followAdded: .followAdded
+        case .followRemoved: .followRemoved
+        case .reminderSet: .reminderSet
+        case .reminderRemoved: .reminderRemoved
+        }
+    }
+
     init(_ type: FeedType, _ reader: FieldReader) throws(FieldFault) {
         let user: UserID = try reader.required("userId")
         switch type {

@@ -12,6 +12,11 @@ public struct Timestamp: Hashable, Comparable, Sendable {
         self.microseconds = microseconds
     }
 
+    /// Takes microseconds and moves what lies outside the years 1970 to 9999 to their nearer end.
+    public init(clamping microseconds: Int64) {
+        self.microseconds = min(max(microseconds, 0), Self.latest)
+    }
+
     /// Takes whole seconds, such as AMQP's own timestamp; nil outside the years 1970 to 9999.
     public init?(seconds: UInt64) {
         guard let seconds = Int64(exactly: seconds) else { return nil }

@@ -1,4 +1,5 @@
 import AMQP
+import BellhopRules
 import Foundation
 
 /// AMQP's properties and header values as JSON, so that people can read them and a replay can restore them.
@@ -41,7 +42,7 @@ enum AMQPJSON {
         text.append(UInt8(ascii: "{"))
         for (index, entry) in table.entries.enumerated() {
             if index > 0 { text.append(UInt8(ascii: ",")) }
-            appendString(entry.name, to: &text)
+            JSONWriter.write(entry.name, into: &text)
             text.append(UInt8(ascii: ":"))
             append(entry.value, to: &text)
         }
@@ -52,7 +53,7 @@ enum AMQPJSON {
         switch value {
         case .boolean(let value): text += Array((value ? "true" : "false").utf8)
         case .int64(let value): text += Array(String(value).utf8)
-        case .string(let value) where !value.contains("\0"): appendString(value, to: &text)
+        case .string(let value) where !value.contains("\0"): JSONWriter.write(value, into: &text)
         case .array(let values):
             text.append(UInt8(ascii: "["))
             for (index, value) in values.enumerated() {
@@ -80,24 +81,12 @@ enum AMQPJSON {
     }
 
     private static func appendTyped(_ type: String, _ value: String, to text: inout [UInt8]) {
-        appendTyped(type, to: &text) { appendString(value, to: &$0) }
+        appendTyped(type, to: &text) { JSONWriter.write(value, into: &$0) }
     }
 
     private static func appendTyped(_ type: String, to text: inout [UInt8], _ value: (inout [UInt8]) -> Void) {
         text += Array("{\"$\(type)\":".utf8)
         value(&text)
         text.append(UInt8(ascii: "}"))
-    }
-
-    private static func appendString(_ string: String, to text: inout [UInt8]) {
-        text.append(UInt8(ascii: "\""))
-        for byte in string.utf8 {
-            switch byte {
-            case UInt8(ascii: "\""), UInt8(ascii: "\\"): text += [UInt8(ascii: "\\"), byte]
-            case 0..<0x20: text += Array("\\u00".utf8) + Array((byte < 16 ? "0" : "").utf8) + Array(String(byte, radix: 16).utf8)
-            default: text.append(byte)
-            }
-        }
-        text.append(UInt8(ascii: "\""))
     }
 }

@@ -73,7 +73,7 @@ package struct DeadLetterClerk: Service {
     }
 
     private func file(_ batch: [IncomingMessage]) async throws(PostgresError) -> Int {
-        let now = Timestamp(microseconds: time.now().microseconds)
+        let now = Timestamp(clamping: time.now().microseconds)
         let items = batch.map { DeadLetterReading.item(of: $0, at: now) }
         do {
             return try await file.file(items)

@@ -12,7 +12,7 @@ struct DeadLetterQueue: Sendable {
     ///
     /// - Returns: for each casualty whether it lies in the queue; false only where a drain or a cancellation came first.
     func bury(_ casualties: [Casualty], until drain: DrainSignal) async -> [Bool] {
-        let now = Timestamp(microseconds: surroundings.time.now().microseconds)
+        let now = Timestamp(clamping: surroundings.time.now().microseconds)
         var chance = SystemRandomNumberGenerator()
         var letters = casualties.map { DeadLetter($0, to: exchange, at: now, using: &chance) }
         var waiting = Array(letters.indices)

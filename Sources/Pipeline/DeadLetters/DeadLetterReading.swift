@@ -30,7 +30,7 @@ struct DeadLetterReading {
         if case .table(let displaced) = headers[DeadLetterHeaders.originHeaders] {
             original.entries += displaced.entries
         }
-        let failedAt = headers[DeadLetterHeaders.failedAt]?.integer.map { Timestamp(microseconds: Int64($0)) } ?? now
+        let failedAt = headers[DeadLetterHeaders.failedAt]?.integer.map { Timestamp(clamping: Int64($0)) } ?? now
         let hash = text(DeadLetterHeaders.contentHash) ?? DeadLetterContent(message).hash
         return DeadLetterItem(
             deadID: id.storable,

@@ -87,7 +87,7 @@ extension Fault {
     static func refused(_ entry: FeedEntry, _ why: String) -> Fault {
         var fault = Fault(.feed, reason: refusedByStore, error: why)
         fault.app = entry.update.app.text
-        fault.eventType = entry.update.type.rawValue
+        fault.eventType = entry.update.change.type.rawValue
         return fault
     }
 

@@ -1,6 +1,6 @@
 package import AMQP
 import BellhopRules
-import Postgres
+package import Postgres
 package import ServiceRuntime
 package import Store
 
@@ -9,7 +9,7 @@ package import Store
 /// What stands in the way of all of them (a database that is away, a broker that does not confirm) is waited out with the
 /// messages in hand, unacknowledged; only a drain gives them back.
 package struct FrontDoor: Sendable {
-    private let parser: ParserSource
+    private let catalogs: CatalogSource
     private let stores: Stores
     private let deadLetters: DeadLetterQueue
     private let eventsExchange: String
@@ -21,10 +21,10 @@ package struct FrontDoor: Sendable {
         let plans: EventPlans
         let feeds: FeedStore
 
-        package init(inbox: Inbox, plans: EventPlans, feeds: FeedStore) {
-            self.inbox = inbox
-            self.plans = plans
-            self.feeds = feeds
+        package init(pool: PostgresPool) {
+            inbox = Inbox(pool: pool)
+            plans = EventPlans(pool: pool)
+            feeds = FeedStore(pool: pool)
         }
     }
 
@@ -42,9 +42,9 @@ package struct FrontDoor: Sendable {
     }
 
     package init(
-        parser: ParserSource, stores: Stores, publisher: Publisher, names: TopologyNames, surroundings: Surroundings
+        catalogs: CatalogSource, stores: Stores, publisher: Publisher, names: TopologyNames, surroundings: Surroundings
     ) {
-        self.parser = parser
+        self.catalogs = catalogs
         self.stores = stores
         self.surroundings = surroundings
         eventsExchange = names.events
@@ -55,8 +55,8 @@ package struct FrontDoor: Sendable {
     func process(_ messages: [IncomingMessage], until drain: DrainSignal) async -> [IncomingMessage] {
         let started = surroundings.time.now()
         let sorted = SortedBatch(
-            messages, parser: parser.current, names: .init(name: eventsExchange),
-            arrival: Timestamp(microseconds: started.microseconds)
+            messages, catalogs: catalogs.current, eventsExchange: eventsExchange,
+            arrival: Timestamp(clamping: started.microseconds)
         )
         let persistence = Persistence(drain: drain, surroundings: surroundings)
         // Rejections go out while the good ones are recorded: a flood of bad messages does not hold the good ones up.

@@ -68,7 +68,7 @@ package struct FrontDoorMetrics: Sendable {
     }
 
     func countFeed(_ update: FeedUpdate) {
-        feeds.with(update.app.text, update.kind.rawValue).increment()
+        feeds.with(update.app.text, update.change.type.rawValue).increment()
     }
 
     func countDeadLetter(_ fault: Fault) {

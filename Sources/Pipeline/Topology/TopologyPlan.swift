@@ -94,9 +94,9 @@ package struct TopologyPlan: Sendable {
     /// Events go where their type's priority says; what is fed for a user goes with the normal lane.
     private static func lanes(of catalogs: CatalogSet) -> [String: Lane] {
         var lanes: [String: Lane] = [:]
-        for catalog in catalogs.all {
+        for catalog in catalogs.catalogs {
             for type in catalog.types {
-                lanes["\(catalog.app).\(type.name)"] = type.priority.lane
+                lanes["\(catalog.app).\(type.type)"] = type.priority.lane
             }
             for kind in FeedType.allCases.map(\.rawValue) + [SubmissionParser.cancellationType] {
                 lanes["\(catalog.app).\(kind)"] = .normal

@@ -57,7 +57,7 @@ package struct Inbox: Sendable {
         }
         return records.enumerated().map { position, record in
             guard let hash = hashes[Int64(position) + 1] else { return .recipientErased }
-            guard hash == record.contentHash.bytes else { return .conflict }
+            guard hash == record.words.contentHash.bytes else { return .conflict }
             return fresh.remove(record.id.text) == nil ? .duplicate : .recorded
         }
     }
@@ -68,15 +68,15 @@ package struct Inbox: Sendable {
             .textArray(records.map { $0.user.text }),
             .textArray(records.map { $0.id.text }),
             .textArray(records.map { $0.event.text }),
-            .bytesArray(records.map { $0.contentHash.bytes }),
+            .bytesArray(records.map { $0.words.contentHash.bytes }),
             .textArray(records.map { $0.type.text }),
-            .textArray(records.map { $0.title }),
-            .textArray(records.map { $0.body }),
-            .textArray(records.map { $0.priority.rawValue }),
-            .textArray(records.map { $0.venueID }),
-            .jsonArray(records.map { $0.link }),
-            .jsonArray(records.map { $0.data }),
-            .instantArray(records.map { $0.saidAt?.microseconds }),
+            .textArray(records.map { $0.words.title }),
+            .textArray(records.map { $0.words.body }),
+            .textArray(records.map { $0.words.priority.rawValue }),
+            .textArray(records.map { $0.words.venueID }),
+            .jsonArray(records.map { $0.words.link }),
+            .jsonArray(records.map { $0.words.data }),
+            .instantArray(records.map { $0.words.saidAt?.microseconds }),
             .bytesArray(records.map { SubjectHash.recipient($0.app, $0.user).bytes }),
         ]
     }
