@@ -59,6 +59,12 @@ let package = Package(
             path: "Tests/TestSupport",
             swiftSettings: settings
         ),
+        .target(
+            name: "Workbench",
+            dependencies: ["TestSupport", "AMQP", "Postgres", "Store", "Pipeline", "BellhopRules", "ServiceRuntime"],
+            path: "Tests/Workbench",
+            swiftSettings: settings
+        ),
         tests(of: "ServiceRuntime"),
         tests(of: "Cryptography"),
         tests(of: "AMQP"),
@@ -66,9 +72,9 @@ let package = Package(
         tests(of: "HTTPTransfer"),
         tests(of: "HTTPServer", ["ServiceRuntime"]),
         tests(of: "BellhopRules"),
-        tests(of: "Store", ["Postgres", "BellhopRules"]),
-        tests(of: "Pipeline", ["AMQP", "Postgres", "Store", "BellhopRules", "ServiceRuntime"]),
-        tests(of: "Commands", ["AMQP", "Postgres", "Store", "Pipeline", "BellhopRules", "ServiceRuntime"]),
+        tests(of: "Store", ["Workbench", "Postgres", "BellhopRules", "ServiceRuntime"]),
+        tests(of: "Pipeline", ["Workbench", "AMQP", "Postgres", "Store", "BellhopRules", "ServiceRuntime"]),
+        tests(of: "Commands", ["Workbench", "AMQP", "Postgres", "Store", "Pipeline", "BellhopRules", "ServiceRuntime"]),
     ],
     swiftLanguageModes: [.v6]
 )

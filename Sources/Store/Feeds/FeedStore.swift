@@ -1,4 +1,4 @@
-package import BellhopRules
+import BellhopRules
 package import Postgres
 
 /// Stores what is fed for users: idempotent, and never an older word over a newer one.

@@ -41,7 +41,7 @@ package struct Migrator: Sendable {
         return try await pool.withConnection { (connection) throws(PostgresError) in
             _ = try connection.run(Statement("SELECT pg_advisory_lock(\(Self.lockKey))"), [])
             let outcome: Outcome
-            do {
+            do throws(PostgresError) {
                 outcome = try Self.migrate(connection, namespace)
             } catch {
                 _ = try? connection.run(Statement("SELECT pg_advisory_unlock(\(Self.lockKey))"), [])
@@ -87,7 +87,7 @@ package struct Migrator: Sendable {
         _ migration: Migration, _ connection: PostgresConnection, _ namespace: Namespace
     ) throws(PostgresError) {
         // A script of several statements is one transaction; the name and the checksum are ours, not a user's.
-        do {
+        do throws(PostgresError) {
             try connection.execute(
                 """
                 BEGIN;

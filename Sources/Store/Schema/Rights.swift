@@ -1,5 +1,4 @@
 package import ServiceRuntime
-package import Postgres
 
 /// With whose rights a process works on the schema.
 package enum Rights: String, Sendable {
