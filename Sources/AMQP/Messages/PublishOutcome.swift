@@ -9,7 +9,9 @@ package enum PublishOutcome: Sendable, Equatable {
     /// It may be stored or not: the connection or channel ended, or time ran out, before the confirm. It is not sent
     /// again by itself.
     case unknown(String)
-    /// The broker certainly does not have it: not connected or blocked for too long, too large, or not writable; or it
-    /// was the message for which the broker closed the channel. Sending it again cannot duplicate it.
+    /// The broker certainly does not have it: not connected or blocked for too long; or it was the message for which
+    /// the broker closed the channel. Sending it again cannot duplicate it.
     case notSent(String)
+    /// It can never be sent as it is: too large, or with a property that the protocol cannot carry.
+    case unwritable(String)
 }

@@ -132,7 +132,7 @@ struct PublisherSession {
         do throws(AMQPError) {
             frame = try written(message)
         } catch {
-            ticket.resolve(.notSent(error.description))
+            ticket.resolve(.unwritable(error.description))
             return 0
         }
         // Open before it is sent: a send that fails half-way may have been taken in.

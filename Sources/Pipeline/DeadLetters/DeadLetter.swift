@@ -33,13 +33,18 @@ struct DeadLetter: Sendable {
         )
     }
 
-    /// Leaves the original headers out, for a table that does not fit into a frame together with ours.
-    mutating func dropOriginalHeaders() {
-        var headers = message.properties.headers.removing { name in
+    /// Leaves out first the original headers, which may not fit into a frame together with ours, then the original
+    /// properties: the body and the reason must arrive whatever else the broker does not take.
+    mutating func slim() {
+        let isSlim = message.properties.headers[DeadLetterHeaders.headersDropped] != nil
+        var properties = isSlim ? MessageProperties() : message.properties
+        properties.headers = message.properties.headers.removing { name in
             !DeadLetterHeaders.isOurs(name) || name == DeadLetterHeaders.originHeaders
         }
-        headers[DeadLetterHeaders.headersDropped] = .boolean(true)
-        message.properties.headers = headers
+        properties.headers[DeadLetterHeaders.headersDropped] = .boolean(true)
+        message = OutgoingMessage(
+            exchange: message.exchange, routingKey: message.routingKey, properties: properties, body: message.body
+        )
     }
 
     private static func headers(_ casualty: Casualty, _ failedAt: Timestamp, mark: UInt64) -> FieldTable {

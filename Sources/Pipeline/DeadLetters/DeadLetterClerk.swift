@@ -1,8 +1,8 @@
 package import AMQP
 import BellhopRules
-import Postgres
+package import Postgres
 package import ServiceRuntime
-package import Store
+import Store
 
 /// Files what lies in the dead-letter queue into the table that the on-call engineer works with.
 ///

@@ -12,38 +12,44 @@ struct DeadLetterQueue: Sendable {
     ///
     /// - Returns: for each casualty whether it lies in the queue; false only where a drain or a cancellation came first.
     func bury(_ casualties: [Casualty], until drain: DrainSignal) async -> [Bool] {
-        let now = Timestamp(clamping: surroundings.time.now().microseconds)
         var chance = SystemRandomNumberGenerator()
+        let now = Timestamp(clamping: surroundings.time.now().microseconds)
         var letters = casualties.map { DeadLetter($0, to: exchange, at: now, using: &chance) }
         var waiting = Array(letters.indices)
-        var backoff = Backoff(base: .milliseconds(50), cap: .seconds(5))
-        var failures = 0
+        var patience = Patience(drain: drain)
         while true {
             let outcomes = await publisher.publish(waiting.map { letters[$0].message })
             var remaining: [Int] = []
             for (index, outcome) in zip(waiting, outcomes) {
-                switch outcome {
-                case .confirmed: surroundings.metrics.countDeadLetter(casualties[index].fault)
-                case .tooLarge:
-                    letters[index].dropOriginalHeaders()
-                    remaining.append(index)
-                case .unroutable, .refused, .unknown, .notSent: remaining.append(index)
+                guard outcome != .confirmed else {
+                    surroundings.metrics.countDeadLetter(casualties[index].fault)
+                    continue
                 }
+                if isHopeless(outcome, after: patience.failures) { letters[index].slim() }
+                remaining.append(index)
             }
-            guard !remaining.isEmpty else { return Array(repeating: true, count: casualties.count) }
             waiting = remaining
-            failures += 1
-            if failures == 3 {
+            guard !waiting.isEmpty else { return Array(repeating: true, count: casualties.count) }
+            if patience.failures == 2 {
+                let first = outcomes.first { $0 != .confirmed }
                 surroundings.logger.warning(
                     "the broker does not take dead letters, holding the messages",
-                    ["size": .integer(waiting.count), "first": .text("\(outcomes.first { $0 != .confirmed } ?? .refused)")]
+                    ["size": .integer(waiting.count), "first": .text(first.map { "\($0)" } ?? "-")]
                 )
             }
-            guard !drain.isDraining || failures < 5, !Task.isCancelled,
-                (try? await Task.sleep(for: backoff.next(using: &chance))) != nil
-            else { break }
+            guard await patience.pause(using: &chance) else { break }
         }
-        let lost = Set(waiting)
-        return casualties.indices.map { !lost.contains($0) }
+        let unburied = Set(waiting)
+        return casualties.indices.map { !unburied.contains($0) }
+    }
+
+    /// Whether the letter itself seems to be the trouble: it cannot be written, or the broker closes the channel over it
+    /// again and again although the connection stands.
+    private func isHopeless(_ outcome: PublishOutcome, after failures: Int) -> Bool {
+        switch outcome {
+        case .unwritable: true
+        case .notSent, .unknown: failures >= 5 && publisher.isConnected && !publisher.isBlocked
+        case .confirmed, .unroutable, .refused: false
+        }
     }
 }

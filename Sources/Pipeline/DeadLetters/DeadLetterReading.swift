@@ -20,7 +20,6 @@ struct DeadLetterReading {
         return reading.ownItem(id)
     }
 
-    // MARK: - Our own letters
 
     private func ownItem(_ id: String) -> DeadLetterItem {
         var properties = message.properties

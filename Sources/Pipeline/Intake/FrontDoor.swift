@@ -2,7 +2,7 @@ package import AMQP
 import BellhopRules
 package import Postgres
 package import ServiceRuntime
-package import Store
+import Store
 
 /// Settles a batch of events: each message ends recorded, stored, or dead-lettered with a reason.
 ///
@@ -65,7 +65,7 @@ package struct FrontDoor: Sendable {
         async let planned = plan(sorted, of: messages, persistence, drain)
         async let fed = feed(sorted.feeds, of: messages, persistence, drain)
         let unfinished = await rejected.union(recorded).union(planned).union(fed)
-        surroundings.metrics.batch(messages.count, took: started.duration(to: surroundings.time.now()))
+        surroundings.metrics.batch(messages.count, took: surroundings.time.now() - started)
         guard !unfinished.isEmpty else { return messages }
         return messages.indices.filter { !unfinished.contains($0) }.map { messages[$0] }
     }
@@ -77,7 +77,8 @@ package struct FrontDoor: Sendable {
         var unfinished: Set<Int> = []
         var conflicts: [Int: [InboxRecord]] = [:]
         var refusals: [SortedBatch.Entry<Fault>] = []
-        for chunk in entries.chunks(ofCount: Self.pairsPerStatement) {
+        for start in stride(from: 0, to: entries.count, by: Self.pairsPerStatement) {
+            let chunk = entries[start..<min(start + Self.pairsPerStatement, entries.count)]
             let results = await persistence.write(chunk.map(\.work)) { [stores] records throws(PostgresError) in
                 try await stores.inbox.record(records)
             }

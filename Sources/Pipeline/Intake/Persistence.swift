@@ -40,29 +40,26 @@ struct Persistence: Sendable {
     private func attempt<Item: Sendable, Outcome: Sendable>(
         _ items: [Item], _ write: @Sendable ([Item]) async throws(PostgresError) -> [Outcome]
     ) async -> Swift.Result<[Outcome], GivenUp> {
-        var backoff = Backoff(base: .milliseconds(20), cap: .seconds(5))
         var chance = SystemRandomNumberGenerator()
-        var failures = 0
+        var patience = Patience(drain: drain)
         while true {
-            do {
+            do throws(PostgresError) {
                 let outcomes = try await write(items)
-                if failures > 0 { surroundings.logger.notice("the database answers again") }
+                if patience.failures > 2 { surroundings.logger.notice("the database takes batches again") }
                 return .success(outcomes)
             } catch {
-                if error.refusesContent { return .failure(.refused(error.message)) }
-                failures += 1
+                guard !error.refusesContent else { return .failure(.refused(error.message)) }
                 surroundings.metrics.storeFailures.increment()
                 // A deadlock that is retried is nothing to read about; a database that stays away is.
-                if failures == 3 {
+                if patience.failures == 2 {
                     surroundings.logger.warning(
-                        "the database does not take the batch, holding it", ["size": .integer(items.count), "error": .error(error)]
+                        "the database does not take the batch, holding it",
+                        ["size": .integer(items.count), "error": .error(error)]
                     )
                 }
             }
             // An outcome that is unknown is simply written again: every write here is idempotent.
-            guard !drain.isDraining || failures < 5, !Task.isCancelled,
-                (try? await Task.sleep(for: backoff.next(using: &chance))) != nil
-            else { return .failure(.abandoned) }
+            guard await patience.pause(using: &chance) else { return .failure(.abandoned) }
         }
     }
 }
@@ -71,8 +68,9 @@ extension PostgresError {
     /// Whether the values themselves are the trouble, so that the same statement with others would do.
     var refusesContent: Bool {
         if code == .invalidParameter { return true }
-        // 22: data exceptions, 23: constraints, 54: program limits (an index entry that is too long).
-        guard let state = sqlState?.rawValue else { return false }
-        return ["22", "23", "54"].contains(String(state.prefix(2)))
+        return switch sqlState {
+        case SQLState.Category.data?, SQLState.Category.integrityConstraint?, SQLState.Category.programLimits?: true
+        default: false
+        }
     }
 }

@@ -39,17 +39,17 @@ package struct TopologyApplier: Sendable {
                 _ = try session.declareQueue(queue.name, arguments: queue.arguments)
             }
             for binding in plan.fixedBindings {
-                try session.bind(queue: binding.queue, to: binding.exchange, routingKey: binding.routingKey)
+                try session.bind(binding.queue, to: binding.exchange, key: binding.routingKey)
             }
             for (key, lane) in plan.lanes.sorted(by: { $0.key < $1.key }) {
-                try session.bind(queue: plan.names.lane(lane), to: plan.names.events, routingKey: key)
+                try session.bind(plan.names.lane(lane), to: plan.names.events, key: key)
                 for other in Lane.allCases where other != lane {
-                    try session.unbind(queue: plan.names.lane(other), from: plan.names.events, routingKey: key)
+                    try session.unbind(plan.names.lane(other), from: plan.names.events, key: key)
                 }
             }
             for key in gone {
                 for lane in Lane.allCases {
-                    try session.unbind(queue: plan.names.lane(lane), from: plan.names.events, routingKey: key)
+                    try session.unbind(plan.names.lane(lane), from: plan.names.events, key: key)
                 }
             }
         }

@@ -1,6 +1,5 @@
 package import ServiceRuntime
 package import BellhopRules
-package import Store
 
 /// The names of everything on the broker, all under one namespace.
 package struct TopologyNames: Sendable {

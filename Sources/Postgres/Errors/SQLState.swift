@@ -42,6 +42,8 @@ extension SQLState {
         package static let transactionRollback = Category(prefix: "40")
         package static let syntaxOrAccess = Category(prefix: "42")
         package static let resources = Category(prefix: "53")
+        /// A value larger than the server can handle, such as an index entry beyond a third of a page.
+        package static let programLimits = Category(prefix: "54")
         package static let operatorIntervention = Category(prefix: "57")
     }
 
