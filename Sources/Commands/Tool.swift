@@ -50,7 +50,7 @@ package enum Tool {
     package static let version = "0.1.0"
 
     private static var overview: String {
-        let width = commands.map(\.name.count).max() ?? 0
+        let width = commands.map { $0.name.count }.max() ?? 0
         let lines = commands.map { "  " + $0.name.padding(toLength: width + 2, withPad: " ", startingAt: 0) + $0.summary }
         return """
             bellhop delivers notifications: from RabbitMQ, by each user's rules, to the app and the device.
@@ -62,7 +62,7 @@ package enum Tool {
     }
 
     private static func unknown(_ name: String) -> CommandFailure {
-        let hint = NearestName.find(name, among: commands.map(\.name)).map { "; did you mean \($0)?" } ?? ""
+        let hint = NearestName.find(name, among: commands.map { $0.name }).map { "; did you mean \($0)?" } ?? ""
         return CommandFailure(
             .usage, attempted: "finding the command \(name)", cameBack: "there is no such command\(hint)",
             whatToDo: "see bellhop --help"

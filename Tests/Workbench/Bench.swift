@@ -4,7 +4,7 @@ import Foundation
 package import Pipeline
 package import Postgres
 package import ServiceRuntime
-package import Store
+import Store
 import TestSupport
 
 /// A namespace of its own on the shared servers, for one test: a migrated schema and, where asked for, a topology.
