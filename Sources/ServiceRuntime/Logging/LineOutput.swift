@@ -32,16 +32,18 @@ struct LineOutput: ~Copyable, Sendable {
         if way == .reopened { close(descriptor) }
     }
 
-    /// Writes the bytes, waiting at most `patience` milliseconds for room; says how many went out.
-    func write(_ bytes: [UInt8], patience: Int32) -> Int {
-        guard hasRoom(within: 0) || hasRoom(within: patience) else { return 0 }
+    /// Writes the bytes, waiting at most `patience` for room; says how many went out.
+    func write(_ bytes: [UInt8], patience: Duration) -> Int {
+        let deadline = ContinuousClock.now.advanced(by: patience)
         return bytes.withUnsafeBytes { buffer in
             var written = 0
-            while written < buffer.count {
+            while written < buffer.count, hasRoom(until: deadline) {
                 let count = writeOnce(UnsafeRawBufferPointer(rebasing: buffer[written...]))
+                let code = errno
                 if count > 0 {
                     written += count
-                } else if count == 0 || errno != EINTR {
+                } else if count == 0 || ![EINTR, EAGAIN].contains(code) || ContinuousClock.now >= deadline {
+                    // Another process may have taken the room that there was; until the deadline there is more to come.
                     break
                 }
             }
@@ -57,9 +59,10 @@ struct LineOutput: ~Copyable, Sendable {
         }
     }
 
-    private func hasRoom(within milliseconds: Int32) -> Bool {
+    private func hasRoom(until deadline: ContinuousClock.Instant) -> Bool {
+        let left = max(0, (deadline - .now).microseconds / 1_000)
         var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         // An error or a hang-up counts as room: the write then says what is wrong.
-        return poll(&request, 1, milliseconds) > 0
+        return poll(&request, 1, Int32(clamping: left)) > 0
     }
 }

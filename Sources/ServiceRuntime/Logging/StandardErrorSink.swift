@@ -26,7 +26,7 @@ package final class StandardErrorSink: LogSink {
     package func write(_ record: LogRecord) {
         let line = form.line(for: record)
         state.withLock { state in
-            let patience: Int32 = state.lost == 0 ? 250 : 0
+            let patience: Duration = state.lost == 0 ? .milliseconds(250) : .zero
             if state.lost > 0 {
                 var notice = record
                 notice.level = .warning
@@ -43,7 +43,7 @@ package final class StandardErrorSink: LogSink {
     }
 
     /// True when the whole line was written.
-    private func put(_ line: String, patience: Int32, _ state: inout State) -> Bool {
+    private func put(_ line: String, patience: Duration, _ state: inout State) -> Bool {
         let bytes = Array((state.isMidLine ? "\n" + line : line).utf8)
         let written = output.write(bytes, patience: patience)
         if written > 0 { state.isMidLine = written < bytes.count }
