@@ -111,7 +111,9 @@ struct CatalogReader {
 
     /// The members of an object whose keys are languages, the app's own among them.
     private func perLanguage(
-        _ key: String, _ scope: CatalogScope, required: Bool
+        _ key: String,
+        _ scope: CatalogScope,
+        required: Bool
     ) -> [(tag: (key: String, tag: LanguageTag), scope: CatalogScope)] {
         guard let scope = scope.scope(key, required: required) else { return [] }
         let tags = scope.object.members.compactMap { member -> (key: String, tag: LanguageTag)? in
@@ -129,7 +131,9 @@ struct CatalogReader {
 
     private func color(_ key: String, _ scope: CatalogScope) -> String? {
         scope.value(key, "a colour such as #0B6E35", required: false) { value in
-            guard let text = value.string, text.utf8.count == 7, text.utf8.first == UInt8(ascii: "#") else { return nil }
+            guard let text = value.string, text.utf8.count == 7, text.utf8.first == UInt8(ascii: "#") else {
+                return nil
+            }
             return text.utf8.dropFirst().allSatisfy { JSONReader.hexadecimalDigit($0) != nil } ? text : nil
         }
     }
@@ -146,7 +150,11 @@ struct CatalogReader {
     }
 
     private func route(
-        _ key: String, _ expected: String, _ scope: CatalogScope, required: Bool, _ isRight: (String) -> Bool
+        _ key: String,
+        _ expected: String,
+        _ scope: CatalogScope,
+        required: Bool,
+        _ isRight: (String) -> Bool
     ) -> Template? {
         if let text = scope.object[key]?.string, !isRight(text) {
             scope.report(key, expected: expected)

@@ -63,7 +63,9 @@ public struct Template: Hashable, Sendable {
     }
 
     private static func word(
-        _ source: Source, _ content: EventContent, _ quoting: Quoting
+        _ source: Source,
+        _ content: EventContent,
+        _ quoting: Quoting
     ) throws(FieldFault) -> String {
         let word: String
         switch source.value(in: content) {

@@ -19,7 +19,10 @@ struct InboundMessage {
         let limit = JSONParser.Limits.event.bytes
         guard envelope.body.count <= limit else {
             throw FieldFault(
-                .tooLarge, at: .root, "the body has \(envelope.body.count) bytes, the limit is \(limit)")
+                .tooLarge,
+                at: .root,
+                "the body has \(envelope.body.count) bytes, the limit is \(limit)"
+            )
         }
         switch try ContentForm(envelope.contentType) {
         case .structured: try self.init(structured: envelope.body, document: &document)
@@ -73,7 +76,10 @@ struct InboundMessage {
     }
 
     private static func object(
-        _ bytes: [UInt8], depth: Int, at place: JSONPointer, _ document: inout JSONObject?
+        _ bytes: [UInt8],
+        depth: Int,
+        at place: JSONPointer,
+        _ document: inout JSONObject?
     ) throws(FieldFault) -> JSONObject {
         let parser = JSONParser(limits: JSONParser.Limits(bytes: JSONParser.Limits.event.bytes, depth: depth))
         switch bytes.withUnsafeBufferPointer({ parser.document($0) }) {
@@ -101,8 +107,10 @@ private enum ContentForm {
             self = .structured
         } else if essence.hasPrefix("application/cloudevents") {
             throw FieldFault(
-                .malformedJSON, at: .root,
-                "of the CloudEvents formats only application/cloudevents+json is read, one event a message")
+                .malformedJSON,
+                at: .root,
+                "of the CloudEvents formats only application/cloudevents+json is read, one event a message"
+            )
         } else {
             self = .plain
         }

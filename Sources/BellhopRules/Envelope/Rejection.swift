@@ -15,7 +15,10 @@ public struct Rejection: Error, Hashable, Sendable {
 
     /// A rejection found elsewhere than in parsing, such as an `id-conflict`.
     public init(
-        reason: RejectionReason, pointer: JSONPointer, message: String, event: Event
+        reason: RejectionReason,
+        pointer: JSONPointer,
+        message: String,
+        event: Event
     ) {
         self.init(
             FieldFault(reason, at: pointer, message),

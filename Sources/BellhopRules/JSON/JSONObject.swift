@@ -49,7 +49,9 @@ public struct JSONObject: Sendable {
     }
 
     private func index(of key: String) -> Int? {
-        members.firstIndex { $0.key.hasSameBytes(as: key) }
+        // By index, and not by element: an element would be retained and released at every step.
+        for index in members.indices where members[index].key.hasSameBytes(as: key) { return index }
+        return nil
     }
 }
 
