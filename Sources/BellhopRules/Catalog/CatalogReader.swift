@@ -1,5 +1,7 @@
-/// Reads one catalogue file. Every key is known or a fault, and every fault is reported; a catalogue comes out only where
-/// what it stands on could be read.
+/// Reads one catalogue file.
+///
+/// Every key is known or a fault, and every fault is reported; a catalogue comes out only where what it stands on could
+/// be read.
 struct CatalogReader {
     private static let keys = ["app", "language", "timezone", "aliases", "link", "types"]
 

@@ -9,8 +9,10 @@ struct InboundMessage {
     /// Present in the two forms of CloudEvents.
     let cloudEvent: CloudEventAttributes?
 
-    /// Understands the body of an envelope. `document` receives the body's object as soon as there is one, so that a
-    /// refused message can still be filed under its names.
+    /// Understands the body of an envelope.
+    ///
+    /// `document` receives the body's object as soon as there is one, so that a refused message can still be filed
+    /// under its names.
     ///
     /// Content types that are neither JSON nor CloudEvents are read as plain JSON: many clients send
     /// `application/octet-stream` or `text/plain` unless told otherwise, and the body itself shows what it is. Only

@@ -53,8 +53,10 @@ struct MessageClaims {
         return name.text
     }
 
-    /// The event's id. With CloudEvents, where the data have none, the attributes name it; they say nothing against an
-    /// id in the data, and a property is not asked.
+    /// The event's id.
+    ///
+    /// With CloudEvents, where the data have none, the attributes name it; they say nothing against an id in the data,
+    /// and a property is not asked.
     func eventID() throws(FieldFault) -> EventID {
         var name = try bodyClaim(.id)
         if let cloudEvent = message.cloudEvent {
@@ -90,8 +92,9 @@ struct MessageClaims {
         return (.body, text)
     }
 
-    /// Takes another claim into account: the first one stays, the others must say the same. An empty property says
-    /// nothing, since some clients set all of them.
+    /// Takes another claim into account: the first one stays, the others must say the same.
+    ///
+    /// An empty property says nothing, since some clients set all of them.
     private func agree(
         _ claim: inout Claim?,
         _ witness: Witness,
@@ -111,8 +114,10 @@ struct MessageClaims {
 }
 
 extension InboundEnvelope {
-    /// The routing key's first word and the rest. A key of one word leaves an empty type, which contradicts every type:
-    /// who may publish such a key has not been given the right to any.
+    /// The routing key's first word and the rest.
+    ///
+    /// A key of one word leaves an empty type, which contradicts every type: who may publish such a key has not been
+    /// given the right to any.
     var routedNames: (app: Substring, type: Substring)? {
         guard case .eventsExchange(let key) = source else { return nil }
         guard let dot = key.utf8.firstIndex(of: UInt8(ascii: ".")) else { return (key[...], "") }

@@ -1,5 +1,7 @@
-/// Whose a message is, as far as that can be read from one that is refused: the first legible claim of each kind, whether
-/// or not the claims agree. Good for a dead-letter record, never for delivery.
+/// Whose a message is, as far as that can be read from one that is refused: the first legible claim of each kind,
+/// whether or not the claims agree.
+///
+/// Good for a dead-letter record, never for delivery.
 struct MessageNames {
     /// The app.
     let app: AppID?

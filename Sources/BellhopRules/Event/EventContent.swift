@@ -10,7 +10,9 @@ public struct EventContent: Hashable, Sendable {
     public var route: String?
     /// What the notification is about, such as a transaction.
     public var targetID: String?
-    /// Strings for the client: every value is a `.string`. Empty when the message has none.
+    /// Strings for the client: every value is a `.string`.
+    ///
+    /// Empty when the message has none.
     public var metadata: JSONObject
     /// The venue it comes from.
     public var venueID: String?
