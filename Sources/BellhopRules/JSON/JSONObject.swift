@@ -17,7 +17,7 @@ public struct JSONObject: Sendable {
     }
 
     /// An object of these members; of a repeated key, the last value stays.
-    public init(_ pairs: KeyValuePairs<String, JSONValue>) {
+    public init(_ pairs: [(String, JSONValue)]) {
         self.init()
         for (key, value) in pairs { self[key] = value }
     }
