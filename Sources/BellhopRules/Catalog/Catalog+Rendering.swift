@@ -26,7 +26,10 @@ extension Catalog {
     private func rendered(_ event: Event, _ language: LanguageTag?) throws(FieldFault) -> RenderedContent {
         guard let type = self[event.type] else {
             throw FieldFault(
-                .unknownType, at: JSONPointer.root.key("eventType"), "the app's catalogue does not know this type")
+                .unknownType,
+                at: JSONPointer.root.key("eventType"),
+                "the app's catalogue does not know this type"
+            )
         }
         let content = event.content
         let words = type.words(for: language, otherwise: self.language)
@@ -37,8 +40,10 @@ extension Catalog {
             title = try Self.bounded(try template.filled(from: content), FieldLimits.title)
         } else {
             throw FieldFault(
-                .invalidField, at: JSONPointer.root.key(EventField.title.rawValue),
-                "this type has no template, so the event must bring a title")
+                .invalidField,
+                at: JSONPointer.root.key(EventField.title.rawValue),
+                "this type has no template, so the event must bring a title"
+            )
         }
         let body: String
         if let explicit = content.body {
@@ -60,8 +65,10 @@ extension Catalog {
     private static func bounded(_ text: String, _ longest: Int) throws(FieldFault) -> String {
         guard text.hasLength(0...longest) else {
             throw FieldFault(
-                .invalidField, at: JSONPointer.root.key(EventField.data.rawValue),
-                "the template filled with these values is longer than \(longest) characters")
+                .invalidField,
+                at: JSONPointer.root.key(EventField.data.rawValue),
+                "the template filled with these values is longer than \(longest) characters"
+            )
         }
         return text
     }

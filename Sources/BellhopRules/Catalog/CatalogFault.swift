@@ -11,7 +11,7 @@ public struct CatalogFault: Hashable, Sendable, CustomStringConvertible {
     /// What was expected there.
     public let message: String
 
-    /// `drop.json5:12:5: /types/security/priority: expected one of high, normal, low, found a number`
+    /// File, place and expectation in one line: `drop.json5:12:5: /types/security/priority: expected …`.
     public var description: String {
         let place = [line, column].compactMap { $0.map { ":\($0)" } }.joined()
         return "\(file)\(place): \(pointer.text.isEmpty ? "" : "\(pointer.text): ")\(message)"

@@ -21,13 +21,20 @@ final class CatalogFaultSink {
         }
         let place = offset.map { offset in bytes.withUnsafeBufferPointer { TextPlace(offset: offset, in: $0) } }
         faults.append(
-            CatalogFault(file: file, line: place?.line, column: place?.column, pointer: pointer, message: message))
+            CatalogFault(file: file, line: place?.line, column: place?.column, pointer: pointer, message: message)
+        )
     }
 
     /// Reports that the file is no JSON5.
     func report(_ fault: JSONFault) {
         faults.append(
             CatalogFault(
-                file: file, line: fault.line, column: fault.column, pointer: .root, message: fault.code.rawValue))
+                file: file,
+                line: fault.line,
+                column: fault.column,
+                pointer: .root,
+                message: fault.code.rawValue
+            )
+        )
     }
 }

@@ -1,5 +1,7 @@
-/// Reads one catalogue file. Every key is known or a fault, and every fault is reported; a catalogue comes out only where
-/// what it stands on could be read.
+/// Reads one catalogue file.
+///
+/// Every key is known or a fault, and every fault is reported; a catalogue comes out only where what it stands on could
+/// be read.
 struct CatalogReader {
     private static let keys = ["app", "language", "timezone", "aliases", "link", "types"]
 
@@ -111,7 +113,9 @@ struct CatalogReader {
 
     /// The members of an object whose keys are languages, the app's own among them.
     private func perLanguage(
-        _ key: String, _ scope: CatalogScope, required: Bool
+        _ key: String,
+        _ scope: CatalogScope,
+        required: Bool
     ) -> [(tag: (key: String, tag: LanguageTag), scope: CatalogScope)] {
         guard let scope = scope.scope(key, required: required) else { return [] }
         let tags = scope.object.members.compactMap { member -> (key: String, tag: LanguageTag)? in
@@ -129,7 +133,9 @@ struct CatalogReader {
 
     private func color(_ key: String, _ scope: CatalogScope) -> String? {
         scope.value(key, "a colour such as #0B6E35", required: false) { value in
-            guard let text = value.string, text.utf8.count == 7, text.utf8.first == UInt8(ascii: "#") else { return nil }
+            guard let text = value.string, text.utf8.count == 7, text.utf8.first == UInt8(ascii: "#") else {
+                return nil
+            }
             return text.utf8.dropFirst().allSatisfy { JSONReader.hexadecimalDigit($0) != nil } ? text : nil
         }
     }
@@ -146,7 +152,11 @@ struct CatalogReader {
     }
 
     private func route(
-        _ key: String, _ expected: String, _ scope: CatalogScope, required: Bool, _ isRight: (String) -> Bool
+        _ key: String,
+        _ expected: String,
+        _ scope: CatalogScope,
+        required: Bool,
+        _ isRight: (String) -> Bool
     ) -> Template? {
         if let text = scope.object[key]?.string, !isRight(text) {
             scope.report(key, expected: expected)

@@ -20,7 +20,9 @@ struct CatalogScope {
         sink.report(place.key(key), "expected \(expected), found \(found)")
     }
 
-    /// A value that `read` understands, or a report. An absent key is reported only when it is required.
+    /// A value that `read` understands, or a report.
+    ///
+    /// An absent key is reported only when it is required.
     func value<Value>(_ key: String, _ expected: String, required: Bool, _ read: (JSONValue) -> Value?) -> Value? {
         guard let value = object[key] else {
             if required { report(key, expected: expected) }

@@ -26,6 +26,6 @@ public struct DeepLink: Hashable, Sendable {
 
     /// The link as it is stored and served: `{"mobile": …, "web": …}`.
     public var json: JSONObject {
-        JSONObject(["mobile": .string(mobile), "web": .string(web)])
+        ["mobile": .string(mobile), "web": .string(web)]
     }
 }

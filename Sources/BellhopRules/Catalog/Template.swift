@@ -1,5 +1,6 @@
-/// Words with gaps: `{amount} sendt til {country}`. A gap is filled from the event, or the whole is refused; a sentence
-/// with a hole in it never leaves the house.
+/// Words with gaps: `{amount} sendt til {country}`.
+///
+/// A gap is filled from the event, or the whole is refused; a sentence with a hole in it never leaves the house.
 ///
 /// `{name}` is the value of that name in `data` (`{payment.amount}` looks inside an object), `{targetId}` and
 /// `{venueId}` are the event's own, and a catalogue may give any of these another name. `{{` and `}}` are braces.
@@ -50,7 +51,9 @@ public struct Template: Hashable, Sendable {
 
     let segments: [Segment]
 
-    /// Fills the gaps. Strings are taken as they are, numbers as they were written; nothing else makes a good word.
+    /// Fills the gaps.
+    ///
+    /// Strings are taken as they are, numbers as they were written; nothing else makes a good word.
     func filled(from content: EventContent, quoting: Quoting = .plain) throws(FieldFault) -> String {
         var text = ""
         for segment in segments {
@@ -63,7 +66,9 @@ public struct Template: Hashable, Sendable {
     }
 
     private static func word(
-        _ source: Source, _ content: EventContent, _ quoting: Quoting
+        _ source: Source,
+        _ content: EventContent,
+        _ quoting: Quoting
     ) throws(FieldFault) -> String {
         let word: String
         switch source.value(in: content) {

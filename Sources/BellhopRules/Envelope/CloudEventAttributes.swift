@@ -46,14 +46,19 @@ struct CloudEventAttributes {
         func required(_ name: String) throws(FieldFault) -> String {
             guard let text = try attribute(name), !text.isEmpty else {
                 throw FieldFault(
-                    name == "id" ? .missingID : .invalidField, at: JSONPointer.root.key(name),
-                    "CloudEvents 1.0 requires the attribute \(name)")
+                    name == "id" ? .missingID : .invalidField,
+                    at: JSONPointer.root.key(name),
+                    "CloudEvents 1.0 requires the attribute \(name)"
+                )
             }
             return text
         }
         guard try required("specversion") == "1.0" else {
             throw FieldFault(
-                .invalidField, at: JSONPointer.root.key("specversion"), "expected CloudEvents of version 1.0")
+                .invalidField,
+                at: JSONPointer.root.key("specversion"),
+                "expected CloudEvents of version 1.0"
+            )
         }
         id = try required("id")
         source = try required("source")

@@ -9,8 +9,10 @@ struct InboundMessage {
     /// Present in the two forms of CloudEvents.
     let cloudEvent: CloudEventAttributes?
 
-    /// Understands the body of an envelope. `document` receives the body's object as soon as there is one, so that a
-    /// refused message can still be filed under its names.
+    /// Understands the body of an envelope.
+    ///
+    /// `document` receives the body's object as soon as there is one, so that a refused message can still be filed
+    /// under its names.
     ///
     /// Content types that are neither JSON nor CloudEvents are read as plain JSON: many clients send
     /// `application/octet-stream` or `text/plain` unless told otherwise, and the body itself shows what it is. Only
@@ -19,7 +21,10 @@ struct InboundMessage {
         let limit = JSONParser.Limits.event.bytes
         guard envelope.body.count <= limit else {
             throw FieldFault(
-                .tooLarge, at: .root, "the body has \(envelope.body.count) bytes, the limit is \(limit)")
+                .tooLarge,
+                at: .root,
+                "the body has \(envelope.body.count) bytes, the limit is \(limit)"
+            )
         }
         switch try ContentForm(envelope.contentType) {
         case .structured: try self.init(structured: envelope.body, document: &document)
@@ -73,7 +78,10 @@ struct InboundMessage {
     }
 
     private static func object(
-        _ bytes: [UInt8], depth: Int, at place: JSONPointer, _ document: inout JSONObject?
+        _ bytes: [UInt8],
+        depth: Int,
+        at place: JSONPointer,
+        _ document: inout JSONObject?
     ) throws(FieldFault) -> JSONObject {
         let parser = JSONParser(limits: JSONParser.Limits(bytes: JSONParser.Limits.event.bytes, depth: depth))
         switch bytes.withUnsafeBufferPointer({ parser.document($0) }) {
@@ -101,8 +109,10 @@ private enum ContentForm {
             self = .structured
         } else if essence.hasPrefix("application/cloudevents") {
             throw FieldFault(
-                .malformedJSON, at: .root,
-                "of the CloudEvents formats only application/cloudevents+json is read, one event a message")
+                .malformedJSON,
+                at: .root,
+                "of the CloudEvents formats only application/cloudevents+json is read, one event a message"
+            )
         } else {
             self = .plain
         }

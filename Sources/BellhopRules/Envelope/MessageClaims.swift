@@ -3,54 +3,72 @@
 /// The first that speaks decides, and all others that speak must agree: a producer who may publish `drop.*` must not be
 /// able to speak for another app in the body.
 struct MessageClaims {
+    /// Who says it.
+    private enum Witness: String {
+        case body = "the body"
+        case cloudEvent = "the CloudEvents attributes"
+        case property = "the message's property"
+        case routingKey = "the routing key"
+    }
+
     private let message: InboundMessage
     private let envelope: InboundEnvelope
+    private let routed: (app: Substring, type: Substring)?
     private var base: JSONPointer { message.base }
 
     init(_ message: InboundMessage, _ envelope: InboundEnvelope) {
         self.message = message
         self.envelope = envelope
+        routed = envelope.routedNames
     }
 
     /// The app's name, not yet looked up.
     func app() throws(FieldFault) -> String {
-        let claims = [
-            try bodyClaim("app"), Claim(property: "app_id", envelope.appID), Claim("the routing key", routed?.app),
-        ]
-        guard let app = try agreed(claims, at: base.key("app")) else {
+        var name = try bodyClaim(.app)
+        try agree(&name, .property, envelope.appID, on: .app)
+        if let routed { try agree(&name, .routingKey, routed.app, on: .app) }
+        guard let name else {
             throw FieldFault(
-                .unknownApp, at: base.key("app"), "no app is named, neither in the body nor by app_id or routing key")
+                .unknownApp,
+                at: base.key("app"),
+                "no app is named, neither in the body nor by app_id or routing key"
+            )
         }
-        return app
+        return name.text
     }
 
     /// The type's name, not yet looked up.
     func eventType() throws(FieldFault) -> String {
-        let claims = [
-            try bodyClaim("eventType"), Claim("the CloudEvents type", message.cloudEvent?.type),
-            Claim(property: "type", envelope.type), Claim("the routing key", routed?.type),
-        ]
-        guard let type = try agreed(claims, at: base.key("eventType")) else {
+        var name = try bodyClaim(.eventType)
+        try agree(&name, .cloudEvent, message.cloudEvent?.type, on: .eventType)
+        try agree(&name, .property, envelope.type, on: .eventType)
+        if let routed { try agree(&name, .routingKey, routed.type, on: .eventType) }
+        guard let name else {
             throw FieldFault(
-                .unknownType, at: base.key("eventType"),
-                "no event type is named, neither in the body nor by property or routing key")
+                .unknownType,
+                at: base.key("eventType"),
+                "no event type is named, neither in the body nor by property or routing key"
+            )
         }
-        return type
+        return name.text
     }
 
-    /// The event's id. CloudEvents attributes stand in for the properties, as the last resort.
+    /// The event's id.
+    ///
+    /// With CloudEvents, where the data have none, the attributes name it; they say nothing against an id in the data,
+    /// and a property is not asked.
     func eventID() throws(FieldFault) -> EventID {
-        let place = base.key("id")
-        var property = Claim(property: "message_id", envelope.messageID)
-        let body = try bodyClaim("id")
+        var name = try bodyClaim(.id)
         if let cloudEvent = message.cloudEvent {
-            property = body.text == nil ? Claim("the CloudEvents attributes", cloudEvent.eventID) : Claim("", nil)
+            name = name ?? (.cloudEvent, cloudEvent.eventID)
+        } else {
+            try agree(&name, .property, envelope.messageID, on: .id)
         }
-        guard let text = try agreed([body, property], at: place) else {
-            throw FieldFault(.missingID, at: place, "an event needs an id, in the body or as message_id")
+        guard let name else {
+            throw FieldFault(.missingID, at: base.key("id"), "an event needs an id, in the body or as message_id")
         }
-        guard let id = EventID(validating: text) else {
-            throw FieldFault(.invalidField, at: place, "expected \(EventID.rule)")
+        guard let id = EventID(validating: name.text) else {
+            throw FieldFault(.invalidField, at: base.key("id"), "expected \(EventID.rule)")
         }
         return id
     }
@@ -64,54 +82,45 @@ struct MessageClaims {
         return message.cloudEvent?.traceParent.flatMap(TraceParent.init(validating:))
     }
 
-    private struct Claim {
-        let source: String
-        let text: String?
+    private typealias Claim = (witness: Witness, text: String)
 
-        init(_ source: String, _ text: String?) {
-            self.source = source
-            self.text = text
-        }
-
-        /// An empty property says nothing: some clients set all of them.
-        init(property name: String, _ text: String?) {
-            self.init("the property \(name)", text?.isEmpty == true ? nil : text)
-        }
-    }
-
-    private func bodyClaim(_ key: String) throws(FieldFault) -> Claim {
-        guard let value = message.fields[key], value != .null else { return Claim("the body", nil) }
+    private func bodyClaim(_ field: EventField) throws(FieldFault) -> Claim? {
+        guard let value = message.fields[field.rawValue], value != .null else { return nil }
         guard case .string(let text) = value else {
-            throw FieldFault(at: base.key(key), expected: "a string", found: value)
+            throw FieldFault(at: base.key(field.rawValue), expected: "a string", found: value)
         }
-        return Claim("the body", text)
+        return (.body, text)
     }
 
-    private func agreed(_ claims: [Claim], at place: JSONPointer) throws(FieldFault) -> String? {
-        var first: Claim?
-        for claim in claims {
-            guard let text = claim.text else { continue }
-            guard let spoken = first, let other = spoken.text else {
-                first = claim
-                continue
-            }
-            guard text.hasSameBytes(as: other) else {
-                throw FieldFault(
-                    .invalidField, at: place, "\(spoken.source) and \(claim.source) contradict one another")
-            }
+    /// Takes another claim into account: the first one stays, the others must say the same.
+    ///
+    /// An empty property says nothing, since some clients set all of them.
+    private func agree(
+        _ claim: inout Claim?,
+        _ witness: Witness,
+        _ text: (some StringProtocol)?,
+        on field: EventField
+    ) throws(FieldFault) {
+        guard let text, !text.isEmpty || witness == .routingKey else { return }
+        guard let first = claim else {
+            claim = (witness, String(text))
+            return
         }
-        return first?.text
+        guard first.text.hasSameBytes(as: text) else {
+            let contradiction = "\(first.witness.rawValue) and \(witness.rawValue) contradict one another"
+            throw FieldFault(.invalidField, at: base.key(field.rawValue), contradiction)
+        }
     }
-
-    private var routed: (app: String, type: String)? { envelope.routedNames }
 }
 
 extension InboundEnvelope {
-    /// The routing key's first word and the rest. A key of one word leaves an empty type, which contradicts every type:
-    /// who may publish such a key has not been given the right to any.
-    var routedNames: (app: String, type: String)? {
+    /// The routing key's first word and the rest.
+    ///
+    /// A key of one word leaves an empty type, which contradicts every type: who may publish such a key has not been
+    /// given the right to any.
+    var routedNames: (app: Substring, type: Substring)? {
         guard case .eventsExchange(let key) = source else { return nil }
-        guard let dot = key.utf8.firstIndex(of: UInt8(ascii: ".")) else { return (key, "") }
-        return (String(key[..<dot]), String(key[key.utf8.index(after: dot)...]))
+        guard let dot = key.utf8.firstIndex(of: UInt8(ascii: ".")) else { return (key[...], "") }
+        return (key[..<dot], key[key.utf8.index(after: dot)...])
     }
 }

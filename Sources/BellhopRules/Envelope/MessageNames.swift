@@ -1,5 +1,7 @@
-/// Whose a message is, as far as that can be read from one that is refused: the first legible claim of each kind, whether
-/// or not the claims agree. Good for a dead-letter record, never for delivery.
+/// Whose a message is, as far as that can be read from one that is refused: the first legible claim of each kind,
+/// whether or not the claims agree.
+///
+/// Good for a dead-letter record, never for delivery.
 struct MessageNames {
     /// The app.
     let app: AppID?
@@ -20,8 +22,9 @@ struct MessageNames {
         let fields = isCloudEvent ? document?["data"]?.object : document
         let attributes = isCloudEvent ? document : nil
         let routed = envelope.routedNames
-        let apps = [fields?["app"]?.string, envelope.appID, routed?.app]
-        let types = [fields?["eventType"]?.string, attributes?["type"]?.string, envelope.type, routed?.type]
+        let apps = [fields?["app"]?.string, envelope.appID, routed.map { String($0.app) }]
+        let routedType = routed.map { String($0.type) }
+        let types = [fields?["eventType"]?.string, attributes?["type"]?.string, envelope.type, routedType]
         var ids = [fields?["id"]?.string, envelope.messageID]
         if let source = attributes?["source"]?.string, let id = attributes?["id"]?.string {
             ids.append("\(source)/\(id)")

@@ -6,16 +6,23 @@ public struct Rejection: Error, Hashable, Sendable {
     public let pointer: JSONPointer
     /// What was expected and what kind of thing was found, for people; holds nothing of the message's content.
     public let message: String
-    /// The app, where one is named legibly. It need not exist.
+    /// The app, where one is named legibly.
+    ///
+    /// It need not exist.
     public let app: AppID?
-    /// The type, where one is named legibly. It need not exist.
+    /// The type, where one is named legibly.
+    ///
+    /// It need not exist.
     public let eventType: EventType?
     /// The event's id, where one is named legibly.
     public let eventID: EventID?
 
     /// A rejection found elsewhere than in parsing, such as an `id-conflict`.
     public init(
-        reason: RejectionReason, pointer: JSONPointer, message: String, event: Event
+        reason: RejectionReason,
+        pointer: JSONPointer,
+        message: String,
+        event: Event
     ) {
         self.init(
             FieldFault(reason, at: pointer, message),

@@ -14,6 +14,8 @@ public enum RejectionReason: String, CaseIterable, Hashable, Sendable {
     case unknownType = "unknown-type"
     /// A field has a value that it must not have, or two places contradict one another.
     case invalidField = "invalid-field"
-    /// The id was used before, with other content. Never found by parsing: it takes the database to see it.
+    /// The id was used before, with other content.
+    ///
+    /// Never found by parsing: it takes the database to see it.
     case idConflict = "id-conflict"
 }

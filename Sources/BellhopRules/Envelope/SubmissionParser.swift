@@ -25,7 +25,8 @@ public struct SubmissionParser: Sendable {
     }
 
     private func submission(
-        _ message: InboundMessage, _ envelope: InboundEnvelope
+        _ message: InboundMessage,
+        _ envelope: InboundEnvelope
     ) throws(FieldFault) -> Submission {
         let claims = MessageClaims(message, envelope)
         let appName = try claims.app()
@@ -49,7 +50,10 @@ public struct SubmissionParser: Sendable {
         }
         guard typeName == Self.cancellationType else {
             throw FieldFault(
-                .unknownType, at: message.base.key("eventType"), "the app's catalogue does not know this type")
+                .unknownType,
+                at: message.base.key("eventType"),
+                "the app's catalogue does not know this type"
+            )
         }
         return .cancellation(app: app, eventID: try reader.required("id", as: EventID.self, or: .missingID))
     }

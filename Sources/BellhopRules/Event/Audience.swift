@@ -47,8 +47,10 @@ extension Audience {
         guard !elements.isEmpty else { throw FieldFault(.missingAudience, at: place, "the list of users is empty") }
         guard elements.count <= FieldLimits.users else {
             throw FieldFault(
-                .invalidField, at: place,
-                "\(elements.count) users; at most \(FieldLimits.users) can be named, use a topic for more")
+                .invalidField,
+                at: place,
+                "\(elements.count) users; at most \(FieldLimits.users) can be named, use a topic for more"
+            )
         }
         var users: [UserID] = []
         users.reserveCapacity(elements.count)

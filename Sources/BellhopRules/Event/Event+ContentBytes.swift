@@ -1,6 +1,8 @@
 extension Event {
     /// Appends the canonical bytes of what makes this event itself: everything a user would see or that changes its
-    /// delivery. Two events of one id with different bytes are an `id-conflict`.
+    /// delivery.
+    ///
+    /// Two events of one id with different bytes are an `id-conflict`.
     ///
     /// Not part of it: when it was sent, who hears of it (judged per user), and the form it came in. The bytes are a
     /// JSON object with sorted keys; absent fields are left out, empty `data` and `metadata` count as absent, instants

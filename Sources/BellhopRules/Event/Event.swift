@@ -12,7 +12,9 @@ public struct Event: Hashable, Sendable {
     public let content: EventContent
     /// When the producer sent it, as far as the body, CloudEvents or the AMQP timestamp say.
     public internal(set) var sentAt: Timestamp?
-    /// Not to be delivered before this instant. How far ahead that may be is for whoever has a clock to judge.
+    /// Not to be delivered before this instant.
+    ///
+    /// How far ahead that may be is for whoever has a clock to judge.
     public let deliverAt: Timestamp?
     /// Not to be pushed from this instant on.
     public let expiresAt: Timestamp?

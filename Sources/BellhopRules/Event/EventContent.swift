@@ -10,7 +10,9 @@ public struct EventContent: Hashable, Sendable {
     public var route: String?
     /// What the notification is about, such as a transaction.
     public var targetID: String?
-    /// Strings for the client: every value is a `.string`. Empty when the message has none.
+    /// Strings for the client: every value is a `.string`.
+    ///
+    /// Empty when the message has none.
     public var metadata: JSONObject
     /// The venue it comes from.
     public var venueID: String?
@@ -40,12 +42,17 @@ public struct EventContent: Hashable, Sendable {
         for member in object.members {
             guard member.key.hasLength(1...FieldLimits.metadataKey) else {
                 throw FieldFault(
-                    .invalidField, at: place, "expected keys of 1 to \(FieldLimits.metadataKey) characters")
+                    .invalidField,
+                    at: place,
+                    "expected keys of 1 to \(FieldLimits.metadataKey) characters"
+                )
             }
             guard case .string(let text) = member.value, text.hasLength(0...FieldLimits.metadataValue) else {
                 throw FieldFault(
                     at: place.key(member.key),
-                    expected: "a string of at most \(FieldLimits.metadataValue) characters", found: member.value)
+                    expected: "a string of at most \(FieldLimits.metadataValue) characters",
+                    found: member.value
+                )
             }
         }
         return object
@@ -53,13 +60,18 @@ public struct EventContent: Hashable, Sendable {
 
     /// An absolute URL by its shape: scheme, something of a host, no spaces or control characters.
     private static func imageURL(_ reader: FieldReader) throws(FieldFault) -> String? {
-        guard let text = try reader.line(EventField.imageUrl.rawValue, longest: FieldLimits.imageURL) else { return nil }
+        guard let text = try reader.line(EventField.imageUrl.rawValue, longest: FieldLimits.imageURL) else {
+            return nil
+        }
         let schemes = ["https://", "http://"]
         guard let scheme = schemes.first(where: { text.hasPrefix($0) }), !text.utf8.contains(UInt8(ascii: " ")),
             let first = text.utf8.dropFirst(scheme.utf8.count).first, !"/?#".utf8.contains(first)
         else {
             throw FieldFault(
-                .invalidField, at: reader.place(EventField.imageUrl.rawValue), "expected an http or https URL")
+                .invalidField,
+                at: reader.place(EventField.imageUrl.rawValue),
+                "expected an http or https URL"
+            )
         }
         return text
     }

@@ -1,5 +1,6 @@
-/// What the fields of an event may measure; `docs/event.schema.json` repeats these for producers. Texts count in
-/// characters (Unicode code points, as JSON Schema does), identifiers in bytes of UTF-8.
+/// What the fields of an event may measure; `docs/event.schema.json` repeats these for producers.
+///
+/// Texts count in characters (Unicode code points, as JSON Schema does), identifiers in bytes of UTF-8.
 public enum FieldLimits {
     /// Named users of one event.
     public static let users = 1000

@@ -27,7 +27,9 @@ struct FieldReader {
     }
 
     func required<ID: TextIdentifier>(
-        _ key: String, as type: ID.Type = ID.self, or reason: RejectionReason = .invalidField
+        _ key: String,
+        as type: ID.Type = ID.self,
+        or reason: RejectionReason = .invalidField
     ) throws(FieldFault) -> ID {
         guard let id = try identifier(key, as: type) else { throw missing(key, ID.rule, reason) }
         return id
@@ -40,7 +42,9 @@ struct FieldReader {
     /// A text of some length, of whatever characters.
     func text(_ key: String, _ length: ClosedRange<Int>) throws(FieldFault) -> String? {
         guard let value = self[key] else { return nil }
-        guard case .string(let text) = value else { throw FieldFault(at: place(key), expected: "a string", found: value) }
+        guard case .string(let text) = value else {
+            throw FieldFault(at: place(key), expected: "a string", found: value)
+        }
         guard text.hasLength(length) else {
             let range = "\(length.lowerBound) to \(length.upperBound)"
             throw FieldFault(.invalidField, at: place(key), "expected \(range) characters")
@@ -83,13 +87,16 @@ struct FieldReader {
 
     func bool(_ key: String) throws(FieldFault) -> Bool? {
         guard let value = self[key] else { return nil }
-        guard case .bool(let bool) = value else { throw FieldFault(at: place(key), expected: "a boolean", found: value) }
+        guard case .bool(let bool) = value else {
+            throw FieldFault(at: place(key), expected: "a boolean", found: value)
+        }
         return bool
     }
 
     /// A word out of a closed list.
     func word<Word: RawRepresentable & CaseIterable>(
-        _ key: String, as type: Word.Type = Word.self
+        _ key: String,
+        as type: Word.Type = Word.self
     ) throws(FieldFault) -> Word? where Word.RawValue == String {
         guard let value = self[key] else { return nil }
         guard case .string(let text) = value, let word = Word(rawValue: text) else {
@@ -105,7 +112,8 @@ struct FieldReader {
 
     /// What an update says about a field: nothing, `null`, or a value that `read` understands.
     func update<Value>(
-        _ key: String, _ read: (String) throws(FieldFault) -> Value?
+        _ key: String,
+        _ read: (String) throws(FieldFault) -> Value?
     ) throws(FieldFault) -> FieldUpdate<Value> {
         if object[key] == .null { return .cleared }
         guard let value = try read(key) else { return .unchanged }

@@ -1,4 +1,6 @@
-/// A change of what belongs to a user. It needs no id: doing it twice does nothing new, and of two the later one wins.
+/// A change of what belongs to a user.
+///
+/// It needs no id: doing it twice does nothing new, and of two the later one wins.
 public struct FeedUpdate: Hashable, Sendable {
     /// The app whose user it is.
     public let app: AppID

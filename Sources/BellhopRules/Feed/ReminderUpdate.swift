@@ -47,7 +47,10 @@ public struct ReminderUpdate: Hashable, Sendable {
         for (index, element) in elements.enumerated() {
             guard case .string(let text) = element, let day = Weekday(rawValue: text) else {
                 throw FieldFault(
-                    at: place.index(index), expected: FieldReader.oneOf(Weekday.self), found: element)
+                    at: place.index(index),
+                    expected: FieldReader.oneOf(Weekday.self),
+                    found: element
+                )
             }
             days.insert(day)
         }

@@ -1,4 +1,6 @@
-/// A producer's identifier of an event, unique within the app. Repeating it repeats the same event.
+/// A producer's identifier of an event, unique within the app.
+///
+/// Repeating it repeats the same event.
 public struct EventID: TextIdentifier {
     /// The identifier as it is written.
     public let text: String

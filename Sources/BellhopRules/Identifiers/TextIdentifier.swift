@@ -12,9 +12,8 @@ public protocol TextIdentifier: Hashable, Comparable, Sendable, CustomStringConv
 
 extension TextIdentifier {
     /// Equality of bytes.
-    @inlinable
     public static func == (left: Self, right: Self) -> Bool {
-        left.text == right.text && left.text.utf8.elementsEqual(right.text.utf8)
+        left.text.hasSameBytes(as: right.text)
     }
 
     /// Order of bytes.

@@ -17,7 +17,7 @@ public struct JSONObject: Sendable {
     }
 
     /// An object of these members; of a repeated key, the last value stays.
-    public init(_ pairs: KeyValuePairs<String, JSONValue>) {
+    public init(_ pairs: [(String, JSONValue)]) {
         self.init()
         for (key, value) in pairs { self[key] = value }
     }
@@ -49,7 +49,9 @@ public struct JSONObject: Sendable {
     }
 
     private func index(of key: String) -> Int? {
-        members.firstIndex { $0.key.hasSameBytes(as: key) }
+        // By index, and not by element: an element would be retained and released at every step.
+        for index in members.indices where members[index].key.hasSameBytes(as: key) { return index }
+        return nil
     }
 }
 

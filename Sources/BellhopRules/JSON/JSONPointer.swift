@@ -24,6 +24,9 @@ public struct JSONPointer: Hashable, Sendable, CustomStringConvertible {
 
     /// The place of a member of the object at this place.
     public func key(_ key: String) -> JSONPointer {
+        guard key.utf8.contains(where: { $0 == UInt8(ascii: "~") || $0 == UInt8(ascii: "/") }) else {
+            return JSONPointer(checked: "\(text)/\(key)")
+        }
         var escaped = text + "/"
         for scalar in key.unicodeScalars {
             switch scalar {

@@ -110,8 +110,9 @@ extension JSONReader {
         }
     }
 
-    /// Numbers of JSON5, rewritten so that they are JSON: hexadecimal, and a point without digits on one side. The
-    /// cursor stands behind the sign; nil, with the cursor unmoved, when the strict grammar will do.
+    /// Numbers of JSON5, rewritten so that they are JSON: hexadecimal, and a point without digits on one side.
+    ///
+    /// The cursor stands behind the sign; nil, with the cursor unmoved, when the strict grammar will do.
     mutating func extendedNumber(from start: Int) throws(JSONStop) -> JSONNumber? {
         let digits = position
         let sign = digits > start ? "-" : ""

@@ -117,7 +117,9 @@ struct JSONReader {
         return JSONObject(unique: members.members)
     }
 
-    /// Whether another element follows. A comma before the closing bracket is an error, except in JSON5.
+    /// Whether another element follows.
+    ///
+    /// A comma before the closing bracket is an error, except in JSON5.
     private mutating func skipComma(before closing: UInt8) throws(JSONStop) -> Bool {
         guard current == UInt8(ascii: ",") else { return false }
         position += 1

@@ -12,7 +12,7 @@ struct UniqueMembers {
     /// False when the key is there already.
     mutating func append(_ key: String, _ value: JSONValue) -> Bool {
         if members.count < Self.few {
-            for member in members where member.key.hasSameBytes(as: key) { return false }
+            for index in members.indices where members[index].key.hasSameBytes(as: key) { return false }
         } else {
             if seen.isEmpty { seen = Set(members.map { ByteKey(text: $0.key) }) }
             guard seen.insert(ByteKey(text: key)).inserted else { return false }
