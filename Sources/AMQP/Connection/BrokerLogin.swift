@@ -45,8 +45,10 @@ struct BrokerLogin {
     }
 
     /// A broker adds headers to a message on its way (`x-death`, `x-delivery-count`), and sends them in one frame even
-    /// where that exceeds the agreed size. Taking such a frame is harmless, since this side sends none that are big;
-    /// refusing it would end every connection that meets the message.
+    /// where that exceeds the agreed size.
+    ///
+    /// Taking such a frame is harmless, since this side sends none that are big; refusing it would end every connection
+    /// that meets the message.
     func acceptGrownHeaders() throws(AMQPError) {
         let size = max(amqp_get_frame_max(state), Connection.frameSize) * 2
         let status = amqp_tune_connection(state, amqp_get_channel_max(state), size, amqp_get_heartbeat(state))

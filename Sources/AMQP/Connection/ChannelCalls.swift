@@ -72,7 +72,9 @@ extension Connection {
     }
 }
 
-/// How many messages wait in a queue and how many consumers it has. The broker updates the first only every few seconds.
+/// How many messages wait in a queue and how many consumers it has.
+///
+/// The broker updates the first only every few seconds.
 package struct QueueCounts: Sendable, Equatable {
     package let messages: Int
     package let consumers: Int

@@ -13,7 +13,9 @@ final class Connection {
         case publishing
     }
 
-    /// The size of frames that both sides agree on at most. RabbitMQ 4.1 and later refuses clients that ask for little.
+    /// The size of frames that both sides agree on at most.
+    ///
+    /// RabbitMQ 4.1 and later refuses clients that ask for little.
     static let frameSize: Int32 = 131_072
 
     let host: BrokerAddress.Host
@@ -60,7 +62,9 @@ final class Connection {
         frame.deallocate()
     }
 
-    /// The next frame, or `nil` if none is there now; `milliseconds` waits for one. Serves heartbeats on the way.
+    /// The next frame, or `nil` if none is there now; `milliseconds` waits for one.
+    ///
+    /// Serves heartbeats on the way.
     ///
     /// The frame is valid until the next call into the connection. A `nil` without waiting means that neither the
     /// socket nor TLS holds anything more, so that polling the socket is exact.
@@ -72,8 +76,9 @@ final class Connection {
         throw failure(status, "read from the broker")
     }
 
-    /// Gives back the memory of frames that have been dealt with. Only between contents: nothing read before is valid
-    /// afterwards.
+    /// Gives back the memory of frames that have been dealt with.
+    ///
+    /// Only between contents: nothing read before is valid afterwards.
     func releaseFrames() {
         amqp_maybe_release_buffers(state)
     }

@@ -37,7 +37,9 @@ package final class Consumer: Sendable {
         await inbox.next(atMost: max(1, limit))
     }
 
-    /// The messages are done with; their queues forget them. Returns at once, the connection's thread tells the broker.
+    /// The messages are done with; their queues forget them.
+    ///
+    /// Returns at once, the connection's thread tells the broker.
     package func acknowledge(_ tags: [DeliveryTag]) {
         inbox.settle(tags, .acknowledged)
     }
@@ -47,8 +49,10 @@ package final class Consumer: Sendable {
         inbox.settle(tags, .released)
     }
 
-    /// Ends the subscriptions. What has arrived and was not taken is released; `next` returns `nil` from now on. What was
-    /// taken can still be settled, as long as the connection lasts.
+    /// Ends the subscriptions.
+    ///
+    /// What has arrived and was not taken is released; `next` returns `nil` from now on. What was taken can still be
+    /// settled, as long as the connection lasts.
     package func stop() {
         inbox.stop()
     }

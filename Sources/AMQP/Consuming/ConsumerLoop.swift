@@ -39,7 +39,9 @@ struct ConsumerLoop {
         }
     }
 
-    /// Waits; ends early for a stop or a close. Settlements of the lost connection are thrown away.
+    /// Waits; ends early for a stop or a close.
+    ///
+    /// Settlements of the lost connection are thrown away.
     private func rest(_ duration: Duration) {
         let end = ContinuousClock.now + duration
         let phase = inbox.phase

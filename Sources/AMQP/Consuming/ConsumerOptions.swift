@@ -17,7 +17,9 @@ package struct ConsumerOptions: Sendable {
     package let name: String
     package let subscriptions: [Subscription]
     /// Bytes of messages that have arrived and that nobody has taken; while there are more, nothing is read from the
-    /// socket. A single message may exceed it.
+    /// socket.
+    ///
+    /// A single message may exceed it.
     package let bufferedBytes: Int
     let events: EventRelay
     let chance: @Sendable () -> Double

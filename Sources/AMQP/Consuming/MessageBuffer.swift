@@ -16,7 +16,9 @@ struct MessageBuffer {
         }
     }
 
-    /// The oldest, `limit` at most. Taking all there is copies nothing.
+    /// The oldest, `limit` at most.
+    ///
+    /// Taking all there is copies nothing.
     mutating func take(_ limit: Int) -> [IncomingMessage] {
         guard start > 0 || messages.count > limit else { return takeAll() }
         let end = min(messages.count, start + limit)

@@ -20,7 +20,9 @@ package struct FieldTable: Sendable, Equatable {
 
     package var isEmpty: Bool { entries.isEmpty }
 
-    /// The first value of that name. Setting replaces it at its place, or appends; setting `nil` removes all of the name.
+    /// The first value of that name.
+    ///
+    /// Setting replaces it at its place, or appends; setting `nil` removes all of the name.
     package subscript(name: String) -> FieldValue? {
         get { entries.first { $0.name == name }?.value }
         set {

@@ -1,4 +1,6 @@
-/// What has been submitted and not been sent, oldest first. Confined to the publisher's thread.
+/// What has been submitted and not been sent, oldest first.
+///
+/// Confined to the publisher's thread.
 struct Backlog {
     private var batches: [PublishBatch] = []
     private var start = 0

@@ -25,8 +25,9 @@ struct ConfirmWindow<Item> {
         count += 1
     }
 
-    /// What an answer for `number` closes; with `multiple` all open ones up to it, where 0 means all. `nil` for a number
-    /// that was never given.
+    /// What an answer for `number` closes; with `multiple` all open ones up to it, where 0 means all.
+    ///
+    /// `nil` for a number that was never given.
     mutating func answer(_ number: UInt64, multiple: Bool) -> [Answered]? {
         let end = first + UInt64(entries.count - start)
         guard number < end else { return nil }

@@ -1,4 +1,6 @@
-/// The messages of one call and their outcomes so far. Confined to the publisher's thread.
+/// The messages of one call and their outcomes so far.
+///
+/// Confined to the publisher's thread.
 final class PublishBatch {
     let messages: [OutgoingMessage]
     let since: ContinuousClock.Instant

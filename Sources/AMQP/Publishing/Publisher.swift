@@ -39,7 +39,9 @@ package final class Publisher: Sendable {
     }
 
     /// Waits a moment for outstanding confirms, closes the connection and ends the thread; returns after eight seconds
-    /// at most. What has not been sent by then is not sent.
+    /// at most.
+    ///
+    /// What has not been sent by then is not sent.
     package func close() async {
         outbox.close()
         guard isStarted.load(ordering: .relaxed) else { return }

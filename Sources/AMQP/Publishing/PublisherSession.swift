@@ -32,7 +32,9 @@ struct PublisherSession {
         pulse = Pulse(heartbeat: connection.heartbeat)
     }
 
-    /// Returns when the publisher is closed; throws when the connection is lost. Either way nothing is left open.
+    /// Returns when the publisher is closed; throws when the connection is lost.
+    ///
+    /// Either way nothing is left open.
     mutating func run(_ watchdog: Watchdog) throws(AMQPError) {
         do throws(AMQPError) {
             try openChannel()
@@ -246,8 +248,10 @@ struct PublisherSession {
         }
     }
 
-    /// A return carries no number; it comes in the order of sending and before its ack, so it belongs to the oldest open
-    /// message that is the same. Where two are the same in everything, it does not matter which.
+    /// A return carries no number; it comes in the order of sending and before its ack, so it belongs to the oldest
+    /// open message that is the same.
+    ///
+    /// Where two are the same in everything, it does not matter which.
     private mutating func returned(_ content: MessageAssembler.Content?) {
         guard case .returned(let reason, let message) = content else { return }
         window.markReturned(reason) { ticket in
@@ -258,7 +262,9 @@ struct PublisherSession {
     }
 
     /// The broker closed the channel over one of the open messages, and does not say which; what came after it was
-    /// thrown away. Only a message that was alone is certainly the one.
+    /// thrown away.
+    ///
+    /// Only a message that was alone is certainly the one.
     private mutating func replaceChannel(after refusal: BrokerRefusal) throws(AMQPError) {
         let error = refusal.error("the channel of \(options.name) ended")
         options.events.post(.channelClosed(error))

@@ -125,7 +125,9 @@ package final class BrokerSession {
         try call("unbind \(queue) from \(exchange)") { amqp_queue_unbind($0, $1, target, source, route, table) }
     }
 
-    /// Deletes a queue with its messages; one that does not exist is no error. Returns how many messages it held.
+    /// Deletes a queue with its messages; one that does not exist is no error.
+    ///
+    /// Returns how many messages it held.
     @discardableResult
     package func deleteQueue(_ name: String) throws(AMQPError) -> Int {
         let queue = try text(name)
@@ -163,14 +165,18 @@ package final class BrokerSession {
         }
     }
 
-    /// The message is done with; its queue forgets it. A tag of an earlier channel is ignored.
+    /// The message is done with; its queue forgets it.
+    ///
+    /// A tag of an earlier channel is ignored.
     package func acknowledge(_ tag: DeliveryTag) throws(AMQPError) {
         guard tag.epoch == epoch, unsettled.remove(tag.number) != nil else { return }
         let ack = amqp_basic_ack_t(delivery_tag: tag.number, multiple: 0)
         try connection.send(AMQP_BASIC_ACK_METHOD, channel: Self.channel, ack, "acknowledge a message")
     }
 
-    /// Gives the message back to its queue. A tag of an earlier channel is ignored.
+    /// Gives the message back to its queue.
+    ///
+    /// A tag of an earlier channel is ignored.
     package func release(_ tag: DeliveryTag) throws(AMQPError) {
         guard tag.epoch == epoch, unsettled.remove(tag.number) != nil else { return }
         let nack = amqp_basic_nack_t(delivery_tag: tag.number, multiple: 0, requeue: 1)
