@@ -7,7 +7,7 @@ postgresql_database=bellhop
 
 private_database_url() {
     printf 'postgres://%s:%s@127.0.0.1:%s/%s' \
-        "$postgresql_user" "$(<"$data/secrets/postgresql")" "$(port_of POSTGRESQL_PORT)" "$postgresql_database"
+        "$postgresql_user" "$(<"$data/secrets/postgresql")" "$(port_of POSTGRESQL_PORT)" "${1:-$postgresql_database}"
 }
 
 # The newest server's folder of programs.
@@ -151,14 +151,23 @@ postgresql_create_database() {
         || die "creating the database $postgresql_database failed; see $data/log/postgresql.log"
 }
 
-# private_psql DATABASE ARGUMENT…: psql on this folder's server. The password goes through the environment, where other
-# users cannot see it.
+# private_psql DATABASE ARGUMENT…: psql on this folder's server.
 private_psql() {
     local database=$1
     shift
-    env PGHOST=127.0.0.1 PGPORT="$(port_of POSTGRESQL_PORT)" PGUSER="$postgresql_user" PGDATABASE="$database" \
-        PGPASSWORD="$(<"$data/secrets/postgresql")" PGCONNECT_TIMEOUT=10 \
-        "$(postgresql_programs)/psql" -X -v ON_ERROR_STOP=1 "$@"
+    psql_at "$(private_database_url "$database")" "$@"
+}
+
+# psql_at URL ARGUMENT…: the password goes through the environment, since everybody can read a command line.
+psql_at() {
+    local url=$1 password=
+    shift
+    if [[ $url =~ ^([a-z]+://[^:/@?]+):([^@]*)@(.*)$ ]]; then
+        url=${BASH_REMATCH[1]}@${BASH_REMATCH[3]}
+        password=${BASH_REMATCH[2]//\\/\\\\}
+        printf -v password '%b' "${password//%/\\x}"
+    fi
+    PGPASSWORD=$password PGCONNECT_TIMEOUT=10 "$(postgresql_programs)/psql" -X -v ON_ERROR_STOP=1 -d "$url" "$@"
 }
 
 # SIGINT is PostgreSQL's fast shutdown: connections are ended, everything is on disk.

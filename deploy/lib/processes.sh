@@ -34,25 +34,31 @@ record() {
     printf '%s %s %s %s\n' "$2" "$(start_time_of "$2")" "$(</proc/sys/kernel/random/boot_id)" "$data" >"$data/run/$1"
 }
 
+# The name that `launch` is just starting: an interrupted script waits for its record before it concludes that nothing runs.
+launching=
+
 # launch NAME COMMAND…: starts a server in a session of its own (Ctrl-C in this terminal does not reach it), its output in
-# $data/log/NAME.log.
+# $data/log/NAME.log. Descriptors 7 to 9 hold locks, which end with the script and not with its servers.
 launch() {
     local name=$1
     shift
     rm -f "$data/run/$name"
+    launching=$name
     (
         cd /
         exec 7>&- 8>&- 9>&- </dev/null >>"$data/log/$name.log" 2>&1
-        export -f record start_time_of
-        data=$data name=$name exec setsid bash -c 'record "$name" $$ && unset data name && exec "$@"' launch "$@"
+        exec setsid bash -c "$(declare -f start_time_of record)"'
+            data=$1 name=$2 && shift 2 && record "$name" $$ && exec "$@"' launch "$data" "$name" "$@"
     ) &
     wait_until 5 test -s "$data/run/$name" || die "starting $name failed; see $data/log/$name.log"
+    launching=
 }
 
 # stop NAME SIGNAL SECONDS: asks the process to end, and where it has not after SECONDS, ends its session.
 # Returns 1 where nothing of ours ran.
 stop() {
     local name=$1 signal=$2 patience=$3 pid
+    [[ $launching != "$name" ]] || wait_until 5 test -s "$data/run/$name" || true
     pid=$(pid_of "$name")
     if [[ -z $pid ]]; then
         rm -f "$data/run/$name"

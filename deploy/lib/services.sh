@@ -50,12 +50,15 @@ readiness() {
     fi
 }
 
-# Ends exactly what runs by this folder's records; returns 0 also where nothing does.
+# Ends exactly what runs by this folder's records; returns 0 also where nothing does. A server that cannot be ended does not
+# keep the other one running.
 services_down() {
+    local code=0
     hold_lock 9 "$data/run/services.lock" "starting or stopping servers" 120
-    rabbitmq_stop
-    postgresql_stop
+    (rabbitmq_stop) || code=1
+    (postgresql_stop) || code=1
     exec 9>&-
+    return "$code"
 }
 
 # Removes everything that the scripts made here: data, secrets, logs, ports, records. The servers must be down.
