@@ -1,0 +1,28 @@
+# shellcheck shell=bash
+# The Swift compiler: the one in PATH, else the usual folder, else the distribution's own package.
+
+# Makes `swift` (6.0 or later) callable in this script.
+find_swift() {
+    local version
+    if ! command -v swift >/dev/null && [[ -x /opt/swift/usr/bin/swift ]]; then
+        PATH=/opt/swift/usr/bin:$PATH
+    fi
+    if ! command -v swift >/dev/null; then
+        distribution_has swiftlang \
+            || die "no Swift compiler here; install the Swift 6 toolchain for this distribution and put it on PATH"
+        apt_install swiftlang
+        hash -r
+    fi
+    version=$(swift --version 2>&1) || die "asking swift for its version failed: ${version%%$'\n'*}; install Swift 6"
+    [[ $version =~ Swift\ version\ ([0-9]+)\.([0-9]+) ]] || die "swift --version says '${version%%$'\n'*}'; Swift 6 is needed"
+    ((BASH_REMATCH[1] >= 6)) || die "this is Swift ${BASH_REMATCH[1]}.${BASH_REMATCH[2]}; install Swift 6 and put it on PATH"
+}
+
+# Whether apt can install a package here; asks the mirror once where the lists are empty.
+distribution_has() {
+    command -v apt-cache >/dev/null || return 1
+    if ! apt-cache show "$1" >/dev/null 2>&1 && ! compgen -G '/var/lib/apt/lists/*Packages*' >/dev/null; then
+        as_root apt-get update >/dev/null 2>&1 || true
+    fi
+    apt-cache show "$1" 2>/dev/null | grep -q '^Version: *6\.'
+}

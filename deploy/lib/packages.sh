@@ -1,0 +1,64 @@
+# shellcheck shell=bash
+# What Bellhop needs from the distribution. This list is the only one.
+#
+# Each line: the Debian package, then a file (pattern) that proves it is there, wherever it came from. A server that was
+# built by hand, or another flavour of libcurl's headers, is as good as the package.
+needed_packages=(
+    "rabbitmq-server         /usr/lib/rabbitmq/bin/rabbitmq-server"
+    "postgresql              /usr/lib/postgresql/*/bin/initdb"
+    "postgresql-client       /usr/lib/postgresql/*/bin/psql"
+    "librabbitmq-dev         /usr/include/amqp.h"
+    "libpq-dev               /usr/include/postgresql/libpq-fe.h"
+    "libcurl4-openssl-dev    /usr/include/*/curl/curl.h"
+    "libssl-dev              /usr/include/openssl/ssl.h"
+    "libmicrohttpd-dev       /usr/include/microhttpd.h"
+    "libnghttp2-dev          /usr/include/nghttp2/nghttp2.h"
+    "zlib1g-dev              /usr/include/zlib.h"
+    "pkg-config              /usr/bin/pkg-config"
+    "g++                     /usr/include/c++/*/string"
+    "libc6-dev               /usr/include/stdio.h"
+    "libxml2                 /usr/lib/*/libxml2.so.2"
+    "libsqlite3-0            /usr/lib/*/libsqlite3.so.0"
+    "git                     /usr/bin/git"
+    "nghttp2-server          /usr/sbin/nghttpd"
+    "amqp-tools              /usr/bin/amqp-publish"
+    "openssl                 /usr/bin/openssl"
+    "ca-certificates         /etc/ssl/certs/ca-certificates.crt"
+    "tzdata                  /usr/share/zoneinfo/Europe/Oslo"
+    "procps                  /usr/bin/pkill"
+)
+
+# Packages of the list whose proof is missing, one a line.
+missing_packages() {
+    local line package proof
+    for line in "${needed_packages[@]}"; do
+        read -r package proof <<<"$line"
+        compgen -G "$proof" >/dev/null || printf '%s\n' "$package"
+    done
+}
+
+# Installs what is missing; does and says nothing where all is there.
+install_packages() {
+    local missing started
+    mapfile -t missing < <(missing_packages)
+    if ((${#missing[@]} > 0)); then
+        apt_install "${missing[@]}"
+        mapfile -t missing < <(missing_packages)
+        ((${#missing[@]} == 0)) || die "installing came to an end, but these are still not there: ${missing[*]}"
+    elif [[ -e /usr/sbin/policy-rc.d ]] && grep -qs "$install_mark" /usr/sbin/policy-rc.d; then
+        as_root bash "$checkout/deploy/lib/apt-install" --repair
+    fi
+}
+
+# The line by which deploy/lib/apt-install knows its own policy-rc.d again.
+install_mark="placed by Bellhop for the time of an installation"
+
+apt_install() {
+    local started
+    command -v apt-get >/dev/null \
+        || die "these are missing: $*; there is no apt-get here, install them by this system's own means"
+    started=$(now)
+    say packages "installing $*"
+    as_root bash "$checkout/deploy/lib/apt-install" "$@" || die "installing $* failed; see the lines above"
+    say packages "installed in $(seconds_since "$started")"
+}

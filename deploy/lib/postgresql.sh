@@ -1,0 +1,180 @@
+# shellcheck shell=bash
+# The private PostgreSQL: a cluster of its own, loopback TCP only, a password for everybody.
+# It refuses to run as root, so root starts it as the user postgres; any other user runs it as themselves.
+
+postgresql_user=bellhop
+postgresql_database=bellhop
+
+private_database_url() {
+    printf 'postgres://%s:%s@127.0.0.1:%s/%s' \
+        "$postgresql_user" "$(<"$data/secrets/postgresql")" "$(port_of POSTGRESQL_PORT)" "${1:-$postgresql_database}"
+}
+
+# The newest server's folder of programs.
+postgresql_programs() {
+    local newest
+    newest=$(compgen -G '/usr/lib/postgresql/*/bin/postgres' | sort -V | tail -n 1)
+    [[ -n $newest ]] || die "there is no /usr/lib/postgresql/*/bin/postgres; install the package postgresql"
+    printf '%s' "${newest%/postgres}"
+}
+
+# The programs that fit existing data: its major version, not the newest.
+postgresql_programs_for_data() {
+    local version programs
+    version=$(as_postgres cat "$data/postgresql/data/PG_VERSION")
+    programs=/usr/lib/postgresql/$version/bin
+    [[ -x $programs/postgres ]] \
+        || die "the data in $data/postgresql is of PostgreSQL $version, which is not installed; install postgresql-$version, or start over with deploy/up --reset"
+    printf '%s' "$programs"
+}
+
+# Words to put before a command that shall run as PostgreSQL's user.
+postgresql_identity() {
+    if ((EUID == 0)); then
+        as_postgres_words=(setpriv --reuid=postgres --regid=postgres --init-groups --)
+    else
+        as_postgres_words=()
+    fi
+}
+
+as_postgres() {
+    local as_postgres_words
+    postgresql_identity
+    (cd / && "${as_postgres_words[@]}" env -i LANG=C.UTF-8 PATH=/usr/bin:/bin "$@")
+}
+
+# Starts the server unless it runs; `postgresql_wait` follows. Sets `postgresql_started` to the time if it started one.
+postgresql_start() {
+    local as_postgres_words programs
+    postgresql_started=
+    if is_running postgresql; then
+        return
+    fi
+    postgresql_started=$(now)
+    postgresql_prepare_folder
+    if as_postgres test -s "$data/postgresql/data/PG_VERSION"; then
+        programs=$(postgresql_programs_for_data)
+        postgresql_clear_stale_lock
+        is_stopped postgresql || return 0
+    else
+        programs=$(postgresql_programs)
+        postgresql_create_cluster "$programs"
+    fi
+    choose_port POSTGRESQL_PORT
+    : >"$data/log/postgresql.log"
+    postgresql_identity
+    launch postgresql "${as_postgres_words[@]}" env -i LANG=C.UTF-8 PATH=/usr/bin:/bin \
+        "$programs/postgres" -D "$data/postgresql/data" -p "$(port_of POSTGRESQL_PORT)" \
+        -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c max_connections=200
+}
+
+# Makes $data/postgresql a folder that PostgreSQL's user owns and can enter. Where it cannot enter the checkout (a home
+# that is closed to others), the folder moves to /var/lib/bellhop/<hash of its path>, and a link stays.
+postgresql_prepare_folder() {
+    local folder=$data/postgresql away hash
+    [[ -L $folder && ! -d $folder ]] && rm -f "$folder"
+    mkdir -p "$folder"
+    ((EUID == 0)) || return 0
+    id -u postgres >/dev/null 2>&1 || die "there is no user postgres on this machine; install the package postgresql"
+    chown postgres: "$folder/"
+    chmod 700 "$folder/"
+    if as_postgres test -w "$folder/"; then
+        return
+    fi
+    hash=$(printf '%s' "$data" | sha256sum)
+    away=/var/lib/bellhop/${hash:0:16}
+    [[ ! -e $away ]] || die "moving PostgreSQL's data out of the closed folder $data failed: $away is there already; remove it if it is of no use"
+    mkdir -p /var/lib/bellhop
+    chmod 755 /var/lib/bellhop
+    mv "$(readlink -f "$folder")" "$away"
+    ln -sfnT "$away" "$folder"
+    say postgresql "data is in $away: its user cannot enter $data"
+}
+
+# A cluster that asks everybody for a password, also on loopback: other people's processes reach it there.
+postgresql_create_cluster() {
+    local programs=$1 folder=$data/postgresql
+    [[ -s $data/secrets/postgresql ]] || random_word | write_private "$data/secrets/postgresql"
+    as_postgres rm -rf "$folder/data" "$folder/password"
+    as_postgres bash -c 'umask 077 && cat >"$1"' bash "$folder/password" <"$data/secrets/postgresql"
+    if ! as_postgres "$programs/initdb" -D "$folder/data" -U "$postgresql_user" --pwfile="$folder/password" \
+        --auth=scram-sha-256 -E UTF8 --locale=C.UTF-8 >"$data/log/initdb.log" 2>&1; then
+        as_postgres rm -rf "$folder/data" "$folder/password"
+        show_log initdb
+        die "creating PostgreSQL's data folder $folder/data failed; see the lines above"
+    fi
+    as_postgres rm -f "$folder/password"
+}
+
+# After a crash, postmaster.pid names a pid that may be anybody's by now, and the server would not start because of it.
+# If it does name a server on this very data (its record was lost), that one is taken over.
+postgresql_clear_stale_lock() {
+    local lock=$data/postgresql/data/postmaster.pid pid arguments
+    pid=$(as_postgres head -n 1 "$lock" 2>/dev/null) || return 0
+    arguments=$(tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null) || true
+    if [[ $arguments == */postgres\ -D\ "$data/postgresql/data "* ]]; then
+        record postgresql "$pid"
+    else
+        as_postgres rm -f "$lock"
+    fi
+}
+
+# Waits until the server takes connections, and makes the database where there is none yet.
+postgresql_wait() {
+    local programs attempt
+    programs=$(postgresql_programs_for_data)
+    for attempt in 1 2 3; do
+        if wait_until 60 postgresql_answered_or_ended "$programs" && is_running postgresql; then
+            postgresql_create_database "$programs"
+            return
+        fi
+        if ((attempt < 3)) && grep -q "could not bind" "$data/log/postgresql.log" && ! is_running postgresql; then
+            say postgresql "its port was taken meanwhile, starting again on another"
+            postgresql_start
+            continue
+        fi
+        show_log postgresql
+        postgresql_stop >&2
+        die "starting PostgreSQL on 127.0.0.1:$(port_of POSTGRESQL_PORT) failed; see the lines above"
+    done
+}
+
+postgresql_answered_or_ended() {
+    is_stopped postgresql || "$1/pg_isready" -q -h 127.0.0.1 -p "$(port_of POSTGRESQL_PORT)"
+}
+
+postgresql_create_database() {
+    local answer
+    answer=$(private_psql postgres -Atc "select 1 from pg_database where datname = '$postgresql_database'") \
+        || die "asking PostgreSQL for its databases failed; see $data/log/postgresql.log"
+    [[ $answer == 1 ]] || private_psql postgres -qc "create database $postgresql_database" \
+        || die "creating the database $postgresql_database failed; see $data/log/postgresql.log"
+}
+
+# private_psql DATABASE ARGUMENT…: psql on this folder's server.
+private_psql() {
+    local database=$1
+    shift
+    psql_at "$(private_database_url "$database")" "$@"
+}
+
+# psql_at URL ARGUMENT…: the password goes through the environment, since everybody can read a command line.
+psql_at() {
+    local url=$1 password=
+    shift
+    if [[ $url =~ ^([a-z]+://[^:/@?]+):([^@]*)@(.*)$ ]]; then
+        url=${BASH_REMATCH[1]}@${BASH_REMATCH[3]}
+        password=${BASH_REMATCH[2]//\\/\\\\}
+        printf -v password '%b' "${password//%/\\x}"
+    fi
+    PGPASSWORD=$password PGCONNECT_TIMEOUT=10 "$(postgresql_programs)/psql" -X -v ON_ERROR_STOP=1 -d "$url" "$@"
+}
+
+# SIGINT is PostgreSQL's fast shutdown: connections are ended, everything is on disk.
+postgresql_stop() {
+    local started
+    started=$(now)
+    if stop postgresql INT 60; then
+        say postgresql "stopped in $(seconds_since "$started")"
+    fi
+}

@@ -1,0 +1,144 @@
+# shellcheck shell=bash
+# The private RabbitMQ: one node with a cookie, a home, a name server (epmd) and ports of its own, on loopback only.
+# Works the same with 3.10 and 4.x, as root or as any user; nothing under /etc or /var is read or written.
+
+rabbitmq_scripts=/usr/lib/rabbitmq/bin
+rabbitmq_user=bellhop
+
+private_amqp_url() {
+    printf 'amqp://%s:%s@127.0.0.1:%s' "$rabbitmq_user" "$(<"$data/secrets/rabbitmq")" "$(port_of AMQP_PORT)"
+}
+
+# Starts the broker unless it runs; `rabbitmq_wait` follows. Sets `rabbitmq_started` to the time if it started one.
+rabbitmq_start() {
+    rabbitmq_started=
+    if is_running rabbitmq; then
+        return
+    fi
+    [[ -x $rabbitmq_scripts/rabbitmq-server ]] \
+        || die "there is no $rabbitmq_scripts/rabbitmq-server; install the package rabbitmq-server"
+    rabbitmq_started=$(now)
+    choose_port AMQP_PORT
+    choose_port RABBITMQ_DIST_PORT
+    rabbitmq_configure
+    rabbitmq_start_name_server
+    : >"$data/log/rabbitmq.log"
+    rabbitmq_run launch rabbitmq "$rabbitmq_scripts/rabbitmq-server"
+}
+
+# Writes what the broker reads. Password, cookie and node name stay for good: its data is filed under them.
+rabbitmq_configure() {
+    local folder=$data/rabbitmq
+    mkdir -p "$folder/home" "$folder/mnesia" "$folder/config"
+    chmod 700 "$folder"
+    [[ -s $data/secrets/rabbitmq ]] || random_word | write_private "$data/secrets/rabbitmq"
+    [[ -s $folder/home/.erlang.cookie ]] || random_word | write_private "$folder/home/.erlang.cookie"
+    [[ -s $folder/node ]] || printf 'bellhop-%s@localhost' "$(random_word 8)" >"$folder/node"
+    printf '[].\n' >"$folder/plugins"
+    # The message counts of quorum queues are renewed with this tick; no setting in rabbitmq.conf reaches it.
+    printf '[{rabbit, [{quorum_tick_interval, 1000}]}].\n' >"$folder/advanced.config"
+    write_private "$folder/rabbitmq.conf" <<END
+listeners.tcp.1 = 127.0.0.1:$(port_of AMQP_PORT)
+default_user = $rabbitmq_user
+default_pass = $(<"$data/secrets/rabbitmq")
+collect_statistics_interval = 1000
+# Below this the broker takes no more messages.
+disk_free_limit.absolute = 200MB
+# Quorum queues hold their write-ahead log in memory too; the default, half a gigabyte, is too much for a small machine.
+raft.wal_max_size_bytes = 134217728
+log.console = true
+log.connection.level = warning
+END
+}
+
+# rabbitmq_run COMMAND…: with the node's own environment, in which nothing of the caller's is left.
+# `launch` is a function, so its name goes before `env`.
+rabbitmq_run() {
+    local folder=$data/rabbitmq before=()
+    if [[ $1 == launch ]]; then
+        before=(launch "$2")
+        shift 2
+    fi
+    # RUNNING_UNDER_SYSTEMD makes the script become the Erlang machine instead of waiting for it: one process, one pid.
+    "${before[@]}" env -i \
+        PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+        LANG=C.UTF-8 \
+        HOME="$folder/home" \
+        ERL_EPMD_ADDRESS=127.0.0.1 \
+        ERL_EPMD_PORT="$(port_of EPMD_PORT)" \
+        RUNNING_UNDER_SYSTEMD=true \
+        RABBITMQ_NODENAME="$(<"$folder/node")" \
+        RABBITMQ_DIST_PORT="$(port_of RABBITMQ_DIST_PORT)" \
+        RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS='-kernel inet_dist_use_interface {127,0,0,1}' \
+        RABBITMQ_CTL_ERL_ARGS='-kernel inet_dist_use_interface {127,0,0,1}' \
+        RABBITMQ_CONF_ENV_FILE=/dev/null \
+        RABBITMQ_CONFIG_FILE="$folder/rabbitmq.conf" \
+        RABBITMQ_ADVANCED_CONFIG_FILE="$folder/advanced.config" \
+        RABBITMQ_GENERATED_CONFIG_DIR="$folder/config" \
+        RABBITMQ_ENABLED_PLUGINS_FILE="$folder/plugins" \
+        RABBITMQ_MNESIA_BASE="$folder/mnesia" \
+        RABBITMQ_PID_FILE="$folder/pid" \
+        RABBITMQ_LOG_BASE="$data/log" \
+        RABBITMQ_LOGS=- \
+        "$@"
+}
+
+# Erlang's name server. With one of our own, on a port of its own, nobody else can use it, and it may go with the broker.
+# Left to the broker, it would start in the background and stay behind.
+rabbitmq_start_name_server() {
+    local epmd
+    if is_running epmd; then
+        return
+    fi
+    epmd=$(command -v epmd || compgen -G '/usr/lib/erlang/erts-*/bin/epmd' | head -n 1) \
+        || die "there is no epmd in PATH; install the package erlang-base"
+    choose_port EPMD_PORT
+    launch epmd env -i "$epmd" -port "$(port_of EPMD_PORT)" -address 127.0.0.1
+    wait_until 10 port_answers "$(port_of EPMD_PORT)" || {
+        show_log epmd
+        die "starting Erlang's name server on port $(port_of EPMD_PORT) failed; see the lines above"
+    }
+}
+
+# Waits until the broker speaks AMQP; starts it again on other ports if a stranger was faster at taking one.
+rabbitmq_wait() {
+    local attempt
+    for attempt in 1 2 3; do
+        if wait_until 120 rabbitmq_answered_or_ended && is_running rabbitmq; then
+            return
+        fi
+        if ((attempt < 3)) && grep -q eaddrinuse "$data/log/rabbitmq.log" && ! is_running rabbitmq; then
+            say rabbitmq "a port was taken meanwhile, starting again on others"
+            rabbitmq_start
+            continue
+        fi
+        show_log rabbitmq
+        rabbitmq_stop >&2
+        die "starting RabbitMQ on 127.0.0.1:$(port_of AMQP_PORT) failed; see the lines above"
+    done
+}
+
+rabbitmq_answered_or_ended() {
+    is_stopped rabbitmq || speaks_amqp "$(port_of AMQP_PORT)"
+}
+
+# Whether a broker answers the protocol's greeting: its first frame is of type 1. The listener opens last of all.
+speaks_amqp() {
+    local first=
+    {
+        exec 3<>"/dev/tcp/127.0.0.1/$1" && printf 'AMQP\0\0\x09\x01' >&3 && read -r -N 1 -t 5 -u 3 first
+        exec 3>&-
+    } 2>/dev/null || return 1
+    [[ $first == $'\x01' ]]
+}
+
+# SIGTERM is an orderly shutdown for the Erlang machine: queues are closed, nothing is recovered at the next start.
+rabbitmq_stop() {
+    local started stopped=
+    started=$(now)
+    if stop rabbitmq TERM 60; then
+        stopped=yes
+    fi
+    stop epmd TERM 5 || true
+    [[ -z $stopped ]] || say rabbitmq "stopped in $(seconds_since "$started")"
+}
