@@ -26,9 +26,9 @@ extension Event {
 extension Audience {
     fileprivate var plainForm: JSONObject {
         switch self {
-        case .users(let users): JSONObject(["users": .array(users.map { .string($0.text) })])
-        case .topic(let topic): JSONObject(["topic": .string(topic.text)])
-        case .everyone: JSONObject(["everyone": .bool(true)])
+        case .users(let users): JSONObject([("users", .array(users.map { .string($0.text) }))])
+        case .topic(let topic): JSONObject([("topic", .string(topic.text))])
+        case .everyone: JSONObject([("everyone", .bool(true))])
         }
     }
 }
