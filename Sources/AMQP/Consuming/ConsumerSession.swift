@@ -44,7 +44,7 @@ struct ConsumerSession {
             }
             let hasRoom = inbox.hasRoom()
             if hasRoom {
-                if mayHoldMore || pulse.isDue { mayHoldMore = try read() }
+                if mayHoldMore || pulse.isDue { mayHoldMore = try readOrReject() }
                 if mayHoldMore { continue }
             } else {
                 try pulse.beat(connection)
@@ -55,6 +55,22 @@ struct ConsumerSession {
             let isReadable = inbox.wakeup.sleep(milliseconds: wait.milliseconds, interest)
             inbox.wakeUp()
             mayHoldMore = mayHoldMore || isReadable
+        }
+    }
+
+    /// Reads; where the header of a delivery cannot be read, which no further attempt will change, rejects the message
+    /// before the connection is given up: the way out still works.
+    private mutating func readOrReject() throws(AMQPError) -> Bool {
+        do throws(AMQPError) {
+            return try read()
+        } catch {
+            if error.code == .protocolViolation, let (subscription, number) = assembler.deliveryWithoutHeader {
+                let reject = amqp_basic_reject_t(delivery_tag: number, requeue: 0)
+                try connection.send(AMQP_BASIC_REJECT_METHOD, channel: Self.channel, reject, "reject a message")
+                connection.hangUp()
+                options.events.post(.unreadable(queue: subscriptions.queue(subscription)))
+            }
+            throw error
         }
     }
 
