@@ -50,7 +50,7 @@ final class StreamBody: Sendable {
         return response
     }
 
-    /// Called on libmicrohttpd's thread; the first call starts the pump, so that a `HEAD` never does.
+    /// Called on libmicrohttpd's thread; the first call starts the pump.
     private func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         let (count, waiting) = state.withLock { state -> (Int, CheckedContinuation<Void, Never>?) in
             if state.pump == nil, !state.hasEnded { state.pump = Task { await self.pump() } }
