@@ -92,12 +92,15 @@ struct StreamingTests {
         #expect(await eventually { ended.load(ordering: .relaxed) })
     }
 
-    @Test("HEAD of a stream reads nothing of it")
+    @Test("HEAD of a stream reads nothing of it, and its producer is told")
     func head() async throws {
         let asked = Atomic<Bool>(false)
+        let told = Atomic<Bool>(false)
         let stream = AsyncStream<[UInt8]> {
             asked.store(true, ordering: .relaxed)
             return nil
+        } onCancel: {
+            told.store(true, ordering: .relaxed)
         }
         try await withServer(handler: { _ in .events(stream) }) { server in
             let answer = await get(server.boundPort, "/", method: "HEAD")
@@ -105,6 +108,7 @@ struct StreamingTests {
             #expect(answer.content == "")
             let wasAsked = asked.load(ordering: .relaxed)
             #expect(!wasAsked)
+            #expect(await eventually { told.load(ordering: .relaxed) })
         }
     }
 }

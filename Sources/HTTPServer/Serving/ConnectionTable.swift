@@ -50,6 +50,6 @@ final class ConnectionTable: Sendable {
     }
 
     var count: Int {
-        entries.withLock(\.count)
+        entries.withLock { $0.count }
     }
 }

@@ -94,7 +94,8 @@ extension ServerCore {
 extension HTTPResponse {
     /// The answer to a `HEAD`: libmicrohttpd 0.9.75 would end a stream that it does not send, and so break the next answer.
     fileprivate var withoutStream: HTTPResponse {
-        guard case .stream = body else { return self }
+        guard case .stream(let pieces) = body else { return self }
+        pieces.abandon()
         return HTTPResponse(status: status, headers: headers)
     }
 }
