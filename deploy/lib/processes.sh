@@ -50,6 +50,7 @@ launch() {
         exec setsid bash -c "$(declare -f start_time_of record)"'
             data=$1 name=$2 && shift 2 && record "$name" $$ && exec "$@"' launch "$data" "$name" "$@"
     ) &
+    disown "$!"
     wait_until 5 test -s "$data/run/$name" || die "starting $name failed; see $data/log/$name.log"
     launching=
 }
