@@ -40,7 +40,12 @@ let package = Package(
         room("HTTPTransfer", ["CCurl", "ServiceRuntime"]),
         room("HTTPServer", ["CMicroHTTPD", "ServiceRuntime"]),
         room("BellhopRules"),
-        room("Store", ["Postgres", "Cryptography", "BellhopRules"]),
+        .target(
+            name: "Store",
+            dependencies: ["Postgres", "Cryptography", "BellhopRules", "ServiceRuntime"],
+            resources: [.embedInCode("sql")],
+            swiftSettings: settings
+        ),
         room("Pipeline", ["AMQP", "Store", "Cryptography", "BellhopRules", "ServiceRuntime"]),
         room(
             "Commands",
@@ -54,6 +59,12 @@ let package = Package(
             path: "Tests/TestSupport",
             swiftSettings: settings
         ),
+        .target(
+            name: "Workbench",
+            dependencies: ["TestSupport", "AMQP", "Postgres", "Store", "Pipeline", "BellhopRules", "ServiceRuntime"],
+            path: "Tests/Workbench",
+            swiftSettings: settings
+        ),
         tests(of: "ServiceRuntime"),
         tests(of: "Cryptography"),
         tests(of: "AMQP"),
@@ -61,9 +72,9 @@ let package = Package(
         tests(of: "HTTPTransfer"),
         tests(of: "HTTPServer", ["ServiceRuntime"]),
         tests(of: "BellhopRules"),
-        tests(of: "Store", ["Postgres", "BellhopRules"]),
-        tests(of: "Pipeline", ["AMQP", "Postgres", "Store", "BellhopRules", "ServiceRuntime"]),
-        tests(of: "Commands", ["AMQP", "Postgres", "Store", "Pipeline", "BellhopRules", "ServiceRuntime"]),
+        tests(of: "Store", ["Workbench", "Postgres", "BellhopRules", "ServiceRuntime"]),
+        tests(of: "Pipeline", ["Workbench", "AMQP", "Postgres", "Store", "BellhopRules", "ServiceRuntime"]),
+        tests(of: "Commands", ["Workbench", "AMQP", "Postgres", "Store", "Pipeline", "BellhopRules", "ServiceRuntime"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -1,0 +1,38 @@
+import CRabbitMQ
+
+/// What the broker says when it closes a channel or a connection.
+struct BrokerRefusal {
+    let closesConnection: Bool
+    let replyCode: UInt16
+    let text: String
+
+    /// Reads `channel.close` or `connection.close`, which have the same fields.
+    init(_ method: amqp_method_t) {
+        closesConnection = method.id == AMQP_CONNECTION_CLOSE_METHOD
+        guard let decoded = method.decoded else {
+            (replyCode, text) = (0, "no reason given")
+            return
+        }
+        if closesConnection {
+            let close = decoded.assumingMemoryBound(to: amqp_connection_close_t.self).pointee
+            (replyCode, text) = (close.reply_code, String(close.reply_text))
+        } else {
+            let close = decoded.assumingMemoryBound(to: amqp_channel_close_t.self).pointee
+            (replyCode, text) = (close.reply_code, String(close.reply_text))
+        }
+    }
+
+    func error(_ attempt: String) -> AMQPError {
+        AMQPError(code, replyCode: replyCode, "\(attempt): the broker answers \(replyCode) \(text)")
+    }
+
+    private var code: AMQPError.Code {
+        switch (replyCode, closesConnection) {
+        case (403, _), (530, true): .accessRefused
+        case (_, true): .connectionClosed
+        case (404, false): .notFound
+        case (406, false): .preconditionFailed
+        default: .channelClosed
+        }
+    }
+}

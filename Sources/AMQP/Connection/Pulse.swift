@@ -1,0 +1,31 @@
+import CRabbitMQ
+
+/// Sees to it that heartbeats are served on time: librabbitmq does it only inside its calls.
+struct Pulse {
+    /// The longest sleep between two looks at the connection.
+    let interval: Duration
+
+    private var latestService = ContinuousClock.now
+
+    init(heartbeat: Int32) {
+        interval = min(.seconds(5), max(.milliseconds(100), .milliseconds(Int(heartbeat) * 250)))
+    }
+
+    /// Whether the library should be called although nothing has come in.
+    var isDue: Bool { latestService.duration(to: .now) >= interval }
+
+    /// Notes that the library has been called.
+    mutating func served() {
+        latestService = .now
+    }
+
+    /// Sends a heartbeat by hand while nothing may be read: the library would read first.
+    mutating func beat(_ connection: Connection) throws(AMQPError) {
+        guard isDue else { return }
+        served()
+        var frame = amqp_frame_t()
+        frame.frame_type = UInt8(AMQP_FRAME_HEARTBEAT)
+        let status = amqp_send_frame(connection.state, &frame)
+        guard status == AMQP_STATUS_OK.rawValue else { throw connection.failure(status, "send a heartbeat") }
+    }
+}

@@ -1,0 +1,55 @@
+/// The life of a consumer's thread: connect, consume until the connection fails, pause, again; until it is closed.
+///
+/// Confined to that thread.
+struct ConsumerLoop {
+    private let options: ConsumerOptions
+    private let inbox: ConsumerInbox
+    private var reconnection: Reconnection
+
+    init(_ options: ConsumerOptions, _ inbox: ConsumerInbox) {
+        self.options = options
+        self.inbox = inbox
+        reconnection = Reconnection(options.broker)
+    }
+
+    consuming func run() {
+        var phase = inbox.phase
+        while phase != .closing {
+            // A stopped consumer has nothing to come back for: what it held is with the broker again.
+            if phase == .open { connectOnce() } else { rest(.seconds(60)) }
+            phase = inbox.phase
+        }
+        inbox.finish()
+    }
+
+    private mutating func connectOnce() {
+        do throws(AMQPError) {
+            let host = reconnection.nextHost()
+            let connection = try Connection(to: options.broker, host, name: options.name, .receiving)
+            reconnection.connected(at: .now)
+            options.events.post(.connected(host: host.description))
+            try ConsumerSession(connection, options, inbox).run()
+            inbox.forget()
+        } catch {
+            inbox.forget()
+            let pause = reconnection.pause(at: .now, chance: options.chance())
+            let retries = inbox.phase == .open
+            options.events.post(.disconnected(error, retryIn: retries ? pause : nil))
+            if retries { rest(pause) }
+        }
+    }
+
+    /// Waits; ends early for a stop or a close.
+    ///
+    /// Settlements of the lost connection are thrown away.
+    private func rest(_ duration: Duration) {
+        let end = ContinuousClock.now + duration
+        let phase = inbox.phase
+        while inbox.phase == phase, ContinuousClock.now < end {
+            _ = inbox.takeWork()
+            guard inbox.fallAsleep() else { continue }
+            _ = inbox.wakeup.sleep(milliseconds: ContinuousClock.now.duration(to: end).milliseconds)
+            inbox.wakeUp()
+        }
+    }
+}

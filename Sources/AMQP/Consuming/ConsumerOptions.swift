@@ -1,0 +1,43 @@
+/// What a consumer is to do.
+package struct ConsumerOptions: Sendable {
+    /// A queue to take from, and how many of its messages may be unsettled at a time.
+    package struct Subscription: Sendable, Equatable {
+        package let queue: String
+        package let prefetch: UInt16
+
+        /// `prefetch` is brought into 1…65,535: the protocol's 0 would mean no limit at all.
+        package init(queue: String, prefetch: Int) {
+            self.queue = queue
+            self.prefetch = UInt16(clamping: max(1, prefetch))
+        }
+    }
+
+    package let broker: BrokerAddress
+    /// What operators see in the broker's list of connections.
+    package let name: String
+    package let subscriptions: [Subscription]
+    /// Bytes of messages that have arrived and that nobody has taken; while there are more, nothing is read from the
+    /// socket.
+    ///
+    /// A single message may exceed it.
+    package let bufferedBytes: Int
+    let events: EventRelay
+    let chance: @Sendable () -> Double
+
+    /// `observer` is called on a queue of its own, in order; `chance` gives numbers from 0 up to 1.
+    package init(
+        broker: BrokerAddress,
+        name: String,
+        subscriptions: [Subscription],
+        bufferedBytes: Int = 64 << 20,
+        chance: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
+        observer: @escaping @Sendable (ConnectionEvent) -> Void = { _ in }
+    ) {
+        self.broker = broker
+        self.name = name
+        self.subscriptions = subscriptions
+        self.bufferedBytes = bufferedBytes
+        self.chance = chance
+        events = EventRelay(observer)
+    }
+}

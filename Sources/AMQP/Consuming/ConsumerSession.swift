@@ -1,0 +1,184 @@
+import CRabbitMQ
+
+/// Consuming over one connection, from its first subscription to its end.
+///
+/// Each turn sends what was settled, reads what has come in, hands it over in one piece, and sleeps when there is
+/// nothing of either. Confined to the connection's thread.
+struct ConsumerSession {
+    static let channel: UInt16 = 1
+    /// So many messages are read before settlements get their turn.
+    private static let turn = 512
+
+    private let connection: Connection
+    private let options: ConsumerOptions
+    private let inbox: ConsumerInbox
+    private var subscriptions: Subscriptions
+    private var assembler = MessageAssembler()
+    private var ledger = SettlementLedger()
+    private var epoch = DeliveryTag.nextEpoch()
+    private var arrived: [IncomingMessage] = []
+    private var arrivedBytes = 0
+    private var pulse: Pulse
+
+    init(_ connection: Connection, _ options: ConsumerOptions, _ inbox: ConsumerInbox) {
+        self.connection = connection
+        self.options = options
+        self.inbox = inbox
+        subscriptions = Subscriptions(options)
+        pulse = Pulse(heartbeat: connection.heartbeat)
+    }
+
+    /// Returns when the consumer is closed; throws when the connection is lost.
+    consuming func run() throws(AMQPError) {
+        try connection.openChannel(Self.channel)
+        var mayHoldMore = true
+        while true {
+            let work = inbox.takeWork()
+            try settle(work)
+            switch work.phase {
+            case .closing: return connection.close(waiting: 2000)
+            case .stopped: try subscriptions.cancelAll(on: connection)
+            case .open: try subscribe()
+            }
+            let hasRoom = inbox.hasRoom()
+            if hasRoom {
+                if mayHoldMore || pulse.isDue { mayHoldMore = try read() }
+                if mayHoldMore { continue }
+            } else {
+                try pulse.beat(connection)
+            }
+            guard inbox.fallAsleep(hadRoom: hasRoom) else { continue }
+            let wait = min(pulse.interval, subscriptions.untilNextAttempt)
+            let interest = hasRoom ? Wakeup.Interest.reading(connection.descriptor) : .nothing
+            let isReadable = inbox.wakeup.sleep(milliseconds: wait.milliseconds, interest)
+            inbox.wakeUp()
+            mayHoldMore = mayHoldMore || isReadable
+        }
+    }
+
+    /// Reads for one turn and hands over what came; `true` if there may be more without the socket being readable.
+    private mutating func read() throws(AMQPError) -> Bool {
+        defer { handOver() }
+        pulse.served()
+        while arrived.count < Self.turn, inbox.hasRoom(beside: arrivedBytes) {
+            guard let frame = try connection.nextFrame() else { return false }
+            try take(frame.pointee)
+            if !assembler.isExpectingFrames { connection.releaseFrames() }
+        }
+        return true
+    }
+
+    private mutating func handOver() {
+        guard !arrived.isEmpty else { return }
+        inbox.deliver(arrived)
+        arrived.removeAll()
+        arrivedBytes = 0
+    }
+
+    private mutating func take(_ frame: amqp_frame_t) throws(AMQPError) {
+        switch Int32(frame.frame_type) {
+        case AMQP_FRAME_METHOD: try take(frame.payload.method, channel: frame.channel)
+        case AMQP_FRAME_HEADER: complete(try assembler.header(frame))
+        case AMQP_FRAME_BODY: complete(try assembler.body(frame.payload.body_fragment))
+        default: break
+        }
+    }
+
+    private mutating func complete(_ content: MessageAssembler.Content?) {
+        guard case .delivery(let delivery) = content else { return }
+        let queue = subscriptions.queue(delivery.subscription)
+        arrived.append(IncomingMessage(delivery, queue: queue, epoch: epoch))
+        arrivedBytes += delivery.cost
+    }
+
+    private mutating func take(_ method: amqp_method_t, channel: UInt16) throws(AMQPError) {
+        guard let decoded = method.decoded else { return }
+        switch method.id {
+        case AMQP_BASIC_DELIVER_METHOD:
+            try begin(decoded.assumingMemoryBound(to: amqp_basic_deliver_t.self).pointee)
+        case AMQP_BASIC_CANCEL_METHOD:
+            let cancel = decoded.assumingMemoryBound(to: amqp_basic_cancel_t.self).pointee
+            cancelled(subscriptions.index(ofTag: cancel.consumer_tag))
+        case AMQP_CHANNEL_CLOSE_METHOD:
+            let refusal = try connection.acknowledge(method, channel)
+            guard channel == Self.channel else { return }
+            try replaceChannel(after: refusal.error("the channel of \(options.name) ended"))
+        case AMQP_CONNECTION_CLOSE_METHOD:
+            throw try connection.acknowledge(method, channel).error("the connection of \(options.name) ended")
+        case AMQP_CONNECTION_BLOCKED_METHOD:
+            let blocked = decoded.assumingMemoryBound(to: amqp_connection_blocked_t.self).pointee
+            options.events.post(.blocked(reason: String(blocked.reason)))
+        case AMQP_CONNECTION_UNBLOCKED_METHOD: options.events.post(.unblocked)
+        default: break
+        }
+    }
+
+    private mutating func begin(_ deliver: amqp_basic_deliver_t) throws(AMQPError) {
+        guard ledger.deliver(deliver.delivery_tag), let index = subscriptions.index(ofTag: deliver.consumer_tag) else {
+            throw AMQPError(.protocolViolation, "the broker delivered out of order or to an unknown consumer")
+        }
+        assembler.begin(
+            .delivery(
+                subscription: index,
+                number: deliver.delivery_tag,
+                redelivered: deliver.redelivered != 0
+            ),
+            exchange: deliver.exchange,
+            routingKey: deliver.routing_key
+        )
+    }
+
+    private mutating func cancelled(_ index: Int?) {
+        guard let index else { return }
+        subscriptions.ended(index, chance: options.chance())
+        inbox.setConsuming(false)
+        options.events.post(.consumerCancelled(queue: subscriptions.queue(index)))
+    }
+
+    /// Tells the broker what its users have settled, as far as it belongs to this channel.
+    private mutating func settle(_ work: ConsumerInbox.Work) throws(AMQPError) {
+        for tag in work.acknowledged where tag.epoch == epoch { ledger.settle(tag.number, .acknowledged) }
+        for tag in work.released where tag.epoch == epoch { ledger.settle(tag.number, .released) }
+        for order in ledger.takeOrders() {
+            let multiple: amqp_boolean_t = order.multiple ? 1 : 0
+            switch order.verdict {
+            case .acknowledged:
+                let ack = amqp_basic_ack_t(delivery_tag: order.number, multiple: multiple)
+                try connection.send(AMQP_BASIC_ACK_METHOD, channel: Self.channel, ack, "acknowledge messages")
+            case .released:
+                let nack = amqp_basic_nack_t(delivery_tag: order.number, multiple: multiple, requeue: 1)
+                try connection.send(AMQP_BASIC_NACK_METHOD, channel: Self.channel, nack, "release messages")
+            }
+        }
+    }
+
+    private mutating func subscribe() throws(AMQPError) {
+        while let index = subscriptions.nextDue() {
+            do throws(AMQPError) {
+                try subscriptions.subscribe(index, on: connection)
+                options.events.post(.subscribed(queue: subscriptions.queue(index)))
+            } catch {
+                guard error.isAboutChannel else { throw error }
+                let pause = subscriptions.failed(index, error, chance: options.chance())
+                let queue = subscriptions.queue(index)
+                options.events.post(.subscriptionFailed(queue: queue, error, retryIn: pause))
+                // The check has a channel of its own; consuming itself costs the one with the deliveries.
+                if subscriptions.lostChannel { try replaceChannel(after: error) }
+            }
+            inbox.setConsuming(subscriptions.isComplete)
+        }
+    }
+
+    /// Everything that was delivered on the old channel is back in its queue: forget it, and subscribe anew.
+    private mutating func replaceChannel(after error: AMQPError) throws(AMQPError) {
+        options.events.post(.channelClosed(error))
+        inbox.forget()
+        arrived.removeAll()
+        arrivedBytes = 0
+        assembler = MessageAssembler()
+        ledger = SettlementLedger()
+        epoch = DeliveryTag.nextEpoch()
+        subscriptions.channelClosed(chance: options.chance())
+        try connection.openChannel(Self.channel)
+    }
+}

@@ -1,0 +1,85 @@
+/// Which deliveries of one channel are settled, and the fewest frames that tell the broker.
+///
+/// Delivery numbers start at 1 and grow by one. Up to the frontier, the highest number below which all is settled, one
+/// frame speaks for a whole run (`multiple`); what is settled beyond the frontier gets a frame each. A number is settled
+/// once: the broker closes a channel that settles one twice.
+struct SettlementLedger {
+    enum Verdict: Equatable {
+        case acknowledged, released
+    }
+
+    /// One frame to send: `verdict` on `number`, or on all that is still open up to it.
+    struct Order: Equatable {
+        var verdict: Verdict
+        var number: UInt64
+        var multiple: Bool
+    }
+
+    private enum State: Equatable {
+        case held, told
+        case settled(Verdict)
+    }
+
+    /// The number that `states[start]` belongs to: the first one not behind the frontier.
+    private var frontier: UInt64 = 1
+    private var states: [State] = []
+    private var start = 0
+    private var settledSinceLastOrders: [UInt64] = []
+
+    /// Notes a delivery; `false` if its number is not the next one, which no sound broker does.
+    mutating func deliver(_ number: UInt64) -> Bool {
+        guard number == frontier + UInt64(states.count - start) else { return false }
+        states.append(.held)
+        return true
+    }
+
+    /// Settles a delivery; one that is unknown or already settled is left alone.
+    mutating func settle(_ number: UInt64, _ verdict: Verdict) {
+        guard let index = index(of: number), states[index] == .held else { return }
+        states[index] = .settled(verdict)
+        settledSinceLastOrders.append(number)
+    }
+
+    /// The frames that bring the broker up to date.
+    mutating func takeOrders() -> [Order] {
+        guard !settledSinceLastOrders.isEmpty else { return [] }
+        var orders = advanceFrontier()
+        for number in settledSinceLastOrders {
+            guard let index = index(of: number), case .settled(let verdict) = states[index] else { continue }
+            states[index] = .told
+            orders.append(Order(verdict: verdict, number: number, multiple: false))
+        }
+        settledSinceLastOrders.removeAll(keepingCapacity: true)
+        return orders
+    }
+
+    /// Moves past everything settled at the front; one order for each run of equal verdicts.
+    private mutating func advanceFrontier() -> [Order] {
+        var runs: [Order] = []
+        walking: while start < states.count {
+            switch states[start] {
+            case .held: break walking
+            case .told: break
+            case .settled(let verdict):
+                if let last = runs.indices.last, runs[last].verdict == verdict {
+                    runs[last].number = frontier
+                    runs[last].multiple = true
+                } else {
+                    runs.append(Order(verdict: verdict, number: frontier, multiple: false))
+                }
+            }
+            start += 1
+            frontier += 1
+        }
+        if start > 1024, start * 2 > states.count {
+            states.removeFirst(start)
+            start = 0
+        }
+        return runs
+    }
+
+    private func index(of number: UInt64) -> Int? {
+        guard number >= frontier, number - frontier < UInt64(states.count - start) else { return nil }
+        return start + Int(number - frontier)
+    }
+}

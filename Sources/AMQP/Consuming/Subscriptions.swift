@@ -1,0 +1,120 @@
+import CRabbitMQ
+
+/// The subscriptions of one connection: which are in place, and when the others are tried again.
+struct Subscriptions {
+    /// A subscription that failed for another reason than an absent queue cost the others their channel, so it is tried
+    /// again rarely.
+    private static let pauseAfterRefusal = Duration.seconds(60)
+    /// A subscription that lasted this long starts over with short pauses.
+    private static let soundAfter = Duration.seconds(10)
+    /// For looking whether a queue exists, which costs the channel when it does not.
+    private static let probeChannel: UInt16 = 2
+
+    private struct Entry {
+        let queue: String
+        let prefetch: UInt16
+        var isActive = false
+        /// When it became active, or when it is tried again.
+        var due = ContinuousClock.now
+        var backoff = Backoff()
+    }
+
+    private var entries: [Entry]
+    /// Whether the last failure closed the channel that the deliveries come on.
+    private(set) var lostChannel = false
+
+    init(_ options: ConsumerOptions) {
+        entries = options.subscriptions.map { Entry(queue: $0.queue, prefetch: $0.prefetch) }
+    }
+
+    var isComplete: Bool { entries.allSatisfy(\.isActive) }
+
+    func queue(_ index: Int) -> String { entries[index].queue }
+
+    /// The first that is not in place and whose time has come.
+    func nextDue() -> Int? {
+        guard !isComplete else { return nil }
+        let now = ContinuousClock.now
+        return entries.firstIndex { !$0.isActive && $0.due <= now }
+    }
+
+    var untilNextAttempt: Duration {
+        let due = entries.filter { !$0.isActive }.map(\.due).min()
+        return due.map { max(.zero, ContinuousClock.now.duration(to: $0)) } ?? .seconds(60)
+    }
+
+    /// Looks whether the queue exists, on a channel of its own, and consumes from it.
+    mutating func subscribe(_ index: Int, on connection: Connection) throws(AMQPError) {
+        let entry = entries[index]
+        lostChannel = false
+        try connection.openChannel(Self.probeChannel)
+        _ = try connection.checkQueue(entry.queue, channel: Self.probeChannel)
+        try connection.closeChannel(Self.probeChannel)
+        do throws(AMQPError) {
+            try connection.setPrefetch(entry.prefetch, channel: ConsumerSession.channel)
+            try connection.consume(entry.queue, tag: tag(index), channel: ConsumerSession.channel)
+        } catch {
+            lostChannel = error.isAboutChannel
+            throw error
+        }
+        entries[index].isActive = true
+        entries[index].due = .now
+    }
+
+    /// Asks the broker to end all that are in place, without waiting for its answer.
+    mutating func cancelAll(on connection: Connection) throws(AMQPError) {
+        for index in entries.indices where entries[index].isActive {
+            entries[index].isActive = false
+            let label = try connection.arena.short(tag(index), "a consumer's tag")
+            let cancel = amqp_basic_cancel_t(consumer_tag: label, nowait: 1)
+            try connection.send(
+                AMQP_BASIC_CANCEL_METHOD,
+                channel: ConsumerSession.channel,
+                cancel,
+                "end a subscription"
+            )
+            connection.arena.recycle()
+        }
+    }
+
+    /// The broker ended this one; it is tried again after a pause.
+    mutating func ended(_ index: Int, chance: Double) {
+        if entries[index].due.duration(to: .now) >= Self.soundAfter { entries[index].backoff.reset() }
+        postpone(index, entries[index].backoff.next(chance: chance))
+    }
+
+    /// An attempt failed; returns the pause before the next one.
+    mutating func failed(_ index: Int, _ error: AMQPError, chance: Double) -> Duration {
+        let pause = entries[index].backoff.next(chance: chance)
+        let longer = error.code == .notFound ? pause : max(pause, Self.pauseAfterRefusal)
+        postpone(index, longer)
+        return longer
+    }
+
+    /// All subscriptions ended with their channel.
+    mutating func channelClosed(chance: Double) {
+        for index in entries.indices where entries[index].isActive { ended(index, chance: chance) }
+    }
+
+    private mutating func postpone(_ index: Int, _ pause: Duration) {
+        entries[index].isActive = false
+        entries[index].due = .now + pause
+    }
+
+    // MARK: Tags
+
+    /// "0:bellhop.urgent": the index for us, the queue for operators.
+    private func tag(_ index: Int) -> String {
+        "\(index):" + String(decoding: entries[index].queue.utf8.prefix(200), as: UTF8.self)
+    }
+
+    /// The index that a tag starts with.
+    func index(ofTag tag: amqp_bytes_t) -> Int? {
+        var index = 0
+        for byte in UnsafeRawBufferPointer(start: tag.bytes, count: tag.len) {
+            guard (0x30...0x39).contains(byte), index < entries.count else { break }
+            index = index * 10 + Int(byte - 0x30)
+        }
+        return index < entries.count ? index : nil
+    }
+}

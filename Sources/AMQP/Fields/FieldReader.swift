@@ -1,0 +1,91 @@
+import CRabbitMQ
+
+/// Turns librabbitmq's tables into values, with a bound on depth and number: a header of 128 KiB can hold a hundred
+/// thousand values or twenty thousand levels, and every consumer of the queue would have to pay for them.
+struct FieldReader {
+    static let depthLimit = 16
+    static let valueLimit = 4096
+
+    private var remaining = FieldReader.valueLimit
+
+    /// Reads the headers of one message.
+    static func table(_ table: amqp_table_t) -> FieldTable {
+        var reader = FieldReader()
+        return reader.read(table, depth: 1)
+    }
+
+    private mutating func read(_ table: amqp_table_t, depth: Int) -> FieldTable {
+        let entries = UnsafeBufferPointer(start: table.entries, count: Int(clamping: max(0, table.num_entries)))
+        var read: [FieldTable.Entry] = []
+        read.reserveCapacity(min(entries.count, remaining))
+        for entry in entries {
+            guard let value = next(entry.value, depth: depth) else {
+                read.append(.init(String(entry.key), .omitted))
+                break
+            }
+            read.append(.init(String(entry.key), value))
+        }
+        return FieldTable(read)
+    }
+
+    private mutating func read(_ array: amqp_array_t, depth: Int) -> [FieldValue] {
+        let entries = UnsafeBufferPointer(start: array.entries, count: Int(clamping: max(0, array.num_entries)))
+        var read: [FieldValue] = []
+        read.reserveCapacity(min(entries.count, remaining))
+        for entry in entries {
+            guard let value = next(entry, depth: depth) else {
+                read.append(.omitted)
+                break
+            }
+            read.append(value)
+        }
+        return read
+    }
+
+    /// `nil` once the message has used up its values.
+    private mutating func next(_ field: amqp_field_value_t, depth: Int) -> FieldValue? {
+        guard remaining > 0 else { return nil }
+        remaining -= 1
+        switch FieldKind(rawValue: field.kind) {
+        case .table:
+            return depth < Self.depthLimit ? .table(read(field.value.table, depth: depth + 1)) : .omitted
+        case .array:
+            return depth < Self.depthLimit ? .array(read(field.value.array, depth: depth + 1)) : .omitted
+        default: return Self.scalar(field)
+        }
+    }
+
+    private static func scalar(_ field: amqp_field_value_t) -> FieldValue {
+        switch FieldKind(rawValue: field.kind) {
+        case .boolean: .boolean(field.value.boolean != 0)
+        case .int8: .int8(field.value.i8)
+        case .uint8: .uint8(field.value.u8)
+        case .int16: .int16(field.value.i16)
+        case .uint16: .uint16(field.value.u16)
+        case .int32: .int32(field.value.i32)
+        case .uint32: .uint32(field.value.u32)
+        case .int64: .int64(field.value.i64)
+        case .uint64: .uint64(field.value.u64)
+        case .float: .float(field.value.f32)
+        case .double: .double(field.value.f64)
+        case .decimal: .decimal(scale: field.value.decimal.decimals, value: field.value.decimal.value)
+        case .string: .string(String(field.value.bytes))
+        case .bytes: .bytes([UInt8](field.value.bytes))
+        case .timestamp: .timestamp(field.value.u64)
+        case .void: .void
+        case .table, .array, nil: .omitted
+        }
+    }
+}
+
+extension String {
+    init(_ bytes: amqp_bytes_t) {
+        self.init(wire: UnsafeRawBufferPointer(start: bytes.bytes, count: bytes.len))
+    }
+}
+
+extension [UInt8] {
+    init(_ bytes: amqp_bytes_t) {
+        self.init(UnsafeRawBufferPointer(start: bytes.bytes, count: bytes.len))
+    }
+}

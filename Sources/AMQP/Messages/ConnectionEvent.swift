@@ -1,0 +1,18 @@
+/// What happens to a connection over its life, for logs and metrics; its work goes on by itself.
+package enum ConnectionEvent: Sendable, Equatable {
+    case connected(host: String)
+    /// The connection is lost or could not be made; the next attempt starts after `retryIn`, or never (`nil`) where the
+    /// owner is being closed.
+    case disconnected(AMQPError, retryIn: Duration?)
+    /// The broker has an alarm (memory, disk) and takes no messages; published ones wait.
+    case blocked(reason: String)
+    case unblocked
+    /// Messages of this queue are coming in.
+    case subscribed(queue: String)
+    /// The broker ended a subscription, for a deleted queue mostly; it is tried again with growing pauses.
+    case consumerCancelled(queue: String)
+    /// A queue cannot be subscribed to; it is tried again after `retryIn`.
+    case subscriptionFailed(queue: String, AMQPError, retryIn: Duration)
+    /// The broker closed the channel; a new one takes its place on the same connection.
+    case channelClosed(AMQPError)
+}

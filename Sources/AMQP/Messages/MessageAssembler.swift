@@ -1,0 +1,102 @@
+import CRabbitMQ
+
+/// A message with its header and all of its body.
+struct ReceivedMessage {
+    var exchange: String
+    var routingKey: String
+    var properties: MessageProperties
+    var body: [UInt8]
+}
+
+/// A message that came to a consumer, or was fetched.
+struct Delivery {
+    /// Which subscription it came for; 0 for a fetched message.
+    var subscription: Int
+    var number: UInt64
+    var redelivered: Bool
+    var message: ReceivedMessage
+    /// What it takes of memory, roughly: the bytes of its header and its body.
+    var cost: Int
+}
+
+/// Puts together the frames of one content: a method that announces it, a header, and as many body frames as it takes.
+///
+/// librabbitmq's own `amqp_read_message` is not used: it waits without limit, drops frames of other channels, fails on an
+/// empty header name, and copies everything twice.
+struct MessageAssembler {
+    /// What the content belongs to.
+    enum Purpose {
+        case delivery(subscription: Int, number: UInt64, redelivered: Bool)
+        case returned(reason: String)
+    }
+
+    enum Content {
+        case delivery(Delivery)
+        case returned(reason: String, ReceivedMessage)
+    }
+
+    private var purpose: Purpose?
+    private var message = ReceivedMessage(exchange: "", routingKey: "", properties: .init(), body: [])
+    private var headerSize = 0
+    private var missing: UInt64 = 0
+    private var texts = RepeatedTexts()
+
+    /// Whether a content has begun and is not complete.
+    var isExpectingFrames: Bool { purpose != nil }
+
+    mutating func begin(_ purpose: Purpose, exchange: amqp_bytes_t, routingKey: amqp_bytes_t) {
+        self.purpose = purpose
+        message.exchange = texts.exchange.text(exchange)
+        message.routingKey = texts.routingKey.text(routingKey)
+        message.body = []
+        missing = 0
+    }
+
+    /// Takes a header frame; the content is complete if it has no body.
+    mutating func header(_ frame: amqp_frame_t) throws(AMQPError) -> Content? {
+        let properties = frame.payload.properties
+        guard purpose != nil, missing == 0, Int32(properties.class_id) == AMQP_BASIC_CLASS,
+            let decoded = properties.decoded
+        else { throw Self.outOfPlace("a header frame") }
+        message.properties = MessageProperties(
+            decoded.assumingMemoryBound(to: amqp_basic_properties_t.self).pointee,
+            &texts
+        )
+        headerSize = properties.raw.len
+        missing = properties.body_size
+        guard missing > 0 else { return finish() }
+        // A size is a claim: room for more than this is made as the bytes arrive.
+        message.body.reserveCapacity(Int(min(missing, 1 << 20)))
+        return nil
+    }
+
+    /// Takes a body frame; the content is complete with the last one.
+    mutating func body(_ fragment: amqp_bytes_t) throws(AMQPError) -> Content? {
+        guard purpose != nil, UInt64(fragment.len) <= missing else { throw Self.outOfPlace("a body frame") }
+        message.body.append(contentsOf: UnsafeRawBufferPointer(start: fragment.bytes, count: fragment.len))
+        missing -= UInt64(fragment.len)
+        return missing == 0 ? finish() : nil
+    }
+
+    private mutating func finish() -> Content? {
+        defer { purpose = nil }
+        switch purpose {
+        case .delivery(let subscription, let number, let redelivered):
+            let delivery = Delivery(
+                subscription: subscription,
+                number: number,
+                redelivered: redelivered,
+                message: message,
+                cost: message.body.count + headerSize
+            )
+            message.body = []
+            return .delivery(delivery)
+        case .returned(let reason): return .returned(reason: reason, message)
+        case nil: return nil
+        }
+    }
+
+    private static func outOfPlace(_ what: String) -> AMQPError {
+        AMQPError(.protocolViolation, "the broker sent \(what) out of place; the connection is given up")
+    }
+}

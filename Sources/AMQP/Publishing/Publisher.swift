@@ -1,0 +1,56 @@
+import Synchronization
+
+/// Publishes messages and tells for each what became of it, over one connection with one channel, on a thread of its own.
+///
+/// Every message is sent mandatory and with confirms, in the order of the calls. It connects and reconnects by itself
+/// until it is closed; it never sends a message twice.
+package final class Publisher: Sendable {
+    private let options: PublisherOptions
+    private let outbox: PublisherOutbox
+    private let isStarted = Atomic<Bool>(false)
+
+    package init(_ options: PublisherOptions) {
+        self.options = options
+        outbox = PublisherOutbox()
+    }
+
+    deinit {
+        outbox.close()
+    }
+
+    /// Starts the thread; a second call does nothing.
+    package func start() {
+        guard !isStarted.exchange(true, ordering: .relaxed), outbox.open() else { return }
+        let watchdog = Watchdog(limit: max(options.timeout, .seconds(20)))
+        ConnectionThread.start(named: "amqp-publish") { [options, outbox] in
+            PublisherLoop(options, outbox, watchdog).run()
+        }
+    }
+
+    /// Publishes the messages and returns one outcome for each, in their order, when the last one is known.
+    ///
+    /// Every message has its outcome within about twice `timeout`, counted from when others before it stopped moving.
+    /// Cancelling the task changes nothing: what has been sent cannot be called back.
+    package func publish(_ messages: [OutgoingMessage]) async -> [PublishOutcome] {
+        guard !messages.isEmpty else { return [] }
+        return await withCheckedContinuation { answer in
+            outbox.submit(.init(messages: messages, since: .now, answer: answer))
+        }
+    }
+
+    /// Waits a moment for outstanding confirms, closes the connection and ends the thread; returns after eight seconds
+    /// at most.
+    ///
+    /// What has not been sent by then is not sent.
+    package func close() async {
+        outbox.close()
+        guard isStarted.load(ordering: .relaxed) else { return }
+        await outbox.finished(within: .seconds(8))
+    }
+
+    /// Whether a connection is up and ready for messages.
+    package var isConnected: Bool { outbox.isConnected }
+
+    /// Whether the broker has an alarm and takes no messages at the moment.
+    package var isBlocked: Bool { outbox.isBlocked }
+}

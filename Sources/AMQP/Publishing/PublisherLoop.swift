@@ -1,0 +1,66 @@
+/// The life of a publisher's thread: connect, publish until the connection fails, pause, again; until it is closed.
+///
+/// Confined to that thread.
+struct PublisherLoop {
+    private let options: PublisherOptions
+    private let outbox: PublisherOutbox
+    private let watchdog: Watchdog
+    private var reconnection: Reconnection
+    private var backlog = Backlog()
+    private var isClosing = false
+
+    init(_ options: PublisherOptions, _ outbox: PublisherOutbox, _ watchdog: Watchdog) {
+        self.options = options
+        self.outbox = outbox
+        self.watchdog = watchdog
+        reconnection = Reconnection(options.broker)
+    }
+
+    consuming func run() {
+        while !isClosing {
+            connectOnce()
+        }
+        backlog.add(outbox.takeSubmissions().submissions)
+        backlog.refuseAll("the publisher is closed")
+        outbox.finish()
+    }
+
+    private mutating func connectOnce() {
+        do throws(AMQPError) {
+            let host = reconnection.nextHost()
+            let connection = try Connection(to: options.broker, host, name: options.name, .publishing)
+            reconnection.connected(at: .now)
+            options.events.post(.connected(host: host.description))
+            var session = PublisherSession(connection, options, outbox, backlog)
+            // The session's work is put back whether it ends well or not.
+            defer { backlog = session.backlog }
+            try watchdog.guarding(connection.descriptor) { () throws(AMQPError) in try session.run(watchdog) }
+            isClosing = true
+        } catch {
+            outbox.setConnected(false)
+            let pause = reconnection.pause(at: .now, chance: options.chance())
+            rest(pause, error)
+        }
+        outbox.setConnected(false)
+    }
+
+    /// Waits, while messages that find no connection in time are given up; ends early for a close.
+    private mutating func rest(_ duration: Duration, _ error: AMQPError) {
+        let end = ContinuousClock.now + duration
+        var isAnnounced = false
+        while true {
+            let (submissions, isClosing) = outbox.takeSubmissions()
+            if !isAnnounced { options.events.post(.disconnected(error, retryIn: isClosing ? nil : duration)) }
+            isAnnounced = true
+            self.isClosing = isClosing
+            backlog.add(submissions)
+            let now = ContinuousClock.now
+            backlog.expire(options.timeout, at: now, "not connected: \(error)")
+            guard !isClosing, now < end else { return }
+            guard outbox.fallAsleep() else { continue }
+            let slice = backlog.isEmpty ? Duration.seconds(60) : .milliseconds(100)
+            _ = outbox.wakeup.sleep(milliseconds: min(slice, now.duration(to: end)).milliseconds)
+            outbox.wakeUp()
+        }
+    }
+}

@@ -1,0 +1,33 @@
+/// How a publisher works.
+package struct PublisherOptions: Sendable {
+    package let broker: BrokerAddress
+    /// What operators see in the broker's list of connections.
+    package let name: String
+    /// How many messages may be sent and not yet confirmed.
+    package let window: Int
+    /// How long a message may wait to be sent while nothing moves, and again how long for its confirm.
+    package let timeout: Duration
+    /// Larger bodies are not sent: the broker would close the channel (RabbitMQ 4 takes 16 MiB, 3.x 128 MiB).
+    package let bodyLimit: Int
+    let events: EventRelay
+    let chance: @Sendable () -> Double
+
+    /// `observer` is called on a queue of its own, in order; `chance` gives numbers from 0 up to 1.
+    package init(
+        broker: BrokerAddress,
+        name: String,
+        window: Int = 1000,
+        timeout: Duration = .seconds(30),
+        bodyLimit: Int = 16 << 20,
+        chance: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
+        observer: @escaping @Sendable (ConnectionEvent) -> Void = { _ in }
+    ) {
+        self.broker = broker
+        self.name = name
+        self.window = max(1, window)
+        self.timeout = timeout
+        self.bodyLimit = bodyLimit
+        self.chance = chance
+        events = EventRelay(observer)
+    }
+}

@@ -1,0 +1,75 @@
+/// A notification's words and link, ready for a reader.
+public struct RenderedContent: Hashable, Sendable {
+    /// Never empty.
+    public let title: String
+    /// May be empty.
+    public let body: String
+    /// Where a tap leads, nil where nothing says so.
+    public let link: DeepLink?
+}
+
+extension Catalog {
+    /// Makes the words and the link of an event for a reader of a language.
+    ///
+    /// Explicit words win over the template's, each for itself. An event whose template lacks a value is rejected, with a
+    /// pointer to the value; so is one without a title where there is no template. A link that lacks a value gives way to
+    /// the app's own link instead: the words are worth delivering without it.
+    public func render(_ event: Event, language: LanguageTag?) -> Result<RenderedContent, Rejection> {
+        do {
+            return .success(try rendered(event, language))
+        } catch {
+            let names = MessageNames(app: event.app, type: event.type, id: event.id)
+            return .failure(Rejection(error, naming: names))
+        }
+    }
+
+    private func rendered(_ event: Event, _ language: LanguageTag?) throws(FieldFault) -> RenderedContent {
+        guard let type = self[event.type] else {
+            throw FieldFault(
+                .unknownType,
+                at: JSONPointer.root.key("eventType"),
+                "the app's catalogue does not know this type"
+            )
+        }
+        let content = event.content
+        let words = type.words(for: language, otherwise: self.language)
+        let title: String
+        if let explicit = content.title {
+            title = explicit
+        } else if let template = words?.title {
+            title = try Self.bounded(try template.filled(from: content), FieldLimits.title)
+        } else {
+            throw FieldFault(
+                .invalidField,
+                at: JSONPointer.root.key(EventField.title.rawValue),
+                "this type has no template, so the event must bring a title"
+            )
+        }
+        let body: String
+        if let explicit = content.body {
+            body = explicit
+        } else if let template = words?.body {
+            body = try Self.bounded(try template.filled(from: content), FieldLimits.body)
+        } else {
+            body = ""
+        }
+        return RenderedContent(title: title, body: body, link: link(for: content, type))
+    }
+
+    private func link(for content: EventContent, _ type: CatalogType) -> DeepLink? {
+        if let route = content.route { return DeepLink(web: route, mobile: route, scheme: nil) }
+        if let template = type.link, let filled = try? template.filled(from: content) { return filled }
+        return link.flatMap { try? $0.filled(from: content) }
+    }
+
+    private static func bounded(_ text: String, _ longest: Int) throws(FieldFault) -> String {
+        guard text.hasLength(0...longest) else {
+            throw FieldFault(
+                .invalidField,
+                at: JSONPointer.root.key(EventField.data.rawValue),
+                "the template filled with these values is longer than \(longest) characters"
+            )
+        }
+        return text
+    }
+}

@@ -1,0 +1,36 @@
+/// The catalogues of all apps that one installation serves.
+public struct CatalogSet: Sendable {
+    /// The catalogues in the order of their files.
+    public let catalogs: [Catalog]
+    private let positions: [AppID: Int]
+
+    /// A set of catalogues; of two for one app, the first stays.
+    init(_ catalogs: [Catalog]) {
+        self.catalogs = catalogs
+        positions = Dictionary(catalogs.enumerated().map { ($1.app, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// The catalogue of an app, nil when nobody described it.
+    public subscript(app: AppID) -> Catalog? {
+        positions[app].map { catalogs[$0] }
+    }
+
+    /// Reads catalogue files (JSON5); answers with all faults of all files when there is any.
+    public static func load(files: [(name: String, bytes: [UInt8])]) -> Result<CatalogSet, CatalogFaults> {
+        var faults: [CatalogFault] = []
+        var catalogs: [Catalog] = []
+        var owners: [AppID: String] = [:]
+        for file in files {
+            let sink = CatalogFaultSink(file: file.name, bytes: file.bytes)
+            if let catalog = CatalogReader.read(file.bytes, sink) {
+                if let owner = owners[catalog.app] {
+                    sink.report(JSONPointer.root.key("app"), "this app is described in \(owner) already")
+                }
+                owners[catalog.app] = owners[catalog.app] ?? file.name
+                catalogs.append(catalog)
+            }
+            faults += sink.faults.sorted { ($0.line ?? 0, $0.column ?? 0) < ($1.line ?? 0, $1.column ?? 0) }
+        }
+        return faults.isEmpty ? .success(CatalogSet(catalogs)) : .failure(CatalogFaults(faults: faults))
+    }
+}

@@ -1,0 +1,52 @@
+extension Template {
+    /// Why a template cannot be read.
+    struct SyntaxFault: Error {
+        let message: String
+    }
+
+    /// Reads a template; `aliases` gives other names to sources.
+    init(_ text: String, aliases: [String: String]) throws(SyntaxFault) {
+        var segments: [Segment] = []
+        var words = ""
+        var rest = text.unicodeScalars[...]
+        while let scalar = rest.popFirst() {
+            if (scalar == "{" || scalar == "}"), rest.first == scalar {
+                rest.removeFirst()
+                words.unicodeScalars.append(scalar)
+            } else if scalar == "}" {
+                throw SyntaxFault(message: "a } without its {; write }} for a brace")
+            } else if scalar == "{" {
+                guard let end = rest.firstIndex(of: "}") else {
+                    throw SyntaxFault(message: "a { without its }; write {{ for a brace")
+                }
+                let name = String(rest[..<end])
+                rest = rest[rest.index(after: end)...]
+                if !words.isEmpty { segments.append(.words(words)) }
+                words = ""
+                segments.append(.gap(try Self.source(name, aliases)))
+            } else {
+                words.unicodeScalars.append(scalar)
+            }
+        }
+        if !words.isEmpty { segments.append(.words(words)) }
+        self.segments = segments
+    }
+
+    static func isName(_ name: String) -> Bool {
+        guard !name.isEmpty, name.utf8.count <= 128 else { return false }
+        let steps = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        return steps.allSatisfy { step in
+            !step.isEmpty
+                && step.allSatisfy {
+                    IdentifierRules.isLetter($0) || IdentifierRules.isDigit($0) || "_-".utf8.contains($0)
+                }
+        }
+    }
+
+    private static func source(_ name: String, _ aliases: [String: String]) throws(SyntaxFault) -> Source {
+        guard isName(name) else {
+            throw SyntaxFault(message: "a placeholder is a name of letters, digits, _ and -, with dots between steps")
+        }
+        return Source(name: aliases[name] ?? name)
+    }
+}

@@ -1,0 +1,120 @@
+import Foundation
+
+/// A message whose form has been understood: its fields, where they stand, and what its envelope adds.
+struct InboundMessage {
+    /// The members that make up the event or the update.
+    let fields: JSONObject
+    /// Where they stand in the body.
+    let base: JSONPointer
+    /// Present in the two forms of CloudEvents.
+    let cloudEvent: CloudEventAttributes?
+
+    /// Understands the body of an envelope.
+    ///
+    /// `document` receives the body's object as soon as there is one, so that a refused message can still be filed
+    /// under its names.
+    ///
+    /// Content types that are neither JSON nor CloudEvents are read as plain JSON: many clients send
+    /// `application/octet-stream` or `text/plain` unless told otherwise, and the body itself shows what it is. Only
+    /// other formats of CloudEvents are refused by their name.
+    init(_ envelope: InboundEnvelope, document: inout JSONObject?) throws(FieldFault) {
+        let limit = JSONParser.Limits.event.bytes
+        guard envelope.body.count <= limit else {
+            throw FieldFault(
+                .tooLarge,
+                at: .root,
+                "the body has \(envelope.body.count) bytes, the limit is \(limit)"
+            )
+        }
+        switch try ContentForm(envelope.contentType) {
+        case .structured: try self.init(structured: envelope.body, document: &document)
+        case .plain: try self.init(plain: envelope, document: &document)
+        }
+    }
+
+    private init(plain envelope: InboundEnvelope, document: inout JSONObject?) throws(FieldFault) {
+        base = .root
+        if envelope.headers.isEmpty {
+            cloudEvent = nil
+        } else {
+            cloudEvent = try CloudEventAttributes(headers: envelope.headers)
+        }
+        guard cloudEvent == nil || !envelope.body.isEmpty else {
+            fields = JSONObject()
+            return
+        }
+        fields = try Self.object(envelope.body, depth: Self.depth, at: .root, &document)
+    }
+
+    private init(structured body: [UInt8], document: inout JSONObject?) throws(FieldFault) {
+        // One level more than a plain body may have, for the level that CloudEvents adds.
+        let event = try Self.object(body, depth: Self.depth + 1, at: .root, &document)
+        cloudEvent = try CloudEventAttributes(document: event)
+        let place = JSONPointer.root.key("data")
+        switch (event["data"] ?? .null, event["data_base64"] ?? .null) {
+        case (.null, .null):
+            fields = JSONObject()
+            base = place
+        case (let data, .null):
+            fields = try Self.object(data, at: place)
+            base = place
+        case (.null, let data):
+            base = JSONPointer.root.key("data_base64")
+            guard case .string(let text) = data, let decoded = Foundation.Data(base64Encoded: text) else {
+                throw FieldFault(at: base, expected: "a string in base64", found: data)
+            }
+            var inner: JSONObject?
+            fields = try Self.object([UInt8](decoded), depth: Self.depth, at: base, &inner)
+        default:
+            throw FieldFault(.invalidField, at: place, "data and data_base64 exclude one another")
+        }
+    }
+
+    private static let depth = JSONParser.Limits.event.depth
+
+    private static func object(_ value: JSONValue, at place: JSONPointer) throws(FieldFault) -> JSONObject {
+        guard case .object(let object) = value else { throw FieldFault(at: place, expected: "an object", found: value) }
+        return object
+    }
+
+    private static func object(
+        _ bytes: [UInt8],
+        depth: Int,
+        at place: JSONPointer,
+        _ document: inout JSONObject?
+    ) throws(FieldFault) -> JSONObject {
+        let parser = JSONParser(limits: JSONParser.Limits(bytes: JSONParser.Limits.event.bytes, depth: depth))
+        switch bytes.withUnsafeBufferPointer({ parser.document($0) }) {
+        case .success(let read):
+            document = read.root.object
+            if read.needsInspection { try StorableJSON.check(read.root, at: place) }
+            return try object(read.root, at: place)
+        case .failure(let fault):
+            throw FieldFault(.malformedJSON, at: place, fault.message)
+        }
+    }
+}
+
+/// The form that a content type announces.
+private enum ContentForm {
+    case plain, structured
+
+    init(_ contentType: String?) throws(FieldFault) {
+        guard let contentType, contentType.utf8.count >= 23 else {
+            self = .plain
+            return
+        }
+        let essence = contentType.prefix { $0 != ";" }.filter { $0 != " " }.lowercased()
+        if essence == "application/cloudevents+json" {
+            self = .structured
+        } else if essence.hasPrefix("application/cloudevents") {
+            throw FieldFault(
+                .malformedJSON,
+                at: .root,
+                "of the CloudEvents formats only application/cloudevents+json is read, one event a message"
+            )
+        } else {
+            self = .plain
+        }
+    }
+}

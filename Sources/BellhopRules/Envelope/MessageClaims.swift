@@ -1,0 +1,126 @@
+/// What the body, the properties, the CloudEvents attributes and the routing key each say about whose message it is.
+///
+/// The first that speaks decides, and all others that speak must agree: a producer who may publish `drop.*` must not be
+/// able to speak for another app in the body.
+struct MessageClaims {
+    /// Who says it.
+    private enum Witness: String {
+        case body = "the body"
+        case cloudEvent = "the CloudEvents attributes"
+        case property = "the message's property"
+        case routingKey = "the routing key"
+    }
+
+    private let message: InboundMessage
+    private let envelope: InboundEnvelope
+    private let routed: (app: Substring, type: Substring)?
+    private var base: JSONPointer { message.base }
+
+    init(_ message: InboundMessage, _ envelope: InboundEnvelope) {
+        self.message = message
+        self.envelope = envelope
+        routed = envelope.routedNames
+    }
+
+    /// The app's name, not yet looked up.
+    func app() throws(FieldFault) -> String {
+        var name = try bodyClaim(.app)
+        try agree(&name, .property, envelope.appID, on: .app)
+        if let routed { try agree(&name, .routingKey, routed.app, on: .app) }
+        guard let name else {
+            throw FieldFault(
+                .unknownApp,
+                at: base.key("app"),
+                "no app is named, neither in the body nor by app_id or routing key"
+            )
+        }
+        return name.text
+    }
+
+    /// The type's name, not yet looked up.
+    func eventType() throws(FieldFault) -> String {
+        var name = try bodyClaim(.eventType)
+        try agree(&name, .cloudEvent, message.cloudEvent?.type, on: .eventType)
+        try agree(&name, .property, envelope.type, on: .eventType)
+        if let routed { try agree(&name, .routingKey, routed.type, on: .eventType) }
+        guard let name else {
+            throw FieldFault(
+                .unknownType,
+                at: base.key("eventType"),
+                "no event type is named, neither in the body nor by property or routing key"
+            )
+        }
+        return name.text
+    }
+
+    /// The event's id.
+    ///
+    /// With CloudEvents, where the data have none, the attributes name it; they say nothing against an id in the data,
+    /// and a property is not asked.
+    func eventID() throws(FieldFault) -> EventID {
+        var name = try bodyClaim(.id)
+        if let cloudEvent = message.cloudEvent {
+            name = name ?? (.cloudEvent, cloudEvent.eventID)
+        } else {
+            try agree(&name, .property, envelope.messageID, on: .id)
+        }
+        guard let name else {
+            throw FieldFault(.missingID, at: base.key("id"), "an event needs an id, in the body or as message_id")
+        }
+        guard let id = EventID(validating: name.text) else {
+            throw FieldFault(.invalidField, at: base.key("id"), "expected \(EventID.rule)")
+        }
+        return id
+    }
+
+    /// The trace that the message belongs to, nil when there is none or it is ill-formed.
+    var traceParent: TraceParent? {
+        for header in envelope.headers where header.name.utf8.count == 11 && header.name.lowercased() == "traceparent" {
+            guard case .string(let text) = header.value else { continue }
+            return TraceParent(validating: text)
+        }
+        return message.cloudEvent?.traceParent.flatMap(TraceParent.init(validating:))
+    }
+
+    private typealias Claim = (witness: Witness, text: String)
+
+    private func bodyClaim(_ field: EventField) throws(FieldFault) -> Claim? {
+        guard let value = message.fields[field.rawValue], value != .null else { return nil }
+        guard case .string(let text) = value else {
+            throw FieldFault(at: base.key(field.rawValue), expected: "a string", found: value)
+        }
+        return (.body, text)
+    }
+
+    /// Takes another claim into account: the first one stays, the others must say the same.
+    ///
+    /// An empty property says nothing, since some clients set all of them.
+    private func agree(
+        _ claim: inout Claim?,
+        _ witness: Witness,
+        _ text: (some StringProtocol)?,
+        on field: EventField
+    ) throws(FieldFault) {
+        guard let text, !text.isEmpty || witness == .routingKey else { return }
+        guard let first = claim else {
+            claim = (witness, String(text))
+            return
+        }
+        guard first.text.hasSameBytes(as: text) else {
+            let contradiction = "\(first.witness.rawValue) and \(witness.rawValue) contradict one another"
+            throw FieldFault(.invalidField, at: base.key(field.rawValue), contradiction)
+        }
+    }
+}
+
+extension InboundEnvelope {
+    /// The routing key's first word and the rest.
+    ///
+    /// A key of one word leaves an empty type, which contradicts every type: who may publish such a key has not been
+    /// given the right to any.
+    var routedNames: (app: Substring, type: Substring)? {
+        guard case .eventsExchange(let key) = source else { return nil }
+        guard let dot = key.utf8.firstIndex(of: UInt8(ascii: ".")) else { return (key[...], "") }
+        return (key[..<dot], key[key.utf8.index(after: dot)...])
+    }
+}

@@ -1,0 +1,60 @@
+/// Understands an inbound message in any of its three forms, or says why it never can be.
+///
+/// Whatever the bytes and the headers are, the answer is a value: nothing here throws to the outside, traps or looks at a
+/// clock.
+public struct SubmissionParser: Sendable {
+    /// The type that takes back an event, known to every app.
+    public static let cancellationType = "event.cancelled"
+
+    private let catalogs: CatalogSet
+
+    /// A parser for the apps of these catalogues.
+    public init(_ catalogs: CatalogSet) {
+        self.catalogs = catalogs
+    }
+
+    /// Understands one message.
+    public func parse(_ envelope: InboundEnvelope) -> Result<Submission, Rejection> {
+        var document: JSONObject?
+        do {
+            let message = try InboundMessage(envelope, document: &document)
+            return .success(try submission(message, envelope))
+        } catch {
+            return .failure(Rejection(error, naming: MessageNames(envelope, document: document)))
+        }
+    }
+
+    private func submission(
+        _ message: InboundMessage,
+        _ envelope: InboundEnvelope
+    ) throws(FieldFault) -> Submission {
+        let claims = MessageClaims(message, envelope)
+        let appName = try claims.app()
+        let typeName = try claims.eventType()
+        guard let app = AppID(validating: appName), let catalog = catalogs[app] else {
+            throw FieldFault(.unknownApp, at: message.base.key("app"), "no catalogue describes this app")
+        }
+        let reader = FieldReader(message.fields, at: message.base)
+        if let type = EventType(validating: typeName), catalog.knows(type) {
+            let id = try claims.eventID()
+            let time = message.cloudEvent?.time ?? envelope.timestamp.flatMap(Timestamp.init(seconds:))
+            var event = try Event(reader, app: app, type: type, id: id)
+            event.sentAt = event.sentAt ?? time
+            event.traceParent = claims.traceParent
+            return .event(event)
+        }
+        if let type = FeedType(rawValue: typeName) {
+            let time = message.cloudEvent?.time ?? envelope.timestamp.flatMap(Timestamp.init(seconds:))
+            let sentAt = try reader.timestamp(EventField.sentAtIso.rawValue) ?? time
+            return .feed(FeedUpdate(app: app, sentAt: sentAt, change: try FeedChange(type, reader)))
+        }
+        guard typeName == Self.cancellationType else {
+            throw FieldFault(
+                .unknownType,
+                at: message.base.key("eventType"),
+                "the app's catalogue does not know this type"
+            )
+        }
+        return .cancellation(app: app, eventID: try reader.required("id", as: EventID.self, or: .missingID))
+    }
+}

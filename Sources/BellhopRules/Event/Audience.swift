@@ -1,0 +1,66 @@
+/// Who is to hear of an event.
+public enum Audience: Hashable, Sendable {
+    /// Named users, each once, in the order of the message; 1 to 1,000.
+    case users([UserID])
+    /// Whoever follows the topic.
+    case topic(Topic)
+    /// Every user of the app.
+    case everyone
+}
+
+extension Audience {
+    /// The keys of `to`, of which a message has exactly one.
+    enum Key: String, CaseIterable {
+        case user, users, topic, everyone
+    }
+
+    /// Reads the value of `to`.
+    init(_ reader: FieldReader) throws(FieldFault) {
+        let place = reader.place(EventField.to.rawValue)
+        guard let value = reader[EventField.to.rawValue] else {
+            throw FieldFault(.missingAudience, at: place, "an event needs an audience in \"to\"")
+        }
+        guard case .object(let object) = value else { throw FieldFault(at: place, expected: "an object", found: value) }
+        let to = FieldReader(object, at: place)
+        let present = Key.allCases.filter { to[$0.rawValue] != nil }
+        guard let key = present.first else {
+            throw FieldFault(.missingAudience, at: place, "expected one of user, users, topic or everyone")
+        }
+        guard present.count == 1 else {
+            throw FieldFault(.invalidField, at: place, "user, users, topic and everyone exclude one another")
+        }
+        switch key {
+        case .user: self = .users([try to.required(key.rawValue)])
+        case .users: self = .users(try Self.users(to))
+        case .topic: self = .topic(try to.required(key.rawValue))
+        case .everyone:
+            guard to[key.rawValue] == .bool(true) else {
+                throw FieldFault(.invalidField, at: to.place(key.rawValue), "expected true")
+            }
+            self = .everyone
+        }
+    }
+
+    private static func users(_ to: FieldReader) throws(FieldFault) -> [UserID] {
+        let elements = try to.array(Key.users.rawValue) ?? []
+        let place = to.place(Key.users.rawValue)
+        guard !elements.isEmpty else { throw FieldFault(.missingAudience, at: place, "the list of users is empty") }
+        guard elements.count <= FieldLimits.users else {
+            throw FieldFault(
+                .invalidField,
+                at: place,
+                "\(elements.count) users; at most \(FieldLimits.users) can be named, use a topic for more"
+            )
+        }
+        var users: [UserID] = []
+        users.reserveCapacity(elements.count)
+        var seen: Set<UserID> = []
+        for (index, element) in elements.enumerated() {
+            guard case .string(let text) = element, let user = UserID(validating: text) else {
+                throw FieldFault(at: place.index(index), expected: "a user id of \(UserID.rule)", found: element)
+            }
+            if seen.insert(user).inserted { users.append(user) }
+        }
+        return users
+    }
+}

@@ -1,0 +1,68 @@
+extension Event {
+    /// Appends the canonical bytes of what makes this event itself: everything a user would see or that changes its
+    /// delivery.
+    ///
+    /// Two events of one id with different bytes are an `id-conflict`.
+    ///
+    /// Not part of it: when it was sent, who hears of it (judged per user), and the form it came in. The bytes are a
+    /// JSON object with sorted keys; absent fields are left out, empty `data` and `metadata` count as absent, instants
+    /// are microseconds, numbers keep their spelling (`1` and `1.0` differ).
+    public func contentBytes(into buffer: inout [UInt8]) {
+        var writer = ContentWriter(buffer: buffer)
+        buffer = []
+        writer.write("body", content.body)
+        writer.write("collapseKey", content.collapseKey)
+        writer.write("data", content.data)
+        writer.write("deliverAt", deliverAt)
+        writer.write("expiresAt", expiresAt)
+        writer.write("imageUrl", content.imageURL)
+        writer.write("metadata", content.metadata)
+        writer.write("route", content.route)
+        writer.write("targetId", content.targetID)
+        writer.write("title", content.title)
+        writer.write("type", type.text)
+        writer.write("venueId", content.venueID)
+        writer.end()
+        buffer = writer.buffer
+    }
+}
+
+/// Writes the members of one object, in the order of the calls.
+private struct ContentWriter {
+    var buffer: [UInt8]
+    private var isFirst = true
+
+    init(buffer: [UInt8]) {
+        self.buffer = buffer
+        self.buffer.append(UInt8(ascii: "{"))
+    }
+
+    mutating func write(_ key: String, _ text: String?) {
+        guard let text else { return }
+        begin(key)
+        JSONWriter.write(text, into: &buffer)
+    }
+
+    mutating func write(_ key: String, _ object: JSONObject) {
+        guard !object.isEmpty else { return }
+        begin(key)
+        JSONWriter.write(object, into: &buffer)
+    }
+
+    mutating func write(_ key: String, _ instant: Timestamp?) {
+        guard let instant else { return }
+        begin(key)
+        buffer.append(contentsOf: String(instant.microseconds).utf8)
+    }
+
+    mutating func end() {
+        buffer.append(UInt8(ascii: "}"))
+    }
+
+    private mutating func begin(_ key: String) {
+        if !isFirst { buffer.append(UInt8(ascii: ",")) }
+        isFirst = false
+        JSONWriter.write(key, into: &buffer)
+        buffer.append(UInt8(ascii: ":"))
+    }
+}

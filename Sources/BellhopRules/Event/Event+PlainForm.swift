@@ -1,0 +1,34 @@
+extension Event {
+    /// The event as a plain JSON body, complete and canonical: reading it again gives an equal event, whichever form it
+    /// came in. This is how an event is kept until it falls due.
+    public var plainForm: [UInt8] {
+        var fields = JSONObject()
+        fields[EventField.id.rawValue] = .string(id.text)
+        fields[EventField.app.rawValue] = .string(app.text)
+        fields[EventField.eventType.rawValue] = .string(type.text)
+        fields[EventField.to.rawValue] = .object(audience.plainForm)
+        fields[EventField.title.rawValue] = content.title.map(JSONValue.string)
+        fields[EventField.body.rawValue] = content.body.map(JSONValue.string)
+        fields[EventField.data.rawValue] = content.data.isEmpty ? nil : .object(content.data)
+        fields[EventField.route.rawValue] = content.route.map(JSONValue.string)
+        fields[EventField.targetId.rawValue] = content.targetID.map(JSONValue.string)
+        fields[EventField.metadata.rawValue] = content.metadata.isEmpty ? nil : .object(content.metadata)
+        fields[EventField.venueId.rawValue] = content.venueID.map(JSONValue.string)
+        fields[EventField.imageUrl.rawValue] = content.imageURL.map(JSONValue.string)
+        fields[EventField.collapseKey.rawValue] = content.collapseKey.map(JSONValue.string)
+        fields[EventField.sentAtIso.rawValue] = (sentAt?.description).map(JSONValue.string)
+        fields[EventField.deliverAt.rawValue] = (deliverAt?.description).map(JSONValue.string)
+        fields[EventField.expiresAt.rawValue] = (expiresAt?.description).map(JSONValue.string)
+        return JSONWriter.canonicalBytes(of: .object(fields))
+    }
+}
+
+extension Audience {
+    fileprivate var plainForm: JSONObject {
+        switch self {
+        case .users(let users): JSONObject([("users", .array(users.map { .string($0.text) }))])
+        case .topic(let topic): JSONObject([("topic", .string(topic.text))])
+        case .everyone: JSONObject([("everyone", .bool(true))])
+        }
+    }
+}

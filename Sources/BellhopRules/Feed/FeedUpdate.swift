@@ -1,0 +1,72 @@
+/// A change of what belongs to a user.
+///
+/// It needs no id: doing it twice does nothing new, and of two the later one wins.
+public struct FeedUpdate: Hashable, Sendable {
+    /// The app whose user it is.
+    public let app: AppID
+    /// When it was sent, which decides between older and newer; nil where nothing says so, then its arrival counts.
+    public let sentAt: Timestamp?
+    /// What changes.
+    public let change: FeedChange
+}
+
+/// What a feed message changes.
+public enum FeedChange: Hashable, Sendable {
+    /// `recipient.upserted`
+    case recipientUpserted(RecipientUpdate)
+    /// `recipient.deleted`
+    case recipientDeleted(UserID)
+    /// `subscription.upserted`
+    case subscriptionUpserted(SubscriptionUpdate)
+    /// `subscription.revoked`
+    case subscriptionRevoked(user: UserID, token: DeviceToken)
+    /// `follow.added`
+    case followAdded(FollowUpdate)
+    /// `follow.removed`
+    case followRemoved(user: UserID, topic: Topic)
+    /// `reminder.set`
+    case reminderSet(ReminderUpdate)
+    /// `reminder.removed`
+    case reminderRemoved(user: UserID, id: ReminderID)
+
+    /// The user concerned.
+    public var user: UserID {
+        switch self {
+        case .recipientUpserted(let update): update.user
+        case .subscriptionUpserted(let update): update.user
+        case .followAdded(let update): update.user
+        case .reminderSet(let update): update.user
+        case .recipientDeleted(let user), .subscriptionRevoked(let user, _), .followRemoved(let user, _),
+            .reminderRemoved(let user, _):
+            user
+        }
+    }
+
+    /// The kind of message that said so.
+    public var type: FeedType {
+        switch self {
+        case .recipientUpserted: .recipientUpserted
+        case .recipientDeleted: .recipientDeleted
+        case .subscriptionUpserted: .subscriptionUpserted
+        case .subscriptionRevoked: .subscriptionRevoked
+        case .followAdded: .followAdded
+        case .followRemoved: .followRemoved
+        case .reminderSet: .reminderSet
+        case .reminderRemoved: .reminderRemoved
+        }
+    }
+
+    init(_ type: FeedType, _ reader: FieldReader) throws(FieldFault) {
+        let user: UserID = try reader.required("userId")
+        switch type {
+        case .recipientUpserted: self = .recipientUpserted(try RecipientUpdate(user, reader))
+        case .recipientDeleted: self = .recipientDeleted(user)
+        case .subscriptionUpserted: self = .subscriptionUpserted(try SubscriptionUpdate(user, reader))
+        case .subscriptionRevoked: self = .subscriptionRevoked(user: user, token: try reader.required("token"))
+        case .followAdded: self = .followAdded(try FollowUpdate(user, reader))
+        case .followRemoved: self = .followRemoved(user: user, topic: try reader.required("topic"))
+        case .reminderSet: self = .reminderSet(try ReminderUpdate(user, reader))
+        case .reminderRemoved: self = .reminderRemoved(user: user, id: try reader.required("id"))
+        }
+    }
+}

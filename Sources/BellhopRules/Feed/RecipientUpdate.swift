@@ -1,0 +1,27 @@
+/// What `recipient.upserted` says of a user.
+public struct RecipientUpdate: Hashable, Sendable {
+    /// The user.
+    public let user: UserID
+    /// The language to write in.
+    public let locale: FieldUpdate<LanguageTag>
+    /// The zone whose clock counts for quiet hours and reminders.
+    public let timezone: FieldUpdate<TimeZoneName>
+    /// Where e-mail goes.
+    public let email: FieldUpdate<EmailAddress>
+    /// The preference document as it came; it is normalised where it is used.
+    public let preferences: FieldUpdate<JSONObject>
+    /// Whether devices may be used at all.
+    public let pushEnabled: FieldUpdate<Bool>
+    /// Whether e-mail may be used at all.
+    public let emailEnabled: FieldUpdate<Bool>
+
+    init(_ user: UserID, _ reader: FieldReader) throws(FieldFault) {
+        self.user = user
+        locale = try reader.update("locale") { key throws(FieldFault) in try reader.identifier(key) }
+        timezone = try reader.update("timezone") { key throws(FieldFault) in try reader.identifier(key) }
+        email = try reader.update("email") { key throws(FieldFault) in try reader.identifier(key) }
+        preferences = try reader.update("preferences") { key throws(FieldFault) in try reader.object(key) }
+        pushEnabled = try reader.update("pushEnabled") { key throws(FieldFault) in try reader.bool(key) }
+        emailEnabled = try reader.update("emailEnabled") { key throws(FieldFault) in try reader.bool(key) }
+    }
+}

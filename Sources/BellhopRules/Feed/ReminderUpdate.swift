@@ -1,0 +1,59 @@
+/// What `reminder.set` says: the whole reminder, nothing of a former one stays.
+public struct ReminderUpdate: Hashable, Sendable {
+    /// Whose reminder.
+    public let user: UserID
+    /// Which of the user's reminders.
+    public let id: ReminderID
+    /// When, on the user's clock.
+    public let localTime: LocalTime
+    /// On which days; all of them when the message names none.
+    public let days: Set<Weekday>
+    /// The zone of the clock; nil for the user's own.
+    public let timezone: TimeZoneName?
+    /// What it says.
+    public let title: String
+    /// What it says below; may be empty.
+    public let body: String
+
+    init(_ user: UserID, _ reader: FieldReader) throws(FieldFault) {
+        self.user = user
+        id = try reader.required("id")
+        localTime = try Self.localTime(reader)
+        days = try Self.days(reader)
+        timezone = try reader.identifier("timezone")
+        guard let title = try reader.text("title", 1...FieldLimits.title) else {
+            throw reader.missing("title", "a string")
+        }
+        guard let body = try reader.text("body", 0...FieldLimits.body) else {
+            throw reader.missing("body", "a string")
+        }
+        self.title = title
+        self.body = body
+    }
+
+    private static func localTime(_ reader: FieldReader) throws(FieldFault) -> LocalTime {
+        guard let value = reader["localTime"] else { throw reader.missing("localTime", LocalTime.rule) }
+        guard case .string(let text) = value, let time = LocalTime(validating: text) else {
+            throw FieldFault(at: reader.place("localTime"), expected: LocalTime.rule, found: value)
+        }
+        return time
+    }
+
+    private static func days(_ reader: FieldReader) throws(FieldFault) -> Set<Weekday> {
+        guard let elements = try reader.array("days") else { return Set(Weekday.allCases) }
+        let place = reader.place("days")
+        guard !elements.isEmpty else { throw FieldFault(.invalidField, at: place, "expected at least one day") }
+        var days: Set<Weekday> = []
+        for (index, element) in elements.enumerated() {
+            guard case .string(let text) = element, let day = Weekday(rawValue: text) else {
+                throw FieldFault(
+                    at: place.index(index),
+                    expected: FieldReader.oneOf(Weekday.self),
+                    found: element
+                )
+            }
+            days.insert(day)
+        }
+        return days
+    }
+}

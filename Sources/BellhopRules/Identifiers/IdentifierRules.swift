@@ -1,0 +1,61 @@
+/// The shapes that identifiers keep; `docs/event.schema.json` says the same for producers.
+enum IdentifierRules {
+    static func isAppName(_ text: String) -> Bool {
+        text.withBytes { bytes in
+            guard (1...32).contains(bytes.count), isLowercase(bytes[0]) else { return false }
+            return bytes.allSatisfy {
+                isLowercase($0) || isDigit($0) || $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "-")
+            }
+        }
+    }
+
+    static func isTypeName(_ text: String, longest: Int) -> Bool {
+        text.withBytes { bytes in
+            guard bytes.count >= 1, bytes.count <= longest else { return false }
+            return bytes.allSatisfy {
+                isLetter($0) || isDigit($0) || $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: ".")
+                    || $0 == UInt8(ascii: "-")
+            }
+        }
+    }
+
+    /// Not empty, not too long, no control characters (C0 and DEL; so no NUL either).
+    static func isPlain(_ text: String, longest: Int) -> Bool {
+        text.withBytes { bytes in
+            guard bytes.count >= 1, bytes.count <= longest else { return false }
+            return bytes.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
+        }
+    }
+
+    /// The shape that a mail server may be bothered with: no spaces, quotes, brackets, lists or control characters.
+    static func isEmailAddress(_ text: String) -> Bool {
+        guard isPlain(text, longest: 254) else { return false }
+        let parts = text.utf8.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
+        guard parts.count == 2, (1...64).contains(parts[0].count), !parts[1].isEmpty else { return false }
+        return !text.utf8.contains { " \"(),:;<>[\\]".utf8.contains($0) }
+    }
+
+    static func isLanguageTag(_ text: String) -> Bool {
+        guard text.utf8.count <= 35 else { return false }
+        let parts = text.utf8.split(omittingEmptySubsequences: false) {
+            $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_")
+        }
+        guard let language = parts.first, (2...8).contains(language.count), language.allSatisfy(isLetter) else {
+            return false
+        }
+        return parts.dropFirst().allSatisfy { part in
+            (1...8).contains(part.count) && part.allSatisfy { isLetter($0) || isDigit($0) }
+        }
+    }
+
+    static func isTimeZoneName(_ text: String) -> Bool {
+        text.withBytes { bytes in
+            guard (1...64).contains(bytes.count), isLetter(bytes[0]) else { return false }
+            return bytes.allSatisfy { isLetter($0) || isDigit($0) || "_+-/".utf8.contains($0) }
+        }
+    }
+
+    static func isLowercase(_ byte: UInt8) -> Bool { byte >= UInt8(ascii: "a") && byte <= UInt8(ascii: "z") }
+    static func isDigit(_ byte: UInt8) -> Bool { byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9") }
+    static func isLetter(_ byte: UInt8) -> Bool { isLowercase(byte | 0x20) && byte >= UInt8(ascii: "A") }
+}

@@ -1,0 +1,21 @@
+/// A language such as `nb` or `sv-SE`, in its usual spelling whatever the spelling of the source (`SV_se`).
+public struct LanguageTag: TextIdentifier {
+    /// The tag: language in lower case, region in capitals, parts joined by hyphens.
+    public let text: String
+
+    /// What an identifier of this kind looks like.
+    public static let rule = "a language tag such as nb or sv-SE, at most 35 characters"
+
+    /// Takes a text that keeps the rule, nil otherwise.
+    public init?(validating text: String) {
+        guard IdentifierRules.isLanguageTag(text) else { return nil }
+        let parts = text.split { $0 == "-" || $0 == "_" }
+        let spelled = parts.enumerated().map { index, part in
+            index > 0 && part.utf8.count == 2 ? part.uppercased() : part.lowercased()
+        }
+        self.text = spelled.joined(separator: "-")
+    }
+
+    /// The language alone: `sv` of `sv-SE`.
+    var language: Substring { text.prefix { $0 != "-" } }
+}

@@ -1,0 +1,54 @@
+/// The identifier of the in-app record of one event for one user: `noti_` and 16 hexadecimal digits.
+///
+/// It is the first 8 bytes of SHA-256 over `app 0x00 eventId 0x00 userId`, so that whoever computes it again gets the
+/// same one; the hash itself is computed elsewhere, since this library brings no cryptography.
+public struct NotificationID: Hashable, Sendable, CustomStringConvertible {
+    /// The eight bytes, the first one on top.
+    public let bits: UInt64
+
+    private static let prefix = "noti_"
+
+    /// Takes the first eight bytes of the digest, the first one on top.
+    public init(bits: UInt64) {
+        self.bits = bits
+    }
+
+    /// Takes a digest; nil when it has fewer than eight bytes.
+    public init?(digest: some Collection<UInt8>) {
+        guard digest.count >= 8 else { return nil }
+        bits = digest.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+    }
+
+    /// Takes the written form; nil when it is anything but the prefix and 16 lower-case digits.
+    public init?(validating text: String) {
+        guard text.utf8.count == 21, text.hasPrefix(Self.prefix) else { return nil }
+        var bits: UInt64 = 0
+        for byte in text.utf8.dropFirst(5) {
+            guard let digit = JSONReader.hexadecimalDigit(byte), byte < UInt8(ascii: "A") || byte > UInt8(ascii: "F")
+            else { return nil }
+            bits = bits << 4 | UInt64(digit)
+        }
+        self.bits = bits
+    }
+
+    /// The bytes that are hashed for this identifier: `app 0x00 eventId 0x00 userId`.
+    public static func hashInput(app: AppID, event: EventID, user: UserID) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(app.text.utf8.count + event.text.utf8.count + user.text.utf8.count + 2)
+        bytes.append(contentsOf: app.text.utf8)
+        bytes.append(0)
+        bytes.append(contentsOf: event.text.utf8)
+        bytes.append(0)
+        bytes.append(contentsOf: user.text.utf8)
+        return bytes
+    }
+
+    /// The written form.
+    public var text: String {
+        let digits = String(bits, radix: 16)
+        return Self.prefix + String(repeating: "0", count: 16 - digits.utf8.count) + digits
+    }
+
+    /// The written form.
+    public var description: String { text }
+}

@@ -1,0 +1,21 @@
+/// The `traceparent` header of W3C Trace Context, carried along so that a trace does not end here.
+public struct TraceParent: Hashable, Sendable {
+    /// The header as it came.
+    public let text: String
+
+    /// Takes a header of version 00 (or a later one that looks the same); nil for anything else, which a receiver has to
+    /// ignore rather than to refuse.
+    public init?(validating text: String) {
+        let isWellFormed = text.withBytes { bytes -> Bool in
+            guard bytes.count == 55, [2, 35, 52].allSatisfy({ bytes[$0] == UInt8(ascii: "-") }) else { return false }
+            let digits = [0..<2, 3..<35, 36..<52, 53..<55].map { bytes[$0] }
+            let isHexadecimal = digits.allSatisfy { part in
+                part.allSatisfy { IdentifierRules.isDigit($0) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0) }
+            }
+            guard isHexadecimal, !digits[0].allSatisfy({ $0 == UInt8(ascii: "f") }) else { return false }
+            return digits[1...2].allSatisfy { part in part.contains { $0 != UInt8(ascii: "0") } }
+        }
+        guard isWellFormed else { return nil }
+        self.text = text
+    }
+}

@@ -1,0 +1,52 @@
+extension JSONReader {
+    /// Beyond this many characters a number is worth a second look.
+    private static let longNumber = 300
+
+    /// Reads the number at the cursor and keeps its text.
+    mutating func number() throws(JSONStop) -> JSONNumber {
+        let start = position
+        if current == UInt8(ascii: "-") { position += 1 }
+        if isJSON5, let number = try extendedNumber(from: start) { return number }
+        try integerPart(from: start)
+        if current == UInt8(ascii: ".") {
+            position += 1
+            guard skipDigits() else { throw numberStop(start) }
+        }
+        try exponentPart(from: start)
+        if position - start > Self.longNumber { suspicious = true }
+        return JSONNumber(checked: text(from: start))
+    }
+
+    /// One zero, or digits that do not begin with one.
+    private mutating func integerPart(from start: Int) throws(JSONStop) {
+        if current == UInt8(ascii: "0") {
+            position += 1
+            if (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(current) { throw stop(.invalidNumber, at: start) }
+        } else if !skipDigits() {
+            throw numberStop(start)
+        }
+    }
+
+    mutating func exponentPart(from start: Int) throws(JSONStop) {
+        guard current | 0x20 == UInt8(ascii: "e") else { return }
+        suspicious = true
+        position += 1
+        if current == UInt8(ascii: "+") || current == UInt8(ascii: "-") { position += 1 }
+        guard skipDigits() else { throw numberStop(start) }
+    }
+
+    /// Whether there was at least one digit.
+    mutating func skipDigits() -> Bool {
+        let start = position
+        while current >= UInt8(ascii: "0") && current <= UInt8(ascii: "9") { position += 1 }
+        return position > start
+    }
+
+    func numberStop(_ start: Int) -> JSONStop {
+        position < bytes.count ? stop(.invalidNumber, at: start) : stop(.unexpectedEnd)
+    }
+
+    func text(from start: Int) -> String {
+        String(decoding: UnsafeBufferPointer(rebasing: bytes[start..<position]), as: UTF8.self)
+    }
+}

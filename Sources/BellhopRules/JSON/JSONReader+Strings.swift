@@ -1,0 +1,128 @@
+extension JSONReader {
+    /// Reads the string at the cursor, which stands on its quote.
+    mutating func string() throws(JSONStop) -> String {
+        let quote = current
+        let start = position + 1
+        var end = start
+        var isASCII = true
+        while true {
+            end = plainRun(from: end, quote: quote)
+            guard end < bytes.count else { throw stop(.unexpectedEnd, at: bytes.count) }
+            let byte = bytes[end]
+            if byte == quote { break }
+            if byte == UInt8(ascii: "\\") { return try escapedString(from: start, quote: quote) }
+            guard byte >= 0x20 || (isJSON5 && byte == 0x09) else { throw stop(.controlCharacter, at: end) }
+            if byte >= 0x80 { isASCII = false }
+            end += 1
+        }
+        position = end + 1
+        let content = UnsafeBufferPointer(rebasing: bytes[start..<end])
+        if !isASCII, let offset = UTF8Check.firstFault(in: content) { throw stop(.invalidUTF8, at: start + offset) }
+        return String(decoding: content, as: UTF8.self)
+    }
+
+    /// Goes over bytes that need no attention, eight at a time: printable ASCII but quote and backslash.
+    @inline(__always)
+    private func plainRun(from start: Int, quote: UInt8) -> Int {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let tops: UInt64 = 0x8080_8080_8080_8080
+        let quotes = ones &* UInt64(quote)
+        let raw = UnsafeRawBufferPointer(bytes)
+        var index = start
+        while index + 8 <= bytes.count {
+            let word = raw.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+            let quoted = word ^ quotes
+            let escaped = word ^ (ones &* 0x5C)
+            // The top bit of a byte is set where that byte is zero, or below the control limit; borrows may set more,
+            // which only ends the fast run early.
+            let hits =
+                ((quoted &- ones) & ~quoted) | ((escaped &- ones) & ~escaped) | ((word &- ones &* 0x20) & ~word) | word
+            guard hits & tops == 0 else { return index }
+            index += 8
+        }
+        return index
+    }
+
+    /// Reads a string that has at least one escape, into a buffer of its own.
+    private mutating func escapedString(from start: Int, quote: UInt8) throws(JSONStop) -> String {
+        var buffer: [UInt8] = []
+        position = start
+        while true {
+            guard position < bytes.count else { throw stop(.unexpectedEnd) }
+            let byte = bytes[position]
+            if byte == quote { break }
+            guard byte >= 0x20 || (isJSON5 && byte == 0x09) else { throw stop(.controlCharacter) }
+            if byte == UInt8(ascii: "\\") {
+                try escape(into: &buffer)
+            } else {
+                buffer.append(byte)
+                position += 1
+            }
+        }
+        let fault = UTF8Check.firstFault(in: UnsafeBufferPointer(rebasing: bytes[start..<position]))
+        if let fault { throw stop(.invalidUTF8, at: start + fault) }
+        position += 1
+        return String(decoding: buffer, as: UTF8.self)
+    }
+
+    private mutating func escape(into buffer: inout [UInt8]) throws(JSONStop) {
+        let start = position
+        position += 1
+        guard position < bytes.count else { throw stop(.unexpectedEnd) }
+        let letter = bytes[position]
+        position += 1
+        switch letter {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): buffer.append(letter)
+        case UInt8(ascii: "b"): buffer.append(0x08)
+        case UInt8(ascii: "f"): buffer.append(0x0C)
+        case UInt8(ascii: "n"): buffer.append(0x0A)
+        case UInt8(ascii: "r"): buffer.append(0x0D)
+        case UInt8(ascii: "t"): buffer.append(0x09)
+        case UInt8(ascii: "u"): append(try escapedScalar(at: start), to: &buffer)
+        default:
+            guard isJSON5 else { throw stop(.invalidEscape, at: start) }
+            try extendedEscape(letter, at: start, into: &buffer)
+        }
+    }
+
+    /// The scalar of `\uXXXX`, or of the two halves of a pair.
+    private mutating func escapedScalar(at start: Int) throws(JSONStop) -> Unicode.Scalar {
+        let first = try hexadecimal(digits: 4, at: start)
+        if let scalar = Unicode.Scalar(first) { return scalar }
+        guard first < 0xDC00, current == UInt8(ascii: "\\") else { throw stop(.loneSurrogate, at: start) }
+        position += 1
+        guard current == UInt8(ascii: "u") else { throw stop(.loneSurrogate, at: start) }
+        position += 1
+        let second = try hexadecimal(digits: 4, at: start)
+        guard (0xDC00..<0xE000).contains(second) else { throw stop(.loneSurrogate, at: start) }
+        let combined = 0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00)
+        guard let scalar = Unicode.Scalar(combined) else { throw stop(.loneSurrogate, at: start) }
+        return scalar
+    }
+
+    mutating func hexadecimal(digits: Int, at start: Int) throws(JSONStop) -> UInt32 {
+        var value: UInt32 = 0
+        for _ in 0..<digits {
+            guard let digit = Self.hexadecimalDigit(current) else {
+                throw position < bytes.count ? stop(.invalidEscape, at: start) : stop(.unexpectedEnd)
+            }
+            value = value << 4 | UInt32(digit)
+            position += 1
+        }
+        return value
+    }
+
+    mutating func append(_ scalar: Unicode.Scalar, to buffer: inout [UInt8]) {
+        if scalar.value == 0 { suspicious = true }
+        buffer.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
+    }
+
+    static func hexadecimalDigit(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,143 @@
+/// A cursor over bytes that reads one document; the strict grammar lives here, what JSON5 adds in an extension.
+///
+/// Every access to `bytes` is preceded by a check against its count: an unchecked pointer is what makes this fast.
+struct JSONReader {
+    let bytes: UnsafeBufferPointer<UInt8>
+    let isJSON5: Bool
+    var position = 0
+    var suspicious = false
+    var places: [JSONPointer: Int] = [:]
+    private let depthLimit: Int
+    private var path: JSONPointer?
+
+    init(_ bytes: UnsafeBufferPointer<UInt8>, dialect: JSONParser.Dialect, depth: Int, recordingPlaces: Bool) {
+        self.bytes = bytes
+        isJSON5 = dialect == .json5
+        depthLimit = depth
+        path = recordingPlaces ? .root : nil
+    }
+
+    /// The byte at the cursor; 0 at the end, which is no legal byte outside a string.
+    @inline(__always)
+    var current: UInt8 { position < bytes.count ? bytes[position] : 0 }
+
+    func stop(_ code: JSONFault.Code, at offset: Int? = nil) -> JSONStop {
+        JSONStop(code: code, offset: offset ?? position)
+    }
+
+    /// The end when there is nothing left, an unexpected character otherwise.
+    func unexpected() -> JSONStop {
+        stop(position < bytes.count ? .unexpectedCharacter : .unexpectedEnd)
+    }
+
+    mutating func document() throws(JSONStop) -> JSONValue {
+        if bytes.count >= 3, bytes[0] == 0xEF, bytes[1] == 0xBB, bytes[2] == 0xBF { throw stop(.byteOrderMark) }
+        try skipSpace()
+        guard position < bytes.count else { throw stop(.empty) }
+        let root = try value(depth: 0)
+        try skipSpace()
+        guard position == bytes.count else { throw stop(.trailingContent) }
+        return root
+    }
+
+    @inline(__always)
+    mutating func skipSpace() throws(JSONStop) {
+        while position < bytes.count {
+            switch bytes[position] {
+            case 0x20, 0x0A, 0x0D, 0x09: position += 1
+            default:
+                guard isJSON5, try skipExtendedSpace() else { return }
+            }
+        }
+    }
+
+    mutating func value(depth: Int) throws(JSONStop) -> JSONValue {
+        switch current {
+        case UInt8(ascii: "\""): return .string(try string())
+        case UInt8(ascii: "{"): return .object(try object(depth: depth))
+        case UInt8(ascii: "["): return .array(try array(depth: depth))
+        case UInt8(ascii: "t"): return try word("true", .bool(true))
+        case UInt8(ascii: "f"): return try word("false", .bool(false))
+        case UInt8(ascii: "n"): return try word("null", .null)
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return .number(try number())
+        default:
+            guard isJSON5 else { throw unexpected() }
+            return try extendedValue()
+        }
+    }
+
+    /// Reads one of the three words of the grammar.
+    private mutating func word(_ word: StaticString, _ value: JSONValue) throws(JSONStop) -> JSONValue {
+        for index in 0..<word.utf8CodeUnitCount {
+            guard current == word.utf8Start[index] else { throw unexpected() }
+            position += 1
+        }
+        return value
+    }
+
+    private mutating func array(depth: Int) throws(JSONStop) -> [JSONValue] {
+        guard depth < depthLimit else { throw stop(.tooDeep) }
+        let outer = path
+        defer { path = outer }
+        var elements: [JSONValue] = []
+        position += 1
+        try skipSpace()
+        while current != UInt8(ascii: "]") {
+            if outer != nil { enter(outer?.index(elements.count)) }
+            elements.append(try value(depth: depth + 1))
+            try skipSpace()
+            guard try skipComma(before: UInt8(ascii: "]")) else { break }
+        }
+        guard current == UInt8(ascii: "]") else { throw unexpected() }
+        position += 1
+        return elements
+    }
+
+    private mutating func object(depth: Int) throws(JSONStop) -> JSONObject {
+        guard depth < depthLimit else { throw stop(.tooDeep) }
+        let outer = path
+        defer { path = outer }
+        var members = UniqueMembers(expecting: depth == 0 ? 16 : 2)
+        position += 1
+        try skipSpace()
+        while current != UInt8(ascii: "}") {
+            let start = position
+            let key = try memberKey()
+            if outer != nil { enter(outer?.key(key), at: start) }
+            try skipSpace()
+            guard current == UInt8(ascii: ":") else { throw unexpected() }
+            position += 1
+            try skipSpace()
+            guard members.append(key, try value(depth: depth + 1)) else { throw stop(.duplicateKey, at: start) }
+            try skipSpace()
+            guard try skipComma(before: UInt8(ascii: "}")) else { break }
+        }
+        guard current == UInt8(ascii: "}") else { throw unexpected() }
+        position += 1
+        return JSONObject(unique: members.members)
+    }
+
+    /// Whether another element follows.
+    ///
+    /// A comma before the closing bracket is an error, except in JSON5.
+    private mutating func skipComma(before closing: UInt8) throws(JSONStop) -> Bool {
+        guard current == UInt8(ascii: ",") else { return false }
+        position += 1
+        try skipSpace()
+        guard current == closing else { return true }
+        guard isJSON5 else { throw unexpected() }
+        return false
+    }
+
+    private mutating func memberKey() throws(JSONStop) -> String {
+        if current == UInt8(ascii: "\"") { return try string() }
+        guard isJSON5 else { throw unexpected() }
+        return try extendedKey()
+    }
+
+    private mutating func enter(_ place: JSONPointer?, at offset: Int? = nil) {
+        guard let place else { return }
+        path = place
+        places[place] = offset ?? position
+    }
+}

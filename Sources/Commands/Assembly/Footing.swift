@@ -1,0 +1,70 @@
+import AMQP
+import BellhopRules
+import Foundation
+import Pipeline
+import Postgres
+import ServiceRuntime
+import Store
+
+/// What commands stand on: made from a checked configuration, with faults told in the words of a setting.
+struct Footing: Sendable {
+    let configuration: BellhopConfiguration
+
+    /// - Parameter rights: nil for the log-in's own, as the schema's owner.
+    func pool(as rights: Rights?, name: String, size: Int, patience: Duration = .seconds(30)) throws -> PostgresPool {
+        guard let url = configuration.databaseURL else { throw Self.missing(.databaseURL) }
+        var options = PoolOptions(url: try DatabaseURL(url.revealed))
+        options.size = 1...size
+        options.applicationName = "bellhop \(name)"
+        options.setUp = rights.map(configuration.namespace.setUp) ?? ["SET search_path TO \(configuration.namespace)"]
+        options.statementTimeout = patience
+        return PostgresPool(options)
+    }
+
+    func broker() throws -> BrokerAddress {
+        guard let url = configuration.amqpURL else { throw Self.missing(.amqpURL) }
+        return try BrokerAddress(validating: url.revealed)
+    }
+
+    var names: TopologyNames { TopologyNames(configuration.namespace) }
+
+    func plan(_ catalogs: CatalogSet) -> TopologyPlan {
+        TopologyPlan(names: names, catalogs: catalogs, tiers: configuration.retryDelays.map(RetryTier.init))
+    }
+
+    /// Reads every `*.json5` of the folder; all faults of all files end the command together.
+    func catalogs() throws -> CatalogSet {
+        guard let folder = configuration.catalogs else { throw Self.missing(.catalogs) }
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".json5") }.sorted()
+        guard !names.isEmpty else {
+            throw CommandFailure(
+                .configuration, attempted: "reading the catalogues in \(folder)", cameBack: "there is no *.json5 file",
+                whatToDo: "point \(Setting.catalogs.environmentName) at a folder of catalogues, such as deploy/catalogs"
+            )
+        }
+        let files = try names.map { name in
+            (name: name, bytes: [UInt8](try Data(contentsOf: URL(fileURLWithPath: folder).appendingPathComponent(name))))
+        }
+        switch CatalogSet.load(files: files) {
+        case .success(let catalogs): return catalogs
+        case .failure(let faults): throw CatalogFailure(folder: folder, faults: faults)
+        }
+    }
+
+    private static func missing(_ setting: Setting) -> CommandFailure {
+        CommandFailure(
+            .configuration, attempted: "reading the configuration",
+            cameBack: "\(setting.environmentName) is not set", whatToDo: "set it, or give --\(setting.flagName)"
+        )
+    }
+}
+
+/// Catalogues that cannot be used: each fault on a line of its own.
+struct CatalogFailure: Error, CustomStringConvertible {
+    let folder: String
+    let faults: CatalogFaults
+
+    var description: String {
+        "the catalogues in \(folder) have \(faults.faults.count) faults; mend them:\n\(faults)"
+    }
+}

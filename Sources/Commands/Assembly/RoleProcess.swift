@@ -1,0 +1,68 @@
+import AMQP
+import BellhopRules
+import HTTPServer
+import Pipeline
+import Postgres
+import ServiceRuntime
+import Store
+
+/// What every long-running role has: a log, meters, a pool, an endpoint for probes, and an orderly end.
+struct RoleProcess: Sendable {
+    let footing: Footing
+    let logger: Logger
+    let metrics: MetricsRegistry
+    let pool: PostgresPool
+    let time = SystemTime()
+
+    /// - Parameter size: connections to the database at most.
+    init(_ configuration: BellhopConfiguration, role: String, connections size: Int) throws {
+        footing = Footing(configuration: configuration)
+        logger = configuration.log.makeLogger(label: role)
+        metrics = MetricsRegistry()
+        ProcessMetrics.register(in: metrics)
+        pool = try footing.pool(as: .worker, name: role, size: size)
+    }
+
+    /// Ends the command with what to do where the schema or the broker is not what this program was built for.
+    func verifyGround(_ catalogs: CatalogSet) async throws {
+        let migrator = Migrator(pool: pool, namespace: footing.configuration.namespace)
+        switch try await migrator.check() {
+        case .current: break
+        case .pending(let names): throw Self.notReady("the database schema", "pending: \(names.joined(separator: ", "))", "bellhop migrate")
+        case .diverged(let why): throw Self.notReady("the database schema", why, "the matching release")
+        }
+        let applier = TopologyApplier(
+            broker: try footing.broker(), plan: footing.plan(catalogs), records: BindingRecords(pool: pool)
+        )
+        guard let first = try await applier.differences(comparingArguments: false).first else { return }
+        throw Self.notReady("the broker's topology", first, "bellhop topology apply")
+    }
+
+    /// Runs the services beside the endpoint until a signal, and closes the pool behind them.
+    func run(_ services: [any Service], listen: ListenAddress, checks: [ReadinessCheck]) async -> ExitCode {
+        let endpoint = OperationsEndpoint(listen: listen, registry: metrics, checks: checks, logger: logger)
+        let group = ServiceGroup(
+            services + [endpoint], drainTimeout: footing.configuration.drainTimeout, logger: logger
+        )
+        let ending = await group.run()
+        await pool.close()
+        logger.notice("stopped", ["because": .text("\(ending)")])
+        return ending.exitCode
+    }
+
+    /// The observer of a connection to the broker: changes of state are said once.
+    func observe(_ connection: String) -> @Sendable (ConnectionEvent) -> Void {
+        let logger = logger.labelled(connection)
+        return { event in
+            switch event {
+            case .disconnected: logger.warning("\(event)")
+            case .blocked, .consumerCancelled: logger.warning("\(event)")
+            default: logger.notice("\(event)")
+            }
+        }
+    }
+
+    private static func notReady(_ what: String, _ cameBack: String, _ command: String) -> CommandFailure {
+        CommandFailure(.configuration, attempted: "checking \(what)", cameBack: cameBack, whatToDo: "run \(command) first")
+    }
+}

@@ -1,0 +1,46 @@
+import ServiceRuntime
+
+/// One subcommand: what it is called, what it takes, what it does.
+protocol Command: Sendable {
+    static var name: String { get }
+    /// One line for the list of commands.
+    static var summary: String { get }
+    /// The lines of its usage, without `bellhop`.
+    static var synopsis: [String] { get }
+    static var options: [Option] { get }
+
+    init(_ words: Words) throws(CommandFailure)
+
+    func run(_ surroundings: Surroundings) async throws -> ExitCode
+}
+
+extension Command {
+    static var options: [Option] { [] }
+
+    static var help: String {
+        var lines = synopsis.map { "bellhop \($0)" } + ["", summary]
+        if !options.isEmpty {
+            lines += ["", "Options:"]
+            lines += options.map { option in
+                let left = "  --\(option.name)" + (option.value.map { " \($0)" } ?? "")
+                return left + String(repeating: " ", count: max(2, 28 - left.count)) + option.help
+            }
+        }
+        lines += ["", "Every setting can be a flag too: bellhop check-config lists them."]
+        return lines.joined(separator: "\n")
+    }
+}
+
+/// What a command takes from the process around it; tests bring their own.
+struct Surroundings: Sendable {
+    var environment: [String: String]
+    /// Prints a line on stdout.
+    var print: @Sendable (String) -> Void
+    /// Reads all of stdin.
+    var readInput: @Sendable () -> [UInt8]
+
+    /// The configuration under these flags; faults end the command with exit code 78.
+    func configuration(_ words: Words, requiring required: Set<Setting> = []) throws -> BellhopConfiguration {
+        try BellhopConfiguration.read(flags: words.settings, environment: environment, required: required).get()
+    }
+}

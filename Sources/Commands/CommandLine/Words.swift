@@ -1,0 +1,62 @@
+import ServiceRuntime
+
+/// The words behind a command's name, sorted into operands, options and settings.
+struct Words: Sendable {
+    private(set) var operands: [String] = []
+    private var values: [String: String] = [:]
+    private var switches: Set<String> = []
+    /// Settings given as flags, by name without dashes: they win over the environment.
+    private(set) var settings: [String: String] = [:]
+
+    /// Reads `--name value`, `--name=value`, `--switch` and operands; behind `--` everything is an operand.
+    init(_ words: [String], options: [Option], of command: String) throws(CommandFailure) {
+        var rest = words[...]
+        while let word = rest.popFirst() {
+            guard word != "--" else {
+                operands += rest
+                return
+            }
+            guard word.hasPrefix("--") else {
+                operands.append(word)
+                continue
+            }
+            let parts = word.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let name = String(parts[0])
+            let attached = parts.count > 1 ? String(parts[1]) : nil
+            if let option = options.first(where: { $0.name == name }), option.value == nil {
+                guard attached == nil else {
+                    throw .usage(of: command, "--\(name) takes no value")
+                }
+                switches.insert(name)
+                continue
+            }
+            let isSetting = Setting.all.contains { $0.flagName == name }
+            guard isSetting || options.contains(where: { $0.name == name }) else {
+                throw Self.unknown(name, options, command)
+            }
+            guard let value = attached ?? rest.popFirst() else {
+                throw .usage(of: command, "--\(name) needs a value")
+            }
+            if isSetting { settings[name] = value } else { values[name] = value }
+        }
+    }
+
+    func value(_ name: String) -> String? { values[name] }
+    func has(_ name: String) -> Bool { switches.contains(name) }
+
+    private static func unknown(_ name: String, _ options: [Option], _ command: String) -> CommandFailure {
+        let known = options.map(\.name) + Setting.all.map(\.flagName)
+        let hint = NearestName.find(name, among: known).map { ", did you mean --\($0)?" } ?? ""
+        return .usage(of: command, "there is no option --\(name)\(hint)")
+    }
+}
+
+extension CommandFailure {
+    /// A command line that cannot be understood.
+    static func usage(of command: String, _ why: String) -> CommandFailure {
+        CommandFailure(
+            .usage, attempted: "reading the command line of bellhop \(command)", cameBack: why,
+            whatToDo: "see bellhop \(command) --help"
+        )
+    }
+}

@@ -1,0 +1,71 @@
+import BellhopRules
+import Foundation
+import ServiceRuntime
+
+/// The events in a file: one JSON object, or one object a line.
+struct EventFile: Sendable {
+    /// One message of the file and what the rules say of it.
+    struct Entry: Sendable {
+        /// The line on which it begins, from 1.
+        let line: Int
+        let body: [UInt8]
+        let judgement: Result<Submission, Rejection>
+    }
+
+    let entries: [Entry]
+
+    var rejected: [(line: Int, rejection: Rejection)] {
+        entries.compactMap { entry in
+            guard case .failure(let rejection) = entry.judgement else { return nil }
+            return (entry.line, rejection)
+        }
+    }
+
+    /// - Parameter bytes: the whole file.
+    init(_ bytes: [UInt8], catalogs: CatalogSet) {
+        entries = Self.documents(bytes).map { line, body in
+            Entry(line: line, body: body, judgement: Self.judge(body, catalogs))
+        }
+    }
+
+    /// Reads a file, or stdin for `-`.
+    static func read(_ path: String, _ surroundings: Surroundings) throws(CommandFailure) -> [UInt8] {
+        guard path != "-" else { return surroundings.readInput() }
+        do {
+            return [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
+        } catch {
+            throw CommandFailure(
+                .badInput, attempted: "reading \(path)", cameBack: "the file cannot be read",
+                whatToDo: "name a readable file, or - for stdin"
+            )
+        }
+    }
+
+    /// What a worker would say, short of what only the database knows.
+    private static func judge(_ body: [UInt8], _ catalogs: CatalogSet) -> Result<Submission, Rejection> {
+        let envelope = InboundEnvelope(body: body, source: .elsewhere)
+        return SubmissionParser(catalogs).parse(envelope).flatMap { submission in
+            guard case .event(let event) = submission, let catalog = catalogs[event.app] else {
+                return .success(submission)
+            }
+            return catalog.render(event, language: nil).map { _ in submission }
+        }
+    }
+
+    /// A file that is one JSON document is one message, however many lines it has; any other is a message a line.
+    private static func documents(_ bytes: [UInt8]) -> [(Int, [UInt8])] {
+        let newline = UInt8(ascii: "\n")
+        let isBlank = { (line: ArraySlice<UInt8>) in line.allSatisfy { [0x20, 0x09, 0x0D].contains($0) } }
+        let lines = bytes.split(separator: newline, omittingEmptySubsequences: false)
+        let filled = lines.enumerated().filter { !isBlank($1) }
+        guard let first = filled.first else { return [] }
+        let isSingle = filled.count == 1 || !first.element.contains(UInt8(ascii: "}")) || isDocument(bytes)
+        guard !isSingle else { return [(first.offset + 1, bytes)] }
+        return filled.map { ($0.offset + 1, Array($0.element)) }
+    }
+
+    private static func isDocument(_ bytes: [UInt8]) -> Bool {
+        if case .success = JSONParser(limits: .event).parse(bytes) { return true }
+        return false
+    }
+}

@@ -1,0 +1,90 @@
+import AMQP
+import BellhopRules
+import ServiceRuntime
+
+/// `bellhop publish FILE|-`
+struct PublishCommand: Command {
+    static let name = "publish"
+    static let summary = "Publishes the events of a file and waits for the broker's confirms; all of them or none."
+    static let synopsis = ["publish FILE|- [--json]"]
+    static let options = [Option.json]
+
+    private let words: Words
+    private let path: String
+
+    init(_ words: Words) throws(CommandFailure) {
+        guard words.operands.count == 1 else { throw .usage(of: Self.name, "expected one file, or - for stdin") }
+        self.words = words
+        path = words.operands[0]
+    }
+
+    func run(_ surroundings: Surroundings) async throws -> ExitCode {
+        let configuration = try surroundings.configuration(words, requiring: [.amqpURL, .catalogs])
+        let footing = Footing(configuration: configuration)
+        let file = EventFile(try EventFile.read(path, surroundings), catalogs: try footing.catalogs())
+        try refuseInvalid(file)
+        let publisher = Publisher(PublisherOptions(broker: try footing.broker(), name: "bellhop publish"))
+        publisher.start()
+        let outcomes = await publisher.publish(file.entries.map { Self.message($0, to: footing.names.events) })
+        await publisher.close()
+        let confirmed = outcomes.filter { $0 == .confirmed }.count
+        if words.has("json") {
+            let counts = JSONText.object([("published", .number(confirmed)), ("of", .number(outcomes.count))])
+            surroundings.print(counts.description)
+        } else {
+            surroundings.print("published \(confirmed) of \(outcomes.count), confirmed by the broker")
+        }
+        return try Self.verdict(outcomes)
+    }
+
+    private func refuseInvalid(_ file: EventFile) throws(CommandFailure) {
+        guard !file.entries.isEmpty else {
+            throw CommandFailure(
+                .badInput, attempted: "publishing \(path)", cameBack: "there is no event in it",
+                whatToDo: "write one JSON object, or one a line"
+            )
+        }
+        guard let first = file.rejected.first else { return }
+        let others = file.rejected.count > 1 ? " (and \(file.rejected.count - 1) more)" : ""
+        throw CommandFailure(
+            .badInput, attempted: "publishing \(path)",
+            cameBack: "line \(first.line) would be refused, \(first.rejection.summary)\(others)",
+            whatToDo: "nothing was published; bellhop validate \(path) lists every fault"
+        )
+    }
+
+    /// The routing key and the properties say again what the body says, for those who look at the broker.
+    private static func message(_ entry: EventFile.Entry, to exchange: String) -> OutgoingMessage {
+        var properties = MessageProperties(contentType: "application/json")
+        var key = ""
+        switch entry.judgement {
+        case .success(.event(let event)):
+            key = "\(event.app).\(event.type)"
+            // AMQP allows its short strings no more than 255 bytes; the body has the id in any case.
+            properties.messageID = event.id.text
+        case .success(.feed(let update)): key = "\(update.app).\(update.change.type.rawValue)"
+        case .success(.cancellation(let app, _)): key = "\(app).\(SubmissionParser.cancellationType)"
+        case .failure: break
+        }
+        return OutgoingMessage(exchange: exchange, routingKey: key, properties: properties, body: entry.body)
+    }
+
+    private static func verdict(_ outcomes: [PublishOutcome]) throws(CommandFailure) -> ExitCode {
+        guard let first = outcomes.first(where: { $0 != .confirmed }) else { return .done }
+        let code: ExitCode
+        let why: String
+        switch first {
+        case .notSent(let reason): (code, why) = (.unavailable, reason)
+        case .unroutable(let reason):
+            (code, why) = (.configuration, "no queue takes it (\(reason)): has bellhop topology apply run?")
+        case .refused: (code, why) = (.tryAgain, "the broker refused it, its queue is full")
+        case .unwritable(let reason): (code, why) = (.badInput, reason)
+        case .unknown(let reason): (code, why) = (.tryAgain, "no confirm came (\(reason))")
+        case .confirmed: return .done
+        }
+        throw CommandFailure(
+            code, attempted: "publishing", cameBack: why,
+            whatToDo: "publish the file again: what did arrive is recognised by its id"
+        )
+    }
+}

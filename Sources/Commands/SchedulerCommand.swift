@@ -1,0 +1,43 @@
+import AMQP
+import HTTPServer
+import Pipeline
+import ServiceRuntime
+
+/// `bellhop scheduler`
+struct SchedulerCommand: Command {
+    static let name = "scheduler"
+    static let summary = "Files dead letters and does what falls due; any number may run together."
+    static let synopsis = ["scheduler"]
+
+    private let words: Words
+
+    init(_ words: Words) throws(CommandFailure) {
+        try words.expectNoOperands(of: Self.name)
+        self.words = words
+    }
+
+    func run(_ surroundings: Surroundings) async throws -> ExitCode {
+        let configuration = try surroundings.configuration(words, requiring: [.amqpURL, .databaseURL, .catalogs])
+        let process = try RoleProcess(configuration, role: Self.name, connections: 4)
+        try await process.verifyGround(try process.footing.catalogs())
+        let options = ConsumerOptions(
+            broker: try process.footing.broker(),
+            name: "bellhop scheduler, dead letters",
+            subscriptions: [.init(queue: process.footing.names.dead, prefetch: 1000)],
+            observer: process.observe("dead-letter clerk")
+        )
+        let clerk = DeadLetterClerk(
+            pool: process.pool, time: process.time, logger: process.logger, metrics: process.metrics,
+            makeConsumer: { Consumer(options) }
+        )
+        return await process.run(
+            [clerk], listen: configuration.metricsListen.shifted(by: Self.portOffset) ?? configuration.metricsListen,
+            checks: [
+                ReadinessCheck("database") { [pool = process.pool] in await pool.ping() ? nil : "it does not answer" }
+            ]
+        )
+    }
+
+    /// Where the scheduler's endpoint stands above the base that workers use.
+    private static let portOffset = 100
+}

@@ -1,0 +1,101 @@
+import AMQP
+import Foundation
+import Postgres
+package import ServiceRuntime
+
+/// The program `bellhop`: finds the command, runs it, and turns its end into an exit code and one line.
+package enum Tool {
+    static let commands: [any Command.Type] = [
+        MigrateCommand.self, TopologyCommand.self, WorkerCommand.self, SchedulerCommand.self, PublishCommand.self,
+        ValidateCommand.self, CheckConfigCommand.self,
+    ]
+
+    /// Runs the command that the words name, as `main` does.
+    package static func run(_ words: [String]) async -> ExitCode {
+        let surroundings = Surroundings(
+            environment: ProcessInfo.processInfo.environment,
+            print: { FileHandle.standardOutput.write(Data(($0 + "\n").utf8)) },
+            readInput: { [UInt8](FileHandle.standardInput.readDataToEndOfFile()) }
+        )
+        return await run(words, surroundings, complain: { FileHandle.standardError.write(Data(($0 + "\n").utf8)) })
+    }
+
+    static func run(
+        _ words: [String], _ surroundings: Surroundings, complain: @Sendable (String) -> Void
+    ) async -> ExitCode {
+        guard let name = words.first, !["help", "--help", "-h"].contains(name) else {
+            surroundings.print(overview)
+            return .done
+        }
+        if ["version", "--version"].contains(name) {
+            surroundings.print("bellhop \(version)")
+            return .done
+        }
+        do {
+            guard let command = commands.first(where: { $0.name == name }) else { throw unknown(name) }
+            if words.dropFirst().contains(where: { $0 == "--help" || $0 == "-h" }) {
+                surroundings.print(command.help)
+                return .done
+            }
+            let parsed = try Words(Array(words.dropFirst()), options: command.options, of: name)
+            return try await command.init(parsed).run(surroundings)
+        } catch {
+            let failure = Failure(error)
+            complain("bellhop: \(failure.text)")
+            return failure.exitCode
+        }
+    }
+
+    /// The version that is being built; `CHANGELOG.md` says what is in it.
+    package static let version = "0.1.0"
+
+    private static var overview: String {
+        let width = commands.map { $0.name.count }.max() ?? 0
+        let lines = commands.map { "  " + $0.name.padding(toLength: width + 2, withPad: " ", startingAt: 0) + $0.summary }
+        return """
+            bellhop delivers notifications: from RabbitMQ, by each user's rules, to the app and the device.
+
+            \(lines.joined(separator: "\n"))
+
+            bellhop COMMAND --help says more about one of them.
+            """
+    }
+
+    private static func unknown(_ name: String) -> CommandFailure {
+        let hint = NearestName.find(name, among: commands.map { $0.name }).map { "; did you mean \($0)?" } ?? ""
+        return CommandFailure(
+            .usage, attempted: "finding the command \(name)", cameBack: "there is no such command\(hint)",
+            whatToDo: "see bellhop --help"
+        )
+    }
+}
+
+/// An error as it ends the program.
+private struct Failure {
+    let exitCode: ExitCode
+    let text: String
+
+    init(_ error: any Error) {
+        text = String(describing: error)
+        exitCode =
+            switch error {
+            case let failure as CommandFailure: failure.exitCode
+            case is ConfigurationFaults: .configuration
+            case let error as PostgresError where error.isTransient: .unavailable
+            case let error as AMQPError: error.exitCode
+            case let error as PostgresError where error.code == .invalidParameter: .configuration
+            case is CatalogFailure: .configuration
+            default: .bug
+            }
+    }
+}
+
+extension AMQPError {
+    fileprivate var exitCode: ExitCode {
+        switch code {
+        case .unreachable, .tls, .accessRefused, .connectionClosed, .connectionLost, .timedOut: .unavailable
+        case .invalidAddress, .preconditionFailed, .notFound: .configuration
+        case .invalidArgument, .channelClosed, .protocolViolation: .bug
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import AMQP
+import BellhopRules
+import HTTPServer
+import Pipeline
+import ServiceRuntime
+import Store
+
+/// `bellhop worker [--lanes urgent,normal,bulk]`
+struct WorkerCommand: Command {
+    static let name = "worker"
+    static let summary = "Takes events off the lanes and records what each user shall find in the app."
+    static let synopsis = ["worker [--lanes urgent,normal,bulk]"]
+    static let options = [Option.taking("lanes", "LIST", "the lanes to serve; all three unless given")]
+
+    private let words: Words
+    private let lanes: [Lane]
+
+    init(_ words: Words) throws(CommandFailure) {
+        try words.expectNoOperands(of: Self.name)
+        self.words = words
+        guard let named = words.value("lanes") else {
+            lanes = Lane.allCases
+            return
+        }
+        var lanes: [Lane] = []
+        for name in named.split(separator: ",", omittingEmptySubsequences: false) {
+            guard let lane = Lane(rawValue: String(name)), !lanes.contains(lane) else {
+                throw .usage(of: Self.name, "--lanes takes some of urgent,normal,bulk, each once; found \(named)")
+            }
+            lanes.append(lane)
+        }
+        self.lanes = lanes
+    }
+
+    func run(_ surroundings: Surroundings) async throws -> ExitCode {
+        let configuration = try surroundings.configuration(words, requiring: [.amqpURL, .databaseURL, .catalogs])
+        let process = try RoleProcess(configuration, role: Self.name, connections: 2 * lanes.count + 2)
+        let catalogs = try process.footing.catalogs()
+        try await process.verifyGround(catalogs)
+        let broker = try process.footing.broker()
+        let publisher = Publisher(
+            PublisherOptions(broker: broker, name: "bellhop worker, publishing", observer: process.observe("publisher"))
+        )
+        publisher.start()
+        let frontDoor = FrontDoor(
+            catalogs: CatalogSource(catalogs),
+            stores: FrontDoor.Stores(pool: process.pool),
+            publisher: publisher,
+            names: process.footing.names,
+            surroundings: FrontDoor.Surroundings(
+                time: process.time, logger: process.logger, metrics: FrontDoorMetrics(process.metrics)
+            )
+        )
+        let workers = lanes.map { lane in worker(for: lane, process, broker, frontDoor) }
+        let checks = workers.map { worker in ReadinessCheck(worker.name) { worker.isReady ? nil : "it does not consume" } }
+        let ending = await process.run(
+            workers, listen: configuration.metricsListen,
+            checks: checks + [
+                ReadinessCheck("publisher") { publisher.isConnected ? nil : "it is not connected" },
+                ReadinessCheck("database") { [pool = process.pool] in await pool.ping() ? nil : "it does not answer" },
+            ]
+        )
+        await publisher.close()
+        return ending
+    }
+
+    private func worker(
+        for lane: Lane, _ process: RoleProcess, _ broker: BrokerAddress, _ frontDoor: FrontDoor
+    ) -> LaneWorker {
+        let configuration = process.footing.configuration
+        let prefetch = lane == .urgent ? configuration.prefetch.urgent : configuration.prefetch.usual
+        let consumer = Consumer(
+            ConsumerOptions(
+                broker: broker,
+                name: "bellhop worker, \(lane.rawValue) lane",
+                subscriptions: [.init(queue: process.footing.names.lane(lane), prefetch: Int(prefetch))],
+                observer: process.observe("\(lane.rawValue) lane")
+            )
+        )
+        return LaneWorker(
+            lane: lane, consumer: consumer, frontDoor: frontDoor, limits: .init(batch: configuration.batch)
+        )
+    }
+}

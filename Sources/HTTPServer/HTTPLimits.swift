@@ -1,0 +1,26 @@
+/// How much a client may ask of a server.
+package struct HTTPLimits: Sendable {
+    /// A larger body is answered with 413.
+    package var bodyBytes: Int
+    /// Memory of one connection: about what the request line and all headers may take together; more is a 431.
+    package var headerBytes: Int
+    /// Connections at once; more wait unaccepted.
+    package var connections: Int
+    /// From the first byte, or the end of the last answer, until a request has arrived whole.
+    ///
+    /// Whoever takes longer is disconnected, however steadily they drip.
+    package var receiveTimeout: Duration
+
+    /// Limits that suit an API of small JSON bodies.
+    package init(
+        bodyBytes: Int = 256 * 1_024,
+        headerBytes: Int = 32 * 1_024,
+        connections: Int = 1_024,
+        receiveTimeout: Duration = .seconds(20)
+    ) {
+        self.bodyBytes = bodyBytes
+        self.headerBytes = headerBytes
+        self.connections = connections
+        self.receiveTimeout = receiveTimeout
+    }
+}

@@ -1,0 +1,65 @@
+package import ServiceRuntime
+import Synchronization
+
+/// An HTTP server as a service of the process: listens when it runs, drains with the group.
+package final class HTTPService: Service {
+    /// Where to listen, and which setting says so.
+    package struct Place: Sendable {
+        package let address: ListenAddress
+        package let setting: Setting
+
+        package init(_ address: ListenAddress, from setting: Setting) {
+            self.address = address
+            self.setting = setting
+        }
+    }
+
+    package let name: String
+    private let place: Place
+    private let limits: HTTPLimits
+    private let logger: Logger
+    private let handler: HTTPHandler
+    private let running = Mutex<ListenAddress?>(nil)
+
+    package init(
+        name: String,
+        at place: Place,
+        limits: HTTPLimits = HTTPLimits(),
+        logger: Logger,
+        handler: @escaping HTTPHandler
+    ) {
+        self.name = name
+        self.place = place
+        self.limits = limits
+        self.logger = logger
+        self.handler = handler
+    }
+
+    /// Where it listens now, with the real port; nil before and after.
+    package var boundAddress: ListenAddress? { running.withLock { $0 } }
+
+    /// Serves until the drain, then answers what it holds.
+    ///
+    /// Throws a `CommandFailure` that names the address and its setting where it cannot listen.
+    package func run(until drain: DrainSignal) async throws {
+        let server = try start()
+        running.withLock { $0 = server.address }
+        logger.notice("listening", ["service": .text(name), "address": .text("http://\(server.address)")])
+        await drain.wait()
+        running.withLock { $0 = nil }
+        await server.stop()
+    }
+
+    private func start() throws -> HTTPServer {
+        do {
+            return try HTTPServer.start(listen: place.address, limits: limits, handler: handler)
+        } catch let error as HTTPServerError {
+            throw CommandFailure(
+                .configuration,
+                attempted: "listening on \(error.address) (\(place.setting.environmentName)) for the \(name)",
+                cameBack: error.cameBack,
+                whatToDo: error.advice
+            )
+        }
+    }
+}

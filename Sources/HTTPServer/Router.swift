@@ -1,0 +1,83 @@
+/// Answers a request.
+package typealias HTTPHandler = @Sendable (HTTPRequest) async -> HTTPResponse
+
+/// Finds the handler of a method and a path: 404 where no route has the path, 405 with `Allow` where none has the method.
+package struct Router: Sendable {
+    private struct Route: Sendable {
+        let method: String
+        let pattern: [Segment]
+        let handler: HTTPHandler
+    }
+
+    private enum Segment: Sendable {
+        case literal(String)
+        case parameter(String)
+    }
+
+    private var routes: [Route] = []
+
+    package init() {}
+
+    /// Adds a route such as `/api/reminders/{id}`; a literal segment wins over a place, a `GET` serves `HEAD` too.
+    package mutating func add(_ method: String, _ pattern: String, handler: @escaping HTTPHandler) {
+        let segments = pattern.dropFirst().split(separator: "/", omittingEmptySubsequences: false).map { segment in
+            segment.hasPrefix("{") && segment.hasSuffix("}")
+                ? Segment.parameter(String(segment.dropFirst().dropLast())) : .literal(String(segment))
+        }
+        routes.append(Route(method: method, pattern: segments, handler: handler))
+    }
+
+    /// The whole router as one handler.
+    package func respond(to request: HTTPRequest) async -> HTTPResponse {
+        let candidates = routes.compactMap { route in
+            Self.match(route.pattern, request.target.segments).map { (route: route, match: $0) }
+        }
+        guard !candidates.isEmpty else {
+            return .failure(404, code: "not-found", message: "there is nothing at this path")
+        }
+        let serving = candidates.filter { $0.route.method == request.method }
+        let alternatives = request.method == "HEAD" ? candidates.filter { $0.route.method == "GET" } : []
+        let best = (serving.isEmpty ? alternatives : serving).max { $0.match.literals.precedes($1.match.literals) }
+        guard let best else { return Self.notAllowed(candidates.map(\.route.method)) }
+        var request = request
+        request.parameters = best.match.parameters
+        return await best.route.handler(request)
+    }
+
+    private static func notAllowed(_ methods: [String]) -> HTTPResponse {
+        let all = Set(methods).union(methods.contains("GET") ? ["HEAD"] : [])
+        var response = HTTPResponse.failure(405, code: "method-not-allowed", message: "this path has other methods")
+        response.headers["Allow"] = all.sorted().joined(separator: ", ")
+        return response
+    }
+
+    /// What the places held, and which segments were literal.
+    private struct Match {
+        var parameters: [String: String] = [:]
+        var literals: [Bool] = []
+    }
+
+    private static func match(_ pattern: [Segment], _ segments: [String]) -> Match? {
+        guard pattern.count == segments.count else { return nil }
+        var match = Match()
+        for (expected, segment) in zip(pattern, segments) {
+            switch expected {
+            case .literal(let text):
+                guard text == segment else { return nil }
+                match.literals.append(true)
+            case .parameter(let name):
+                guard !segment.isEmpty else { return nil }
+                match.parameters[name] = segment
+                match.literals.append(false)
+            }
+        }
+        return match
+    }
+}
+
+extension [Bool] {
+    /// True where the other one has a literal at the first segment in which they differ.
+    fileprivate func precedes(_ other: [Bool]) -> Bool {
+        zip(self, other).first { $0 != $1 }.map { !$0.0 } ?? false
+    }
+}

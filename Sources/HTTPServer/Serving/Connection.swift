@@ -1,0 +1,66 @@
+import CMicroHTTPD
+
+/// A connection of libmicrohttpd, for as long as it is suspended or inside a callback.
+///
+/// Thread safety: the pointer is only carried; resuming a suspended connection is allowed from any thread, and every
+/// other use happens inside a callback on libmicrohttpd's thread.
+struct Connection: @unchecked Sendable {
+    let pointer: OpaquePointer
+
+    /// A key for tables.
+    var identity: UInt { UInt(bitPattern: pointer) }
+
+    /// Only inside a callback.
+    func suspend() {
+        MHD_suspend_connection(pointer)
+    }
+
+    /// Exactly once for every suspension.
+    func resume() {
+        MHD_resume_connection(pointer)
+    }
+
+    /// All header fields; only inside a callback.
+    func headers() -> HTTPHeaders {
+        var headers = HTTPHeaders()
+        withUnsafeMutablePointer(to: &headers) { headers in
+            _ = MHD_get_connection_values_n(
+                pointer,
+                bellhop_header_kind,
+                { context, _, name, nameSize, value, valueSize in
+                    guard let context, let name else { return bellhop_yes }
+                    let nameBytes = UnsafeRawBufferPointer(start: name, count: nameSize)
+                    let valueBytes = UnsafeRawBufferPointer(start: value, count: value == nil ? 0 : valueSize)
+                    context.assumingMemoryBound(to: HTTPHeaders.self).pointee.add(
+                        String(decoding: nameBytes, as: UTF8.self),
+                        String(decoding: valueBytes, as: UTF8.self)
+                    )
+                    return bellhop_yes
+                },
+                headers
+            )
+        }
+        return headers
+    }
+
+    /// Hands the answer to libmicrohttpd; false where it refuses, and the connection must be closed.
+    func queue(_ response: HTTPResponse, stream: StreamBody?) -> Bool {
+        guard let handle = Self.makeResponse(response, stream) else { return false }
+        defer { MHD_destroy_response(handle) }
+        for field in response.headers.fields
+        where MHD_add_response_header(handle, field.name, field.value) != bellhop_yes {
+            // A line break in a value, or a name that is none: our own slip, and nothing to send half of.
+            return false
+        }
+        guard let status = UInt32(exactly: response.status) else { return false }
+        return MHD_queue_response(pointer, status, handle) == bellhop_yes
+    }
+
+    private static func makeResponse(_ response: HTTPResponse, _ stream: StreamBody?) -> OpaquePointer? {
+        if let stream { return stream.makeResponse() }
+        guard case .bytes(var bytes) = response.body else { return nil }
+        return bytes.withUnsafeMutableBytes { buffer in
+            MHD_create_response_from_buffer(buffer.count, buffer.baseAddress, bellhop_must_copy)
+        }
+    }
+}

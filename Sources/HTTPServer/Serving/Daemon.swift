@@ -1,0 +1,118 @@
+import CMicroHTTPD
+import Foundation
+import ServiceRuntime
+
+/// A running daemon of libmicrohttpd: its thread, its listening socket, and the core that its callbacks work on.
+///
+/// Thread safety: the pointer never changes; quiescing and stopping may come from any thread, and `HTTPServer` does each
+/// once and in this order.
+final class Daemon: @unchecked Sendable {
+    private let pointer: OpaquePointer
+    private let socket: ListeningSocket
+    /// Held for the callbacks, until no more of them can come.
+    private let core: Unmanaged<ServerCore>
+
+    init(_ socket: ListeningSocket, core: ServerCore) throws {
+        let retained = Unmanaged.passRetained(core)
+        var options = bellhop_daemon_options()
+        options.listen_socket = socket.descriptor
+        options.connection_memory = max(4_096, core.limits.headerBytes)
+        options.connections = UInt32(clamping: max(1, core.limits.connections))
+        options.idle_seconds = UInt32(clamping: max(1, (core.limits.receiveTimeout.microseconds + 999_999) / 1_000_000))
+        options.context = retained.toOpaque()
+        options.on_access = onAccess
+        options.on_uri = onURI
+        options.on_completed = onCompleted
+        options.on_connection = onConnection
+        guard let pointer = bellhop_start_daemon(&options) else {
+            let words = String(cString: strerror(errno))
+            retained.release()
+            close(socket.descriptor)
+            throw HTTPServerError(code: .resources, address: socket.address, cameBack: words)
+        }
+        self.pointer = pointer
+        self.socket = socket
+        self.core = retained
+    }
+
+    /// New connections are refused from here on; those that are open go on.
+    func stopListening() {
+        _ = MHD_quiesce_daemon(pointer)
+        // The descriptor must stay open until the daemon has stopped, but nobody should queue up on it.
+        shutdown(socket.descriptor, Int32(SHUT_RDWR))
+    }
+
+    /// Closes all connections and ends the thread.
+    ///
+    /// Blocks until it has ended; no connection may be suspended.
+    func stop() {
+        MHD_stop_daemon(pointer)
+        close(socket.descriptor)
+        core.release()
+    }
+}
+
+private func core(_ context: UnsafeMutableRawPointer) -> ServerCore {
+    Unmanaged<ServerCore>.fromOpaque(context).takeUnretainedValue()
+}
+
+/// The request line is here: what this returns comes along with every later call for the request.
+private func onURI(
+    _ context: UnsafeMutableRawPointer?,
+    _ uri: UnsafePointer<CChar>?,
+    _ connection: OpaquePointer?
+) -> UnsafeMutableRawPointer? {
+    // Bytes that are no UTF-8 become replacement characters, which no route has.
+    Unmanaged.passRetained(Exchange(uri: uri.map { String(cString: $0) } ?? "")).toOpaque()
+}
+
+private func onAccess(
+    _ context: UnsafeMutableRawPointer?,
+    _ connection: OpaquePointer?,
+    _ url: UnsafePointer<CChar>?,
+    _ method: UnsafePointer<CChar>?,
+    _ version: UnsafePointer<CChar>?,
+    _ upload: UnsafePointer<CChar>?,
+    _ uploadSize: UnsafeMutablePointer<Int>?,
+    _ state: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
+) -> MHD_Result {
+    guard let context, let connection, let method, let uploadSize, let state = state?.pointee else { return bellhop_no }
+    let exchange = Unmanaged<Exchange>.fromOpaque(state).takeUnretainedValue()
+    let step = core(context).access(
+        exchange,
+        method: String(cString: method),
+        upload: UnsafeRawBufferPointer(start: upload, count: upload == nil ? 0 : uploadSize.pointee),
+        on: Connection(pointer: connection)
+    )
+    // All of it was taken.
+    uploadSize.pointee = 0
+    return step == .goOn ? bellhop_yes : bellhop_no
+}
+
+private func onCompleted(
+    _ context: UnsafeMutableRawPointer?,
+    _ connection: OpaquePointer?,
+    _ state: UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
+    _ reason: MHD_RequestTerminationCode
+) {
+    guard let context, let connection, let pointer = state?.pointee else { return }
+    state?.pointee = nil
+    let exchange = Unmanaged<Exchange>.fromOpaque(pointer).takeRetainedValue()
+    core(context).connections.answered(Connection(pointer: connection).identity)
+    core(context).completed(exchange)
+}
+
+private func onConnection(
+    _ context: UnsafeMutableRawPointer?,
+    _ connection: OpaquePointer?,
+    _ socketContext: UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
+    _ event: MHD_ConnectionNotificationCode
+) {
+    guard let context, let connection else { return }
+    let identity = Connection(pointer: connection).identity
+    if event == bellhop_connection_started {
+        core(context).connections.opened(identity, descriptor: bellhop_connection_socket(connection))
+    } else {
+        core(context).connections.closed(identity)
+    }
+}

@@ -1,0 +1,74 @@
+import Synchronization
+
+/// One request and its answer, from the request line to the last byte sent.
+///
+/// libmicrohttpd calls for it several times: with the headers, with each part of the body, with the end of the request,
+/// and once more when its connection is resumed with an answer.
+final class Exchange: Sendable {
+    /// Where an exchange stands; it only moves forward.
+    enum Phase: Sendable {
+        /// The request line is here, as it was sent.
+        case begun(uri: String)
+        case receiving(HTTPRequestHead, body: [UInt8])
+        /// The body is over the limit; the rest is thrown away, then the answer is 413.
+        case overflowing(discarded: Int)
+        /// A handler has the request.
+        case running
+        /// The answer is known, and the connection resumed to send it.
+        case answered(HTTPResponse)
+        /// libmicrohttpd has the answer.
+        case queued
+    }
+
+    let phase: Mutex<Phase>
+
+    init(uri: String) {
+        phase = Mutex(.begun(uri: uri))
+    }
+}
+
+/// A request before its body.
+struct HTTPRequestHead: Sendable {
+    let method: String
+    let target: RequestTarget
+    let headers: HTTPHeaders
+
+    /// The head, or why it is refused.
+    static func read(
+        method: String,
+        uri: String,
+        headers: HTTPHeaders,
+        limits: HTTPLimits
+    ) -> Result<HTTPRequestHead, Refusal> {
+        guard let target = RequestTarget(uri) else {
+            return .failure(Refusal(status: 400, code: "bad-path", message: "the path or the query is malformed"))
+        }
+        let lengths = headers.values(of: "content-length")
+        // Two ways to see where a request ends are how requests are smuggled past a proxy.
+        if lengths.count > 1 || (!lengths.isEmpty && headers["transfer-encoding"] != nil) {
+            return .failure(Refusal(status: 400, code: "bad-framing", message: "the length is given in two ways"))
+        }
+        if let length = lengths.first {
+            guard let count = UInt64(length) else {
+                return .failure(Refusal(status: 400, code: "bad-framing", message: "the length is no number"))
+            }
+            guard count <= UInt64(clamping: limits.bodyBytes) else { return .failure(.tooLarge(limits)) }
+        }
+        return .success(HTTPRequestHead(method: method, target: target, headers: headers))
+    }
+
+    /// A request that no handler sees.
+    struct Refusal: Error {
+        let status: Int
+        let code: String
+        let message: String
+
+        static func tooLarge(_ limits: HTTPLimits) -> Refusal {
+            Refusal(status: 413, code: "too-large", message: "a body may have \(limits.bodyBytes) bytes")
+        }
+
+        var response: HTTPResponse {
+            .failure(status, code: code, message: message)
+        }
+    }
+}

@@ -1,0 +1,123 @@
+import CMicroHTTPD
+import Synchronization
+
+/// The bridge from a stream of pieces to libmicrohttpd, which asks for bytes and is suspended while there are none.
+final class StreamBody: Sendable {
+    private struct State {
+        var pieces: [[UInt8]] = []
+        /// How much of the first piece is sent.
+        var offset = 0
+        var hasEnded = false
+        /// True from a suspension to its resumption: the connection cannot go away meanwhile.
+        var isSuspended = false
+        var pump: Task<Void, Never>?
+        /// The pump, where it waits for the client to take what is there.
+        var waiting: CheckedContinuation<Void, Never>?
+    }
+
+    /// Pieces that may wait for a slow client; the producer's own buffer then decides what happens.
+    private static let mostPieces = 16
+
+    private let stream: AsyncStream<[UInt8]>
+    private let connection: Connection
+    private let state = Mutex(State())
+
+    init(_ stream: AsyncStream<[UInt8]>, on connection: Connection) {
+        self.stream = stream
+        self.connection = connection
+    }
+
+    /// Ends the response after what the client has got so far.
+    func end() {
+        finish(discarding: true)
+    }
+
+    func makeResponse() -> OpaquePointer? {
+        let retained = Unmanaged.passRetained(self)
+        let response = bellhop_stream_response(
+            { context, _, buffer, size in
+                guard let context, let buffer else { return bellhop_end_of_stream }
+                let body = Unmanaged<StreamBody>.fromOpaque(context).takeUnretainedValue()
+                return body.read(into: UnsafeMutableRawBufferPointer(start: buffer, count: size))
+            },
+            retained.toOpaque(),
+            { context in
+                guard let context else { return }
+                Unmanaged<StreamBody>.fromOpaque(context).takeRetainedValue().release()
+            }
+        )
+        if response == nil { retained.release() }
+        return response
+    }
+
+    /// Called on libmicrohttpd's thread; the first call starts the pump, so that a `HEAD` never does.
+    private func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        let (count, waiting) = state.withLock { state -> (Int, CheckedContinuation<Void, Never>?) in
+            if state.pump == nil, !state.hasEnded { state.pump = Task { await self.pump() } }
+            guard let piece = state.pieces.first else {
+                if state.hasEnded { return (bellhop_end_of_stream, nil) }
+                state.isSuspended = true
+                connection.suspend()
+                return (0, nil)
+            }
+            let count = min(buffer.count, piece.count - state.offset)
+            buffer.copyBytes(from: piece[state.offset..<state.offset + count])
+            state.offset += count
+            guard state.offset == piece.count else { return (count, nil) }
+            state.pieces.removeFirst()
+            state.offset = 0
+            defer { state.waiting = nil }
+            return (count, state.waiting)
+        }
+        waiting?.resume()
+        return count
+    }
+
+    private func pump() async {
+        for await piece in stream where !piece.isEmpty {
+            await add(piece)
+            if state.withLock(\.hasEnded) { break }
+        }
+        finish(discarding: false)
+    }
+
+    private func add(_ piece: [UInt8]) async {
+        await withCheckedContinuation { continuation in
+            let mayGoOn = state.withLock { state in
+                if state.hasEnded { return true }
+                state.pieces.append(piece)
+                wake(&state)
+                guard state.pieces.count >= Self.mostPieces else { return true }
+                state.waiting = continuation
+                return false
+            }
+            if mayGoOn { continuation.resume() }
+        }
+    }
+
+    private func finish(discarding: Bool) {
+        let (pump, waiting) = state.withLock { state in
+            state.hasEnded = true
+            if discarding {
+                // What libmicrohttpd is in the middle of is sent to its end.
+                state.pieces = state.offset > 0 ? Array(state.pieces.prefix(1)) : []
+            }
+            wake(&state)
+            defer { state.waiting = nil }
+            return (state.pump, state.waiting)
+        }
+        waiting?.resume()
+        if discarding { pump?.cancel() }
+    }
+
+    /// The response is gone, sent or not: nobody will read any more.
+    private func release() {
+        finish(discarding: true)
+    }
+
+    private func wake(_ state: inout State) {
+        guard state.isSuspended else { return }
+        state.isSuspended = false
+        connection.resume()
+    }
+}

@@ -1,0 +1,107 @@
+package import AMQP
+import BellhopRules
+package import Postgres
+package import ServiceRuntime
+import Store
+
+/// Files what lies in the dead-letter queue into the table that the on-call engineer works with.
+///
+/// While the database is away the clerk has no consumer at all: the queue keeps the letters, and any number of clerks
+/// may work on it side by side.
+package struct DeadLetterClerk: Service {
+    package let name = "dead-letter clerk"
+    private let makeConsumer: @Sendable () -> Consumer
+    private let pool: PostgresPool
+    private let file: DeadLetterFile
+    private let time: any TimeSource
+    private let logger: Logger
+    private let filed: Counter
+
+    /// - Parameter makeConsumer: a fresh consumer of the dead-letter queue, not yet started.
+    package init(
+        pool: PostgresPool, time: any TimeSource, logger: Logger, metrics: MetricsRegistry,
+        makeConsumer: @escaping @Sendable () -> Consumer
+    ) {
+        self.makeConsumer = makeConsumer
+        self.pool = pool
+        self.time = time
+        self.logger = logger.labelled(name)
+        file = DeadLetterFile(pool: pool)
+        filed = metrics.counter("bellhop_dead_letters_filed_total", help: "Dead letters filed into the table.")
+    }
+
+    package func run(until drain: DrainSignal) async throws {
+        var backoff = Backoff(base: .milliseconds(100), cap: .seconds(5))
+        var chance = SystemRandomNumberGenerator()
+        while !drain.isDraining, !Task.isCancelled {
+            if await pool.ping() {
+                backoff.reset()
+                await fileUntilTrouble(drain)
+            } else {
+                logger.debug("waiting for the database; the queue keeps the dead letters")
+            }
+            guard !drain.isDraining else { break }
+            try? await Task.sleep(for: backoff.next(using: &chance))
+        }
+    }
+
+    /// Runs one consumer until the drain, or until the database fails; unfiled letters go back to the queue.
+    private func fileUntilTrouble(_ drain: DrainSignal) async {
+        let consumer = makeConsumer()
+        consumer.start()
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                await drain.wait()
+                consumer.stop()
+            }
+            while let batch = await consumer.next(atMost: Self.batch) {
+                do {
+                    let new = try await file(batch)
+                    consumer.acknowledge(batch.map(\.tag))
+                    filed.increment(by: new)
+                    logger.info("filed dead letters", ["count": .integer(batch.count), "new": .integer(new)])
+                } catch {
+                    logger.warning(
+                        "the database takes no dead letters, leaving them in the queue", ["error": .error(error)]
+                    )
+                    break
+                }
+            }
+            group.cancelAll()
+        }
+        await consumer.close()
+    }
+
+    private func file(_ batch: [IncomingMessage]) async throws(PostgresError) -> Int {
+        let now = Timestamp(clamping: time.now().microseconds)
+        let items = batch.map { DeadLetterReading.item(of: $0, at: now) }
+        do {
+            return try await file.file(items)
+        } catch where error.refusesContent {
+            var new = 0
+            for item in items { new += try await fileAlone(item) }
+            return new
+        }
+    }
+
+    /// A letter that the database refuses is filed without what it can be refused for; its body is bytes, and stays.
+    private func fileAlone(_ item: DeadLetterItem) async throws(PostgresError) -> Int {
+        do {
+            return try await file.file([item])
+        } catch where error.refusesContent {
+            logger.warning("filing a dead letter without its headers", ["id": .text(item.deadID), "error": .error(error)])
+            var bare = item
+            bare.pointer = nil
+            bare.app = nil
+            bare.eventType = nil
+            bare.eventID = nil
+            bare.user = nil
+            bare.origin.headers = Array("{}".utf8)
+            bare.origin.properties = Array("{}".utf8)
+            bare.error += " (headers and properties could not be stored)"
+            return try await file.file([bare])
+        }
+    }
+
+    private static let batch = 200
+}

@@ -1,0 +1,39 @@
+/// The headers that a dead letter carries beside its original body and properties.
+enum DeadLetterHeaders {
+    static let deadID = "x-bellhop-dead-id"
+    static let contentHash = "x-bellhop-content-hash"
+    static let redelivered = "x-bellhop-redelivered"
+    static let stage = "x-bellhop-stage"
+    static let reason = "x-bellhop-reason"
+    static let pointer = "x-bellhop-pointer"
+    static let error = "x-bellhop-error"
+    static let attempts = "x-bellhop-attempts"
+    static let failedAt = "x-bellhop-failed-at"
+    static let app = "x-bellhop-app"
+    static let eventType = "x-bellhop-event-type"
+    static let eventID = "x-bellhop-event-id"
+    static let user = "x-bellhop-user"
+    static let originExchange = "x-bellhop-origin-exchange"
+    static let originRoutingKey = "x-bellhop-origin-routing-key"
+    /// The original headers that could not stay where they were: the broker's own, and any that bore our prefix.
+    static let originHeaders = "x-bellhop-origin-headers"
+    /// The original `expiration`: a dead letter must not expire.
+    static let originExpiration = "x-bellhop-origin-expiration"
+    /// The original `user_id`: the broker accepts none but the publisher's own.
+    static let originUserID = "x-bellhop-origin-user-id"
+    /// Set where the original headers were too large to travel along.
+    static let headersDropped = "x-bellhop-headers-dropped"
+
+    /// A producer may send such a header too; it must not pass for ours.
+    static func isOurs(_ name: String) -> Bool {
+        name.lowercased().hasPrefix("x-bellhop-")
+    }
+
+    /// Headers that the broker interprets or writes. Republished, they make it drop the message in silence as a
+    /// dead-letter cycle, or route it elsewhere.
+    static func belongsToBroker(_ name: String) -> Bool {
+        let lowered = name.lowercased()
+        return lowered == "cc" || lowered == "bcc" || lowered == "x-delivery-count" || lowered == "x-acquired-count"
+            || lowered.hasPrefix("x-death") || lowered.hasPrefix("x-first-death-") || lowered.hasPrefix("x-last-death-")
+    }
+}

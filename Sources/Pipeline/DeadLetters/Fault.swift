@@ -1,0 +1,109 @@
+import AMQP
+import BellhopRules
+import Store
+
+/// Why a message, or one user's part of it, cannot be delivered by trying again.
+struct Fault: Sendable {
+    /// The stage of the pipeline that gave up.
+    enum Stage: String, Sendable {
+        case intake
+        case record
+        case feed
+    }
+
+    var stage: Stage
+    var reason: String
+    var pointer: String?
+    /// In words, without the offending content.
+    var error: String
+    var app: String?
+    var eventType: String?
+    var eventID: String?
+    var user: String?
+
+    init(_ rejection: Rejection) {
+        stage = .intake
+        reason = rejection.reason.rawValue
+        pointer = rejection.pointer.description
+        error = rejection.message
+        app = rejection.app?.text
+        eventType = rejection.eventType?.text
+        eventID = rejection.eventID?.text
+    }
+
+    init(_ stage: Stage, reason: String, pointer: String? = nil, error: String) {
+        self.stage = stage
+        self.reason = reason
+        self.pointer = pointer
+        self.error = error
+    }
+
+}
+
+/// The faults that only the database can see.
+extension Fault {
+    /// Other words were there already under this id, for one or more of the users of a message.
+    static func conflict(_ records: [InboxRecord]) -> Fault {
+        var fault = Fault(
+            .record, reason: RejectionReason.idConflict.rawValue,
+            error: records.count == 1
+                ? "the user already has a notification of this event with other content"
+                : "\(records.count) users already have a notification of this event with other content"
+        )
+        guard let first = records.first else { return fault }
+        fault.name(first.app, first.type, first.event)
+        if records.count == 1 { fault.user = first.user.text }
+        return fault
+    }
+
+    static func conflict(_ plan: PlannedEvent) -> Fault {
+        var fault = Fault(
+            .record, reason: RejectionReason.idConflict.rawValue, error: "this event is kept already with other content"
+        )
+        fault.name(plan.event.app, plan.event.type, plan.event.id)
+        return fault
+    }
+
+    /// The database will never take it; `why` is its word, without values.
+    static func refused(_ record: InboxRecord, _ why: String) -> Fault {
+        var fault = Fault(.record, reason: refusedByStore, error: why)
+        fault.name(record.app, record.type, record.event)
+        fault.user = record.user.text
+        return fault
+    }
+
+    static func refused(_ plan: PlannedEvent, _ why: String) -> Fault {
+        var fault = Fault(.record, reason: refusedByStore, error: why)
+        fault.name(plan.event.app, plan.event.type, plan.event.id)
+        return fault
+    }
+
+    static func refused(_ cancellation: EventCancellation, _ why: String) -> Fault {
+        var fault = Fault(.record, reason: refusedByStore, error: why)
+        fault.name(cancellation.app, nil, cancellation.event)
+        return fault
+    }
+
+    static func refused(_ entry: FeedEntry, _ why: String) -> Fault {
+        var fault = Fault(.feed, reason: refusedByStore, error: why)
+        fault.app = entry.update.app.text
+        fault.eventType = entry.update.change.type.rawValue
+        return fault
+    }
+
+    /// Beside the reasons of the contract, which are about the message: a value that keeps every rule and that the
+    /// database still does not take.
+    private static let refusedByStore = "refused-by-store"
+
+    private mutating func name(_ app: AppID, _ type: EventType?, _ event: EventID) {
+        self.app = app.text
+        eventType = type?.text
+        eventID = event.text
+    }
+}
+
+/// A message on its way to the dead-letter queue.
+struct Casualty: Sendable {
+    let message: IncomingMessage
+    let fault: Fault
+}

@@ -1,0 +1,15 @@
+package import BellhopRules
+import Synchronization
+
+/// The catalogues in force, which a reload replaces between two batches.
+package final class CatalogSource: Sendable {
+    private let catalogs: Mutex<CatalogSet>
+
+    package init(_ catalogs: CatalogSet) {
+        self.catalogs = Mutex(catalogs)
+    }
+
+    package var current: CatalogSet {
+        catalogs.withLock { $0 }
+    }
+}

@@ -1,0 +1,32 @@
+import AMQP
+import BellhopRules
+
+extension InboundEnvelope {
+    /// What the rules may look at of an AMQP message.
+    ///
+    /// - Parameter eventsExchange: the routing key speaks only for what came through this exchange, where the broker has
+    ///   held it against the producer's permissions.
+    init(_ message: IncomingMessage, eventsExchange: String) {
+        self.init(
+            body: message.body,
+            source: message.exchange == eventsExchange ? .eventsExchange(routingKey: message.routingKey) : .elsewhere
+        )
+        contentType = message.properties.contentType
+        messageID = message.properties.messageID
+        appID = message.properties.appID
+        type = message.properties.type
+        timestamp = message.properties.timestamp
+        headers = message.properties.headers.entries.map { ($0.name, HeaderValue($0.value)) }
+    }
+}
+
+extension HeaderValue {
+    init(_ value: FieldValue) {
+        switch value {
+        case .string(let text): self = .string(text)
+        case .int8, .uint8, .int16, .uint16, .int32, .uint32, .int64:
+            self = value.integer.map { .integer(Int64($0)) } ?? .other
+        default: self = .other
+        }
+    }
+}

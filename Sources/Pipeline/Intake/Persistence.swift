@@ -1,0 +1,76 @@
+import Postgres
+import ServiceRuntime
+
+/// Writes a batch for as long as it takes: waits out what will pass, and finds the one item that never will.
+struct Persistence: Sendable {
+    let drain: DrainSignal
+    let surroundings: FrontDoor.Surroundings
+
+    /// What became of one item.
+    enum Result<Outcome: Sendable>: Sendable {
+        case written(Outcome)
+        /// The database will never take it; the words say why, without its values.
+        case refused(String)
+        /// Not written: a drain or a cancellation came first.
+        case abandoned
+    }
+
+    /// One attempt for the whole batch; where the database refuses the content itself, one by one, so that only the
+    /// culprit is refused.
+    func write<Item: Sendable, Outcome: Sendable>(
+        _ items: [Item], _ write: @Sendable ([Item]) async throws(PostgresError) -> [Outcome]
+    ) async -> [Result<Outcome>] {
+        guard !items.isEmpty else { return [] }
+        switch await attempt(items, write) {
+        case .success(let outcomes): return outcomes.map { .written($0) }
+        case .failure(.abandoned): return items.map { _ in .abandoned }
+        case .failure(.refused(let why)):
+            guard items.count > 1 else { return [.refused(why)] }
+            var results: [Result<Outcome>] = []
+            for item in items { results += await self.write([item], write) }
+            return results
+        }
+    }
+
+    private enum GivenUp: Error {
+        case refused(String)
+        case abandoned
+    }
+
+    private func attempt<Item: Sendable, Outcome: Sendable>(
+        _ items: [Item], _ write: @Sendable ([Item]) async throws(PostgresError) -> [Outcome]
+    ) async -> Swift.Result<[Outcome], GivenUp> {
+        var chance = SystemRandomNumberGenerator()
+        var patience = Patience(drain: drain)
+        while true {
+            do throws(PostgresError) {
+                let outcomes = try await write(items)
+                if patience.failures > 2 { surroundings.logger.notice("the database takes batches again") }
+                return .success(outcomes)
+            } catch {
+                guard !error.refusesContent else { return .failure(.refused(error.message)) }
+                surroundings.metrics.storeFailures.increment()
+                // A deadlock that is retried is nothing to read about; a database that stays away is.
+                if patience.failures == 2 {
+                    surroundings.logger.warning(
+                        "the database does not take the batch, holding it",
+                        ["size": .integer(items.count), "error": .error(error)]
+                    )
+                }
+            }
+            // An outcome that is unknown is simply written again: every write here is idempotent.
+            guard await patience.pause(using: &chance) else { return .failure(.abandoned) }
+        }
+    }
+}
+
+extension PostgresError {
+    /// Whether the values themselves are the trouble, so that the same statement with others would do.
+    var refusesContent: Bool {
+        if code == .invalidParameter { return true }
+        return switch sqlState {
+        case SQLState.Category.data?, SQLState.Category.integrityConstraint?, SQLState.Category.programLimits?: true
+        default: false
+        }
+    }
+}

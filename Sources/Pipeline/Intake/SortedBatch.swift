@@ -1,0 +1,79 @@
+import AMQP
+import BellhopRules
+import Store
+
+/// One batch of messages, read and sorted by what has to happen with each; indices point into the batch.
+struct SortedBatch {
+    /// What will not get better by trying again.
+    private(set) var faults: [Entry<Fault>] = []
+    /// One for each (event, named user).
+    private(set) var records: [Entry<InboxRecord>] = []
+    /// Events that are kept until they are expanded: for a wider audience, or for later.
+    private(set) var plans: [Entry<PlannedEvent>] = []
+    private(set) var cancellations: [Entry<EventCancellation>] = []
+    private(set) var feeds: [Entry<FeedEntry>] = []
+
+    /// A piece of work and the message that it came of.
+    struct Entry<Work: Sendable>: Sendable {
+        let index: Int
+        let work: Work
+    }
+
+    /// - Parameters:
+    ///   - eventsExchange: the exchange whose routing keys speak for their messages.
+    ///   - arrival: stands for the time of what does not say when it was sent.
+    init(_ messages: [IncomingMessage], catalogs: CatalogSet, eventsExchange: String, arrival: Timestamp) {
+        let parser = SubmissionParser(catalogs)
+        records.reserveCapacity(messages.count)
+        for (index, message) in messages.enumerated() {
+            switch parser.parse(InboundEnvelope(message, eventsExchange: eventsExchange)) {
+            case .failure(let rejection): faults.append(Entry(index: index, work: Fault(rejection)))
+            case .success(.event(let event)):
+                if let rejection = add(event, index, catalogs, arrival) {
+                    faults.append(Entry(index: index, work: Fault(rejection)))
+                }
+            case .success(.feed(let update)):
+                feeds.append(Entry(index: index, work: FeedEntry(update: update, arrival: arrival)))
+            case .success(.cancellation(let app, let event)):
+                cancellations.append(Entry(index: index, work: EventCancellation(app: app, event: event)))
+            }
+        }
+    }
+
+    private mutating func add(
+        _ event: Event, _ index: Int, _ catalogs: CatalogSet, _ arrival: Timestamp
+    ) -> Rejection? {
+        guard let catalog = catalogs[event.app], let type = catalog[event.type] else {
+            return Rejection(
+                reason: .unknownType, pointer: JSONPointer.root.key("eventType"),
+                message: "the app's catalogue does not know this type", event: event
+            )
+        }
+        if let rejection = Self.refusal(of: event, at: arrival) { return rejection }
+        let content: RenderedContent
+        switch catalog.render(event, language: nil) {
+        case .failure(let rejection): return rejection
+        case .success(let rendered): content = rendered
+        }
+        let hash = ContentHash(of: event)
+        guard event.deliverAt == nil, case .users(let users) = event.audience else {
+            plans.append(Entry(index: index, work: PlannedEvent(event: event, contentHash: hash)))
+            return nil
+        }
+        let words = InboxWords(event: event, contentHash: hash, content: content, priority: type.priority)
+        for user in users {
+            records.append(Entry(index: index, work: InboxRecord(words, for: user)))
+        }
+        return nil
+    }
+
+    /// What only the clock can tell: a plan further ahead than a year is taken for a mistake.
+    private static func refusal(of event: Event, at arrival: Timestamp) -> Rejection? {
+        let year: Int64 = 366 * 86_400 * 1_000_000
+        guard let planned = event.deliverAt, planned.microseconds - arrival.microseconds > year else { return nil }
+        return Rejection(
+            reason: .invalidField, pointer: JSONPointer.root.key("deliverAt"),
+            message: "expected an instant within a year, found one further ahead", event: event
+        )
+    }
+}

@@ -1,0 +1,113 @@
+package import AMQP
+import BellhopRules
+package import Store
+
+/// Puts the plan on the broker, or says how the broker differs from it.
+package struct TopologyApplier: Sendable {
+    private let broker: BrokerAddress
+    private let plan: TopologyPlan
+    private let records: BindingRecords
+
+    package init(broker: BrokerAddress, plan: TopologyPlan, records: BindingRecords) {
+        self.broker = broker
+        self.plan = plan
+        self.records = records
+    }
+
+    /// What one run of ``apply()`` did.
+    package struct Report: Sendable, Equatable {
+        package let exchanges: Int
+        package let queues: Int
+        package let boundTypes: Int
+        /// Routing keys that no catalogue knows any more.
+        package let unboundTypes: [String]
+    }
+
+    /// Declares everything, binds each type to its lane and unbinds it from the others. Safe to repeat.
+    ///
+    /// A type that changes its lane is bound to the new one before it leaves the old one: for a moment an event may
+    /// arrive twice, which the inbox collapses, but never nowhere.
+    package func apply() async throws -> Report {
+        let recorded = try await records.all()
+        let gone = recorded.keys.filter { plan.lanes[$0] == nil }.sorted()
+        try await records.record(plan.lanes)
+        try await BrokerSession.with(broker, name: "topology apply") { [plan] session in
+            for exchange in plan.exchanges {
+                try session.declareExchange(exchange.name, kind: exchange.kind, arguments: exchange.arguments)
+            }
+            for queue in plan.queues {
+                _ = try session.declareQueue(queue.name, arguments: queue.arguments)
+            }
+            for binding in plan.fixedBindings {
+                try session.bind(binding.queue, to: binding.exchange, key: binding.routingKey)
+            }
+            for (key, lane) in plan.lanes.sorted(by: { $0.key < $1.key }) {
+                try session.bind(plan.names.lane(lane), to: plan.names.events, key: key)
+                for other in Lane.allCases where other != lane {
+                    try session.unbind(plan.names.lane(other), from: plan.names.events, key: key)
+                }
+            }
+            for key in gone {
+                for lane in Lane.allCases {
+                    try session.unbind(plan.names.lane(lane), from: plan.names.events, key: key)
+                }
+            }
+        }
+        try await records.forget(gone)
+        return Report(
+            exchanges: plan.exchanges.count, queues: plan.queues.count, boundTypes: plan.lanes.count, unboundTypes: gone
+        )
+    }
+
+    /// Every difference between the plan and what stands, in words; empty when they agree.
+    ///
+    /// - Parameter comparingArguments: redeclares what exists, which the broker refuses where an argument differs. That
+    ///   takes the right to configure, so the operator's check does it and a worker's start does not.
+    package func differences(comparingArguments: Bool) async throws -> [String] {
+        var differences = try await BrokerSession.with(broker, name: "topology check") { [plan] session in
+            var found: [String] = []
+            for exchange in plan.exchanges {
+                guard try session.checkExchange(exchange.name) else {
+                    found.append("exchange \(exchange.name) is missing")
+                    continue
+                }
+                guard comparingArguments else { continue }
+                try Self.note(in: &found, "exchange \(exchange.name)") {
+                    try session.declareExchange(exchange.name, kind: exchange.kind, arguments: exchange.arguments)
+                }
+            }
+            for queue in plan.queues {
+                guard try session.checkQueue(queue.name) != nil else {
+                    found.append("queue \(queue.name) is missing")
+                    continue
+                }
+                guard comparingArguments else { continue }
+                try Self.note(in: &found, "queue \(queue.name)") {
+                    _ = try session.declareQueue(queue.name, arguments: queue.arguments)
+                }
+            }
+            return found
+        }
+        let recorded = try await records.all()
+        for (key, lane) in plan.lanes.sorted(by: { $0.key < $1.key }) where recorded[key] != lane {
+            differences.append("\(key) should be bound to the \(lane.rawValue) lane but \(Self.words(recorded[key]))")
+        }
+        for key in recorded.keys.sorted() where plan.lanes[key] == nil {
+            differences.append("\(key) is bound but no catalogue knows it")
+        }
+        return differences
+    }
+
+    /// Runs a redeclaration and turns the broker's refusal (406) into a difference.
+    private static func note(in found: inout [String], _ what: String, _ redeclare: () throws -> Void) throws {
+        do {
+            try redeclare()
+        } catch let error as AMQPError where error.replyCode == 406 {
+            found.append("\(what) differs: \(error)")
+        }
+    }
+
+    private static func words(_ lane: Lane?) -> String {
+        lane.map { "is bound to \($0.rawValue)" } ?? "is bound to none"
+    }
+}

@@ -1,0 +1,42 @@
+package import ServiceRuntime
+package import BellhopRules
+
+/// The names of everything on the broker, all under one namespace.
+package struct TopologyNames: Sendable {
+    package let namespace: Namespace
+
+    package init(_ namespace: Namespace) {
+        self.namespace = namespace
+    }
+
+    /// Where producers publish; routing key `<app>.<eventType>`.
+    package var events: String { "\(namespace).events" }
+    /// Takes what `events` has no binding for, so that no key is unroutable.
+    package var other: String { "\(namespace).other" }
+    /// Internal work only: resume messages, fan-out pages, replays, receipts.
+    package var work: String { "\(namespace).work" }
+    /// The dead-letter exchange, and the queue of the same name.
+    package var dead: String { "\(namespace).dead" }
+    package var replay: String { "\(namespace).replay" }
+    package var receipts: String { "\(namespace).receipts" }
+
+    package func lane(_ lane: Lane) -> String { "\(namespace).\(lane.rawValue)" }
+    package func resume(_ lane: Lane) -> String { "\(namespace).resume.\(lane.rawValue)" }
+    /// The exchange of one retry tier, and the queue of the same name.
+    package func retry(_ tier: RetryTier) -> String { "\(namespace).retry.\(tier.name)" }
+}
+
+/// One delay of the retry ladder: a queue whose messages all wait equally long, so that none is held up by another.
+package struct RetryTier: Sendable, Hashable {
+    package let delay: Duration
+
+    package init(_ delay: Duration) {
+        self.delay = delay
+    }
+
+    /// `10s`, `2m`, `1h`.
+    package var name: String { delay.shortText }
+
+    /// What the broker is told.
+    var milliseconds: Int64 { delay.microseconds / 1000 }
+}

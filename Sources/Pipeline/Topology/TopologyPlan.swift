@@ -1,0 +1,107 @@
+package import AMQP
+package import BellhopRules
+
+/// What has to stand on the broker, with every argument said, so that no version's default matters.
+package struct TopologyPlan: Sendable {
+    package struct Exchange: Sendable, Equatable {
+        package let name: String
+        package let kind: String
+        package let arguments: FieldTable
+    }
+
+    package struct Queue: Sendable, Equatable {
+        package let name: String
+        package let arguments: FieldTable
+    }
+
+    package struct Binding: Sendable, Hashable {
+        package let queue: String
+        package let exchange: String
+        package let routingKey: String
+    }
+
+    package let names: TopologyNames
+    package let exchanges: [Exchange]
+    package let queues: [Queue]
+    /// The bindings that never change; those of the lanes follow from the catalogues.
+    package let fixedBindings: [Binding]
+    /// Which lane each routing key of the events exchange belongs to.
+    package let lanes: [String: Lane]
+
+    /// - Parameter tiers: the retry ladder; two equal tiers would be one queue, so they count once.
+    package init(names: TopologyNames, catalogs: CatalogSet, tiers: [RetryTier]) {
+        let tiers = Array(Set(tiers)).sorted { $0.delay < $1.delay }
+        self.names = names
+        exchanges = Self.exchanges(names, tiers)
+        queues = Self.queues(names, tiers)
+        fixedBindings = Self.fixedBindings(names, tiers)
+        lanes = Self.lanes(of: catalogs)
+    }
+
+    private static func exchanges(_ names: TopologyNames, _ tiers: [RetryTier]) -> [Exchange] {
+        [
+            Exchange(name: names.other, kind: "fanout", arguments: [:]),
+            Exchange(name: names.events, kind: "topic", arguments: ["alternate-exchange": .string(names.other)]),
+            Exchange(name: names.work, kind: "direct", arguments: [:]),
+            Exchange(name: names.dead, kind: "fanout", arguments: [:]),
+        ] + tiers.map { Exchange(name: names.retry($0), kind: "fanout", arguments: [:]) }
+    }
+
+    private static func queues(_ names: TopologyNames, _ tiers: [RetryTier]) -> [Queue] {
+        let working =
+            Lane.allCases.map(names.lane) + Lane.allCases.map(names.resume) + [names.replay, names.receipts]
+        let dead = Queue(
+            name: names.dead,
+            // Looking at a dead letter must not use it up, and none is ever dropped for age: no TTL, and a delivery limit
+            // that is out of reach. (-1 would mean "drop at the first return" on RabbitMQ 3.10.)
+            arguments: quorum(maxLength: 20_000_000, deliveryLimit: 1_000_000_000)
+        )
+        return working.map { Queue(name: $0, arguments: quorum(deadLettersTo: names.dead)) } + [dead]
+            + tiers.map { tier in
+                var arguments = quorum(deadLettersTo: names.work)
+                arguments["x-message-ttl"] = .int64(tier.milliseconds)
+                return Queue(name: names.retry(tier), arguments: arguments)
+            }
+    }
+
+    /// At-least-once dead-lettering needs reject-publish and a limit, since what is kept for it counts toward the length.
+    private static func quorum(
+        maxLength: Int64 = 10_000_000, deliveryLimit: Int64 = 20, deadLettersTo exchange: String? = nil
+    ) -> FieldTable {
+        var arguments: FieldTable = [
+            "x-queue-type": .string("quorum"),
+            "x-delivery-limit": .int64(deliveryLimit),
+            "x-max-length": .int64(maxLength),
+            "x-overflow": .string("reject-publish"),
+        ]
+        if let exchange {
+            arguments["x-dead-letter-exchange"] = .string(exchange)
+            arguments["x-dead-letter-strategy"] = .string("at-least-once")
+        }
+        return arguments
+    }
+
+    private static func fixedBindings(_ names: TopologyNames, _ tiers: [RetryTier]) -> [Binding] {
+        let internalQueues = Lane.allCases.map(names.resume) + [names.replay, names.receipts]
+        return internalQueues.map { Binding(queue: $0, exchange: names.work, routingKey: $0) }
+            + [
+                Binding(queue: names.lane(.normal), exchange: names.other, routingKey: ""),
+                Binding(queue: names.dead, exchange: names.dead, routingKey: ""),
+            ]
+            + tiers.map { Binding(queue: names.retry($0), exchange: names.retry($0), routingKey: "") }
+    }
+
+    /// Events go where their type's priority says; what is fed for a user goes with the normal lane.
+    private static func lanes(of catalogs: CatalogSet) -> [String: Lane] {
+        var lanes: [String: Lane] = [:]
+        for catalog in catalogs.catalogs {
+            for type in catalog.types {
+                lanes["\(catalog.app).\(type.type)"] = type.priority.lane
+            }
+            for kind in FeedType.allCases.map(\.rawValue) + [SubmissionParser.cancellationType] {
+                lanes["\(catalog.app).\(kind)"] = .normal
+            }
+        }
+        return lanes
+    }
+}

@@ -1,0 +1,85 @@
+import Glibc
+import ServiceRuntime
+import Synchronization
+
+/// The thread behind a listener: connects, waits on the socket, hands events over, and starts again.
+final class ListenerThread: Sendable {
+    private let options: ListenerOptions
+    private let continuation: AsyncStream<NotificationListener.Event>.Continuation
+    /// Nil in a process without free descriptors, where sleeps are short instead.
+    private let wakeUp = WakePipe()
+    private let isClosed = Atomic(false)
+
+    /// How often a full buffer is looked at again.
+    private static let overflowPause = Duration.milliseconds(100)
+    /// The longest sleep of a thread that cannot be woken.
+    private static let blindSleep = Duration.milliseconds(500)
+
+    init(_ options: ListenerOptions, _ continuation: AsyncStream<NotificationListener.Event>.Continuation) {
+        self.options = options
+        self.continuation = continuation
+    }
+
+    func start() {
+        NativeThread.start(named: "pg-listen") { self.main() }
+    }
+
+    func close() {
+        isClosed.store(true, ordering: .releasing)
+        wakeUp?.wake()
+        continuation.finish()
+    }
+
+    private var goesOn: Bool { !isClosed.load(ordering: .acquiring) }
+
+    private func main() {
+        var outbox = EventOutbox(continuation)
+        var backoff = Backoff()
+        while goesOn {
+            do throws(PostgresError) {
+                let session = try Session.open(options.recipe)
+                backoff.reset()
+                outbox.hand(over: .listening)
+                try listen(on: session, &outbox)
+            } catch {
+                let pause = backoff.next(chance: .random(in: 0..<1))
+                outbox.hand(over: .interrupted(error, retryIn: pause))
+                sleep(until: .now + pause)
+            }
+        }
+    }
+
+    /// Hands over what comes until the listener closes; throws when the connection is lost.
+    private func listen(on session: Session, _ outbox: inout EventOutbox) throws(PostgresError) {
+        var silentUntil = ContinuousClock.now + options.heartbeat
+        while goesOn {
+            let heard = try session.takeNotifications()
+            for notification in heard { outbox.hand(over: notification) }
+            outbox.tellOverflow()
+            if !heard.isEmpty { silentUntil = .now + options.heartbeat }
+            if silentUntil <= .now {
+                try session.command("SELECT 1", .nothing, Patience(options.connectTimeout, Interruption()))
+                silentUntil = .now + options.heartbeat
+                continue
+            }
+            let limit = outbox.owesOverflow ? .now + Self.overflowPause : silentUntil
+            nap(until: limit, watching: session.socket)
+        }
+    }
+
+    /// Sleeps until then, or until the listener closes.
+    private func sleep(until end: ContinuousClock.Instant) {
+        while goesOn, end > .now { nap(until: end, watching: -1) }
+    }
+
+    /// Sleeps until then at most, or until the socket has something to say (a negative one is ignored by `poll`).
+    private func nap(until end: ContinuousClock.Instant, watching socket: Int32) {
+        let left = max(.zero, end - .now)
+        let limit = wakeUp == nil ? min(left, Self.blindSleep) : left
+        var watched = [
+            pollfd(fd: socket, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: wakeUp?.reader ?? -1, events: Int16(POLLIN), revents: 0),
+        ]
+        _ = poll(&watched, nfds_t(watched.count), limit.pollMilliseconds)
+    }
+}

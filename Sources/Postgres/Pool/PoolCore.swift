@@ -1,0 +1,241 @@
+import Dispatch
+import Synchronization
+
+/// The pool's shared heart: the state behind a lock, and the threads that act on it.
+///
+/// Apart from the face, so that threads keep this alive and not the pool itself, whose end closes them.
+final class PoolCore: Sendable {
+    let recipe: SessionRecipe
+    private let options: PoolOptions
+    private let shared: Mutex<Shared>
+    private let timer = DispatchQueue(label: "bellhop.postgres.pool")
+
+    private struct Shared {
+        var state: PoolState<PoolRequest>
+        var threads: [Int: PoolThread] = [:]
+        /// What each busy slot works for, to be interrupted when the pool closes and patience ends.
+        var running: [Int: Interruption] = [:]
+        var lastRefusal: PostgresError?
+        /// When the timer for waiting callers goes off; nil while it is not set.
+        var alarm: ContinuousClock.Instant?
+        var closers: [CheckedContinuation<Void, Never>] = []
+    }
+
+    init(_ options: PoolOptions) {
+        self.options = options
+        recipe = options.recipe
+        shared = Mutex(Shared(state: PoolState(size: options.allowedSize)))
+    }
+
+    var isClosed: Bool { shared.withLock { $0.state.isClosed } }
+
+    /// The last attempt to connect did not fail, or some connection stands.
+    var isHealthy: Bool {
+        shared.withLock { !$0.state.isClosed && ($0.lastRefusal == nil || $0.state.established > 0) }
+    }
+
+    var occupancy: PoolOccupancy {
+        shared.withLock { shared in
+            PoolOccupancy(
+                idle: shared.state.count(.idle),
+                busy: shared.state.count(.busy),
+                opening: shared.state.count(.connecting) + shared.state.count(.backingOff),
+                waiting: shared.state.waiting.count
+            )
+        }
+    }
+}
+
+/// Called by callers.
+extension PoolCore {
+    func submit(_ request: PoolRequest) {
+        let refusal: PostgresError? = shared.withLock { shared in
+            // Looked at inside the lock: a caller who gives up later finds the request in the queue.
+            if request.interruption.isAsked { return .abandoned }
+            switch shared.state.submit(request, deadline: request.deadline, now: .now) {
+            case .refuse:
+                return .poolClosed
+            case .run(let slot):
+                shared.running[slot] = request.interruption
+                shared.threads[slot]?.deliver(request)
+            case .wait(let starting):
+                start(starting, &shared)
+                setAlarm(&shared)
+            }
+            return nil
+        }
+        if let refusal { request.refuse(refusal) }
+    }
+
+    /// The caller gave up: takes the request out of the queue if it is still there.
+    func abandon(_ interruption: Interruption) {
+        let request = shared.withLock { $0.state.abandon { $0.interruption === interruption } }
+        request?.refuse(.abandoned)
+    }
+
+    /// Refuses what waits, lets what runs come to its end, and returns when every connection is closed, or when
+    /// patience has ended and what still runs has been interrupted.
+    func close() async {
+        refuseEverybody()
+        let limit = DispatchTime.now() + options.closeTimeout.dispatchInterval
+        timer.asyncAfter(deadline: limit) { self.interruptEverybody() }
+        // An interrupted statement answers, or its connection is given up, within the grace.
+        let last = limit + (Patience.grace * 2).dispatchInterval
+        timer.asyncAfter(deadline: last) { self.resumeClosers() }
+        await withCheckedContinuation { continuation in
+            let isOver = shared.withLock { shared in
+                if shared.threads.isEmpty { return true }
+                shared.closers.append(continuation)
+                return false
+            }
+            if isOver { continuation.resume() }
+        }
+    }
+
+    func refuseEverybody() {
+        let waiting = shared.withLock { shared in
+            let waiting = shared.state.close()
+            for thread in shared.threads.values { thread.wake() }
+            return waiting
+        }
+        for request in waiting { request.refuse(.poolClosed) }
+    }
+
+    private func interruptEverybody() {
+        for interruption in shared.withLock({ Array($0.running.values) }) { interruption.ask() }
+    }
+
+    private func resumeClosers() {
+        let closers = shared.withLock { shared in
+            defer { shared.closers.removeAll() }
+            return shared.closers
+        }
+        for closer in closers { closer.resume() }
+    }
+}
+
+/// Called by the threads.
+extension PoolCore {
+    func connected(_ slot: Int) -> PoolState<PoolRequest>.Turn {
+        let turn = shared.withLock { shared in
+            shared.lastRefusal = nil
+            let (turn, starting) = shared.state.connected(slot, now: .now)
+            start(starting, &shared)
+            return noted(turn, slot, &shared)
+        }
+        options.observer(.connected)
+        return turn
+    }
+
+    func released(_ slot: Int) -> PoolState<PoolRequest>.Turn {
+        shared.withLock { noted($0.state.released(slot), slot, &$0) }
+    }
+
+    /// The pause before the slot's next attempt; nil if it ends.
+    func refused(_ slot: Int, _ error: PostgresError) -> Duration? {
+        let (pause, dismissed) = shared.withLock { shared -> (Duration?, [PoolRequest]) in
+            shared.lastRefusal = error
+            let isHopeless = !error.isTransient && shared.state.established == 0
+            let dismissed = isHopeless ? shared.state.dismissWaiting() : []
+            switch shared.state.refused(slot, now: .now, chance: .random(in: 0..<1)) {
+            case .retry(let pause): return (pause, dismissed)
+            case .end: return (nil, dismissed)
+            }
+        }
+        for request in dismissed { request.refuse(error) }
+        options.observer(.refused(error, retryIn: pause))
+        return pause
+    }
+
+    func retries(_ slot: Int) -> Bool {
+        shared.withLock { $0.state.retries(slot) }
+    }
+
+    /// Whether the slot opens another connection.
+    func lost(_ slot: Int, _ reason: PostgresError?, unserved: PoolRequest? = nil) -> Bool {
+        let reconnects = shared.withLock { shared in
+            shared.running[slot] = nil
+            let waiting = unserved.map { PoolState<PoolRequest>.Waiting(request: $0, deadline: $0.deadline) }
+            let succession = shared.state.lost(slot, unserved: waiting)
+            if let unserved, let successor = succession.successor {
+                shared.running[successor] = unserved.interruption
+                shared.threads[successor]?.deliver(unserved)
+            }
+            setAlarm(&shared)
+            return succession.reconnects
+        }
+        options.observer(.lost(reason))
+        return reconnects
+    }
+
+    func borrows(_ slot: Int) -> Bool {
+        shared.withLock { $0.state.borrows(slot) }
+    }
+
+    func retires(_ slot: Int) -> Bool {
+        shared.withLock { $0.state.retires(slot) }
+    }
+
+    /// The thread's last call.
+    func ended(_ slot: Int) {
+        let closers = shared.withLock { shared in
+            shared.state.ended(slot)
+            shared.threads[slot] = nil
+            shared.running[slot] = nil
+            guard shared.state.isClosed, shared.threads.isEmpty else { return [CheckedContinuation<Void, Never>]() }
+            defer { shared.closers.removeAll() }
+            return shared.closers
+        }
+        for closer in closers { closer.resume() }
+    }
+}
+
+extension PoolCore {
+    private func start(_ slots: [Int], _ shared: inout Shared) {
+        for slot in slots {
+            let thread = PoolThread(slot: slot, core: self)
+            shared.threads[slot] = thread
+            thread.start()
+        }
+    }
+
+    private func noted(
+        _ turn: PoolState<PoolRequest>.Turn,
+        _ slot: Int,
+        _ shared: inout Shared
+    ) -> PoolState<PoolRequest>.Turn {
+        if case .serve(let request) = turn {
+            shared.running[slot] = request.interruption
+        } else {
+            shared.running[slot] = nil
+        }
+        return turn
+    }
+
+    /// Sees to it that the timer goes off when the first caller has waited enough.
+    private func setAlarm(_ shared: inout Shared) {
+        guard let deadline = shared.state.nextDeadline else { return }
+        if let alarm = shared.alarm, alarm <= deadline { return }
+        shared.alarm = deadline
+        let left = max(.zero, deadline - .now)
+        timer.asyncAfter(deadline: .now() + left.dispatchInterval) { [weak self] in self?.expire(deadline) }
+    }
+
+    private func expire(_ alarm: ContinuousClock.Instant) {
+        let (expired, cause) = shared.withLock { shared in
+            if shared.alarm == alarm { shared.alarm = nil }
+            let expired = shared.state.expire(now: .now)
+            setAlarm(&shared)
+            return (expired, shared.lastRefusal)
+        }
+        for request in expired { request.refuse(cause ?? exhausted) }
+    }
+
+    private var exhausted: PostgresError {
+        PostgresError(
+            .timedOut,
+            "All \(options.allowedSize.upperBound) connections of the pool stayed busy for too long; nothing was sent. "
+                + "Hold connections more briefly or raise the pool's size."
+        )
+    }
+}

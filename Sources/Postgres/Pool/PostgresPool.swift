@@ -1,0 +1,101 @@
+/// Connections to one database, shared by any number of tasks.
+///
+/// A task that needs one goes to sleep, its work runs on the connection's own thread, and the task is resumed with the
+/// outcome: one hop in, one out, and nothing blocks a thread of Swift's cooperative pool. Cancelling the task
+/// interrupts the statement under way. Whoever finds all connections busy waits in line.
+package final class PostgresPool: Sendable {
+    private let core: PoolCore
+    private let acquireTimeout: Duration
+
+    /// What `ping` waits for a connection.
+    private static let pingTimeout = Duration.seconds(2)
+
+    /// Opens nothing yet; the first caller does.
+    package init(_ options: PoolOptions) {
+        core = PoolCore(options)
+        acquireTimeout = options.acquireTimeout
+    }
+
+    deinit {
+        core.refuseEverybody()
+    }
+
+    /// Runs one statement as a transaction by itself, in one round trip.
+    package func run(
+        _ statement: Statement,
+        _ parameters: [Parameter] = []
+    ) async throws(PostgresError) -> Rows {
+        try await withConnection { (connection) throws(PostgresError) in
+            try connection.run(statement, parameters)
+        }
+    }
+
+    /// Lends a connection to the body, which runs synchronously on the connection's thread and must not wait for
+    /// anything but the database.
+    ///
+    /// A transaction that it leaves open is rolled back.
+    package func withConnection<Value: Sendable>(
+        _ body: @escaping @Sendable (PostgresConnection) throws(PostgresError) -> Value
+    ) async throws(PostgresError) -> Value {
+        try await withConnection(acquiringWithin: acquireTimeout, body)
+    }
+
+    /// Runs the body between BEGIN and COMMIT; anything thrown rolls back.
+    ///
+    /// `outcomeUnknown` means that the answer to COMMIT was lost.
+    package func transaction<Value: Sendable>(
+        _ body: @escaping @Sendable (PostgresConnection) throws(PostgresError) -> Value
+    ) async throws(PostgresError) -> Value {
+        try await withConnection { (connection) throws(PostgresError) in
+            try connection.transaction(body)
+        }
+    }
+
+    /// Refuses new callers and those who wait, lets work under way come to its end within `closeTimeout`, interrupts
+    /// what is left, and closes every connection.
+    ///
+    /// May be called more than once.
+    package func close() async {
+        await core.close()
+    }
+
+    /// What is known without asking the server: some connection stands, or at least none was refused last.
+    package var isHealthy: Bool { core.isHealthy }
+
+    package var occupancy: PoolOccupancy { core.occupancy }
+
+    /// Asks the server, for a readiness probe; a pool without a free connection within two seconds is not ready.
+    package func ping() async -> Bool {
+        do {
+            return try await withConnection(acquiringWithin: Self.pingTimeout) { (connection) throws(PostgresError) in
+                connection.statementTimeout = Self.pingTimeout
+                return try connection.run(Statement("SELECT 1", effect: .reads)).count == 1
+            }
+        } catch {
+            return false
+        }
+    }
+
+    private func withConnection<Value: Sendable>(
+        acquiringWithin limit: Duration,
+        _ body: @escaping @Sendable (PostgresConnection) throws(PostgresError) -> Value
+    ) async throws(PostgresError) -> Value {
+        let interruption = Interruption()
+        let outcome = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                core.submit(
+                    PoolRequest(
+                        interruption: interruption,
+                        deadline: .now + limit,
+                        continuation: continuation,
+                        body: body
+                    )
+                )
+            }
+        } onCancel: {
+            interruption.ask()
+            core.abandon(interruption)
+        }
+        return try outcome.get()
+    }
+}

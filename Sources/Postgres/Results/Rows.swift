@@ -1,0 +1,93 @@
+import CPostgreSQL
+
+/// The answer to one statement: its rows, read in place and converted only when asked for.
+///
+/// The memory is libpq's and lives as long as this object; what accessors return is copied out of it.
+///
+/// Thread safety: the manual says that "PGresult objects are normally read-only after creation, and so can be passed
+/// around freely between threads". Nothing here changes one, and only `deinit` frees it.
+package final class Rows: @unchecked Sendable {
+    private let result: OpaquePointer
+    package let count: Int
+    /// Names and types, by place.
+    private let columns: [(name: String, type: ServerType)]
+
+    /// Takes over the result and clears it in the end.
+    init(owning result: OpaquePointer) {
+        self.result = result
+        count = Int(PQntuples(result))
+        columns = (0..<PQnfields(result)).map { index in
+            let name = PQfname(result, index).map { String(cString: $0) } ?? ""
+            return (name, ServerType(oid: PQftype(result, index)))
+        }
+    }
+
+    deinit {
+        PQclear(result)
+    }
+
+    package var isEmpty: Bool { count == 0 }
+
+    package var columnNames: [String] { columns.map(\.name) }
+
+    /// How many rows an INSERT, UPDATE, DELETE or SELECT touched; 0 for other statements.
+    package var affectedCount: Int {
+        PQcmdTuples(result).flatMap { Int(String(cString: $0)) } ?? 0
+    }
+
+    /// The word the server ended with, such as `COMMIT`, `ROLLBACK` or `INSERT 0 1`.
+    var commandTag: String {
+        PQcmdStatus(result).map { String(cString: $0) } ?? ""
+    }
+
+    /// What the description of a prepared statement tells about its parameters.
+    var parameterTypes: [ServerType] {
+        (0..<PQnparams(result)).map { ServerType(oid: PQparamtype(result, $0)) }
+    }
+
+    /// The place of a column, to look a name up once for many rows.
+    package func index(of column: Column) throws(PostgresError) -> Int {
+        switch column {
+        case .index(let index):
+            guard columns.indices.contains(index) else { throw noSuch(column) }
+            return index
+        case .name(let name):
+            guard let index = columns.firstIndex(where: { $0.name == name }) else { throw noSuch(column) }
+            return index
+        }
+    }
+
+    /// Reads one field; `read` gets its bytes, or is not called for NULL.
+    func field<Value>(
+        _ row: Int,
+        _ column: Column,
+        _ read: (UnsafeRawBufferPointer, ServerType) throws(DecodingFault) -> Value
+    ) throws(PostgresError) -> Value? {
+        let index = try index(of: column)
+        guard row >= 0, row < count else {
+            throw PostgresError(.unexpectedResult, "Row \(row) was asked for, but the result has \(count).")
+        }
+        // Both fit: they lie within what libpq itself counts in 32 bits.
+        let (row32, column32) = (Int32(truncatingIfNeeded: row), Int32(truncatingIfNeeded: index))
+        if PQgetisnull(result, row32, column32) == 1 { return nil }
+        let length = Int(PQgetlength(result, row32, column32))
+        let bytes = UnsafeRawBufferPointer(start: PQgetvalue(result, row32, column32), count: length)
+        do {
+            return try read(bytes, columns[index].type)
+        } catch {
+            throw error.report(column: columns[index].name, type: columns[index].type)
+        }
+    }
+
+    /// A NULL where the caller's model has none.
+    func unexpectedNull(_ row: Int, _ column: Column) -> PostgresError {
+        PostgresError(.unexpectedResult, "Column \(column) is NULL in row \(row), where a value was expected.")
+    }
+
+    private func noSuch(_ column: Column) -> PostgresError {
+        PostgresError(
+            .unexpectedResult,
+            "There is no column \(column); the result has \(columnNames.joined(separator: ", "))."
+        )
+    }
+}

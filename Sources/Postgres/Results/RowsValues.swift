@@ -1,0 +1,71 @@
+/// Typed access to single fields. Each pair reads the same types: one refuses NULL, the other answers nil for it.
+extension Rows {
+    /// `text` and its relatives, `json`, `jsonb`, and enums.
+    package func text(_ row: Int, _ column: Column) throws(PostgresError) -> String {
+        guard let value = try optionalText(row, column) else { throw unexpectedNull(row, column) }
+        return value
+    }
+
+    package func optionalText(_ row: Int, _ column: Column) throws(PostgresError) -> String? {
+        try field(row, column, FieldReader.text)
+    }
+
+    /// `smallint`, `integer`, `bigint` and `oid`; a `numeric` (such as `sum(bigint)`) needs a cast in the statement.
+    package func integer(_ row: Int, _ column: Column) throws(PostgresError) -> Int64 {
+        guard let value = try optionalInteger(row, column) else { throw unexpectedNull(row, column) }
+        return value
+    }
+
+    package func optionalInteger(_ row: Int, _ column: Column) throws(PostgresError) -> Int64? {
+        try field(row, column, FieldReader.integer)
+    }
+
+    /// `real` and `double precision`.
+    package func double(_ row: Int, _ column: Column) throws(PostgresError) -> Double {
+        guard let value = try optionalDouble(row, column) else { throw unexpectedNull(row, column) }
+        return value
+    }
+
+    package func optionalDouble(_ row: Int, _ column: Column) throws(PostgresError) -> Double? {
+        try field(row, column, FieldReader.double)
+    }
+
+    package func boolean(_ row: Int, _ column: Column) throws(PostgresError) -> Bool {
+        guard let value = try optionalBoolean(row, column) else { throw unexpectedNull(row, column) }
+        return value
+    }
+
+    package func optionalBoolean(_ row: Int, _ column: Column) throws(PostgresError) -> Bool? {
+        try field(row, column, FieldReader.boolean)
+    }
+
+    /// `bytea`.
+    package func bytes(_ row: Int, _ column: Column) throws(PostgresError) -> [UInt8] {
+        guard let value = try optionalBytes(row, column) else { throw unexpectedNull(row, column) }
+        return value
+    }
+
+    package func optionalBytes(_ row: Int, _ column: Column) throws(PostgresError) -> [UInt8]? {
+        try field(row, column, FieldReader.bytes)
+    }
+
+    /// The UTF-8 of a `json` or `jsonb` value.
+    package func json(_ row: Int, _ column: Column) throws(PostgresError) -> [UInt8] {
+        guard let value = try optionalJSON(row, column) else { throw unexpectedNull(row, column) }
+        return value
+    }
+
+    package func optionalJSON(_ row: Int, _ column: Column) throws(PostgresError) -> [UInt8]? {
+        try field(row, column, FieldReader.json)
+    }
+
+    /// A `timestamptz` in microseconds since 1970-01-01 UTC; an infinity is refused.
+    package func instant(_ row: Int, _ column: Column) throws(PostgresError) -> Int64 {
+        guard let value = try optionalInstant(row, column) else { throw unexpectedNull(row, column) }
+        return value
+    }
+
+    package func optionalInstant(_ row: Int, _ column: Column) throws(PostgresError) -> Int64? {
+        try field(row, column, FieldReader.instant)
+    }
+}

@@ -1,0 +1,194 @@
+/// A connection in the hands of one caller, who uses it from one synchronous closure; there is no hop between
+/// statements.
+///
+/// It lives on the connection's own thread and is not Sendable, so that it cannot leave the closure. A change to the
+/// session (`SET`, `LISTEN`, temporary tables) stays for whoever comes next; an open transaction is rolled back.
+package final class PostgresConnection {
+    private let session: Session
+    private let interruption: Interruption
+    /// What each following statement may take; a migration may need more than the pool's setting.
+    package var statementTimeout: Duration
+
+    /// What a rollback may take before the connection is given up instead.
+    private static let rollbackTimeout = Duration.seconds(5)
+
+    init(_ session: Session, _ interruption: Interruption, statementTimeout: Duration) {
+        self.session = session
+        self.interruption = interruption
+        self.statementTimeout = statementTimeout
+    }
+
+    private var patience: Patience { Patience(statementTimeout, interruption) }
+
+    /// Runs one statement in one round trip (two when this connection sees it for the first time).
+    ///
+    /// Outside a transaction it is a transaction by itself.
+    package func run(
+        _ statement: Statement,
+        _ parameters: [Parameter] = []
+    ) throws(PostgresError) -> Rows {
+        try refuseIfInterrupted(.statement(statement))
+        let isKnown = session.plans[statement] != nil
+        let isAlone = session.transactionStatus == .none
+        do {
+            return try execute(statement, parameters)
+        } catch {
+            guard forgets([statement], after: error), isKnown, isAlone else { throw error }
+            return try execute(statement, parameters)
+        }
+    }
+
+    /// Runs a script of any number of statements without parameters, as migrations are; rows are discarded.
+    ///
+    /// Without BEGIN in it the script is one transaction. The text never appears in an error, only the line.
+    package func execute(_ script: String) throws(PostgresError) {
+        let attempt = Attempt.script(script)
+        try refuseIfInterrupted(attempt)
+        guard !script.utf8.contains(0) else {
+            throw PostgresError(.invalidParameter, "A script holds a NUL and was not sent.")
+        }
+        let (answer, spent) = try session.exchange(attempt, .commit, patience) { (patience) throws(Loss) in
+            guard session.send(script) else { throw session.complaint() }
+            return try session.collect(attempt, &patience)
+        }
+        _ = try session.rows(of: answer, attempt, spent)
+    }
+
+    /// Runs several statements in one round trip.
+    ///
+    /// Outside a transaction they are one: if any of them fails, none has happened.
+    package func pipeline(
+        _ batch: [(statement: Statement, parameters: [Parameter])]
+    ) throws(PostgresError) -> [Rows] {
+        let attempt = Attempt.pipeline(batch.count)
+        try refuseIfInterrupted(attempt)
+        if batch.isEmpty { return [] }
+        do {
+            return try send(batch, attempt)
+        } catch {
+            _ = forgets(batch.map(\.statement), after: error)
+            throw error
+        }
+    }
+
+    /// Runs the body between BEGIN and COMMIT; anything thrown rolls back.
+    package func transaction<Value>(
+        _ body: (PostgresConnection) throws(PostgresError) -> Value
+    ) throws(PostgresError) -> Value {
+        try refuseIfInterrupted(.command("BEGIN"))
+        guard session.transactionStatus == .none else {
+            throw PostgresError(.unexpectedResult, "A transaction was begun while another was open.")
+        }
+        try session.command("BEGIN", .nothing, patience)
+        do {
+            let value = try body(self)
+            try commit()
+            return value
+        } catch {
+            rollBack()
+            throw error
+        }
+    }
+}
+
+extension PostgresConnection {
+    private func refuseIfInterrupted(_ attempt: Attempt) throws(PostgresError) {
+        if interruption.isAsked { throw PostgresError(.cancelled, "\(attempt) was cancelled before it was sent.") }
+    }
+
+    private func execute(_ statement: Statement, _ parameters: [Parameter]) throws(PostgresError) -> Rows {
+        let attempt = Attempt.statement(statement)
+        try session.prepare([statement], patience)
+        session.parameters.reset()
+        let query = try encode(statement, parameters)
+        let (answer, spent) = try session.exchange(attempt, stake([statement]), patience) { (patience) throws(Loss) in
+            guard session.send(query) else { throw session.complaint() }
+            return try session.collect(attempt, &patience)
+        }
+        return try session.rows(of: answer, attempt, spent)
+    }
+
+    private func send(
+        _ batch: [(statement: Statement, parameters: [Parameter])],
+        _ attempt: Attempt
+    ) throws(PostgresError) -> [Rows] {
+        try session.prepare(batch.map(\.statement), patience)
+        session.parameters.reset()
+        var queries: [Session.Query] = []
+        for (statement, parameters) in batch {
+            queries.append(try encode(statement, parameters))
+        }
+        let stake = stake(batch.map(\.statement))
+        let (answers, spent) = try session.exchange(attempt, stake, patience) { (patience) throws(Loss) in
+            try session.pipeline({ .statement(batch[$0].statement) }, count: batch.count, &patience) {
+                queries.allSatisfy { session.send($0) }
+            }
+        }
+        // The last answer may hold the failure of the commit, so that none counts before all are looked at.
+        if let failed = answers.firstIndex(where: { $0.failure != nil }) {
+            _ = try session.rows(of: answers[failed], .statement(batch[failed].statement), spent)
+        }
+        var results: [Rows] = []
+        for (index, answer) in answers.enumerated() {
+            results.append(try session.rows(of: answer, .statement(batch[index].statement), spent))
+        }
+        return results
+    }
+
+    private func encode(_ statement: Statement, _ parameters: [Parameter]) throws(PostgresError) -> Session.Query {
+        guard let plan = session.plans[statement] else {
+            throw PostgresError(.unexpectedResult, "\(Attempt.statement(statement)): prepared, but without a plan.")
+        }
+        return Session.Query(plan: plan, places: try session.parameters.encode(parameters, as: plan.parameters))
+    }
+
+    /// After a migration a kept plan may no longer fit, and behind a pooler it may be unknown: drops such plans, so
+    /// that the next use prepares them anew.
+    ///
+    /// The refusal comes before anything is executed.
+    private func forgets(_ statements: [Statement], after error: PostgresError) -> Bool {
+        guard error.sqlState == .featureNotSupported || error.sqlState == .statementNameUnknown else { return false }
+        for statement in statements { session.plans.forget(statement) }
+        return true
+    }
+
+    private func commit() throws(PostgresError) {
+        if let failure = session.failure { throw failure }
+        switch session.transactionStatus {
+        case .open:
+            break
+        case .failed:
+            throw PostgresError(
+                .unexpectedResult,
+                "A statement of the transaction failed and its error was ignored; the transaction was rolled back."
+            )
+        case .none, .unclear:
+            throw PostgresError(.unexpectedResult, "The transaction was ended by a statement in its body.")
+        }
+        guard interruption.shield() else {
+            throw PostgresError(.cancelled, "A transaction was cancelled before its COMMIT; it was rolled back.")
+        }
+        defer { interruption.unshield() }
+        let rows = try session.command("COMMIT", .commit, patience)
+        guard rows.commandTag == "COMMIT" else {
+            throw PostgresError(.unexpectedResult, "The server answered COMMIT with \(rows.commandTag).")
+        }
+    }
+
+    /// Brings the connection back to where nothing is open; if that fails it is given up, which rolls back as well.
+    func rollBack() {
+        guard session.failure == nil, session.transactionStatus != .none else { return }
+        do {
+            try session.command("ROLLBACK", .nothing, Patience(Self.rollbackTimeout, Interruption()))
+        } catch {
+            session.retire(because: error)
+        }
+    }
+
+    /// What is at stake if the answer to these statements is lost.
+    private func stake(_ statements: [Statement]) -> Loss.Stake {
+        if statements.contains(where: \.commits) { return .commit }
+        guard session.transactionStatus == .none else { return .nothing }
+        return statements.allSatisfy { $0.effect == .reads } ? .nothing : .autocommit
+    }
+}

@@ -1,0 +1,104 @@
+import CPostgreSQL
+
+/// Prepared statements and pipelines.
+extension Session {
+    /// Prepares what is not prepared yet, all of it in one round trip, and learns the types of the parameters.
+    func prepare(_ statements: [Statement], _ patience: Patience) throws(PostgresError) {
+        var missing: [Statement] = []
+        for statement in statements where plans[statement] == nil && !missing.contains(statement) {
+            guard !statement.sql.utf8.contains(0) else {
+                throw PostgresError(.invalidParameter, "A statement's text holds a NUL and was not sent.")
+            }
+            missing.append(statement)
+        }
+        guard let first = missing.first else { return }
+        if plans.isFull { try discardPlans(patience) }
+        let names = missing.map { _ in plans.newName() }
+        // Two commands for each statement; after a failure the rest is skipped, and what came before it stays.
+        let (reply, patience) = try exchange(.preparing(first), .nothing, patience) { (patience) throws(Loss) in
+            try pipeline({ .preparing(missing[$0 / 2]) }, count: missing.count * 2, &patience) {
+                zip(missing, names).allSatisfy { statement, name in
+                    PQsendPrepare(handle, name, statement.sql, 0, nil) == 1 && PQsendDescribePrepared(handle, name) == 1
+                }
+            }
+        }
+        for (index, statement) in missing.enumerated() {
+            _ = try rows(of: reply[index * 2], .preparing(statement), patience)
+            let description = try rows(of: reply[index * 2 + 1], .preparing(statement), patience)
+            plans.keep(Plans.Plan(name: names[index], parameters: description.parameterTypes), for: statement)
+        }
+    }
+
+    /// A prepared statement with its encoded parameters.
+    struct Query {
+        let plan: Plans.Plan
+        let places: Range<Int>
+    }
+
+    /// Hands libpq one prepared statement; false if it cannot take it.
+    ///
+    /// Results come in binary.
+    func send(_ query: Query) -> Bool {
+        parameters.withPointers(query.places) { pointers in
+            let (values, lengths, formats) = (pointers.values, pointers.lengths, pointers.formats)
+            return PQsendQueryPrepared(handle, query.plan.name, pointers.count, values, lengths, formats, 1) == 1
+        }
+    }
+
+    /// Hands libpq a text for the simple protocol; false if it cannot take it.
+    func send(_ text: String) -> Bool {
+        PQsendQuery(handle, text) == 1
+    }
+
+    private func discardPlans(_ patience: Patience) throws(PostgresError) {
+        try command("DEALLOCATE ALL", .nothing, patience)
+        plans.forgetAll()
+    }
+
+    /// Runs one statement by the simple protocol, for what needs no parameters and returns no rows.
+    @discardableResult
+    func command(_ text: String, _ stake: Loss.Stake, _ patience: Patience) throws(PostgresError) -> Rows {
+        let attempt = Attempt.command(text)
+        let (answer, patience) = try exchange(attempt, stake, patience) { (patience) throws(Loss) in
+            guard send(text) else { throw complaint() }
+            return try collect(attempt, &patience)
+        }
+        return try rows(of: answer, attempt, patience)
+    }
+
+    /// Sends `count` commands and a sync in one go and reads the answers in the same order.
+    ///
+    /// The manual: a sync yields `PGRES_PIPELINE_SYNC`, which no null follows, and after an error everything up to the
+    /// sync is skipped and rolled back.
+    func pipeline(
+        _ attempt: (Int) -> Attempt,
+        count: Int,
+        _ patience: inout Patience,
+        _ send: () -> Bool
+    ) throws(Loss) -> [Answer] {
+        guard PQenterPipelineMode(handle) == 1, send(), PQpipelineSync(handle) == 1 else { throw complaint() }
+        var answers: [Answer] = []
+        answers.reserveCapacity(count)
+        for index in 0..<count {
+            answers.append(try collect(attempt(index), &patience))
+        }
+        if let last = answers.indices.last {
+            try awaitSync(attempt(last), &answers[last], &patience)
+        }
+        guard PQexitPipelineMode(handle) == 1 else { throw complaint() }
+        return answers
+    }
+
+    /// At the sync the implicit transaction commits, which may still fail; such an error goes to the last answer.
+    private func awaitSync(_ attempt: Attempt, _ last: inout Answer, _ patience: inout Patience) throws(Loss) {
+        for _ in 0..<8 {
+            guard let result = try receive(&patience) else { continue }
+            if PQresultStatus(result) == PGRES_PIPELINE_SYNC {
+                PQclear(result)
+                return
+            }
+            try last.take(result, of: attempt)
+        }
+        throw Loss("the server's answers are out of step")
+    }
+}

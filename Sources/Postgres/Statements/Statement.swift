@@ -1,0 +1,49 @@
+/// One SQL statement whose text is known beforehand; every connection prepares it on first use and keeps the plan.
+///
+/// Values go in as `$1`, `$2`, … and never into the text: each distinct text occupies memory on every connection.
+package struct Statement: Sendable, Hashable, ExpressibleByStringLiteral {
+    package let sql: String
+    package let effect: Effect
+    /// Computed once, so that looking up a plan does not hash kilobytes of SQL each time.
+    private let fingerprint: Int
+
+    /// What is at stake when the connection dies before the answer came.
+    package enum Effect: Sendable, Hashable {
+        /// It may have changed rows: a lost answer is `outcomeUnknown`.
+        case writes
+        /// It changes nothing, so that a lost answer is merely `connectionLost`.
+        case reads
+    }
+
+    package init(_ sql: String, effect: Effect = .writes) {
+        self.sql = sql
+        self.effect = effect
+        fingerprint = sql.hashValue
+    }
+
+    package init(stringLiteral sql: String) {
+        self.init(sql)
+    }
+
+    package static func == (left: Statement, right: Statement) -> Bool {
+        left.fingerprint == right.fingerprint && left.sql == right.sql
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(fingerprint)
+    }
+}
+
+extension Statement {
+    /// The beginning of the text in one line, to tell statements apart in an error.
+    var summary: String {
+        let words = sql.prefix(240).split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        return words.count > 60 ? "\(words.prefix(60))…" : words
+    }
+
+    /// It ends a transaction and makes it durable, whoever sends it.
+    var commits: Bool {
+        let word = sql.drop(while: \.isWhitespace).prefix { $0.isLetter }.lowercased()
+        return word == "commit" || word == "end" || word == "prepare"
+    }
+}

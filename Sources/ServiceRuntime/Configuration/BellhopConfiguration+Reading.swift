@@ -1,0 +1,100 @@
+import Foundation
+
+extension BellhopConfiguration {
+    /// Reads the whole configuration, or says everything that is wrong with it.
+    ///
+    /// - Parameters:
+    ///   - flags: settings given on the command line, by name without dashes: `amqp-url`.
+    ///   - environment: the environment of the process.
+    ///   - file: the JSON5 file; nil takes it from the flag `config` or from `BELLHOP_CONFIG`.
+    ///   - required: settings that the command at hand cannot do without.
+    /// - Returns: the configuration, or all its faults.
+    package static func read(
+        flags: [String: String] = [:],
+        environment: [String: String] = ProcessInfo.processInfo.environment,
+        file: String? = nil,
+        required: Set<Setting> = []
+    ) -> Result<BellhopConfiguration, ConfigurationFaults> {
+        let named = environment[Setting.config.environmentName].flatMap { $0.isEmpty ? nil : $0 }
+        var reader = ConfigurationReader(
+            flags: flags,
+            environment: environment,
+            file: file ?? flags[Setting.config.flagName] ?? named,
+            required: required
+        )
+        reader.refuseUnknownNames(known: Setting.all)
+        let configuration = BellhopConfiguration(reader: &reader)
+        guard let configuration, reader.faults.isEmpty else {
+            return .failure(ConfigurationFaults(faults: reader.faults))
+        }
+        return .success(configuration)
+    }
+
+    /// Nil where a setting that always has a value was wrong; the reader then holds the fault.
+    private init?(reader: inout ConfigurationReader) {
+        _ = reader.string(.config)
+        amqpURL = reader.url(.amqpURL, schemes: ["amqp", "amqps"])
+        databaseURL = reader.url(.databaseURL, schemes: ["postgres", "postgresql"])
+        let namespace = reader.namespace()
+        catalogs = reader.path(.catalogs, of: .folder)
+        providers = reader.path(.providers, of: .file)
+        let apiListen = reader.address(.apiListen, default: .loopback(8_080))
+        let consoleListen = reader.address(.consoleListen, default: .loopback(8_081))
+        let metricsListen = reader.address(.metricsListen, default: .loopback(9_464))
+        managementURL = reader.url(.managementURL, schemes: ["http", "https"])
+        listenURL = reader.url(.listenURL, schemes: ["postgres", "postgresql"]) ?? databaseURL
+        jwtKeys = reader.path(.jwtKeys, of: .file)
+        operators = reader.path(.operators, of: .file)
+        let retryDelays = reader.retryDelays()
+        let retryLimit = reader.integer(.retryLimit, in: 1...100, default: 8)
+        let prefetch = reader.prefetch()
+        let batch = reader.integer(.batch, in: 1...1_024, default: 256)
+        let drainTimeout = reader.duration(.drainTimeout, in: .seconds(1) ... .seconds(3_600), default: .seconds(20))
+        let log = reader.log(.log, default: LogSettings(level: .info, form: .text))
+        guard let namespace, let apiListen, let consoleListen, let metricsListen else { return nil }
+        guard let retryDelays, let retryLimit, let prefetch, let batch, let drainTimeout, let log else { return nil }
+        self.namespace = namespace
+        self.apiListen = apiListen
+        self.consoleListen = consoleListen
+        self.metricsListen = metricsListen
+        self.retryDelays = retryDelays
+        self.retryLimit = retryLimit
+        self.prefetch = prefetch
+        self.batch = batch
+        self.drainTimeout = drainTimeout
+        self.log = log
+        effective = reader.effective
+    }
+}
+
+extension ListenAddress {
+    fileprivate static func loopback(_ port: UInt16) -> ListenAddress {
+        ListenAddress(host: "127.0.0.1", port: port)
+    }
+}
+
+extension ConfigurationReader {
+    fileprivate mutating func namespace() -> Namespace? {
+        let expected = "a small letter, then at most 40 small letters, digits or underscores, not beginning with pg_"
+        return read(.namespace, expected: expected, default: "bellhop") { Namespace($0) }
+    }
+
+    fileprivate mutating func prefetch() -> Prefetch? {
+        read(.prefetch, expected: "1 to 65535, such as 1024 or 1024,urgent=256", default: "1024") { Prefetch($0) }
+    }
+
+    /// Each tier becomes a queue with a fixed time to live, so a handful of rising whole milliseconds is all there can be.
+    fileprivate mutating func retryDelays() -> [Duration]? {
+        list(
+            .retryDelays,
+            expected: "up to 10 rising spans from 1s to 1d, such as 10s,30s,2m",
+            default: "10s,30s,2m,10m,1h",
+            parse: { Duration(text: $0) },
+            accept: { spans in
+                let isRising = zip(spans, spans.dropFirst()).allSatisfy { $0 < $1 }
+                let isInRange = spans.allSatisfy { $0 >= .seconds(1) && $0 <= .seconds(86_400) }
+                return spans.count <= 10 && isRising && isInRange
+            }
+        )
+    }
+}

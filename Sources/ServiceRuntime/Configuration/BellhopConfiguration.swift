@@ -1,0 +1,79 @@
+/// Everything that is configured, checked once at start; a value of it is always sound.
+package struct BellhopConfiguration: Sendable {
+    /// Default: none; `amqp://` or `amqps://`.
+    package let amqpURL: Secret?
+    /// Default: none; a libpq URL.
+    package let databaseURL: Secret?
+    /// Default: `bellhop`.
+    package let namespace: Namespace
+    /// A folder of catalogue files.
+    ///
+    /// Default: none.
+    package let catalogs: String?
+    /// A file: per app and provider, endpoints, keys, budgets.
+    ///
+    /// Default: none.
+    package let providers: String?
+    /// Default: `127.0.0.1:8080`.
+    package let apiListen: ListenAddress
+    /// Default: `127.0.0.1:8081`.
+    package let consoleListen: ListenAddress
+    /// The base; processes of a pool stand above it.
+    ///
+    /// Default: `127.0.0.1:9464`.
+    package let metricsListen: ListenAddress
+    /// RabbitMQ's management API.
+    ///
+    /// Default: none, and what AMQP cannot tell stays unknown.
+    package let managementURL: Secret?
+    /// For LISTEN, where the main URL goes through a pooler.
+    ///
+    /// Default: the database's URL.
+    package let listenURL: Secret?
+    /// A JWKS file for the inbox API.
+    ///
+    /// Default: none.
+    package let jwtKeys: String?
+    /// A file of console and desk users.
+    ///
+    /// Default: none.
+    package let operators: String?
+    /// The retry tiers, rising.
+    ///
+    /// Default: `10s,30s,2m,10m,1h`.
+    package let retryDelays: [Duration]
+    /// Attempts before the dead-letter queue.
+    ///
+    /// Default: 8.
+    package let retryLimit: Int
+    /// Default: 1024 a lane, 256 for the urgent one.
+    package let prefetch: Prefetch
+    /// Events that a worker takes through the pipeline at once.
+    ///
+    /// Default: 256.
+    package let batch: Int
+    /// From SIGTERM to the cancellation of what is still running.
+    ///
+    /// Default: 20 s.
+    package let drainTimeout: Duration
+    /// Default: `info`, for people.
+    package let log: LogSettings
+    /// Every setting as it took effect, in the order of `Setting.all`.
+    package let effective: [ConfigurationReader.Effective]
+
+    /// The listing of `bellhop check-config`: setting, value with secrets masked, source.
+    package func describe() -> String {
+        let rows = effective.map { ($0.setting.environmentName, $0.shown?.escapingControls() ?? "-", "\($0.source)") }
+        let nameWidth = rows.map(\.0.count).max() ?? 0
+        let valueWidth = min(60, rows.map(\.1.count).max() ?? 0)
+        return rows.map { name, value, source in
+            name.filled(to: nameWidth) + "  " + value.filled(to: valueWidth) + "  " + source
+        }.joined(separator: "\n")
+    }
+}
+
+extension String {
+    fileprivate func filled(to width: Int) -> String {
+        self + String(repeating: " ", count: max(0, width - count))
+    }
+}

@@ -1,0 +1,22 @@
+/// A text that must not be seen: printing, dumping or interpolating it shows `<redacted>`.
+package struct Secret: Sendable, Hashable {
+    /// The text itself.
+    ///
+    /// Hand it to the library that needs it and to nothing else.
+    package let revealed: String
+
+    package init(_ text: String) {
+        revealed = text
+    }
+
+    /// What a library may be shown of a URL in a log line or a listing: the password replaced by `***`.
+    package var maskedURL: String {
+        URLMask.mask(revealed)
+    }
+}
+
+extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    package var description: String { "<redacted>" }
+    package var debugDescription: String { "<redacted>" }
+    package var customMirror: Mirror { Mirror(self, children: []) }
+}

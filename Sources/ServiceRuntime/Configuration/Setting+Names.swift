@@ -1,0 +1,28 @@
+extension Setting {
+    package static let config = Setting("CONFIG")
+    package static let amqpURL = Setting("AMQP_URL", isSecret: true)
+    package static let databaseURL = Setting("DATABASE_URL", isSecret: true)
+    package static let namespace = Setting("NAMESPACE")
+    package static let catalogs = Setting("CATALOGS")
+    package static let providers = Setting("PROVIDERS")
+    package static let apiListen = Setting("API_LISTEN")
+    package static let consoleListen = Setting("CONSOLE_LISTEN")
+    package static let metricsListen = Setting("METRICS_LISTEN")
+    package static let managementURL = Setting("MANAGEMENT_URL", isSecret: true)
+    package static let listenURL = Setting("LISTEN_URL", isSecret: true)
+    package static let jwtKeys = Setting("JWT_KEYS")
+    package static let operators = Setting("OPERATORS")
+    package static let retryDelays = Setting("RETRY_DELAYS")
+    package static let retryLimit = Setting("RETRY_LIMIT")
+    package static let prefetch = Setting("PREFETCH")
+    package static let batch = Setting("BATCH")
+    package static let drainTimeout = Setting("DRAIN_TIMEOUT")
+    package static let log = Setting("LOG")
+
+    /// Every name that Bellhop knows; any other `BELLHOP_*` is a fault.
+    package static let all: [Setting] = [
+        .config, .amqpURL, .databaseURL, .namespace, .catalogs, .providers, .apiListen, .consoleListen, .metricsListen,
+        .managementURL, .listenURL, .jwtKeys, .operators, .retryDelays, .retryLimit, .prefetch, .batch, .drainTimeout,
+        .log,
+    ]
+}

@@ -1,0 +1,89 @@
+extension LogForm {
+    /// The longest line, newline included: what a pipe takes whole (`PIPE_BUF`), so that lines of several processes
+    /// never mix.
+    static let longestLine = 4_096
+
+    /// The record as one line of UTF-8 with its newline.
+    ///
+    /// What would be longer than a pipe takes whole is clipped value by value; what still does not fit loses its fields.
+    package func line(for record: LogRecord) -> String {
+        for limit in [Self.longestLine, 1_024, 256, 64] {
+            let line = render(record, limit) + "\n"
+            if line.utf8.count <= Self.longestLine { return line }
+        }
+        var bare = record
+        bare.label = record.label.clipped(to: 256)
+        bare.fields = ["clipped": .flag(true)]
+        return render(bare, 256) + "\n"
+    }
+
+    private func render(_ record: LogRecord, _ limit: Int) -> String {
+        switch self {
+        case .text: textLine(record, limit)
+        case .json: jsonLine(record, limit)
+        }
+    }
+
+    /// The line for people: `2026-02-15T13:45:00.123Z NOTICE  worker[4711] drained  held=0 took=1.2s`.
+    private func textLine(_ record: LogRecord, _ limit: Int) -> String {
+        let level = record.level.rawValue.uppercased()
+        let column = level + String(repeating: " ", count: max(0, 7 - level.count))
+        let label = record.label.escapingControls()
+        let message = record.message.clipped(to: limit).escapingControls()
+        let head = "\(record.time) \(column) \(label)[\(record.process)] \(message)"
+        guard !record.fields.pairs.isEmpty else { return head }
+        let fields = record.fields.pairs.map { "\($0.name.asFieldName)=\($0.value.text(clippedTo: limit))" }
+        return head + "  " + fields.joined(separator: " ")
+    }
+
+    private func jsonLine(_ record: LogRecord, _ limit: Int) -> String {
+        var members = [
+            "\"time\":\"\(record.time)\"",
+            "\"level\":\"\(record.level.rawValue)\"",
+            "\"label\":\(record.label.asJSONString)",
+            "\"pid\":\(record.process)",
+            "\"message\":\(record.message.clipped(to: limit).asJSONString)",
+        ]
+        for (name, value) in record.fields.pairs {
+            let isTaken = ["time", "level", "label", "pid", "message"].contains(name)
+            members.append("\((isTaken ? "_" + name : name).asJSONString):\(value.json(clippedTo: limit))")
+        }
+        return "{" + members.joined(separator: ",") + "}"
+    }
+}
+
+extension LogValue {
+    fileprivate func text(clippedTo limit: Int) -> String {
+        switch self {
+        case .text(let text): text.clipped(to: limit).quotedWhereNeeded
+        case .integer(let integer): String(integer)
+        case .number(let number): String(number)
+        case .flag(let flag): String(flag)
+        case .span(let span): span.forPeople
+        }
+    }
+
+    fileprivate func json(clippedTo limit: Int) -> String {
+        switch self {
+        case .text(let text): text.clipped(to: limit).asJSONString
+        case .integer(let integer): String(integer)
+        // JSON has no word for infinity.
+        case .number(let number): number.isFinite ? String(number) : "\"\(number)\""
+        case .flag(let flag): String(flag)
+        case .span(let span): String(span.secondsAsDouble)
+        }
+    }
+}
+
+extension Duration {
+    /// Three digits that say enough: `870µs`, `12.3ms`, `4.56s`, `2m`, `1h`.
+    fileprivate var forPeople: String {
+        let microseconds = microseconds
+        switch microseconds.magnitude {
+        case ..<1_000: return "\(microseconds)µs"
+        case ..<1_000_000: return "\(Double(microseconds / 100) / 10)ms"
+        case ..<60_000_000: return "\(Double(microseconds / 10_000) / 100)s"
+        default: return Duration.seconds(microseconds / 1_000_000).shortText
+        }
+    }
+}

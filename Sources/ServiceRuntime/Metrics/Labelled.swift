@@ -1,0 +1,50 @@
+import Synchronization
+
+/// A metric with labels: one cell per combination of label values, up to a cap.
+///
+/// Label values can come from messages. Beyond the cap every new combination is counted under `other` in all its
+/// labels, so that sums stay right and memory stays bounded; `bellhop_metric_label_overflows_total` tells of it.
+package final class Labelled<Cell: MetricCell>: Sendable {
+    let labels: [String]
+    private let cap: Int
+    private let overflows: Counter
+    private let makeCell: @Sendable () -> Cell
+    private let cells = Mutex<[[String]: Cell]>([:])
+
+    init(labels: [String], cap: Int, overflows: Counter, makeCell: @escaping @Sendable () -> Cell) {
+        self.labels = labels
+        self.cap = cap
+        self.overflows = overflows
+        self.makeCell = makeCell
+    }
+
+    /// The cell of these label values, in the order of the labels; keep it where it is used often.
+    package func with(_ values: String...) -> Cell {
+        cell(for: values)
+    }
+
+    func cell(for values: [String]) -> Cell {
+        // Missing or surplus values are a slip in our own code; it must cost a label, not the process.
+        let key = values.count == labels.count ? values : Array(repeating: "other", count: labels.count)
+        return cells.withLock { cells in
+            if let cell = cells[key] { return cell }
+            guard cells.count >= cap else { return add(key, to: &cells) }
+            overflows.increment()
+            let other = Array(repeating: "other", count: labels.count)
+            return cells[other] ?? add(other, to: &cells)
+        }
+    }
+
+    private func add(_ key: [String], to cells: inout [[String]: Cell]) -> Cell {
+        let cell = makeCell()
+        cells[key] = cell
+        return cell
+    }
+
+    /// The cells in the order of their label values.
+    func series() -> [(values: [String], samples: [MetricSample])] {
+        cells.withLock { $0 }
+            .sorted { $0.key.lexicographicallyPrecedes($1.key) }
+            .map { ($0.key, $0.value.samples()) }
+    }
+}

@@ -1,0 +1,156 @@
+import Synchronization
+
+/// All metrics of a process; a scrape reads them out as Prometheus text.
+///
+/// Registering the same name, kind and labels again hands out the same metric. Names and labels come from code alone,
+/// so a wrong or twice used one ends the process at start, in the first test that runs it.
+package final class MetricsRegistry: Sendable {
+    private struct Entry: Sendable {
+        let kind: MetricKind
+        let help: String
+        let labels: [String]
+        /// The metric itself, handed out again to whoever registers it again.
+        let metric: any Sendable
+        let series: @Sendable () -> [(values: [String], samples: [MetricSample])]
+    }
+
+    /// Distinct combinations of label values that one metric keeps apart unless it says otherwise.
+    package static let usualCap = 200
+
+    private let entries = Mutex<[String: Entry]>([:])
+
+    package init() {}
+
+    package func counter(_ name: String, help: String) -> Counter {
+        counter(name, help: help, labels: []).cell(for: [])
+    }
+
+    package func counter(
+        _ name: String,
+        help: String,
+        labels: [String],
+        cap: Int = usualCap
+    ) -> Labelled<Counter> {
+        labelled(name, .counter, help: help, labels: labels, cap: cap) { Counter() }
+    }
+
+    package func gauge(_ name: String, help: String) -> Gauge {
+        gauge(name, help: help, labels: []).cell(for: [])
+    }
+
+    package func gauge(_ name: String, help: String, labels: [String], cap: Int = usualCap) -> Labelled<Gauge> {
+        labelled(name, .gauge, help: help, labels: labels, cap: cap) { Gauge() }
+    }
+
+    /// A gauge that is asked at every scrape; nil leaves it out of that scrape.
+    ///
+    /// The closure must answer at once: a scrape waits for it.
+    package func gauge(_ name: String, help: String, reading: @escaping @Sendable () -> Double?) {
+        callback(name, .gauge, help: help, labels: []) { reading().map { [([], $0)] } ?? [] }
+    }
+
+    /// A gauge or counter that is asked at every scrape for all its series, at most `usualCap` of them.
+    package func callback(
+        _ name: String,
+        _ kind: MetricKind,
+        help: String,
+        labels: [String],
+        reading: @escaping @Sendable () -> [(values: [String], value: Double)]
+    ) {
+        precondition(kind != .histogram, "\(name): a histogram cannot be read by a callback")
+        register(name, kind, help: help, labels: labels) {
+            Entry(kind: kind, help: help, labels: labels, metric: name) {
+                reading()
+                    .filter { $0.values.count == labels.count }
+                    .sorted { $0.values.lexicographicallyPrecedes($1.values) }
+                    .prefix(Self.usualCap)
+                    .map { ($0.values, [MetricSample(value: $0.value)]) }
+            }
+        }
+    }
+
+    /// A histogram with rising upper bounds of its buckets; the last one, infinity, is added.
+    package func histogram(
+        _ name: String,
+        help: String,
+        bounds: [Double] = Histogram.secondBounds
+    ) -> Histogram {
+        histogram(name, help: help, labels: [], bounds: bounds).cell(for: [])
+    }
+
+    package func histogram(
+        _ name: String,
+        help: String,
+        labels: [String],
+        bounds: [Double] = Histogram.secondBounds
+    ) -> Labelled<Histogram> {
+        precondition(!labels.contains("le"), "\(name): the label le belongs to the buckets")
+        precondition(zip(bounds, bounds.dropFirst()).allSatisfy { $0 < $1 }, "\(name): the bounds must rise")
+        return labelled(name, .histogram, help: help, labels: labels, cap: Self.usualCap) { Histogram(bounds: bounds) }
+    }
+
+    /// Everything as Prometheus text, format 0.0.4, ordered by name.
+    package func text() -> String {
+        // Callbacks run outside of the lock, so that one may use the registry.
+        entries.withLock { $0 }.sorted { $0.key < $1.key }.reduce(into: "") { text, item in
+            let (name, entry) = item
+            let family = MetricText(name: name, kind: entry.kind, help: entry.help, labels: entry.labels)
+            text += family.render(entry.series())
+        }
+    }
+
+    private func labelled<Cell: MetricCell>(
+        _ name: String,
+        _ kind: MetricKind,
+        help: String,
+        labels: [String],
+        cap: Int,
+        makeCell: @escaping @Sendable () -> Cell
+    ) -> Labelled<Cell> {
+        let overflows = labels.isEmpty ? Counter() : overflowCounter(of: name)
+        let entry = register(name, kind, help: help, labels: labels) {
+            let metric = Labelled(labels: labels, cap: max(1, cap), overflows: overflows, makeCell: makeCell)
+            return Entry(kind: kind, help: help, labels: labels, metric: metric) { metric.series() }
+        }
+        guard let metric = entry.metric as? Labelled<Cell> else {
+            preconditionFailure("\(name) is already a metric that is read by a callback")
+        }
+        return metric
+    }
+
+    private func overflowCounter(of name: String) -> Counter {
+        let metric = "bellhop_metric_label_overflows_total"
+        // Bounded by the number of metrics, hence the cap of its own; it counts no overflows of itself.
+        let entry = register(metric, .counter, help: Self.overflowHelp, labels: ["metric"]) {
+            let family = Labelled(labels: ["metric"], cap: .max, overflows: Counter()) { Counter() }
+            return Entry(kind: .counter, help: Self.overflowHelp, labels: ["metric"], metric: family) {
+                family.series()
+            }
+        }
+        return (entry.metric as? Labelled<Counter>)?.with(name) ?? Counter()
+    }
+
+    private static let overflowHelp = "Uses of label values beyond a metric's cap, which were counted as other."
+
+    @discardableResult
+    private func register(
+        _ name: String,
+        _ kind: MetricKind,
+        help: String,
+        labels: [String],
+        make: () -> Entry
+    ) -> Entry {
+        precondition(MetricText.isName(name), "\(name) is no metric's name: bellhop_[a-z0-9_]+")
+        precondition(labels.allSatisfy(MetricText.isLabel), "\(name): a label must match [a-z][a-z0-9_]*")
+        return entries.withLock { entries in
+            if let entry = entries[name] {
+                let isSame = entry.kind == kind && entry.labels == labels
+                precondition(isSame, "\(name) is already registered as another metric")
+                return entry
+            }
+            let entry = make()
+            entries[name] = entry
+            return entry
+        }
+    }
+}

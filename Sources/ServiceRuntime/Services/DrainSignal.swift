@@ -1,0 +1,52 @@
+import Synchronization
+
+/// Says once, to everyone, that nothing new should be started.
+package final class DrainSignal: Sendable {
+    private struct Waiters {
+        var next = 0
+        var continuations: [Int: CheckedContinuation<Void, Never>] = [:]
+    }
+
+    private let fired = Atomic<Bool>(false)
+    private let waiters = Mutex(Waiters())
+
+    package init() {}
+
+    /// One atomic load: cheap enough to be asked for every message.
+    package var isDraining: Bool {
+        fired.load(ordering: .acquiring)
+    }
+
+    /// Returns when the signal fires, or when the waiting task is cancelled.
+    package func wait() async {
+        let ticket = waiters.withLock { waiters in
+            waiters.next += 1
+            return waiters.next
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isOver = waiters.withLock { waiters in
+                    // Asked under the lock: a cancellation after this finds the continuation.
+                    if isDraining || Task.isCancelled { return true }
+                    waiters.continuations[ticket] = continuation
+                    return false
+                }
+                if isOver { continuation.resume() }
+            }
+        } onCancel: {
+            waiters.withLock { $0.continuations.removeValue(forKey: ticket) }?.resume()
+        }
+    }
+
+    /// Fires; again does nothing.
+    package func fire() {
+        let waiting = waiters.withLock { waiters in
+            fired.store(true, ordering: .releasing)
+            defer { waiters.continuations = [:] }
+            return Array(waiters.continuations.values)
+        }
+        for continuation in waiting {
+            continuation.resume()
+        }
+    }
+}

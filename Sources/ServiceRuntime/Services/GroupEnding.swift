@@ -1,0 +1,43 @@
+/// How a service group came to its end.
+package enum GroupEnding: Sendable {
+    /// What made the group drain.
+    package enum Cause: Sendable, Equatable, CustomStringConvertible {
+        case signal(ProcessSignal)
+        /// The task that ran the group was cancelled.
+        case request
+        /// A service returned or threw.
+        case service(String)
+
+        package var description: String {
+            switch self {
+            case .signal(let signal): signal.name
+            case .request: "a request"
+            case .service(let name): "the end of \(name)"
+            }
+        }
+    }
+
+    /// Everyone finished what they held.
+    case drained(Cause)
+    /// These services did not finish in time and were cancelled.
+    case timedOut(services: [String])
+    /// This service was the first to throw.
+    case failed(service: String, any Error)
+    /// This service returned although nobody had asked it to.
+    case returnedEarly(service: String)
+
+    var isFailure: Bool {
+        if case .failed = self { true } else { false }
+    }
+
+    /// What the process should end with; a `CommandFailure` or faults of the configuration bring their own code.
+    package var exitCode: ExitCode {
+        switch self {
+        case .drained: .done
+        case .timedOut: .tryAgain
+        case .failed(_, let error as CommandFailure): error.exitCode
+        case .failed(_, is ConfigurationFaults): .configuration
+        case .failed, .returnedEarly: .bug
+        }
+    }
+}

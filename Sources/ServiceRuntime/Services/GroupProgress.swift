@@ -1,0 +1,90 @@
+/// How a service group gets from running to its end: a pure machine, events in, actions out.
+struct GroupProgress {
+    enum Event {
+        case signal(ProcessSignal)
+        /// Someone cancelled the task that runs the group.
+        case cancelled
+        case finished(Int, (any Error)?)
+        /// The time for draining is over.
+        case drainTimeUp
+        /// The time for ending after a cancellation is over too.
+        case cancelTimeUp
+    }
+
+    enum Action {
+        case drain(GroupEnding.Cause)
+        case cancelServices(running: [String])
+        case endProcess(ProcessSignal)
+        case end(GroupEnding)
+    }
+
+    private enum Phase {
+        case running
+        case draining
+        case cancelled
+        case ended
+    }
+
+    private let names: [String]
+    private var phase = Phase.running
+    private var running: Set<Int>
+    private var ending: GroupEnding = .drained(.request)
+    private var hasSignal = false
+
+    init(names: [String]) {
+        self.names = names
+        running = Set(names.indices)
+    }
+
+    mutating func handle(_ event: Event) -> [Action] {
+        guard phase != .ended else { return [] }
+        switch event {
+        case .signal(let signal): return handle(signal)
+        case .cancelled: return drain(.request)
+        case .finished(let index, let error): return finish(index, error)
+        case .drainTimeUp: return cancel()
+        case .cancelTimeUp: return phase == .cancelled ? end() : []
+        }
+    }
+
+    private mutating func handle(_ signal: ProcessSignal) -> [Action] {
+        // Whoever signals twice does not want to wait.
+        if hasSignal { return [.endProcess(signal)] }
+        hasSignal = true
+        return drain(.signal(signal))
+    }
+
+    private mutating func finish(_ index: Int, _ error: (any Error)?) -> [Action] {
+        guard running.remove(index) != nil else { return [] }
+        var actions: [Action] = []
+        if let error {
+            // What a service throws once it is cancelled is what we asked for.
+            if phase != .cancelled, !ending.isFailure { ending = .failed(service: names[index], error) }
+            actions = drain(.service(names[index]))
+        } else if phase == .running {
+            ending = .returnedEarly(service: names[index])
+            actions = drain(.service(names[index]))
+        }
+        return running.isEmpty ? actions + end() : actions
+    }
+
+    private mutating func drain(_ cause: GroupEnding.Cause) -> [Action] {
+        guard phase == .running else { return [] }
+        phase = .draining
+        if case .drained = ending { ending = .drained(cause) }
+        return [.drain(cause)]
+    }
+
+    private mutating func cancel() -> [Action] {
+        guard phase == .draining else { return [] }
+        phase = .cancelled
+        let late = running.sorted().map { names[$0] }
+        if case .drained = ending { ending = .timedOut(services: late) }
+        return [.cancelServices(running: late)]
+    }
+
+    private mutating func end() -> [Action] {
+        phase = .ended
+        return [.end(ending)]
+    }
+}

@@ -1,0 +1,35 @@
+extension Duration {
+    /// Reads `500ms`, `10s`, `2m`, `1h` or `7d`; a bare whole number means seconds.
+    ///
+    /// Nil for anything else: a sign, a fraction, a space inside, an unknown unit, or a span beyond `Int64` microseconds.
+    package init?(text: String) {
+        let digits = text.prefix { ("0"..."9").contains($0) }
+        guard let count = Int64(digits), let unit = Self.microsecondsPerUnit(text.dropFirst(digits.count)) else {
+            return nil
+        }
+        let (span, overflow) = count.multipliedReportingOverflow(by: unit)
+        guard !overflow else { return nil }
+        self = .microseconds(span)
+    }
+
+    /// The shortest text that `init(text:)` reads back: `90s`, `2m`, `1h`; spans below a millisecond are cut off.
+    package var shortText: String {
+        let milliseconds = microseconds / 1_000
+        for (unit, size) in [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000)] as [(String, Int64)]
+        where milliseconds != 0 && milliseconds % size == 0 {
+            return "\(milliseconds / size)\(unit)"
+        }
+        return milliseconds == 0 ? "0s" : "\(milliseconds)ms"
+    }
+
+    private static func microsecondsPerUnit(_ unit: Substring) -> Int64? {
+        switch unit {
+        case "ms": 1_000
+        case "", "s": 1_000_000
+        case "m": 60_000_000
+        case "h": 3_600_000_000
+        case "d": 86_400_000_000
+        default: nil
+        }
+    }
+}

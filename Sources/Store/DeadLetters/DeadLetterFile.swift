@@ -1,0 +1,86 @@
+package import Postgres
+
+/// The table `dead_letters`, where the clerk files what the dead-letter queue brings.
+package struct DeadLetterFile: Sendable {
+    private let pool: PostgresPool
+
+    package init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    /// Files a batch in one transaction, each item once, and returns how many were new.
+    ///
+    /// An item that was redelivered before it died and whose content is filed already is taken for the same message: its
+    /// worker died between the dead letter's confirm and the acknowledgement. Its `copies` count grows instead.
+    package func file(_ items: [DeadLetterItem]) async throws(PostgresError) -> Int {
+        guard !items.isEmpty else { return 0 }
+        let firsts = items.filter { !$0.redelivered }
+        let repeats = items.filter { $0.redelivered }
+        return try await pool.transaction { (connection) throws(PostgresError) in
+            var filed = 0
+            if !firsts.isEmpty { filed += try connection.run(Self.insert, Self.parameters(of: firsts)).count }
+            // One at a time: two repeats inside one batch may be copies of each other. They are rare.
+            for item in repeats {
+                let seen = try connection.run(Self.countCopy, [.bytes(item.contentHash), .text(item.deadID)])
+                if seen.isEmpty { filed += try connection.run(Self.insert, Self.parameters(of: [item])).count }
+            }
+            return filed
+        }
+    }
+
+    private static func parameters(of items: [DeadLetterItem]) -> [Parameter] {
+        [
+            .textArray(items.map(\.deadID)),
+            .textArray(
+                items.map {
+                    DeadLetterFingerprint.of(
+                        stage: $0.stage, reason: $0.reason, provider: $0.provider, error: $0.error
+                    )
+                }
+            ),
+            .textArray(items.map(\.stage)),
+            .textArray(items.map(\.reason)),
+            .textArray(items.map(\.pointer)),
+            .textArray(items.map(\.error)),
+            .textArray(items.map(\.provider)),
+            .textArray(items.map(\.app)),
+            .textArray(items.map(\.eventType)),
+            .textArray(items.map(\.eventID)),
+            .textArray(items.map(\.user)),
+            .integerArray(items.map { Int64($0.attempts) }),
+            .instantArray(items.map { $0.failedAt.microseconds }),
+            .instantArray(items.map { $0.failedAt.microseconds }),
+            .textArray(items.map(\.origin.exchange)),
+            .textArray(items.map(\.origin.routingKey)),
+            .jsonArray(items.map(\.origin.properties)),
+            .jsonArray(items.map(\.origin.headers)),
+            .bytesArray(items.map(\.origin.body)),
+            .bytesArray(items.map(\.contentHash)),
+        ]
+    }
+
+    private static let insert = Statement(
+        """
+        INSERT INTO dead_letters
+            (dead_id, fingerprint, stage, reason, pointer, error, provider, app, event_type, event_id, user_id, attempts,
+             first_failed_at, last_failed_at, origin_exchange, origin_routing_key, properties, headers, body,
+             content_hash)
+        SELECT * FROM unnest(
+            $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
+            $10::text[], $11::text[], $12::bigint[], $13::timestamptz[], $14::timestamptz[], $15::text[], $16::text[],
+            $17::jsonb[], $18::jsonb[], $19::bytea[], $20::bytea[])
+        ON CONFLICT (dead_id) DO NOTHING
+        RETURNING dead_id
+        """
+    )
+
+    /// The oldest item with this content; none means that the message is new. The same dead id again is the clerk's own
+    /// redelivery, which must not count.
+    private static let countCopy = Statement(
+        """
+        UPDATE dead_letters SET copies = copies + (dead_id <> $2::text)::integer
+        WHERE dead_id = (SELECT dead_id FROM dead_letters WHERE content_hash = $1 ORDER BY filed_at, dead_id LIMIT 1)
+        RETURNING dead_id
+        """
+    )
+}

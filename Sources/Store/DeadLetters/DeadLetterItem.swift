@@ -1,0 +1,67 @@
+package import BellhopRules
+
+/// One entry of the on-call engineer's desk: a message that was rejected, with all that is known of why.
+package struct DeadLetterItem: Sendable {
+    /// Under which it is filed; filing it twice changes nothing.
+    package var deadID: String
+    package var stage: String
+    package var reason: String
+    /// JSON pointer to the fault, where there is one.
+    package var pointer: String?
+    /// The latest error, in words.
+    package var error: String
+    package var provider: String?
+    package var app: String?
+    package var eventType: String?
+    package var eventID: String?
+    package var user: String?
+    package var attempts: Int
+    package var failedAt: Timestamp
+    package var origin: Origin
+    /// Whether the broker had handed the message out before it was dead-lettered: then an item with the same content may
+    /// be this very message, filed by a worker that died before it could acknowledge.
+    package var redelivered: Bool
+    /// What tells two messages of the same content from one.
+    package var contentHash: [UInt8]
+
+    package init(
+        deadID: String, stage: String, reason: String, pointer: String? = nil, error: String, provider: String? = nil,
+        app: String? = nil, eventType: String? = nil, eventID: String? = nil, user: String? = nil, attempts: Int,
+        failedAt: Timestamp, origin: Origin, redelivered: Bool, contentHash: [UInt8]
+    ) {
+        self.deadID = deadID
+        self.stage = stage
+        self.reason = reason
+        self.pointer = pointer
+        self.error = error
+        self.provider = provider
+        self.app = app
+        self.eventType = eventType
+        self.eventID = eventID
+        self.user = user
+        self.attempts = attempts
+        self.failedAt = failedAt
+        self.origin = origin
+        self.redelivered = redelivered
+        self.contentHash = contentHash
+    }
+
+    /// The message as it came in.
+    package struct Origin: Sendable {
+        package var exchange: String
+        package var routingKey: String
+        /// JSON text that keeps every AMQP type apart.
+        package var properties: [UInt8]
+        /// JSON text that keeps every AMQP type apart.
+        package var headers: [UInt8]
+        package var body: [UInt8]
+
+        package init(exchange: String, routingKey: String, properties: [UInt8], headers: [UInt8], body: [UInt8]) {
+            self.exchange = exchange
+            self.routingKey = routingKey
+            self.properties = properties
+            self.headers = headers
+            self.body = body
+        }
+    }
+}

@@ -1,0 +1,89 @@
+import BellhopRules
+package import Postgres
+
+/// Stores what is fed for users: idempotent, and never an older word over a newer one.
+package struct FeedStore: Sendable {
+    private let pool: PostgresPool
+
+    package init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    /// Applies a batch in one transaction.
+    package func apply(_ entries: [FeedEntry]) async throws(PostgresError) -> [Void] {
+        let rounds = FeedEntry.rounds(of: entries)
+        try await pool.transaction { (connection) throws(PostgresError) in
+            for round in rounds {
+                try FeedRound(round).apply(on: connection)
+            }
+        }
+        return entries.map { _ in }
+    }
+}
+
+/// At most one word about each user, sorted by kind.
+private struct FeedRound {
+    private var recipients: [Word<RecipientUpdate>] = []
+    private var erasures: [Word<UserID>] = []
+    private var subscriptions: [Word<SubscriptionUpdate>] = []
+    private var revocations: [Word<DeviceToken>] = []
+    private var follows: [Word<FollowUpdate>] = []
+    private var unfollows: [Word<Topic>] = []
+    private var reminders: [Word<ReminderUpdate>] = []
+    private var removals: [Word<ReminderID>] = []
+
+    init(_ entries: [FeedEntry]) {
+        for entry in entries {
+            switch entry.update.change {
+            case .recipientUpserted(let update): recipients.append(Word(entry, update))
+            case .recipientDeleted(let user): erasures.append(Word(entry, user))
+            case .subscriptionUpserted(let update): subscriptions.append(Word(entry, update))
+            case .subscriptionRevoked(_, let token): revocations.append(Word(entry, token))
+            case .followAdded(let update): follows.append(Word(entry, update))
+            case .followRemoved(_, let topic): unfollows.append(Word(entry, topic))
+            case .reminderSet(let update): reminders.append(Word(entry, update))
+            case .reminderRemoved(_, let id): removals.append(Word(entry, id))
+            }
+        }
+    }
+
+    func apply(on connection: PostgresConnection) throws(PostgresError) {
+        if !recipients.isEmpty { try RecipientFeed.upsert(recipients, on: connection) }
+        if !erasures.isEmpty { try RecipientFeed.erase(erasures, on: connection) }
+        if !subscriptions.isEmpty { try SubscriptionFeed.upsert(subscriptions, on: connection) }
+        if !revocations.isEmpty { try SubscriptionFeed.revoke(revocations, on: connection) }
+        if !follows.isEmpty { try FollowFeed.add(follows, on: connection) }
+        if !unfollows.isEmpty { try FollowFeed.remove(unfollows, on: connection) }
+        if !reminders.isEmpty { try ReminderFeed.set(reminders, on: connection) }
+        if !removals.isEmpty { try ReminderFeed.remove(removals, on: connection) }
+    }
+}
+
+/// One word about one user, of one kind.
+struct Word<Content> {
+    let app: AppID
+    let user: UserID
+    let saidAt: Timestamp
+    let content: Content
+
+    init(_ entry: FeedEntry, _ content: Content) {
+        app = entry.update.app
+        user = entry.update.change.user
+        saidAt = entry.saidAt
+        self.content = content
+    }
+
+    /// `$1` to `$4` of every feed statement: app, user, time, and the hash under which the person may be a tombstone.
+    static func who(_ words: [Word]) -> [Parameter] {
+        [
+            .textArray(words.map(\.app.text)), .textArray(words.map(\.user.text)),
+            .instantArray(words.map(\.saidAt.microseconds)),
+            .bytesArray(words.map { SubjectHash.recipient($0.app, $0.user).bytes }),
+        ]
+    }
+}
+
+extension FieldUpdate {
+    /// Whether what is stored gives way: a `CASE` in the statement keeps it otherwise.
+    var isGiven: Bool { self != .unchanged }
+}

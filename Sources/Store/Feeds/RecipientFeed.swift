@@ -1,0 +1,144 @@
+import BellhopRules
+import Postgres
+
+/// `recipient.upserted` and `recipient.deleted`.
+enum RecipientFeed {
+    static func upsert(_ words: [Word<RecipientUpdate>], on connection: PostgresConnection) throws(PostgresError) {
+        let who = Word.who(words)
+        _ = try connection.run(welcomeBack, who)
+        _ = try connection.run(seed, who)
+        _ = try connection.run(
+            update,
+            Array(who.prefix(3)) + [
+                .textArray(words.map { $0.content.locale.value?.text }), .booleanArray(words.map(\.content.locale.isGiven)),
+                .textArray(words.map { $0.content.timezone.value?.text }),
+                .booleanArray(words.map(\.content.timezone.isGiven)),
+                .textArray(words.map { $0.content.email.value?.text }), .booleanArray(words.map(\.content.email.isGiven)),
+                .booleanArray(words.map(\.content.pushEnabled.value)), .booleanArray(words.map(\.content.pushEnabled.isGiven)),
+                .booleanArray(words.map(\.content.emailEnabled.value)),
+                .booleanArray(words.map(\.content.emailEnabled.isGiven)),
+            ]
+        )
+        let documents = words.filter { $0.content.preferences.isGiven }
+        guard !documents.isEmpty else { return }
+        _ = try connection.run(
+            preferences,
+            Word.who(documents) + [
+                // The JSON value null stands for "cleared": the catalogue's defaults hold again.
+                .jsonArray(documents.map { $0.content.preferences.value?.jsonBytes ?? Array("null".utf8) })
+            ]
+        )
+    }
+
+    /// The tombstone first, so that whatever is recorded from now on sees it; then everything that is older.
+    static func erase(_ words: [Word<UserID>], on connection: PostgresConnection) throws(PostgresError) {
+        let who = Word.who(words)
+        _ = try connection.run(bury, who)
+        for statement in erasures {
+            _ = try connection.run(statement, Array(who.prefix(3)))
+        }
+    }
+
+    private static let welcomeBack = Statement(
+        """
+        UPDATE tombstones t SET returned_at = r.said_at
+        FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::bytea[]) AS r (app, user_id, said_at, person)
+        WHERE t.app = r.app AND t.subject_hash = r.person AND t.deleted_at < r.said_at
+        """
+    )
+
+    private static let seed = Statement(
+        """
+        INSERT INTO recipients (app, user_id, source_time)
+        SELECT r.app, r.user_id, '-infinity'
+        FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::bytea[]) AS r (app, user_id, said_at, person)
+        WHERE \(Tombstone.spares("r.person"))
+        ORDER BY r.app, r.user_id
+        ON CONFLICT (app, user_id) DO NOTHING
+        """
+    )
+
+    private static let update = Statement(
+        """
+        UPDATE recipients t SET
+            locale = CASE WHEN r.locale_given THEN r.locale ELSE t.locale END,
+            timezone = CASE WHEN r.timezone_given THEN r.timezone ELSE t.timezone END,
+            email = CASE WHEN r.email_given THEN r.email ELSE t.email END,
+            push_enabled = CASE WHEN r.push_given THEN coalesce(r.push, true) ELSE t.push_enabled END,
+            email_enabled = CASE WHEN r.mail_given THEN coalesce(r.mail, true) ELSE t.email_enabled END,
+            source_time = r.said_at, updated_at = now()
+        FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::text[], $5::boolean[], $6::text[], $7::boolean[],
+                    $8::text[], $9::boolean[], $10::boolean[], $11::boolean[], $12::boolean[], $13::boolean[])
+             AS r (app, user_id, said_at, locale, locale_given, timezone, timezone_given, email, email_given,
+                   push, push_given, mail, mail_given)
+        WHERE t.app = r.app AND t.user_id = r.user_id AND t.source_time <= r.said_at
+        """
+    )
+
+    private static let preferences = Statement(
+        """
+        INSERT INTO notification_preferences (app, profile_id, preferences, source_time)
+        SELECT r.app, r.user_id, r.preferences, r.said_at
+        FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::bytea[], $5::jsonb[])
+             AS r (app, user_id, said_at, person, preferences)
+        WHERE \(Tombstone.spares("r.person"))
+        ORDER BY r.app, r.user_id
+        ON CONFLICT (app, profile_id) DO UPDATE
+            SET preferences = excluded.preferences, source_time = excluded.source_time, updated_at = now()
+            WHERE notification_preferences.source_time <= excluded.source_time
+        """
+    )
+
+    private static let bury = Statement(
+        """
+        INSERT INTO tombstones AS t (app, subject_hash, deleted_at)
+        SELECT r.app, r.person, r.said_at
+        FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::bytea[]) AS r (app, user_id, said_at, person)
+        ORDER BY r.app, r.person
+        ON CONFLICT (app, subject_hash) DO UPDATE SET
+            deleted_at = greatest(t.deleted_at, excluded.deleted_at),
+            returned_at = CASE WHEN t.returned_at > excluded.deleted_at THEN t.returned_at END,
+            recorded_at = now()
+        """
+    )
+
+    /// Rows that carry a source's time go where it is not newer than the deletion; the others go with the person, unless
+    /// the person has been fed anew since.
+    private static let erasures: [Statement] =
+        [
+            ("notifications", "user_id"), ("deliveries", "user_id"), ("dead_letters", "user_id"),
+        ].map { table, owner in
+            Statement(
+                """
+                DELETE FROM \(table) t
+                USING unnest($1::text[], $2::text[], $3::timestamptz[]) AS r (app, user_id, said_at)
+                WHERE t.app = r.app AND t.\(owner) = r.user_id AND NOT EXISTS (
+                    SELECT FROM recipients p
+                    WHERE p.app = r.app AND p.user_id = r.user_id AND p.source_time > r.said_at)
+                """
+            )
+        }
+        + [
+            ("recipients", "user_id"), ("notification_preferences", "profile_id"), ("push_subscriptions", "profile_id"),
+            ("follows", "user_id"), ("reminders", "user_id"),
+        ].map { table, owner in
+            Statement(
+                """
+                DELETE FROM \(table) t
+                USING unnest($1::text[], $2::text[], $3::timestamptz[]) AS r (app, user_id, said_at)
+                WHERE t.app = r.app AND t.\(owner) = r.user_id AND t.source_time <= r.said_at
+                """
+            )
+        }
+}
+
+/// The condition under which a word is not older than a deletion.
+enum Tombstone {
+    /// - Parameter subject: the column of `r` with the hash to look for.
+    static func spares(_ subject: String) -> String {
+        """
+        NOT EXISTS (
+            SELECT FROM tombstones x WHERE x.app = r.app AND x.subject_hash = \(subject) AND x.deleted_at >= r.said_at)
+        """
+    }
+}

@@ -1,0 +1,51 @@
+import BellhopRules
+import Postgres
+
+/// `reminder.set` and `reminder.removed`.
+enum ReminderFeed {
+    static func set(_ words: [Word<ReminderUpdate>], on connection: PostgresConnection) throws(PostgresError) {
+        _ = try connection.run(
+            store,
+            Word.who(words) + [
+                .textArray(words.map(\.content.id.text)),
+                .textArray(words.map(\.content.localTime.description)),
+                .textArray(
+                    words.map { word in
+                        Weekday.allCases.filter(word.content.days.contains).map(\.rawValue).joined(separator: ",")
+                    }
+                ),
+                .textArray(words.map { $0.content.timezone?.text }),
+                .textArray(words.map(\.content.title)), .textArray(words.map(\.content.body)),
+                .booleanArray(words.map { _ in false }),
+            ]
+        )
+    }
+
+    /// Its words go, the row stays: a `reminder.set` that was sent before must not bring it back.
+    static func remove(_ words: [Word<ReminderID>], on connection: PostgresConnection) throws(PostgresError) {
+        let nothing = Parameter.textArray(words.map { _ in nil })
+        _ = try connection.run(
+            store,
+            Word.who(words) + [.textArray(words.map(\.content.text))] + Array(repeating: nothing, count: 5)
+                + [.booleanArray(words.map { _ in true })]
+        )
+    }
+
+    private static let store = Statement(
+        """
+        INSERT INTO reminders AS t (app, user_id, id, local_time, days, timezone, title, body, removed_at, source_time)
+        SELECT r.app, r.user_id, r.id, r.local_time, r.days, r.timezone, r.title, r.body,
+               CASE WHEN r.removed THEN r.said_at END, r.said_at
+        FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::bytea[], $5::text[], $6::text[], $7::text[],
+                    $8::text[], $9::text[], $10::text[], $11::boolean[])
+             AS r (app, user_id, said_at, person, id, local_time, days, timezone, title, body, removed)
+        WHERE \(Tombstone.spares("r.person"))
+        ORDER BY r.app, r.user_id, r.id
+        ON CONFLICT (app, user_id, id) DO UPDATE SET
+            local_time = excluded.local_time, days = excluded.days, timezone = excluded.timezone,
+            title = excluded.title, body = excluded.body, removed_at = excluded.removed_at,
+            source_time = excluded.source_time
+            WHERE t.source_time <= excluded.source_time
+        """
+    )
+}

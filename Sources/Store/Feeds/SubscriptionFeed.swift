@@ -1,0 +1,121 @@
+import BellhopRules
+import Cryptography
+import Postgres
+
+/// `subscription.upserted` and `subscription.revoked`.
+enum SubscriptionFeed {
+    /// A token belongs to the last user who registered it. Two workers that hear of one token at once take turns, or
+    /// neither would see the other's row.
+    static func upsert(_ words: [Word<SubscriptionUpdate>], on connection: PostgresConnection) throws(PostgresError) {
+        let who = Word.who(words)
+        let token: Parameter = .textArray(words.map(\.content.token.text))
+        let id: Parameter = .textArray(words.map(id))
+        let gone: Parameter = .bytesArray(
+            words.map { SubjectHash.subscription($0.app, $0.user, token: $0.content.token.text).bytes }
+        )
+        let platform: Parameter = .textArray(words.map(\.content.platform.rawValue))
+        let provider: Parameter = .textArray(words.map(\.content.provider.rawValue))
+        _ = try connection.run(lockTokens, [who[0], token])
+        _ = try connection.run(seed, who + [gone, id, token, platform, provider])
+        _ = try connection.run(
+            update,
+            Array(who.prefix(3)) + [
+                id, platform, provider,
+                .jsonArray(words.map { $0.content.subscription.value?.jsonBytes }),
+                .booleanArray(words.map(\.content.subscription.isGiven)),
+                .textArray(words.map { $0.content.permission.value?.rawValue }),
+                .booleanArray(words.map(\.content.permission.isGiven)),
+                .textArray(words.map { $0.content.environment.value?.rawValue }),
+                .booleanArray(words.map(\.content.environment.isGiven)),
+            ]
+        )
+        _ = try connection.run(settleOwnership, [who[0], token])
+    }
+
+    static func revoke(_ words: [Word<DeviceToken>], on connection: PostgresConnection) throws(PostgresError) {
+        let who = Word.who(words)
+        let gone: Parameter = .bytesArray(
+            words.map { SubjectHash.subscription($0.app, $0.user, token: $0.content.text).bytes }
+        )
+        _ = try connection.run(bury, [who[0], gone, who[2]])
+        _ = try connection.run(revoke, Array(who.prefix(3)) + [.textArray(words.map(\.content.text))])
+    }
+
+    /// Stable for as long as user, provider and token stay: the ledger's target.
+    private static func id(_ word: Word<SubscriptionUpdate>) -> String {
+        let parts = [word.app.text, word.user.text, word.content.provider.rawValue, word.content.token.text]
+        return "sub_" + SHA256.digest(of: Array(parts.joined(separator: "\u{0}").utf8)).hexPrefix(bytes: 8)
+    }
+
+    private static let lockTokens = Statement(
+        """
+        SELECT pg_advisory_xact_lock(key)
+        FROM (SELECT DISTINCT hashtextextended(r.app || ' ' || r.token, 0) AS key
+              FROM unnest($1::text[], $2::text[]) AS r (app, token) ORDER BY key) AS keys
+        """
+    )
+
+    private static let seed = Statement(
+        """
+        INSERT INTO push_subscriptions
+            (app, profile_id, id, device_token, platform, provider, registered_at, last_seen_at, source_time)
+        SELECT r.app, r.user_id, r.id, r.token, r.platform, r.provider, r.said_at, r.said_at, '-infinity'
+        FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::bytea[], $5::bytea[], $6::text[], $7::text[],
+                    $8::text[], $9::text[])
+             AS r (app, user_id, said_at, person, subject, id, token, platform, provider)
+        WHERE \(Tombstone.spares("r.person")) AND \(Tombstone.spares("r.subject"))
+        ORDER BY r.app, r.user_id, r.id
+        ON CONFLICT (app, profile_id, id) DO NOTHING
+        """
+    )
+
+    /// A registration revives what was revoked before it, never what was revoked after it.
+    private static let update = Statement(
+        """
+        UPDATE push_subscriptions t SET
+            platform = r.platform, provider = r.provider,
+            subscription = CASE WHEN r.subscription_given THEN r.subscription ELSE t.subscription END,
+            permission = CASE WHEN r.permission_given THEN r.permission ELSE t.permission END,
+            environment = CASE WHEN r.environment_given THEN r.environment ELSE t.environment END,
+            registered_at = r.said_at, last_seen_at = greatest(t.last_seen_at, r.said_at),
+            revoked_at = NULL, revoke_reason = NULL, source_time = r.said_at
+        FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::text[], $5::text[], $6::text[], $7::jsonb[],
+                    $8::boolean[], $9::text[], $10::boolean[], $11::text[], $12::boolean[])
+             AS r (app, user_id, said_at, id, platform, provider, subscription, subscription_given, permission,
+                   permission_given, environment, environment_given)
+        WHERE t.app = r.app AND t.profile_id = r.user_id AND t.id = r.id AND t.source_time <= r.said_at
+          AND (t.revoked_at IS NULL OR t.revoked_at < r.said_at)
+        """
+    )
+
+    /// Of the live rows of one token all but the newest are revoked.
+    private static let settleOwnership = Statement(
+        """
+        UPDATE push_subscriptions t SET revoked_at = o.source_time, revoke_reason = 'token-moved'
+        FROM (SELECT DISTINCT app, token FROM unnest($1::text[], $2::text[]) AS r (app, token)) AS r
+        JOIN push_subscriptions o
+            ON o.app = r.app AND md5(o.device_token) = md5(r.token) AND o.device_token = r.token AND o.revoked_at IS NULL
+        WHERE t.app = r.app AND md5(t.device_token) = md5(r.token) AND t.device_token = r.token AND t.revoked_at IS NULL
+          AND (t.source_time, t.profile_id, t.id) < (o.source_time, o.profile_id, o.id)
+        """
+    )
+
+    private static let bury = Statement(
+        """
+        INSERT INTO tombstones AS t (app, subject_hash, deleted_at)
+        SELECT r.app, r.subject, max(r.said_at)
+        FROM unnest($1::text[], $2::bytea[], $3::timestamptz[]) AS r (app, subject, said_at)
+        GROUP BY r.app, r.subject ORDER BY r.app, r.subject
+        ON CONFLICT (app, subject_hash) DO UPDATE
+            SET deleted_at = greatest(t.deleted_at, excluded.deleted_at), recorded_at = now()
+        """
+    )
+
+    private static let revoke = Statement(
+        """
+        UPDATE push_subscriptions t SET revoked_at = r.said_at, revoke_reason = 'unsubscribed', source_time = r.said_at
+        FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::text[]) AS r (app, user_id, said_at, token)
+        WHERE t.app = r.app AND t.profile_id = r.user_id AND t.device_token = r.token AND t.source_time <= r.said_at
+        """
+    )
+}

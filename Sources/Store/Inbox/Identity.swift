@@ -1,0 +1,39 @@
+package import BellhopRules
+import Cryptography
+
+extension NotificationID {
+    /// The id that any re-run computes again, from the app, the event and the user.
+    package init(app: AppID, event: EventID, user: UserID) {
+        self.init(bits: SHA256.digest(of: Self.hashInput(app: app, event: event, user: user)).leadingBits)
+    }
+}
+
+/// What an event says, in 16 bytes: the same id with another hash is an `id-conflict`.
+package struct ContentHash: Sendable, Hashable {
+    package let bytes: [UInt8]
+
+    package init(of event: Event) {
+        var content: [UInt8] = []
+        content.reserveCapacity(512)
+        event.contentBytes(into: &content)
+        bytes = Array(SHA256.digest(of: content).bytes.prefix(16))
+    }
+}
+
+/// What stands for a person or a token after it was taken back: a hash, so that nothing of them is kept.
+package struct SubjectHash: Sendable, Hashable {
+    package let bytes: [UInt8]
+
+    private init(_ parts: String...) {
+        // NUL keeps the parts apart: none of them can contain it.
+        bytes = Array(SHA256.digest(of: Array(parts.joined(separator: "\u{0}").utf8)).bytes.prefix(16))
+    }
+
+    package static func recipient(_ app: AppID, _ user: UserID) -> SubjectHash {
+        SubjectHash("recipient", app.text, user.text)
+    }
+
+    package static func subscription(_ app: AppID, _ user: UserID, token: String) -> SubjectHash {
+        SubjectHash("subscription", app.text, user.text, token)
+    }
+}

@@ -1,0 +1,114 @@
+package import BellhopRules
+package import Postgres
+
+/// An event that is kept until it is expanded: because it is for a wider audience than named users, or for later.
+package struct PlannedEvent: Sendable {
+    package let event: Event
+    package let contentHash: ContentHash
+
+    package init(event: Event, contentHash: ContentHash) {
+        self.event = event
+        self.contentHash = contentHash
+    }
+}
+
+/// The word of a producer that an event shall not go out after all.
+package struct EventCancellation: Sendable {
+    package let app: AppID
+    package let event: EventID
+
+    package init(app: AppID, event: EventID) {
+        self.app = app
+        self.event = event
+    }
+}
+
+/// The table `events`.
+package struct EventPlans: Sendable {
+    private let pool: PostgresPool
+
+    package init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    /// What became of one plan.
+    package enum Outcome: Sendable, Equatable {
+        case kept
+        case duplicate
+        /// Other words were there already under this id; they stay.
+        case conflict
+        /// Its cancellation had come first.
+        case cancelled
+    }
+
+    /// Keeps each event once; the answers are in the order of `plans`.
+    package func keep(_ plans: [PlannedEvent]) async throws(PostgresError) -> [Outcome] {
+        let apps = Parameter.textArray(plans.map { $0.event.app.text })
+        let ids = Parameter.textArray(plans.map { $0.event.id.text })
+        let inserted = try await pool.run(
+            Self.insert,
+            [
+                apps, ids, .bytesArray(plans.map { $0.contentHash.bytes }), .jsonArray(plans.map { $0.event.plainForm }),
+                .instantArray(plans.map { $0.event.deliverAt?.microseconds }),
+            ]
+        )
+        var fresh: Set<[String]> = []
+        for row in 0..<inserted.count {
+            fresh.insert([try inserted.text(row, 0), try inserted.text(row, 1)])
+        }
+        let stored = try await pool.run(Self.lookUp, [apps, ids])
+        var outcomes = Array(repeating: Outcome.cancelled, count: plans.count)
+        for row in 0..<stored.count {
+            guard let position = Int(exactly: try stored.integer(row, 0) - 1), plans.indices.contains(position),
+                try !stored.boolean(row, 2)
+            else { continue }
+            let plan = plans[position]
+            if try stored.bytes(row, 1) != plan.contentHash.bytes {
+                outcomes[position] = .conflict
+            } else {
+                let isFresh = fresh.remove([plan.event.app.text, plan.event.id.text]) != nil
+                outcomes[position] = isFresh ? .kept : .duplicate
+            }
+        }
+        return outcomes
+    }
+
+    /// Takes events back, also ones that have not arrived yet; what is expanded already stays.
+    package func cancel(_ cancellations: [EventCancellation]) async throws(PostgresError) -> [Void] {
+        _ = try await pool.run(
+            Self.cancel,
+            [.textArray(cancellations.map { $0.app.text }), .textArray(cancellations.map { $0.event.text })]
+        )
+        return cancellations.map { _ in }
+    }
+
+    private static let insert = Statement(
+        """
+        INSERT INTO events (app, id, content_hash, content, planned_at)
+        SELECT DISTINCT ON (app, id) app, id, content_hash, content, coalesce(planned_at, now())
+        FROM unnest($1::text[], $2::text[], $3::bytea[], $4::jsonb[], $5::timestamptz[]) WITH ORDINALITY
+             AS r (app, id, content_hash, content, planned_at, position)
+        ORDER BY app, id, position
+        ON CONFLICT (app, id) DO NOTHING
+        RETURNING app, id
+        """
+    )
+
+    private static let lookUp = Statement(
+        """
+        SELECT r.position, coalesce(e.content_hash, ''::bytea), e.cancelled_at IS NOT NULL
+        FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS r (app, id, position)
+        JOIN events e ON e.app = r.app AND e.id = r.id
+        """
+    )
+
+    private static let cancel = Statement(
+        """
+        INSERT INTO events (app, id, cancelled_at)
+        SELECT DISTINCT app, id, now() FROM unnest($1::text[], $2::text[]) AS r (app, id)
+        ORDER BY app, id
+        ON CONFLICT (app, id) DO UPDATE SET cancelled_at = excluded.cancelled_at
+        WHERE events.expanded_at IS NULL AND events.cancelled_at IS NULL
+        """
+    )
+}

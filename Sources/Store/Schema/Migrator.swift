@@ -1,0 +1,130 @@
+package import ServiceRuntime
+package import Postgres
+
+/// Brings a namespace's schema up to date, or says what is missing.
+///
+/// Safe to run twice and from two machines at once: one advisory lock serves the whole database, because the roles that
+/// the first migration creates belong to every namespace.
+package struct Migrator: Sendable {
+    private let pool: PostgresPool
+    private let namespace: Namespace
+
+    /// - Parameter pool: connects with the rights of the schema's owner, not of a worker.
+    package init(pool: PostgresPool, namespace: Namespace) {
+        self.pool = pool
+        self.namespace = namespace
+    }
+
+    /// What the database lacks of this program's schema.
+    package enum Standing: Sendable, Equatable {
+        case current
+        case pending([String])
+        /// The database was migrated by a newer program, or a migration's text was changed after it was applied.
+        case diverged(String)
+    }
+
+    /// Compares without changing anything.
+    package func check() async throws(PostgresError) -> Standing {
+        let namespace = namespace
+        return try await pool.withConnection { (connection) throws(PostgresError) in
+            let known = try connection.run(
+                Statement("SELECT to_regclass($1) IS NOT NULL"), [.text("\(namespace).schema_migrations")]
+            )
+            guard try known.boolean(0, 0) else { return .pending(Migration.all.map(\.name)) }
+            return Self.standing(applied: try Self.applied(connection, namespace))
+        }
+    }
+
+    /// Applies what is pending, each migration in one transaction, and returns their names.
+    package func migrate() async throws(PostgresError) -> Outcome {
+        let namespace = namespace
+        return try await pool.withConnection { (connection) throws(PostgresError) in
+            _ = try connection.run(Statement("SELECT pg_advisory_lock(\(Self.lockKey))"), [])
+            let outcome: Outcome
+            do throws(PostgresError) {
+                outcome = try Self.migrate(connection, namespace)
+            } catch {
+                _ = try? connection.run(Statement("SELECT pg_advisory_unlock(\(Self.lockKey))"), [])
+                throw error
+            }
+            _ = try connection.run(Statement("SELECT pg_advisory_unlock(\(Self.lockKey))"), [])
+            return outcome
+        }
+    }
+
+    /// What a run of ``migrate()`` did.
+    package enum Outcome: Sendable, Equatable {
+        case applied([String])
+        case refused(String)
+    }
+
+    /// "bellhop" in ASCII.
+    private static let lockKey: Int64 = 0x62_65_6c_6c_68_6f_70
+
+    private static func migrate(
+        _ connection: PostgresConnection, _ namespace: Namespace
+    ) throws(PostgresError) -> Outcome {
+        try connection.execute(
+            """
+            CREATE SCHEMA IF NOT EXISTS \(namespace);
+            CREATE TABLE IF NOT EXISTS \(namespace).schema_migrations (
+                name text COLLATE "C" PRIMARY KEY, checksum text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now()
+            );
+            """
+        )
+        switch standing(applied: try applied(connection, namespace)) {
+        case .current: return .applied([])
+        case .diverged(let why): return .refused(why)
+        case .pending(let names):
+            for migration in Migration.all where names.contains(migration.name) {
+                try apply(migration, connection, namespace)
+            }
+            return .applied(names)
+        }
+    }
+
+    private static func apply(
+        _ migration: Migration, _ connection: PostgresConnection, _ namespace: Namespace
+    ) throws(PostgresError) {
+        // A script of several statements is one transaction; the name and the checksum are ours, not a user's.
+        do throws(PostgresError) {
+            try connection.execute(
+                """
+                BEGIN;
+                SET LOCAL search_path TO \(namespace);
+                \(migration.sql)
+                INSERT INTO schema_migrations (name, checksum) VALUES ('\(migration.name)', '\(migration.checksum)');
+                COMMIT;
+                """
+            )
+        } catch {
+            try? connection.execute("ROLLBACK")
+            throw error
+        }
+    }
+
+    private static func applied(
+        _ connection: PostgresConnection, _ namespace: Namespace
+    ) throws(PostgresError) -> [String: String] {
+        let rows = try connection.run(Statement("SELECT name, checksum FROM \(namespace).schema_migrations"), [])
+        var applied: [String: String] = [:]
+        for row in 0..<rows.count {
+            applied[try rows.text(row, 0)] = try rows.text(row, 1)
+        }
+        return applied
+    }
+
+    static func standing(applied: [String: String]) -> Standing {
+        let known = Set(Migration.all.map(\.name))
+        if let foreign = applied.keys.filter({ !known.contains($0) }).min() {
+            return .diverged("migration \(foreign) is applied but unknown here: this program is older than the database")
+        }
+        for migration in Migration.all {
+            if let checksum = applied[migration.name], checksum != migration.checksum {
+                return .diverged("migration \(migration.name) was changed after it had been applied: add a new one instead")
+            }
+        }
+        let pending = Migration.all.map(\.name).filter { applied[$0] == nil }
+        return pending.isEmpty ? .current : .pending(pending)
+    }
+}

@@ -1,0 +1,160 @@
+import Synchronization
+import TestSupport
+
+@testable import AMQP
+
+/// The shared broker, for suites that are enabled only where there is one.
+enum Broker {
+    static let isThere = Servers.amqpURL != nil
+    static let absence = "needs a broker: set BELLHOP_AMQP_URL"
+
+    static var address: BrokerAddress {
+        get throws { try BrokerAddress(validating: url) }
+    }
+
+    static var url: String { Servers.amqpURL ?? "amqp://127.0.0.1:1" }
+
+    /// The shared broker behind a proxy; a heartbeat of one second shows quickly that a peer has vanished.
+    static func address(behind proxy: TCPProxy, heartbeat: Int = 1) throws -> BrokerAddress {
+        try BrokerAddress(validating: proxy.url(replacingHostOf: url) + "?heartbeat=\(heartbeat)")
+    }
+
+    static func proxy() throws -> TCPProxy {
+        let host = try address.hosts[0]
+        return try TCPProxy(to: host.name, Int(host.port))
+    }
+
+    /// Runs `body` with a fresh quorum queue, deleted afterwards.
+    static func withQueue(
+        _ arguments: FieldTable = ["x-queue-type": "quorum"],
+        _ body: (String) async throws -> Void
+    ) async throws {
+        let queue = Servers.uniqueName("amqp_test")
+        try await session { try $0.declareQueue(queue, arguments: arguments) }
+        do {
+            try await body(queue)
+        } catch {
+            try await session { try $0.deleteQueue(queue) }
+            throw error
+        }
+        try await session { try $0.deleteQueue(queue) }
+    }
+
+    @discardableResult
+    static func session<Value: Sendable>(
+        _ body: @escaping @Sendable (BrokerSession) throws -> Value
+    ) async throws -> Value {
+        try await BrokerSession.with(try address, name: "test", body)
+    }
+
+    /// Publishes and insists on the confirms.
+    static func publish(_ messages: [OutgoingMessage]) async throws {
+        let publisher = Publisher(.init(broker: try address, name: "test-publisher"))
+        publisher.start()
+        let outcomes = await publisher.publish(messages)
+        await publisher.close()
+        for outcome in outcomes where outcome != .confirmed { throw Unexpected("published: \(outcome)") }
+    }
+
+    static func messages(_ count: Int, to queue: String, size: Int = 16) -> [OutgoingMessage] {
+        (0..<count).map { index in
+            OutgoingMessage(
+                exchange: "",
+                routingKey: queue,
+                properties: .init(contentType: "application/json", messageID: "m\(index)"),
+                body: Array(repeating: UInt8(truncatingIfNeeded: index), count: size)
+            )
+        }
+    }
+}
+
+/// A test's own way to give up.
+struct Unexpected: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+}
+
+/// The error that `body` throws, if it throws one of ours.
+func failure<Value>(_ body: () throws -> Value) -> AMQPError? {
+    do {
+        _ = try body()
+        return nil
+    } catch {
+        return error as? AMQPError
+    }
+}
+
+/// The error that `body` throws, if it throws one of ours.
+func failure<Value>(_ body: () async throws -> Value) async -> AMQPError? {
+    do {
+        _ = try await body()
+        return nil
+    } catch {
+        return error as? AMQPError
+    }
+}
+
+/// Collects what an observer is told.
+final class EventLog: Sendable {
+    private let events = Mutex<[ConnectionEvent]>([])
+
+    var observer: @Sendable (ConnectionEvent) -> Void {
+        { event in self.events.withLock { $0.append(event) } }
+    }
+
+    var all: [ConnectionEvent] { events.withLock { $0 } }
+
+    func count(where matches: (ConnectionEvent) -> Bool) -> Int { all.count(where: matches) }
+
+    var connections: Int {
+        count { if case .connected = $0 { true } else { false } }
+    }
+
+    var losses: Int {
+        count { if case .disconnected = $0 { true } else { false } }
+    }
+}
+
+/// Waits until `condition` holds; fails the test's flow after `limit`.
+func eventually(
+    _ what: String,
+    within limit: Duration = .seconds(30),
+    _ condition: () async throws -> Bool
+) async throws {
+    let end = ContinuousClock.now + limit
+    while ContinuousClock.now < end {
+        if try await condition() { return }
+        try await Task.sleep(for: .milliseconds(20))
+    }
+    throw Unexpected("never happened: \(what)")
+}
+
+extension Consumer {
+    /// Takes until `count` messages have come, and returns them all.
+    func collect(_ count: Int, settling: Bool = true, within limit: Duration = .seconds(30)) async throws
+        -> [IncomingMessage]
+    {
+        var taken: [IncomingMessage] = []
+        let end = ContinuousClock.now + limit
+        while taken.count < count {
+            let left = ContinuousClock.now.duration(to: end)
+            guard let batch = await next(atMost: count - taken.count, within: left) else {
+                throw Unexpected("\(taken.count) of \(count) messages came")
+            }
+            taken += batch
+            if settling { acknowledge(batch.map(\.tag)) }
+        }
+        return taken
+    }
+
+    /// `next` with a limit of time.
+    func next(atMost count: Int, within limit: Duration) async -> [IncomingMessage]? {
+        let waiting = Task { await next(atMost: count) }
+        let timer = Task {
+            try await Task.sleep(for: limit)
+            waiting.cancel()
+        }
+        defer { timer.cancel() }
+        return await waiting.value
+    }
+}

@@ -1,0 +1,136 @@
+import CRabbitMQ
+import Foundation
+
+@testable import AMQP
+
+/// Tables written byte by byte, as hostile as one likes.
+enum RawTable {
+    /// Reads the entries of a table (without its length) the way a received header is read, on a thread like a
+    /// connection's: librabbitmq recurses.
+    static func read(_ entries: [UInt8]) throws -> FieldTable {
+        nonisolated(unsafe) var result: Result<FieldTable, any Error> = .failure(Unexpected("the thread did not run"))
+        let done = DispatchSemaphore(value: 0)
+        ConnectionThread.start(named: "raw-table") {
+            result = Result { try decode(entries) }
+            done.signal()
+        }
+        done.wait()
+        return try result.get()
+    }
+
+    private static func decode(_ entries: [UInt8]) throws -> FieldTable {
+        var bytes = long(entries)
+        let pool = UnsafeMutablePointer<amqp_pool_t>.allocate(capacity: 1)
+        init_amqp_pool(pool, 4096)
+        defer {
+            empty_amqp_pool(pool)
+            pool.deallocate()
+        }
+        return try bytes.withUnsafeMutableBytes { room in
+            var table = amqp_table_t()
+            var offset = 0
+            let status = amqp_decode_table(
+                amqp_bytes_t(len: room.count, bytes: room.baseAddress),
+                pool,
+                &table,
+                &offset
+            )
+            guard status == AMQP_STATUS_OK.rawValue else { throw Unexpected("status \(status)") }
+            return FieldReader.table(table)
+        }
+    }
+
+    /// A name, a kind and a payload.
+    static func entry(_ name: String, _ value: FieldValue) -> [UInt8] {
+        guard case .int8(let number) = value else { return [] }
+        return [UInt8(name.utf8.count)] + Array(name.utf8) + [FieldKind.int8.rawValue, UInt8(bitPattern: number)]
+    }
+
+    /// A value whose payload has a length: an array, a table, a string, bytes.
+    static func entry(_ name: String, _ kind: FieldKind, _ payload: [UInt8]) -> [UInt8] {
+        [UInt8(name.utf8.count)] + Array(name.utf8) + [kind.rawValue] + long(payload)
+    }
+
+    /// `levels` tables in each other under the name "n", a void in the last.
+    static func nested(levels: Int) -> [UInt8] {
+        let innermost = [1, UInt8(ascii: "n"), FieldKind.void.rawValue]
+        return wrapped(innermost, levels: levels - 1) { [1, UInt8(ascii: "n"), FieldKind.table.rawValue] + length($0) }
+    }
+
+    /// `levels` arrays in each other, the outermost named "n".
+    static func nestedArrays(levels: Int) -> [UInt8] {
+        let arrays = wrapped([FieldKind.void.rawValue], levels: levels - 1) { [FieldKind.array.rawValue] + length($0) }
+        return entry("n", .array, arrays)
+    }
+
+    /// Puts heads in front, from the inside out, in one go.
+    private static func wrapped(_ innermost: [UInt8], levels: Int, _ head: (Int) -> [UInt8]) -> [UInt8] {
+        var heads: [[UInt8]] = []
+        var size = innermost.count
+        for _ in 0..<max(0, levels) {
+            heads.append(head(size))
+            size += heads[heads.count - 1].count
+        }
+        return heads.reversed().flatMap { $0 } + innermost
+    }
+
+    static func long(_ payload: [UInt8]) -> [UInt8] { length(payload.count) + payload }
+
+    static func length(_ count: Int) -> [UInt8] {
+        withUnsafeBytes(of: UInt32(count).bigEndian) { Array($0) }
+    }
+}
+
+/// Random values.
+enum RandomFields {
+    static func table(_ chance: inout SeededChance, depth: Int) -> FieldTable {
+        FieldTable(
+            (0..<Int.random(in: 0...4, using: &chance)).map { _ in
+                .init(text(&chance), value(&chance, depth: depth))
+            }
+        )
+    }
+
+    static func value(_ chance: inout SeededChance, depth: Int) -> FieldValue {
+        switch Int.random(in: 0..<(depth < 16 ? 18 : 16), using: &chance) {
+        case 0: .boolean(Bool.random(using: &chance))
+        case 1: .int8(.random(in: .min ... .max, using: &chance))
+        case 2: .uint8(.random(in: .min ... .max, using: &chance))
+        case 3: .int16(.random(in: .min ... .max, using: &chance))
+        case 4: .uint16(.random(in: .min ... .max, using: &chance))
+        case 5: .int32(.random(in: .min ... .max, using: &chance))
+        case 6: .uint32(.random(in: .min ... .max, using: &chance))
+        case 7: .int64(.random(in: .min ... .max, using: &chance))
+        case 8: .uint64(.random(in: .min ... .max, using: &chance))
+        case 9: .float(.random(in: -1e6...1e6, using: &chance))
+        case 10: .double(.random(in: -1e9...1e9, using: &chance))
+        case 11:
+            .decimal(
+                scale: .random(in: .min ... .max, using: &chance),
+                value: .random(in: .min ... .max, using: &chance)
+            )
+        case 12: .timestamp(.random(in: .min ... .max, using: &chance))
+        case 13: .void
+        case 14: .bytes(bytes(&chance))
+        case 15: .string(text(&chance))
+        case 16: .array((0..<Int.random(in: 0...3, using: &chance)).map { _ in value(&chance, depth: depth + 1) })
+        default: .table(table(&chance, depth: depth + 1))
+        }
+    }
+
+    /// Any bytes, read as text is read.
+    static func text(_ chance: inout SeededChance) -> String {
+        bytes(&chance).withUnsafeBytes { String(wire: $0) }
+    }
+
+    static func bytes(_ chance: inout SeededChance) -> [UInt8] {
+        (0..<Int.random(in: 0...12, using: &chance)).map { _ in UInt8.random(in: 0...255, using: &chance) }
+    }
+
+    /// A byte that often means something.
+    static func hostileByte(_ chance: inout SeededChance) -> UInt8 {
+        let letters = Array("FASxtlLdDTIV".utf8) + [0, 0, 0, 1, 2, 5, 255]
+        return Bool.random(using: &chance)
+            ? letters[Int.random(in: 0..<letters.count, using: &chance)] : UInt8.random(in: 0...255, using: &chance)
+    }
+}

@@ -1,0 +1,114 @@
+import Testing
+
+@testable import AMQP
+
+@Suite("Settling deliveries with few frames")
+struct SettlementLedgerTests {
+    @Test("a whole run is acknowledged by one frame, whatever its order")
+    func coalescing() {
+        var ledger = delivered(5)
+        for number in [3, 1, 2, 5, 4] as [UInt64] { ledger.settle(number, .acknowledged) }
+        expectOrders(&ledger, [.init(verdict: .acknowledged, number: 5, multiple: true)])
+        expectOrders(&ledger, [])
+    }
+
+    @Test("beyond a delivery that is still held each one has its own frame")
+    func singles() {
+        var ledger = delivered(5)
+        for number in [1, 3, 5] as [UInt64] { ledger.settle(number, .acknowledged) }
+        expectOrders(
+            &ledger,
+            [
+                .init(verdict: .acknowledged, number: 1, multiple: false),
+                .init(verdict: .acknowledged, number: 3, multiple: false),
+                .init(verdict: .acknowledged, number: 5, multiple: false),
+            ]
+        )
+        ledger.settle(2, .acknowledged)
+        ledger.settle(4, .acknowledged)
+        expectOrders(&ledger, [.init(verdict: .acknowledged, number: 4, multiple: true)])
+    }
+
+    @Test("runs of released ones are told apart from acknowledged ones")
+    func released() {
+        var ledger = delivered(6)
+        for number in 1...6 as ClosedRange<UInt64> {
+            ledger.settle(number, number < 3 || number == 6 ? .acknowledged : .released)
+        }
+        expectOrders(
+            &ledger,
+            [
+                .init(verdict: .acknowledged, number: 2, multiple: true),
+                .init(verdict: .released, number: 5, multiple: true),
+                .init(verdict: .acknowledged, number: 6, multiple: false),
+            ]
+        )
+    }
+
+    @Test("the first settlement counts; unknown and repeated ones are left alone")
+    func once() {
+        var ledger = delivered(2)
+        ledger.settle(1, .acknowledged)
+        ledger.settle(1, .released)
+        for number in [0, 3, UInt64.max] { ledger.settle(number, .acknowledged) }
+        expectOrders(&ledger, [.init(verdict: .acknowledged, number: 1, multiple: false)])
+        ledger.settle(1, .acknowledged)
+        expectOrders(&ledger, [])
+    }
+
+    @Test("a delivery out of order is noticed")
+    func order() {
+        var ledger = SettlementLedger()
+        let verdicts = [2, 1, 1, 2].map { ledger.deliver($0) }
+        #expect(verdicts == [false, true, false, true])
+    }
+
+    @Test("a broker that follows the orders ends up with exactly what was settled, in any order of settling")
+    func model() {
+        let seed = UInt64.random(in: 1...UInt64.max)
+        var chance = SeededChance(seed: seed)
+        var ledger = SettlementLedger()
+        var open: Set<UInt64> = []
+        var wanted: [UInt64: SettlementLedger.Verdict] = [:]
+        var told: [UInt64: SettlementLedger.Verdict] = [:]
+        var next: UInt64 = 1
+        for _ in 0..<3000 {
+            for _ in 0..<Int.random(in: 0...8, using: &chance) {
+                let isNext = ledger.deliver(next)
+                #expect(isNext)
+                open.insert(next)
+                next += 1
+            }
+            for number in open.shuffled(using: &chance).prefix(Int.random(in: 0...8, using: &chance))
+            where wanted[number] == nil {
+                wanted[number] = Bool.random(using: &chance) ? .acknowledged : .released
+                ledger.settle(number, wanted[number] ?? .released)
+            }
+            for order in ledger.takeOrders() {
+                let covered: Set<UInt64> = order.multiple ? open.filter { $0 <= order.number } : [order.number]
+                #expect(
+                    !covered.isEmpty && covered.isSubset(of: open),
+                    "seed \(seed): a frame about nothing closes the channel"
+                )
+                for number in covered { told[number] = order.verdict }
+                open.subtract(covered)
+            }
+            #expect(told == wanted, "seed \(seed)")
+        }
+    }
+
+    private func delivered(_ count: UInt64) -> SettlementLedger {
+        var ledger = SettlementLedger()
+        for number in 1...count { _ = ledger.deliver(number) }
+        return ledger
+    }
+
+    private func expectOrders(
+        _ ledger: inout SettlementLedger,
+        _ orders: [SettlementLedger.Order],
+        at location: SourceLocation = #_sourceLocation
+    ) {
+        let taken = ledger.takeOrders()
+        #expect(taken == orders, sourceLocation: location)
+    }
+}

@@ -1,0 +1,22 @@
+import BellhopRules
+import Foundation
+import Testing
+
+/// Files of the repository that tests hold against the code.
+enum Repository {
+    private static let root = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+    static func bytes(_ path: String) throws -> [UInt8] {
+        [UInt8](try Data(contentsOf: root.appendingPathComponent(path)))
+    }
+
+    static func text(_ path: String) throws -> String {
+        String(decoding: try bytes(path), as: UTF8.self)
+    }
+
+    /// The catalogue of drop as adopters see it.
+    static func drop() throws -> CatalogSet {
+        try CatalogSet.load(files: [("drop.json5", try bytes("deploy/catalogs/drop.json5"))]).get()
+    }
+}

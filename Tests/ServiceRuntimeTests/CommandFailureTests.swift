@@ -1,0 +1,24 @@
+import ServiceRuntime
+import Testing
+
+@Suite("Command failures")
+struct CommandFailureTests {
+    @Test("a failure is one line: what was attempted, what came back, what to do")
+    func line() {
+        let failure = CommandFailure(
+            .unavailable,
+            attempted: "connecting to the broker at 127.0.0.1:5672",
+            cameBack: "connection refused\nforged: line",
+            whatToDo: "start it, or correct BELLHOP_AMQP_URL"
+        )
+        #expect(
+            "\(failure)" == "connecting to the broker at 127.0.0.1:5672: connection refused\\nforged: line; "
+                + "start it, or correct BELLHOP_AMQP_URL"
+        )
+    }
+
+    @Test("the exit codes are those that scripts rely on")
+    func codes() {
+        #expect(ExitCode.allCases.map(\.rawValue) == [0, 1, 64, 65, 69, 70, 75, 78])
+    }
+}

@@ -1,0 +1,114 @@
+import Foundation
+import ServiceRuntime
+import Testing
+
+@Suite("Secrets")
+struct SecretTests {
+    private static let canary = "hunter2-canary"
+
+    @Test("a secret shows nothing of itself, however it is printed")
+    func redaction() {
+        struct Holder {
+            let secret = Secret(SecretTests.canary)
+            let optional: Secret? = Secret(SecretTests.canary)
+        }
+        var dumped = ""
+        dump(Holder(), to: &dumped)
+        let secret = Secret(Self.canary)
+        let texts = [
+            "\(secret)", String(reflecting: secret), "\(Holder())", String(reflecting: Holder()), dumped,
+            String(describing: Optional(secret)), "\([secret])", "\(["k": secret])",
+        ]
+        #expect(texts.allSatisfy { !$0.contains(Self.canary) })
+        #expect("\(secret)" == "<redacted>")
+        #expect(secret.revealed == Self.canary)
+    }
+
+    @Test(
+        "a URL is shown without its passwords",
+        arguments: [
+            ("amqp://user:pw@host:5672/vhost", "amqp://user:***@host:5672/vhost"),
+            ("amqp://host/vhost", "amqp://host/vhost"),
+            ("postgres://bellhop@127.0.0.1:5432/db", "postgres://bellhop@127.0.0.1:5432/db"),
+            ("postgres://u:p@a:1,b:2/db?sslmode=require", "postgres://u:***@a:1,b:2/db?sslmode=require"),
+            ("postgres://u@h/db?password=pw&sslmode=require", "postgres://u@h/db?password=***&sslmode=require"),
+            ("postgres://u:p@h/db?sslpassword=x", "postgres://u:***@h/db?sslpassword=***"),
+            ("amqp://:pw@host", "amqp://:***@host"), ("amqp://u:p@ss/w?rd@host", "amqp://u:***@host"),
+            ("nothing but a secret", "***"), ("u:pw@host://x", "***"), ("", "***"),
+        ]
+    )
+    func masking(url: String, expected: String) {
+        #expect(URLMask.mask(url) == expected)
+        #expect(Secret(url).maskedURL == expected)
+    }
+
+    @Test("a secret may come from a file, whose one trailing newline does not count")
+    func fromFile() throws {
+        for ending in ["", "\n", "\r\n"] {
+            try withTemporaryFile("amqp://u:\(Self.canary)@h" + ending) { path in
+                let configuration = try BellhopConfiguration.read(
+                    environment: ["BELLHOP_AMQP_URL_FILE": path],
+                    required: [.amqpURL]
+                ).get()
+                #expect(configuration.amqpURL?.revealed == "amqp://u:\(Self.canary)@h")
+                #expect(!configuration.describe().contains(Self.canary))
+                #expect(configuration.describe().contains("amqp://u:***@h"))
+            }
+        }
+    }
+
+    @Test("a secret's file that cannot be read is one fault, and so is a secret given twice")
+    func faultyFiles() throws {
+        try withTemporaryFile("amqp://h") { path in
+            let cases: [([String: String], String)] = [
+                (["BELLHOP_AMQP_URL_FILE": "/nowhere/secret"], "cannot be read"),
+                (["BELLHOP_AMQP_URL_FILE": "/etc"], "cannot be read"),
+                (["BELLHOP_AMQP_URL_FILE": path, "BELLHOP_AMQP_URL": "amqp://h"], "is set too"),
+            ]
+            for (environment, found) in cases {
+                let result = BellhopConfiguration.read(environment: environment, required: [.amqpURL])
+                guard case .failure(let faults) = result else {
+                    Issue.record("no fault with \(environment)")
+                    continue
+                }
+                #expect(faults.faults.count == 1)
+                #expect(faults.description.contains(found))
+            }
+        }
+    }
+
+    @Test("no fault shows a secret")
+    func faultsAreDiscreet() throws {
+        let environment = [
+            "BELLHOP_AMQP_URL": "ampq://u:\(Self.canary)@h", "BELLHOP_DATABASE_URL": Self.canary,
+            "BELLHOP_LISTEN_URL": "postgres://u:\(Self.canary) @h", "BELLHOP_MANAGEMENT_URL": "http://",
+        ]
+        guard case .failure(let faults) = BellhopConfiguration.read(environment: environment) else {
+            Issue.record("no fault")
+            return
+        }
+        #expect(faults.faults.count == 4)
+        #expect(!faults.description.contains(Self.canary))
+        var dumped = ""
+        dump(faults, to: &dumped)
+        #expect(!dumped.contains(Self.canary))
+    }
+
+    @Test("the whole configuration can be dumped without a secret, and its listing is one line a setting")
+    func listing() throws {
+        let configuration = try BellhopConfiguration.read(
+            environment: [
+                "BELLHOP_AMQP_URL": "amqp://guest:\(Self.canary)@h",
+                "BELLHOP_DATABASE_URL": "postgres://u:\(Self.canary)@h/d",
+            ]
+        ).get()
+        var dumped = ""
+        dump(configuration, to: &dumped)
+        #expect(!dumped.contains(Self.canary))
+        let lines = configuration.describe().split(separator: "\n")
+        #expect(lines.count == Setting.all.count)
+        #expect(lines.contains { $0.hasPrefix("BELLHOP_BATCH ") && $0.contains(" 256 ") && $0.hasSuffix("default") })
+        #expect(lines.contains { $0.contains("amqp://guest:***@h") && $0.hasSuffix("environment") })
+        #expect(configuration.listenURL == configuration.databaseURL)
+    }
+}

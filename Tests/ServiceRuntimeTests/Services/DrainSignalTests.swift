@@ -1,0 +1,28 @@
+import ServiceRuntime
+import Testing
+
+@Suite("Drain signal", .timeLimit(.minutes(1)))
+struct DrainSignalTests {
+    @Test("everyone who waits is woken, and whoever comes later does not wait")
+    func fire() async {
+        let drain = DrainSignal()
+        #expect(!drain.isDraining)
+        let waiting = (0..<50).map { _ in Task { await drain.wait() } }
+        drain.fire()
+        drain.fire()
+        for task in waiting { await task.value }
+        await drain.wait()
+        #expect(drain.isDraining)
+    }
+
+    @Test("a cancelled task stops waiting although nothing fired")
+    func cancellation() async {
+        let drain = DrainSignal()
+        for _ in 0..<200 {
+            let task = Task { await drain.wait() }
+            task.cancel()
+            await task.value
+        }
+        #expect(!drain.isDraining)
+    }
+}

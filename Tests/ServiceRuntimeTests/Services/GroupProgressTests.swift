@@ -1,0 +1,106 @@
+import Testing
+
+@testable import ServiceRuntime
+
+@Suite("The course of a service group")
+struct GroupProgressTests {
+    private struct Failure: Error {}
+
+    /// The actions in words, so that whole courses can be compared.
+    private func words(_ actions: [GroupProgress.Action]) -> [String] {
+        actions.map { action in
+            switch action {
+            case .drain(let cause): "drain because of \(cause)"
+            case .cancelServices(let names): "cancel \(names.joined(separator: ","))"
+            case .endProcess(let signal): "end process on \(signal.name)"
+            case .end(.drained(let cause)): "drained because of \(cause)"
+            case .end(.timedOut(let names)): "timed out \(names.joined(separator: ","))"
+            case .end(.failed(let name, _)): "failed \(name)"
+            case .end(.returnedEarly(let name)): "returned early \(name)"
+            }
+        }
+    }
+
+    private func course(_ events: [GroupProgress.Event]) -> [[String]] {
+        var progress = GroupProgress(names: ["a", "b"])
+        return events.map { words(progress.handle($0)) }
+    }
+
+    @Test("a signal drains, and the last service to finish ends it")
+    func signal() {
+        #expect(
+            course([.signal(.terminate), .finished(1, nil), .finished(0, nil)])
+                == [["drain because of SIGTERM"], [], ["drained because of SIGTERM"]]
+        )
+    }
+
+    @Test("services that outlast the drain are cancelled by name, and what they then throw does not count")
+    func timeout() {
+        #expect(
+            course([.signal(.interrupt), .finished(0, nil), .drainTimeUp, .finished(1, Failure())])
+                == [["drain because of SIGINT"], [], ["cancel b"], ["timed out b"]]
+        )
+    }
+
+    @Test("a service that ignores its cancellation is left behind")
+    func ignoredCancellation() {
+        #expect(
+            course([.cancelled, .drainTimeUp, .cancelTimeUp, .finished(0, nil)])
+                == [["drain because of a request"], ["cancel a,b"], ["timed out a,b"], []]
+        )
+    }
+
+    @Test("the first service that throws drains the others and names the end")
+    func failure() {
+        #expect(
+            course([.finished(1, Failure()), .finished(0, Failure())])
+                == [["drain because of the end of b"], ["failed b"]]
+        )
+    }
+
+    @Test("a failure during the drain is not swallowed")
+    func failureWhileDraining() {
+        #expect(
+            course([.signal(.terminate), .finished(0, Failure()), .finished(1, nil)])
+                == [["drain because of SIGTERM"], [], ["failed a"]]
+        )
+    }
+
+    @Test("a service that returns unasked drains the others")
+    func earlyReturn() {
+        #expect(
+            course([.finished(0, nil), .signal(.terminate), .finished(1, nil)])
+                == [["drain because of the end of a"], [], ["returned early a"]]
+        )
+    }
+
+    @Test("the second signal ends the process at once, the first one after a failure does not")
+    func secondSignal() {
+        #expect(
+            course([.finished(0, Failure()), .signal(.interrupt), .signal(.terminate)])
+                == [["drain because of the end of a"], [], ["end process on SIGTERM"]]
+        )
+    }
+
+    @Test("timers that fire late, and services that finish twice, change nothing")
+    func strays() {
+        #expect(
+            course([
+                .drainTimeUp, .cancelTimeUp, .signal(.terminate), .finished(0, nil), .finished(0, nil),
+                .finished(9, nil),
+            ])
+                == [[], [], ["drain because of SIGTERM"], [], [], []]
+        )
+    }
+
+    @Test("every end has its exit code")
+    func exitCodes() {
+        let unreachable = CommandFailure(.unavailable, attempted: "a", cameBack: "b", whatToDo: "c")
+        #expect(GroupEnding.drained(.signal(.terminate)).exitCode == .done)
+        #expect(GroupEnding.timedOut(services: ["a"]).exitCode == .tryAgain)
+        #expect(GroupEnding.returnedEarly(service: "a").exitCode == .bug)
+        #expect(GroupEnding.failed(service: "a", Failure()).exitCode == .bug)
+        #expect(GroupEnding.failed(service: "a", unreachable).exitCode == .unavailable)
+        #expect(GroupEnding.failed(service: "a", ConfigurationFaults(faults: [])).exitCode == .configuration)
+    }
+}

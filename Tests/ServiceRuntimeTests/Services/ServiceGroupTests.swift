@@ -1,0 +1,177 @@
+import ServiceRuntime
+import Synchronization
+import Testing
+
+/// A service made of a closure.
+private struct FakeService: Service {
+    let name: String
+    let body: @Sendable (DrainSignal) async throws -> Void
+
+    func run(until drain: DrainSignal) async throws {
+        try await body(drain)
+    }
+}
+
+/// A group's surroundings that a test holds in its hand.
+private final class Hand: Sendable {
+    let signals: AsyncStream<ProcessSignal>
+    let send: AsyncStream<ProcessSignal>.Continuation
+    let exits = Mutex<[ExitCode]>([])
+    let log = CapturedLog()
+    /// Fires when the drain's time is to be over.
+    let timeUp = DrainSignal()
+    let notes = Mutex<[String]>([])
+
+    init() {
+        (signals, send) = AsyncStream.makeStream()
+    }
+
+    func note(_ text: String) {
+        notes.withLock { $0.append(text) }
+    }
+
+    func group(_ services: [FakeService]) -> ServiceGroup {
+        ServiceGroup(
+            services,
+            drainTimeout: .seconds(20),
+            logger: Logger(label: "group", sink: log),
+            surroundings: ServiceGroup.Surroundings(
+                arrivals: { [signals] _ in signals },
+                sleep: { [timeUp] _ in await timeUp.wait() },
+                endProcess: { code in self.exits.withLock { $0.append(code) } }
+            )
+        )
+    }
+}
+
+private struct Failure: Error {}
+
+@Suite("Service group", .timeLimit(.minutes(1)))
+struct ServiceGroupTests {
+    @Test("everyone runs until the signal, then finishes what they hold before the group ends")
+    func drain() async {
+        let hand = Hand()
+        let services = ["a", "b"].map { name in
+            FakeService(name: name) { drain in
+                hand.note("\(name) started")
+                await drain.wait()
+                hand.note("\(name) draining")
+                await Task.yield()
+                hand.note("\(name) done")
+            }
+        }
+        async let ending = hand.group(services).run()
+        #expect(await eventually { hand.notes.withLock { $0.count == 2 } })
+        hand.send.yield(.terminate)
+        guard case .drained(.signal(.terminate)) = await ending else {
+            Issue.record("ended otherwise")
+            return
+        }
+        let notes = hand.notes.withLock { $0 }
+        #expect(Set(notes.prefix(2)) == ["a started", "b started"])
+        #expect(notes.contains("a done") && notes.contains("b done"))
+        #expect(hand.log.messages.contains("draining"))
+    }
+
+    @Test("a service that does not finish in time is cancelled and named")
+    func timeout() async {
+        let hand = Hand()
+        let quick = FakeService(name: "quick") { await $0.wait() }
+        let stuck = FakeService(name: "stuck") { _ in
+            hand.send.yield(.terminate)
+            try await Task.sleep(for: .seconds(3_600))
+        }
+        async let ending = hand.group([quick, stuck]).run()
+        #expect(await eventually { hand.log.messages.contains("a service ended") })
+        hand.timeUp.fire()
+        guard case .timedOut(let names) = await ending else {
+            Issue.record("ended otherwise")
+            return
+        }
+        #expect(names == ["stuck"])
+    }
+
+    @Test("a service that ignores its cancellation cannot hold the group")
+    func ignoredCancellation() async {
+        let hand = Hand()
+        let release = DrainSignal()
+        let deaf = FakeService(name: "deaf") { _ in
+            hand.send.yield(.terminate)
+            await Task { await release.wait() }.value
+        }
+        hand.timeUp.fire()
+        guard case .timedOut(["deaf"]) = await hand.group([deaf]).run() else {
+            Issue.record("ended otherwise")
+            return
+        }
+        release.fire()
+    }
+
+    @Test("a service that throws drains the others, and its error names the end")
+    func failure() async {
+        let hand = Hand()
+        let holder = FakeService(name: "holder") { drain in
+            await drain.wait()
+            hand.note("holder drained")
+        }
+        let broken = FakeService(name: "broken") { _ in throw Failure() }
+        guard case .failed("broken", is Failure) = await hand.group([holder, broken]).run() else {
+            Issue.record("ended otherwise")
+            return
+        }
+        #expect(hand.notes.withLock { $0 } == ["holder drained"])
+        #expect(hand.log.records.contains { $0.level == .error && $0.fields["service"] == "broken" })
+    }
+
+    @Test("a service that returns unasked drains the others")
+    func earlyReturn() async {
+        let hand = Hand()
+        let holder = FakeService(name: "holder") { await $0.wait() }
+        let hasty = FakeService(name: "hasty") { _ in }
+        guard case .returnedEarly("hasty") = await hand.group([holder, hasty]).run() else {
+            Issue.record("ended otherwise")
+            return
+        }
+    }
+
+    @Test("a second signal ends the process at once")
+    func secondSignal() async {
+        let hand = Hand()
+        let release = DrainSignal()
+        let slow = FakeService(name: "slow") { _ in
+            hand.send.yield(.interrupt)
+            hand.send.yield(.interrupt)
+            await release.wait()
+        }
+        async let ending = hand.group([slow]).run()
+        #expect(await eventually { hand.exits.withLock { $0 } == [.tryAgain] })
+        release.fire()
+        _ = await ending
+    }
+
+    @Test("cancelling the task that runs the group drains it")
+    func cancellation() async {
+        let hand = Hand()
+        let holder = FakeService(name: "holder") { drain in
+            hand.note("started")
+            await drain.wait()
+            hand.note(Task.isCancelled ? "cancelled" : "drained")
+        }
+        let running = Task { await hand.group([holder]).run() }
+        #expect(await eventually { hand.notes.withLock { $0 } == ["started"] })
+        running.cancel()
+        guard case .drained(.request) = await running.value else {
+            Issue.record("ended otherwise")
+            return
+        }
+        #expect(hand.notes.withLock { $0 } == ["started", "drained"])
+    }
+
+    @Test("a group of nobody ends at once")
+    func nobody() async {
+        guard case .drained = await Hand().group([]).run() else {
+            Issue.record("ended otherwise")
+            return
+        }
+    }
+}

@@ -1,0 +1,125 @@
+import BellhopRules
+import Postgres
+import Store
+import TestSupport
+import Testing
+import Workbench
+
+@Suite("Inbox", .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"), .timeLimit(.minutes(2)))
+struct InboxTests {
+    @Test("a record is written once, whatever comes again")
+    func duplicates() async throws {
+        try await Bench.withSchema { bench in
+            let inbox = Inbox(pool: bench.pool)
+            let records = try bench.records(id: "e1", users: ["u1", "u2"], title: "Hei")
+            #expect(try await inbox.record(records) == [.recorded, .recorded])
+            #expect(try await inbox.record(records) == [.duplicate, .duplicate])
+            let more = try bench.records(id: "e1", users: ["u2", "u3"], title: "Hei")
+            #expect(try await inbox.record(more) == [.duplicate, .recorded])
+            #expect(try await bench.count("SELECT count(*) FROM notifications") == 3)
+        }
+    }
+
+    @Test("two copies inside one batch are one record")
+    func copiesInABatch() async throws {
+        try await Bench.withSchema { bench in
+            let records = try bench.records(id: "e1", users: ["u1"], title: "Hei")
+            let outcomes = try await Inbox(pool: bench.pool).record(records + records + records)
+            #expect(outcomes.filter { $0 == .recorded }.count == 1)
+            #expect(outcomes.filter { $0 == .duplicate }.count == 2)
+        }
+    }
+
+    @Test("the same id with other content is a conflict for those who have it, and the first content stays")
+    func conflicts() async throws {
+        try await Bench.withSchema { bench in
+            let inbox = Inbox(pool: bench.pool)
+            _ = try await inbox.record(try bench.records(id: "e1", users: ["u1"], title: "First"))
+            let other = try bench.records(id: "e1", users: ["u1", "u2"], title: "Second")
+            #expect(try await inbox.record(other) == [.conflict, .recorded])
+            let titles = try await bench.column("SELECT title FROM notifications ORDER BY user_id")
+            #expect(titles == ["First", "Second"])
+        }
+    }
+
+    @Test("a conflict inside one batch is a conflict too")
+    func conflictInABatch() async throws {
+        try await Bench.withSchema { bench in
+            let batch =
+                try bench.records(id: "e1", users: ["u1"], title: "One")
+                + bench.records(id: "e1", users: ["u1"], title: "Two")
+            let outcomes = try await Inbox(pool: bench.pool).record(batch)
+            #expect(Set(outcomes.map { "\($0)" }) == ["recorded", "conflict"])
+        }
+    }
+
+    @Test("the id is the first eight bytes of SHA-256 over app, event and user")
+    func identity() throws {
+        let app = try #require(AppID(validating: "drop"))
+        let event = try #require(EventID(validating: "evt_1"))
+        let user = try #require(UserID(validating: "u1"))
+        #expect(NotificationID(app: app, event: event, user: user).text == "noti_\(Self.expectedDigits)")
+    }
+
+    @Test("twenty batches over the same keys at once leave each record once and never deadlock")
+    func concurrency() async throws {
+        try await Bench.withSchema { bench in
+            let inbox = Inbox(pool: bench.pool)
+            let users = (0..<100).map { "u\($0)" }
+            let recorded = try await withThrowingTaskGroup(of: Int.self) { group in
+                for round in 0..<20 {
+                    let shuffled = round.isMultiple(of: 2) ? users : users.reversed()
+                    let records = try bench.records(id: "e1", users: shuffled, title: "Hei")
+                    group.addTask { try await inbox.record(records).filter { $0 == .recorded }.count }
+                }
+                return try await group.reduce(0, +)
+            }
+            #expect(recorded == 100)
+            #expect(try await bench.count("SELECT count(*) FROM notifications") == 100)
+        }
+    }
+
+    @Test("an erased user gets nothing from an event that is not known to be newer")
+    func erasedUser() async throws {
+        try await Bench.withSchema { bench in
+            try await bench.feed([#"{"app":"drop","eventType":"recipient.deleted","userId":"u1","sentAtIso":"2026-03-01T00:00:00Z"}"#])
+            let inbox = Inbox(pool: bench.pool)
+            let older = try bench.records(id: "e1", users: ["u1"], title: "Hei", sentAt: "2026-02-28T23:59:59Z")
+            let silent = try bench.records(id: "e2", users: ["u1"], title: "Hei")
+            let newer = try bench.records(id: "e3", users: ["u1"], title: "Hei", sentAt: "2026-03-01T00:00:01Z")
+            #expect(try await inbox.record(older + silent + newer) == [.recipientErased, .recipientErased, .recorded])
+
+            try await bench.feed([#"{"app":"drop","eventType":"recipient.upserted","userId":"u1","sentAtIso":"2026-04-01T00:00:00Z"}"#])
+            #expect(try await inbox.record(silent) == [.recorded])
+            #expect(try await inbox.record(older) == [.recipientErased])
+        }
+    }
+
+    /// `python3 -c "import hashlib;print(hashlib.sha256(b'drop\0evt_1\0u1').hexdigest()[:16])"`
+    private static let expectedDigits = "9b0dca399d7868a6"
+}
+
+extension Bench {
+    /// The records of one event of the type `system`.
+    func records(id: String, users: [String], title: String, sentAt: String? = nil) throws -> [InboxRecord] {
+        let names = users.map { "\"\($0)\"" }.joined(separator: ",")
+        let time = sentAt.map { #","sentAtIso":"\#($0)""# } ?? ""
+        let json = """
+            {"id":"\(id)","app":"drop","eventType":"system","to":{"users":[\(names)]},"title":"\(title)","body":""\(time)}
+            """
+        guard case .event(let event) = try submission(json), case .users(let users) = event.audience,
+            let content = try catalogs[event.app]?.render(event, language: nil).get()
+        else { throw BenchError("the event is no event") }
+        let words = InboxWords(event: event, contentHash: ContentHash(of: event), content: content, priority: .low)
+        return users.map { InboxRecord(words, for: $0) }
+    }
+
+    /// Applies feed messages in one batch.
+    func feed(_ messages: [String], arrival: Timestamp = Timestamp(clamping: 1_800_000_000_000_000)) async throws {
+        let entries = try messages.map { json in
+            guard case .feed(let update) = try submission(json) else { throw BenchError("not a feed message: \(json)") }
+            return FeedEntry(update: update, arrival: arrival)
+        }
+        _ = try await FeedStore(pool: pool).apply(entries)
+    }
+}

@@ -1,0 +1,96 @@
+import Foundation
+import Postgres
+import ServiceRuntime
+import TestSupport
+import Testing
+import Workbench
+
+@testable import Store
+
+@Suite("Migrations", .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"), .timeLimit(.minutes(2)))
+struct MigrationTests {
+    @Test("a fresh schema lacks everything, a migrated one nothing, and a second run does nothing")
+    func freshThenCurrent() async throws {
+        try await Self.withFreshNamespace { pool, namespace in
+            let migrator = Migrator(pool: pool, namespace: namespace)
+            #expect(try await migrator.check() == .pending(Migration.all.map(\.name)))
+            #expect(try await migrator.migrate() == .applied(Migration.all.map(\.name)))
+            #expect(try await migrator.check() == .current)
+            #expect(try await migrator.migrate() == .applied([]))
+        }
+    }
+
+    @Test("two machines that migrate at once apply each migration once")
+    func twoAtOnce() async throws {
+        try await Self.withFreshNamespace { pool, namespace in
+            let migrator = Migrator(pool: pool, namespace: namespace)
+            async let first = migrator.migrate()
+            async let second = migrator.migrate()
+            let outcomes = try await [first, second]
+            #expect(outcomes.contains(.applied(Migration.all.map(\.name))))
+            #expect(outcomes.contains(.applied([])))
+        }
+    }
+
+    @Test("a migration that was edited after it had been applied is refused")
+    func editedMigration() async throws {
+        try await Bench.withSchema { bench in
+            _ = try await bench.owner.run("UPDATE schema_migrations SET checksum = 'other' WHERE name = '0002_inbox'")
+            let migrator = Migrator(pool: bench.owner, namespace: bench.namespace)
+            guard case .diverged(let why) = try await migrator.check() else {
+                Issue.record("expected a divergence")
+                return
+            }
+            #expect(why.contains("0002_inbox"))
+            #expect(try await migrator.migrate() == .refused(why))
+        }
+    }
+
+    @Test("a worker may ask whether the schema is current, and may not change it")
+    func workersRights() async throws {
+        try await Bench.withSchema { bench in
+            #expect(try await Migrator(pool: bench.pool, namespace: bench.namespace).check() == .current)
+            await #expect(throws: PostgresError.self) { _ = try await bench.pool.run("DROP TABLE notifications") }
+            await #expect(throws: PostgresError.self) { _ = try await bench.pool.run("DELETE FROM schema_migrations") }
+        }
+    }
+
+    private static func withFreshNamespace(_ body: (PostgresPool, Namespace) async throws -> Void) async throws {
+        let namespace = try #require(Namespace(Servers.uniqueName("m").replacingOccurrences(of: "-", with: "_")))
+        let pool = try Bench.makePool(setUp: [])
+        do { try await body(pool, namespace) } catch {
+            await pool.close()
+            throw error
+        }
+        _ = try await pool.withConnection { (connection) throws(PostgresError) in
+            try connection.execute("SET client_min_messages TO warning; DROP SCHEMA \(namespace) CASCADE")
+        }
+        await pool.close()
+    }
+}
+
+@Suite("The list of migrations")
+struct MigrationListTests {
+    @Test("every file of sql/ is compiled in, in order, and nothing else")
+    func filesAndList() throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let files = try FileManager.default.contentsOfDirectory(atPath: root.appendingPathComponent("sql").path)
+            .filter { $0.hasSuffix(".sql") }.sorted()
+        #expect(files == Migration.all.map { "\($0.name).sql" })
+        for migration in Migration.all {
+            let text = try String(contentsOf: root.appendingPathComponent("sql/\(migration.name).sql"), encoding: .utf8)
+            #expect(text == migration.sql)
+        }
+    }
+
+    @Test("what is applied but unknown means that the program is older than the database")
+    func newerDatabase() {
+        let standing = Migrator.standing(applied: ["9999_future": "x"])
+        guard case .diverged(let why) = standing else {
+            Issue.record("expected a divergence")
+            return
+        }
+        #expect(why.contains("9999_future"))
+    }
+}

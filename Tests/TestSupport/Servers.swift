@@ -1,0 +1,21 @@
+import Foundation
+
+/// Where the real servers of a test run are, and names that no other test uses.
+package enum Servers {
+    /// The broker of this run (`BELLHOP_AMQP_URL`); suites that need it are disabled without it.
+    package static var amqpURL: String? { setting("BELLHOP_AMQP_URL") }
+
+    /// The database of this run (`BELLHOP_DATABASE_URL`); suites that need it are disabled without it.
+    package static var databaseURL: String? { setting("BELLHOP_DATABASE_URL") }
+
+    /// `prefix` and a suffix that differs between tests, runs and machines; lower case, fit for a queue or a schema.
+    package static func uniqueName(_ prefix: String) -> String {
+        let suffix = UInt64.random(in: 0...UInt64.max)
+        return prefix + "_" + String(suffix, radix: 36)
+    }
+
+    private static func setting(_ name: String) -> String? {
+        let value = ProcessInfo.processInfo.environment[name]
+        return value == "" ? nil : value
+    }
+}

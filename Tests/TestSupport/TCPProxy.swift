@@ -1,0 +1,161 @@
+import Foundation
+import Synchronization
+
+/// A TCP relay on a loopback port of its own, for breaking the connection between a client and its server on purpose.
+///
+/// Faults apply to every connection through it, at once and until told otherwise; `loseReply` and `loseRequest` are
+/// armed for one occasion and go off on the first connection whose client sends the marker.
+///
+/// Thread safety: every method may be called from any thread; one thread accepts, two more relay each connection.
+package final class TCPProxy: Sendable {
+    /// The port on 127.0.0.1 that clients connect to.
+    package let port: Int
+
+    private let host: String
+    private let serverPort: Int
+    private let listener: Int32
+    private let state = Mutex(State())
+
+    private struct State {
+        var faults = ProxyFaults()
+        var relays: [ProxyRelay] = []
+        var accepted = 0
+        var stopped = false
+    }
+
+    /// Listens at once; each client's connection gets a connection of its own to `host`:`port`.
+    package init(to host: String, _ port: Int) throws {
+        self.host = host
+        self.serverPort = port
+        (listener, self.port) = try ProxySocket.listenOnLoopback()
+        Thread.detachNewThread { [weak self, listener] in
+            while true {
+                let client = accept(listener, nil, nil)
+                guard client >= 0, let self else {
+                    if client >= 0 { ProxySocket.reset(client) }
+                    close(listener)
+                    return
+                }
+                self.relay(client)
+            }
+        }
+    }
+
+    deinit { stop() }
+
+    /// How many connections have been accepted since the start, refused ones included.
+    package var connectionCount: Int { state.withLock { $0.accepted } }
+
+    /// `url` with its host and port replaced by the proxy's, user, path and query kept.
+    package func url(replacingHostOf url: String) -> String {
+        guard var parts = URLComponents(string: url) else { return url }
+        parts.host = "127.0.0.1"
+        parts.port = port
+        return parts.string ?? url
+    }
+
+    /// Ends every connection of this moment, on both sides; new ones are welcome.
+    package func cutAll() {
+        for relay in state.withLock({ $0.relays }) { relay.cut() }
+    }
+
+    /// While on, bytes are swallowed in both directions and nobody is told: a peer that has vanished.
+    ///
+    /// A connection that has lost bytes stays dead after this is off again, only new ones work.
+    package func blackHole(_ on: Bool) {
+        let relays = state.withLock {
+            $0.faults.blackHole = on
+            return $0.relays
+        }
+        guard on else { return }
+        for relay in relays { relay.swallow() }
+    }
+
+    /// While on, new connections are reset as soon as they are accepted.
+    package func refuse(_ on: Bool) {
+        state.withLock { $0.faults.refuse = on }
+    }
+
+    /// Lets the client's bytes through up to and including `marker`, then keeps the server's next answer for itself and
+    /// cuts: the server has acted, and the client will never know.
+    package func loseReply(whenClientSends marker: [UInt8]) {
+        state.withLock { $0.faults.loseReplyMarker = marker }
+    }
+
+    /// Cuts in place of passing on the bytes that hold `marker`: the server never hears of them.
+    package func loseRequest(whenClientSends marker: [UInt8]) {
+        state.withLock { $0.faults.loseRequestMarker = marker }
+    }
+
+    /// Closes the listener and every connection.
+    package func stop() {
+        let relays = state.withLock { state -> [ProxyRelay]? in
+            guard !state.stopped else { return nil }
+            state.stopped = true
+            defer { state.relays = [] }
+            return state.relays
+        }
+        guard let relays else { return }
+        // Wakes the thread in accept(2), which then closes the listener.
+        shutdown(listener, Int32(SHUT_RDWR))
+        for relay in relays { relay.cut() }
+    }
+
+    private func relay(_ client: Int32) {
+        let faults = state.withLock { state -> ProxyFaults in
+            state.accepted += 1
+            return state.faults
+        }
+        guard !faults.refuse, let server = ProxySocket.connect(host, serverPort) else {
+            return ProxySocket.reset(client)
+        }
+        let relay = ProxyRelay(client: client, server: server, swallowing: faults.blackHole) { [weak self] bytes in
+            self?.verdict(on: bytes) ?? .pass
+        }
+        let welcome = state.withLock { state -> Bool in
+            state.relays.removeAll { $0.isOver }
+            guard !state.stopped else { return false }
+            state.relays.append(relay)
+            return true
+        }
+        relay.start()
+        if !welcome { relay.cut() }
+    }
+
+    private func verdict(on bytes: [UInt8]) -> ProxyVerdict {
+        state.withLock { state in
+            if let marker = state.faults.loseRequestMarker, bytes.holds(marker) {
+                state.faults.loseRequestMarker = nil
+                return .cut
+            }
+            if let marker = state.faults.loseReplyMarker, bytes.holds(marker) {
+                state.faults.loseReplyMarker = nil
+                return .passAndCutAtReply
+            }
+            return .pass
+        }
+    }
+}
+
+/// What is to go wrong, and when.
+struct ProxyFaults: Sendable {
+    var blackHole = false
+    var refuse = false
+    var loseReplyMarker: [UInt8]?
+    var loseRequestMarker: [UInt8]?
+}
+
+/// What happens to a piece of what the client sent.
+enum ProxyVerdict: Sendable {
+    case pass, passAndCutAtReply, cut
+}
+
+extension [UInt8] {
+    /// Whether `marker` occurs in one piece; clients send short requests in one write, so pieces are not joined.
+    fileprivate func holds(_ marker: [UInt8]) -> Bool {
+        guard let first = marker.first, count >= marker.count else { return false }
+        return indices.dropLast(marker.count - 1).contains { start in
+            self[start] == first && self[start..<start + marker.count].elementsEqual(marker)
+        }
+    }
+}

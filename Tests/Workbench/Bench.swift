@@ -1,0 +1,131 @@
+package import AMQP
+package import BellhopRules
+import Foundation
+package import Pipeline
+package import Postgres
+package import ServiceRuntime
+import Store
+import TestSupport
+
+/// A namespace of its own on the shared servers, for one test: a migrated schema and, where asked for, a topology.
+package struct Bench: Sendable {
+    package let namespace: Namespace
+    /// With the rights of a worker, as in production.
+    package let pool: PostgresPool
+    /// With the rights of the schema's owner, to look behind the scenes.
+    package let owner: PostgresPool
+    package let catalogs: CatalogSet
+
+    /// The tiers that a test can afford to wait for are short; here none is waited for.
+    package static let tiers = [RetryTier(.seconds(10))]
+
+    /// Runs a body on a fresh schema and removes it afterwards.
+    package static func withSchema<Value>(_ body: (Bench) async throws -> Value) async throws -> Value {
+        guard let namespace = Namespace(Servers.uniqueName("t").replacingOccurrences(of: "-", with: "_")) else {
+            throw BenchError("the unique name makes no namespace")
+        }
+        let owner = try makePool(setUp: ["SET search_path TO \(namespace)"])
+        guard case .applied = try await Migrator(pool: owner, namespace: namespace).migrate() else {
+            throw BenchError("the migrations were refused")
+        }
+        let bench = Bench(
+            namespace: namespace, pool: try makePool(setUp: namespace.setUp(as: .worker)), owner: owner,
+            catalogs: try drop()
+        )
+        return try await ending(bench) { try await body(bench) }
+    }
+
+    /// Runs a body with a topology on the broker too.
+    package static func withTopology<Value>(_ body: (Bench) async throws -> Value) async throws -> Value {
+        try await withSchema { bench in
+            _ = try await bench.applier().apply()
+            do {
+                let value = try await body(bench)
+                try await bench.removeTopology()
+                return value
+            } catch {
+                try? await bench.removeTopology()
+                throw error
+            }
+        }
+    }
+
+    private static func ending<Value>(_ bench: Bench, _ body: () async throws -> Value) async throws -> Value {
+        let result: Result<Value, any Error>
+        do { result = .success(try await body()) } catch { result = .failure(error) }
+        await bench.pool.close()
+        try? await bench.owner.withConnection { (connection) throws(PostgresError) in
+            try connection.execute("SET client_min_messages TO warning; DROP SCHEMA \(bench.namespace) CASCADE")
+        }
+        await bench.owner.close()
+        return try result.get()
+    }
+
+    /// A further pool with these statements on each connection.
+    package static func makePool(setUp: [String]) throws -> PostgresPool {
+        guard let url = Servers.databaseURL else { throw BenchError("BELLHOP_DATABASE_URL is not set") }
+        var options = PoolOptions(url: try DatabaseURL(url))
+        options.size = 0...6
+        options.setUp = setUp
+        options.acquireTimeout = .seconds(60)
+        return PostgresPool(options)
+    }
+
+    // MARK: - Broker
+
+    package var names: TopologyNames { TopologyNames(namespace) }
+
+    package var broker: BrokerAddress {
+        get throws {
+            guard let url = Servers.amqpURL else { throw BenchError("BELLHOP_AMQP_URL is not set") }
+            return try BrokerAddress(validating: url)
+        }
+    }
+
+    package func applier(for catalogs: CatalogSet? = nil) throws -> TopologyApplier {
+        TopologyApplier(
+            broker: try broker,
+            plan: TopologyPlan(names: names, catalogs: catalogs ?? self.catalogs, tiers: Self.tiers),
+            records: BindingRecords(pool: owner)
+        )
+    }
+
+    private func removeTopology() async throws {
+        let plan = TopologyPlan(names: names, catalogs: catalogs, tiers: Self.tiers)
+        try await BrokerSession.with(try broker, name: "test, cleaning up") { session in
+            for queue in plan.queues { try session.deleteQueue(queue.name) }
+            for exchange in plan.exchanges { try session.deleteExchange(exchange.name) }
+        }
+    }
+
+    // MARK: - Material
+
+    /// The catalogue of the app drop, as it is shipped.
+    package static func drop() throws -> CatalogSet {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let bytes = [UInt8](try Data(contentsOf: root.appendingPathComponent("deploy/catalogs/drop.json5")))
+        return try CatalogSet.load(files: [(name: "drop.json5", bytes: bytes)]).get()
+    }
+
+    /// What the rules make of a JSON body.
+    package func submission(_ json: String) throws -> Submission {
+        try SubmissionParser(catalogs).parse(InboundEnvelope(body: Array(json.utf8), source: .elsewhere)).get()
+    }
+
+    /// The single number that a query answers with.
+    package func count(_ sql: String, _ parameters: [Parameter] = []) async throws -> Int {
+        Int(try await owner.run(Statement(sql), parameters).integer(0, 0))
+    }
+
+    /// The single column that a query answers with; NULL as nil.
+    package func column(_ sql: String, _ parameters: [Parameter] = []) async throws -> [String?] {
+        let rows = try await owner.run(Statement(sql), parameters)
+        return try (0..<rows.count).map { try rows.optionalText($0, 0) }
+    }
+}
+
+package struct BenchError: Error, CustomStringConvertible {
+    package let description: String
+    package init(_ description: String) { self.description = description }
+}
