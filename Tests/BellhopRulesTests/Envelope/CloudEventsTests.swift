@@ -27,7 +27,9 @@ struct CloudEventsTests {
         var envelope = Messages.envelope(Self.data)
         envelope.contentType = "application/json"
         envelope.source = .eventsExchange(routingKey: "drop.security")
-        envelope.headers = attributes.members.map { (prefix + $0.key, $0.value.string.map(HeaderValue.string) ?? .other) }
+        envelope.headers = attributes.members.map {
+            (prefix + $0.key, $0.value.string.map(HeaderValue.string) ?? .other)
+        }
         return envelope
     }
 
@@ -46,24 +48,33 @@ struct CloudEventsTests {
         let expected = try Messages.event(Messages.envelope(plain))
         let bytes = try content(Messages.envelope(plain))
         #expect(!bytes.isEmpty)
-        for envelope in [structured(), binary(prefix: "cloudEvents:"), binary(prefix: "cloudEvents_"), binary(prefix: "ce-")] {
+        for envelope in [
+            structured(), binary(prefix: "cloudEvents:"), binary(prefix: "cloudEvents_"), binary(prefix: "ce-"),
+        ] {
             #expect(try content(envelope) == bytes)
             #expect(try Messages.event(envelope) == expected)
         }
     }
 
-    @Test("parameters and spelling of the content type do not matter", arguments: [
-        "application/cloudevents+json; charset=utf-8", "Application/CloudEvents+JSON", "application/cloudevents+json ;charset=UTF-8",
-    ])
+    @Test(
+        "parameters and spelling of the content type do not matter",
+        arguments: [
+            "application/cloudevents+json; charset=utf-8", "Application/CloudEvents+JSON",
+            "application/cloudevents+json ;charset=UTF-8",
+        ]
+    )
     func contentTypes(contentType: String) throws {
         var envelope = structured()
         envelope.contentType = contentType
         #expect(try Messages.event(envelope).id.text == "https://auth.getdrop.no/7")
     }
 
-    @Test("other formats of CloudEvents are refused by name", arguments: [
-        "application/cloudevents-batch+json", "application/cloudevents+avro", "application/cloudevents",
-    ])
+    @Test(
+        "other formats of CloudEvents are refused by name",
+        arguments: [
+            "application/cloudevents-batch+json", "application/cloudevents+avro", "application/cloudevents",
+        ]
+    )
     func otherFormats(contentType: String) throws {
         var envelope = structured()
         envelope.contentType = contentType
@@ -94,11 +105,13 @@ struct CloudEventsTests {
 
     static let faults: [(changes: KeyValuePairs<String, JSONValue?>, reason: RejectionReason, pointer: String)] = [
         (["specversion": nil], .invalidField, "/specversion"), (["specversion": "0.3"], .invalidField, "/specversion"),
-        (["specversion": 1], .invalidField, "/specversion"), (["id": nil], .missingID, "/id"), (["id": 7], .invalidField, "/id"),
+        (["specversion": 1], .invalidField, "/specversion"), (["id": nil], .missingID, "/id"),
+        (["id": 7], .invalidField, "/id"),
         (["source": ""], .invalidField, "/source"), (["type": nil], .invalidField, "/type"),
         (["type": "system"], .invalidField, "/data/eventType"), (["time": "noon"], .invalidField, "/time"),
         (["data": "text"], .invalidField, "/data"), (["data": []], .invalidField, "/data"),
-        (["data_base64": "e30="], .invalidField, "/data"), (["data": nil, "data_base64": "%%%"], .invalidField, "/data_base64"),
+        (["data_base64": "e30="], .invalidField, "/data"),
+        (["data": nil, "data_base64": "%%%"], .invalidField, "/data_base64"),
         (["data": nil, "data_base64": 5], .invalidField, "/data_base64"),
         (["data": nil, "data_base64": "e30"], .invalidField, "/data_base64"),
         (["data": nil, "data_base64": "ew=="], .malformedJSON, "/data_base64"),

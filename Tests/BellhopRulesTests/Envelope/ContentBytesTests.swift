@@ -42,18 +42,24 @@ struct ContentBytesTests {
         #expect(try bytes(["deliverAt": "2026-02-15T14:45:00.000+01:00"]) == deliver)
     }
 
-    @Test("everything that a user would see or that changes the delivery counts", arguments: [
-        ("title", "x"), ("body", "x"), ("data", ["a": 1]), ("route", "/x"), ("targetId", "x"), ("venueId", "x"),
-        ("metadata", ["a": "b"]), ("imageUrl", "https://x"), ("collapseKey", "x"), ("deliverAt", "2026-02-15T13:45:00Z"),
-        ("expiresAt", "2026-02-15T13:45:00Z"), ("eventType", "system"), ("body", ""),
-    ] as [(String, JSONValue)])
+    @Test(
+        "everything that a user would see or that changes the delivery counts",
+        arguments: [
+            ("title", "x"), ("body", "x"), ("data", ["a": 1]), ("route", "/x"), ("targetId", "x"), ("venueId", "x"),
+            ("metadata", ["a": "b"]), ("imageUrl", "https://x"), ("collapseKey", "x"),
+            ("deliverAt", "2026-02-15T13:45:00Z"),
+            ("expiresAt", "2026-02-15T13:45:00Z"), ("eventType", "system"), ("body", ""),
+        ] as [(String, JSONValue)]
+    )
     func different(key: String, value: JSONValue) throws {
         #expect(try bytes([key: value]) != bytes([:]))
     }
 
     @Test("moving words from one field to another is another content")
     func unambiguous() throws {
-        #expect(try bytes(["title": "a", "body": "b\",\"route\":\"c"]) != bytes(["title": "a", "body": "b", "route": "c"]))
+        #expect(
+            try bytes(["title": "a", "body": "b\",\"route\":\"c"]) != bytes(["title": "a", "body": "b", "route": "c"])
+        )
         #expect(try bytes(["data": ["a": "1"]]) != bytes(["data": ["a": 1]]))
         #expect(try bytes(["targetId": "x"]) != bytes(["venueId": "x"]))
     }

@@ -64,7 +64,9 @@ struct PlainEventTests {
         #expect(event.sentAt?.description == "2026-02-15T13:45:00.000Z")
 
         var routed = Messages.envelope(
-            #"{"to":{"user":"u1"},"title":"t","id":"e"}"#, source: .eventsExchange(routingKey: "drop.rate_update"))
+            #"{"to":{"user":"u1"},"title":"t","id":"e"}"#,
+            source: .eventsExchange(routingKey: "drop.rate_update")
+        )
         routed.appID = ""
         routed.type = ""
         #expect(try Messages.event(routed).type.text == "rate_update")
@@ -112,10 +114,13 @@ struct PlainEventTests {
         }
     }
 
-    @Test("the content type of JSON may be missing or be another", arguments: [
-        nil, "", "application/json", "application/json; charset=utf-8", "text/plain", "application/octet-stream",
-        "application/vnd.getdrop.transactions+json",
-    ])
+    @Test(
+        "the content type of JSON may be missing or be another",
+        arguments: [
+            nil, "", "application/json", "application/json; charset=utf-8", "text/plain", "application/octet-stream",
+            "application/vnd.getdrop.transactions+json",
+        ]
+    )
     func contentTypes(contentType: String?) throws {
         var envelope = Messages.envelope(Messages.complete)
         envelope.contentType = contentType

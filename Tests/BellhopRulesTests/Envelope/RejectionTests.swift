@@ -17,11 +17,13 @@ struct RejectionTests {
         (["to": ["everybody": true]], .missingAudience, "/to"), (["to": ["users": []]], .missingAudience, "/to/users"),
         (["to": "u1"], .invalidField, "/to"), (["to": ["user": "u", "topic": "t"]], .invalidField, "/to"),
         (["to": ["user": ""]], .invalidField, "/to/user"), (["to": ["user": 5]], .invalidField, "/to/user"),
-        (["to": ["users": "u1"]], .invalidField, "/to/users"), (["to": ["users": ["u", 5]]], .invalidField, "/to/users/1"),
+        (["to": ["users": "u1"]], .invalidField, "/to/users"),
+        (["to": ["users": ["u", 5]]], .invalidField, "/to/users/1"),
         (["to": ["users": ["u", .null]]], .invalidField, "/to/users/1"),
         (["to": ["users": .array((0...1000).map { .string("u\($0)") })]], .invalidField, "/to/users"),
         (["to": ["topic": "a\u{7F}"]], .invalidField, "/to/topic"),
-        (["to": ["everyone": false]], .invalidField, "/to/everyone"), (["to": ["everyone": 1]], .invalidField, "/to/everyone"),
+        (["to": ["everyone": false]], .invalidField, "/to/everyone"),
+        (["to": ["everyone": 1]], .invalidField, "/to/everyone"),
         (["title": ""], .invalidField, "/title"), (["title": 5], .invalidField, "/title"),
         (["title": .string(String(repeating: "å", count: 513))], .invalidField, "/title"),
         (["body": false], .invalidField, "/body"),
@@ -30,13 +32,16 @@ struct RejectionTests {
         (["route": "/a\nb"], .invalidField, "/route"), (["route": ""], .invalidField, "/route"),
         (["targetId": 5], .invalidField, "/targetId"), (["venueId": 42], .invalidField, "/venueId"),
         (["collapseKey": .string(String(repeating: "x", count: 256))], .invalidField, "/collapseKey"),
-        (["metadata": ["a": 1]], .invalidField, "/metadata/a"), (["metadata": ["a/b": .null]], .invalidField, "/metadata/a~1b"),
+        (["metadata": ["a": 1]], .invalidField, "/metadata/a"),
+        (["metadata": ["a/b": .null]], .invalidField, "/metadata/a~1b"),
         (["metadata": ["": "x"]], .invalidField, "/metadata"), (["metadata": "x"], .invalidField, "/metadata"),
         (["metadata": .object(JSONObject((0...64).map { ("k\($0)", "v") }))], .invalidField, "/metadata"),
         (["imageUrl": "ftp://a/b"], .invalidField, "/imageUrl"), (["imageUrl": "https://"], .invalidField, "/imageUrl"),
-        (["imageUrl": "https:///x"], .invalidField, "/imageUrl"), (["imageUrl": "https://a b"], .invalidField, "/imageUrl"),
+        (["imageUrl": "https:///x"], .invalidField, "/imageUrl"),
+        (["imageUrl": "https://a b"], .invalidField, "/imageUrl"),
         (["imageUrl": "javascript:alert(1)"], .invalidField, "/imageUrl"),
-        (["sentAtIso": "yesterday"], .invalidField, "/sentAtIso"), (["sentAtIso": 1_771_163_100], .invalidField, "/sentAtIso"),
+        (["sentAtIso": "yesterday"], .invalidField, "/sentAtIso"),
+        (["sentAtIso": 1_771_163_100], .invalidField, "/sentAtIso"),
         (["deliverAt": "2026-02-30T00:00:00Z"], .invalidField, "/deliverAt"),
         (["expiresAt": "2026-02-15"], .invalidField, "/expiresAt"),
         (["title": "a\0b"], .invalidField, "/title"), (["data": ["a": ["x\0"]]], .invalidField, "/data/a/0"),
@@ -59,7 +64,8 @@ struct RejectionTests {
             (#"{"id":"a","id":"b"}"#, .malformedJSON), (#"{"id":"\ud800"}"#, .malformedJSON),
             (String(repeating: "[", count: 100_000), .malformedJSON), ("\u{FEFF}{}", .malformedJSON),
             ("[]", .invalidField), ("null", .invalidField), ("\"text\"", .invalidField), ("1e999", .invalidField),
-        ])
+        ]
+    )
     func malformed(text: String, reason: RejectionReason) throws {
         let rejection = try Messages.rejection(Messages.envelope(text))
         #expect(rejection.reason == reason)
@@ -154,7 +160,8 @@ struct RejectionTests {
             #expect(!rejection.message.contains(secret), "\(key)")
         }
         let longKey = String(repeating: secret, count: 1000)
-        let rejection = try Messages.rejection(Messages.envelope(Messages.changed(["data": ["a": [longKey: "\0"]]]))
+        let rejection = try Messages.rejection(
+            Messages.envelope(Messages.changed(["data": ["a": [longKey: "\0"]]]))
         )
         #expect(rejection.pointer.text == "/data/a")
     }

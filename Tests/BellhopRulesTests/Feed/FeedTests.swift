@@ -20,7 +20,8 @@ struct FeedTests {
             """
             {"userId":"u1","locale":"nb_no","timezone":"Europe/Oslo","email":"u@example.com","preferences":{"enabled":true},
              "pushEnabled":false,"emailEnabled":true,"sentAtIso":"2026-02-15T13:45:00Z"}
-            """)
+            """
+        )
         guard case .recipientUpserted(let recipient) = full.change else { throw NotAFeedMessage() }
         #expect(full.sentAt?.description == "2026-02-15T13:45:00.000Z")
         #expect(recipient.user.text == "u1")
@@ -98,8 +99,11 @@ struct FeedTests {
         #expect(reminder.localTime.description == "09:05")
         #expect(reminder.days == Set(Weekday.allCases))
         #expect(reminder.timezone == nil)
-        let some = #"{"userId":"u1","id":"r1","localTime":"09:05","title":"T","body":"B","days":["mon","sun","mon"],"timezone":"UTC"}"#
-        guard case .reminderSet(let partial) = try self.update(.reminderSet, some).change else { throw NotAFeedMessage() }
+        let some =
+            #"{"userId":"u1","id":"r1","localTime":"09:05","title":"T","body":"B","days":["mon","sun","mon"],"timezone":"UTC"}"#
+        guard case .reminderSet(let partial) = try self.update(.reminderSet, some).change else {
+            throw NotAFeedMessage()
+        }
         #expect(partial.days == [.monday, .sunday])
         #expect(partial.timezone?.text == "UTC")
         guard case .reminderRemoved(_, let id) = try self.update(.reminderRemoved, some).change else {
@@ -108,30 +112,40 @@ struct FeedTests {
         #expect(id.text == "r1")
     }
 
-    @Test("faults point to their field", arguments: [
-        (FeedType.recipientUpserted, "{}", "/userId"), (.recipientUpserted, #"{"userId":""}"#, "/userId"),
-        (.recipientUpserted, #"{"userId":"u","locale":"x"}"#, "/locale"),
-        (.recipientUpserted, #"{"userId":"u","timezone":"../x"}"#, "/timezone"),
-        (.recipientUpserted, #"{"userId":"u","email":"nobody"}"#, "/email"),
-        (.recipientUpserted, #"{"userId":"u","preferences":[]}"#, "/preferences"),
-        (.recipientUpserted, #"{"userId":"u","pushEnabled":"yes"}"#, "/pushEnabled"),
-        (.recipientUpserted, #"{"userId":"u","sentAtIso":"x"}"#, "/sentAtIso"),
-        (.recipientDeleted, #"{"userId":null}"#, "/userId"),
-        (.subscriptionUpserted, #"{"userId":"u","platform":"ios","provider":"apns"}"#, "/token"),
-        (.subscriptionUpserted, #"{"userId":"u","token":"t","provider":"apns"}"#, "/platform"),
-        (.subscriptionUpserted, #"{"userId":"u","token":"t","platform":"ios"}"#, "/provider"),
-        (.subscriptionUpserted, #"{"userId":"u","token":"t","platform":"windows","provider":"apns"}"#, "/platform"),
-        (.subscriptionUpserted, #"{"userId":"u","token":"t","platform":"ios","provider":"apns","permission":"maybe"}"#, "/permission"),
-        (.subscriptionRevoked, #"{"userId":"u"}"#, "/token"), (.followAdded, #"{"userId":"u"}"#, "/topic"),
-        (.followAdded, #"{"userId":"u","topic":"t","role":"a b"}"#, "/role"), (.followRemoved, #"{"topic":"t"}"#, "/userId"),
-        (.reminderSet, #"{"userId":"u","id":"r","title":"t","body":"b"}"#, "/localTime"),
-        (.reminderSet, #"{"userId":"u","id":"r","localTime":"9:00","title":"t","body":"b"}"#, "/localTime"),
-        (.reminderSet, #"{"userId":"u","id":"r","localTime":"09:00","body":"b"}"#, "/title"),
-        (.reminderSet, #"{"userId":"u","id":"r","localTime":"09:00","title":"t"}"#, "/body"),
-        (.reminderSet, #"{"userId":"u","id":"r","localTime":"09:00","title":"t","body":"b","days":[]}"#, "/days"),
-        (.reminderSet, #"{"userId":"u","id":"r","localTime":"09:00","title":"t","body":"b","days":["mon","Tue"]}"#, "/days/1"),
-        (.reminderRemoved, #"{"userId":"u"}"#, "/id"),
-    ])
+    @Test(
+        "faults point to their field",
+        arguments: [
+            (FeedType.recipientUpserted, "{}", "/userId"), (.recipientUpserted, #"{"userId":""}"#, "/userId"),
+            (.recipientUpserted, #"{"userId":"u","locale":"x"}"#, "/locale"),
+            (.recipientUpserted, #"{"userId":"u","timezone":"../x"}"#, "/timezone"),
+            (.recipientUpserted, #"{"userId":"u","email":"nobody"}"#, "/email"),
+            (.recipientUpserted, #"{"userId":"u","preferences":[]}"#, "/preferences"),
+            (.recipientUpserted, #"{"userId":"u","pushEnabled":"yes"}"#, "/pushEnabled"),
+            (.recipientUpserted, #"{"userId":"u","sentAtIso":"x"}"#, "/sentAtIso"),
+            (.recipientDeleted, #"{"userId":null}"#, "/userId"),
+            (.subscriptionUpserted, #"{"userId":"u","platform":"ios","provider":"apns"}"#, "/token"),
+            (.subscriptionUpserted, #"{"userId":"u","token":"t","provider":"apns"}"#, "/platform"),
+            (.subscriptionUpserted, #"{"userId":"u","token":"t","platform":"ios"}"#, "/provider"),
+            (.subscriptionUpserted, #"{"userId":"u","token":"t","platform":"windows","provider":"apns"}"#, "/platform"),
+            (
+                .subscriptionUpserted,
+                #"{"userId":"u","token":"t","platform":"ios","provider":"apns","permission":"maybe"}"#, "/permission"
+            ),
+            (.subscriptionRevoked, #"{"userId":"u"}"#, "/token"), (.followAdded, #"{"userId":"u"}"#, "/topic"),
+            (.followAdded, #"{"userId":"u","topic":"t","role":"a b"}"#, "/role"),
+            (.followRemoved, #"{"topic":"t"}"#, "/userId"),
+            (.reminderSet, #"{"userId":"u","id":"r","title":"t","body":"b"}"#, "/localTime"),
+            (.reminderSet, #"{"userId":"u","id":"r","localTime":"9:00","title":"t","body":"b"}"#, "/localTime"),
+            (.reminderSet, #"{"userId":"u","id":"r","localTime":"09:00","body":"b"}"#, "/title"),
+            (.reminderSet, #"{"userId":"u","id":"r","localTime":"09:00","title":"t"}"#, "/body"),
+            (.reminderSet, #"{"userId":"u","id":"r","localTime":"09:00","title":"t","body":"b","days":[]}"#, "/days"),
+            (
+                .reminderSet,
+                #"{"userId":"u","id":"r","localTime":"09:00","title":"t","body":"b","days":["mon","Tue"]}"#, "/days/1"
+            ),
+            (.reminderRemoved, #"{"userId":"u"}"#, "/id"),
+        ]
+    )
     func faults(type: FeedType, text: String, pointer: String) throws {
         let source = InboundEnvelope.Source.eventsExchange(routingKey: "drop.\(type.rawValue)")
         let rejection = try Messages.rejection(Messages.envelope(text, source: source))

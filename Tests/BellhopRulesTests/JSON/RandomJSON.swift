@@ -4,7 +4,8 @@ import BellhopRules
 struct RandomJSON {
     var generator: SeededGenerator
     private static let letters: [Unicode.Scalar] = [
-        "a", "b", "Z", "0", " ", "\"", "\\", "/", "\n", "\t", "\u{1}", "\u{1F}", "\u{7F}", "å", "\u{30A}", "\u{FFFF}", "😀",
+        "a", "b", "Z", "0", " ", "\"", "\\", "/", "\n", "\t", "\u{1}", "\u{1F}", "\u{7F}", "å", "\u{30A}", "\u{FFFF}",
+        "😀",
         "\u{2028}", "\u{0}", "{", "}", "[", "]", ",", ":",
     ]
 
