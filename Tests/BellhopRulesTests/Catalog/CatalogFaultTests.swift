@@ -134,8 +134,7 @@ struct CatalogFaultTests {
 
     @Test("aliases are names on both sides")
     func aliases() {
-        let text =
-            "{app: 'a', language: 'en', timezone: 'UTC', aliases: {txId: 5, 'a b': 'x'}, types: {a: {priority: 'low', label: {en: 'A'}}}}"
+        let text = catalog().replacing("types:", with: "aliases: {txId: 5, 'a b': 'x'}, types:")
         #expect(faults([("1", text)]).map(\.pointer.text) == ["/aliases/txId", "/aliases/a b"])
     }
 

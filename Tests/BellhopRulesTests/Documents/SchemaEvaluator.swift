@@ -1,8 +1,8 @@
 import BellhopRules
 import Foundation
 
-/// JSON Schema 2020-12, as far as `docs/event.schema.json` uses it; any other keyword is an error, so that nothing in the
-/// schema can be without effect here.
+/// JSON Schema 2020-12, as far as `docs/event.schema.json` uses it; any other keyword is an error, so that nothing in
+/// the schema can be without effect here.
 struct SchemaEvaluator {
     struct UnknownKeyword: Error {
         let keyword: String

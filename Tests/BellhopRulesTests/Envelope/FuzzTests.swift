@@ -7,7 +7,8 @@ import Testing
 @Suite("Random messages")
 struct FuzzTests {
     private static let seed = """
-        {"id":"evt_01J","app":"drop","eventType":"security","to":{"users":["u1","u2"]},"title":"Tittel \\u00e5 \\ud83d\\ude00",
+        {"id":"evt_01J","app":"drop","eventType":"security","to":{"users":["u1","u2"]},
+         "title":"Tittel \\u00e5 \\ud83d\\ude00",
          "data":{"n":[1,-2.5e3,{"a":null}],"t":true},"metadata":{"k":"v"},"imageUrl":"https://a/b","route":"/x",
          "sentAtIso":"2026-02-15T13:45:00.000Z","deliverAt":"2026-02-16T13:45:00+01:00","specversion":"1.0"}
         """

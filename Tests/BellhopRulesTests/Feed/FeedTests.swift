@@ -18,7 +18,8 @@ struct FeedTests {
         let full = try update(
             .recipientUpserted,
             """
-            {"userId":"u1","locale":"nb_no","timezone":"Europe/Oslo","email":"u@example.com","preferences":{"enabled":true},
+            {"userId":"u1","locale":"nb_no","timezone":"Europe/Oslo","email":"u@example.com",
+             "preferences":{"enabled":true},
              "pushEnabled":false,"emailEnabled":true,"sentAtIso":"2026-02-15T13:45:00Z"}
             """
         )
@@ -100,7 +101,10 @@ struct FeedTests {
         #expect(reminder.days == Set(Weekday.allCases))
         #expect(reminder.timezone == nil)
         let some =
-            #"{"userId":"u1","id":"r1","localTime":"09:05","title":"T","body":"B","days":["mon","sun","mon"],"timezone":"UTC"}"#
+            """
+            {"userId":"u1","id":"r1","localTime":"09:05","title":"T","body":"B","days":["mon","sun","mon"],
+             "timezone":"UTC"}
+            """
         guard case .reminderSet(let partial) = try self.update(.reminderSet, some).change else {
             throw NotAFeedMessage()
         }

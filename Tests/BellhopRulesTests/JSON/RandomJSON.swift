@@ -22,7 +22,9 @@ struct RandomJSON {
 
     mutating func object(depth: Int = 0) -> JSONObject {
         var object = JSONObject()
-        for _ in 0..<Int.random(in: 0..<24, using: &generator) { object[string()] = value(depth: depth + 1) }
+        for _ in 0..<Int.random(in: 0..<(depth == 0 ? 24 : 5), using: &generator) {
+            object[string()] = value(depth: depth + 1)
+        }
         return object
     }
 
