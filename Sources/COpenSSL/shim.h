@@ -1,3 +1,6 @@
 #pragma once
 
+#include <openssl/crypto.h>
+#include <openssl/err.h>
+#include <openssl/rand.h>
 #include <openssl/sha.h>

@@ -1,0 +1,48 @@
+/// The 32 bytes of a SHA-256, kept in four words so that a digest costs no allocation and hashes fast as a key.
+package struct Digest: Hashable, Sendable {
+    /// How many bytes a digest has.
+    package static let byteCount = 32
+
+    /// Bytes 0 to 7, 8 to 15, 16 to 23 and 24 to 31, each as a big-endian number.
+    private let words: SIMD4<UInt64>
+
+    /// Takes the first 32 bytes of `bytes`; bytes that are missing count as zero.
+    init(_ bytes: UnsafeRawBufferPointer) {
+        var words = SIMD4<UInt64>()
+        for (index, byte) in bytes.prefix(Self.byteCount).enumerated() {
+            words[index >> 3] |= UInt64(byte) << (56 - 8 * UInt64(index & 7))
+        }
+        self.words = words
+    }
+
+    /// All 32 bytes in order.
+    package var bytes: [UInt8] {
+        (0..<Self.byteCount).map(byte)
+    }
+
+    /// The first `bytes` bytes (0 to 32, clamped) as lower-case hex, two digits each.
+    package func hexPrefix(bytes: Int) -> String {
+        let count = min(max(bytes, 0), Self.byteCount)
+        return String(unsafeUninitializedCapacity: 2 * count) { digits in
+            for index in 0..<count {
+                let byte = byte(at: index)
+                digits[2 * index] = Self.digit(byte >> 4)
+                digits[2 * index + 1] = Self.digit(byte & 15)
+            }
+            return 2 * count
+        }
+    }
+
+    private func byte(at index: Int) -> UInt8 {
+        UInt8(truncatingIfNeeded: words[index >> 3] >> (56 - 8 * UInt64(index & 7)))
+    }
+
+    private static func digit(_ value: UInt8) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
+    }
+}
+
+extension Digest: CustomStringConvertible {
+    /// All 64 hex digits.
+    package var description: String { hexPrefix(bytes: Self.byteCount) }
+}
