@@ -82,6 +82,13 @@ struct PlainEventTests {
         #expect(try Messages.event(envelope).id.text == "evt_1")
     }
 
+    @Test("an id in the body wins over message_id, which many clients fill in by themselves")
+    func ownNumbering() throws {
+        var envelope = Messages.envelope(Messages.complete)
+        envelope.messageID = "6f1b3c0e-transport"
+        #expect(try Messages.event(envelope).id.text == "evt_1")
+    }
+
     @Test("null counts as absent")
     func nulls() throws {
         let object = Messages.changed([

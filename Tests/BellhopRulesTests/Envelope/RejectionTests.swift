@@ -123,7 +123,6 @@ struct RejectionTests {
             ({ $0.source = .eventsExchange(routingKey: "") }, "/app"),
             ({ $0.source = .eventsExchange(routingKey: "drop.security.more") }, "/eventType"),
             ({ $0.appID = "safe" }, "/app"), ({ $0.type = "system" }, "/eventType"),
-            ({ $0.messageID = "evt_2" }, "/id"),
         ]
         for (change, pointer) in cases {
             let rejection = try rejection(change)
