@@ -75,6 +75,14 @@ let package = Package(
         tests(of: "Store", ["Workbench", "Postgres", "BellhopRules", "ServiceRuntime"]),
         tests(of: "Pipeline", ["Workbench", "AMQP", "Postgres", "Store", "BellhopRules", "ServiceRuntime"]),
         tests(of: "Commands", ["Workbench", "AMQP", "Postgres", "Store", "Pipeline", "BellhopRules", "ServiceRuntime"]),
+        .testTarget(
+            name: "ProofTests",
+            dependencies: [
+                "Workbench", "TestSupport", "AMQP", "Postgres", "Store", "Pipeline", "BellhopRules", "ServiceRuntime",
+            ],
+            exclude: ["Producers"],
+            swiftSettings: settings
+        ),
     ],
     swiftLanguageModes: [.v6]
 )
