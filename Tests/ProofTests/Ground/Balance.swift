@@ -97,6 +97,14 @@ extension Stage {
         return balance
     }
 
+    /// How many messages the broker says are ready in a queue; up to some seconds old.
+    func depth(of queue: String) async throws -> Int {
+        try await BrokerSession.with(try broker, name: "proof, looking") { session in
+            guard let counts = try session.checkQueue(queue) else { throw ProofFailure("there is no queue \(queue)") }
+            return counts.messages
+        }
+    }
+
     /// The queues out of which a message can be had at this moment; it is put back.
     func waiting(in queues: [String]) async throws -> [String] {
         try await BrokerSession.with(try broker, name: "proof, looking") { session in

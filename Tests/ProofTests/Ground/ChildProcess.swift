@@ -1,9 +1,14 @@
 import Foundation
 import Glibc
+import Synchronization
 
 /// A program that runs beside the test, its output in a file of its own.
 ///
-/// Thread safety: `Process` guards its own state, everything else is constant.
+/// Not Foundation's `Process`: that one takes a program for running as long as anything that it started runs, and
+/// `deploy/services` starts servers.
+///
+/// Thread safety: whether it has been waited for is behind a lock, so that its pid is never used after it was collected;
+/// everything else is constant.
 final class ChildProcess: Sendable {
     enum Ending: Equatable {
         case exited(Int32)
@@ -11,9 +16,9 @@ final class ChildProcess: Sendable {
     }
 
     let name: String
-    let pid: pid_t
-    private let process: Process
+    private let pid: pid_t
     private let logFile: URL
+    private let state = Mutex<Ending?>(nil)
 
     /// Starts `program` with this environment and nothing of ours.
     init(
@@ -25,36 +30,67 @@ final class ChildProcess: Sendable {
     ) throws {
         self.name = name
         logFile = logs.appendingPathComponent("\(name)-\(UInt32.random(in: 0 ... .max)).log")
-        guard FileManager.default.createFile(atPath: logFile.path, contents: nil) else {
-            throw ProofFailure("cannot write \(logFile.path)")
-        }
-        let log = try FileHandle(forWritingTo: logFile)
-        defer { try? log.close() }
-        process = Process()
-        process.executableURL = program
-        process.arguments = arguments
-        process.environment = environment
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = log
-        process.standardError = log
-        try process.run()
-        pid = process.processIdentifier
+        pid = try Self.spawn(
+            [program.path] + arguments,
+            environment.map { "\($0.key)=\($0.value)" },
+            log: logFile.path
+        )
     }
 
-    var isRunning: Bool { process.isRunning }
+    private static func spawn(_ words: [String], _ environment: [String], log: String) throws -> pid_t {
+        var actions = posix_spawn_file_actions_t()
+        var attributes = posix_spawnattr_t()
+        posix_spawn_file_actions_init(&actions)
+        posix_spawnattr_init(&attributes)
+        defer {
+            posix_spawn_file_actions_destroy(&actions)
+            posix_spawnattr_destroy(&attributes)
+        }
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+        posix_spawn_file_actions_adddup2(&actions, 1, 2)
+        // Sockets of the test must not live on in a child; closing a number that is not open does no harm.
+        for descriptor in Int32(3)..<1024 { posix_spawn_file_actions_addclose(&actions, descriptor) }
+        // The threads of Swift's tasks block signals, and a child would inherit that.
+        var none = sigset_t()
+        sigemptyset(&none)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+        let (argv, envp) = (words.map { strdup($0) } + [nil], environment.map { strdup($0) } + [nil])
+        defer { (argv + envp).forEach { free($0) } }
+        var pid = pid_t()
+        let status = posix_spawn(&pid, words[0], &actions, &attributes, argv, envp)
+        guard status == 0 else { throw ProofFailure("cannot start \(words[0]): \(String(cString: strerror(status)))") }
+        return pid
+    }
+
+    var isRunning: Bool { collected == nil }
+
+    /// How it ended; nil while it runs.
+    private var collected: Ending? {
+        state.withLock { state in
+            if let state { return state }
+            var status: Int32 = 0
+            guard waitpid(pid, &status, WNOHANG) == pid else { return nil }
+            let signal = status & 0x7f
+            state = signal == 0 ? .exited((status >> 8) & 0xff) : .signalled(signal)
+            return state
+        }
+    }
 
     /// A signal to the program, unless it has ended.
     func send(_ signal: Int32) {
-        guard process.isRunning else { return }
-        kill(pid, signal)
+        state.withLock { state in
+            if state == nil { kill(pid, signal) }
+        }
     }
 
-    /// How it ended; throws where it still runs after `limit`.
+    /// Waits for its end; throws where it still runs after `limit`.
     @discardableResult
     func ending(within limit: Duration = .seconds(30)) async throws -> Ending {
-        try await eventually("\(name) ends; its log:\n\(log)", within: limit) { !process.isRunning }
-        return process.terminationReason == .exit
-            ? .exited(process.terminationStatus) : .signalled(process.terminationStatus)
+        try await eventually("\(name) ends; its log:\n\(log)", within: limit) { !isRunning }
+        guard let collected else { throw ProofFailure("\(name) has no ending") }
+        return collected
     }
 
     /// Kills it where it still runs, and waits until it is gone.
@@ -68,9 +104,13 @@ final class ChildProcess: Sendable {
         (try? String(contentsOf: logFile, encoding: .utf8)) ?? ""
     }
 
+    func removeLog() {
+        try? FileManager.default.removeItem(at: logFile)
+    }
+
     func waitForLog(_ text: String, within limit: Duration = .seconds(30)) async throws {
         try await eventually("\(name) says \(text); its log:\n\(log)", within: limit) {
-            log.contains(text) || !process.isRunning
+            log.contains(text) || !isRunning
         }
         guard log.contains(text) else { throw ProofFailure("\(name) ended early; its log:\n\(log)") }
     }

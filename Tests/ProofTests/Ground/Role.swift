@@ -18,7 +18,18 @@ struct Role: Sendable {
 
     /// The answer of `/readyz`: its status and its words.
     func readiness() async throws -> (status: Int, words: String) {
-        let (body, answer) = try await URLSession.shared.data(from: endpoint.appendingPathComponent("readyz"))
+        try await get("readyz")
+    }
+
+    /// The sum of one of its meters over all labels; 0 where it has not counted yet.
+    func meter(_ name: String) async throws -> Double {
+        let lines = try await get("metrics").words.split(separator: "\n")
+        let samples = lines.filter { $0.hasPrefix(name + "{") || $0.hasPrefix(name + " ") }
+        return samples.compactMap { $0.split(separator: " ").last.flatMap { Double($0) } }.reduce(0, +)
+    }
+
+    private func get(_ path: String) async throws -> (status: Int, words: String) {
+        let (body, answer) = try await URLSession.shared.data(from: endpoint.appendingPathComponent(path))
         return ((answer as? HTTPURLResponse)?.statusCode ?? 0, String(decoding: body, as: UTF8.self))
     }
 
