@@ -47,7 +47,7 @@ let package = Package(
             resources: [.embedInCode("sql")],
             swiftSettings: settings
         ),
-        room("Pipeline", ["AMQP", "Store", "Cryptography", "BellhopRules", "ServiceRuntime"]),
+        room("Pipeline", ["AMQP", "Store", "Push", "Cryptography", "BellhopRules", "ServiceRuntime"]),
         room(
             "Commands",
             ["AMQP", "Postgres", "Store", "Pipeline", "HTTPServer", "BellhopRules", "ServiceRuntime"]
