@@ -41,6 +41,7 @@ let package = Package(
         room("HTTPTransfer", ["CCurl", "ServiceRuntime"]),
         room("HTTPServer", ["CMicroHTTPD", "ServiceRuntime"]),
         room("BellhopRules"),
+        room("Push", ["HTTPTransfer", "Cryptography", "BellhopRules", "ServiceRuntime"]),
         .target(
             name: "Store",
             dependencies: ["Postgres", "Cryptography", "BellhopRules", "ServiceRuntime"],
@@ -77,6 +78,7 @@ let package = Package(
         tests(of: "HTTPTransfer"),
         tests(of: "HTTPServer", ["ServiceRuntime"]),
         tests(of: "BellhopRules"),
+        tests(of: "Push", ["HTTPTransfer", "Cryptography", "BellhopRules", "ServiceRuntime"]),
         tests(of: "Store", ["Workbench", "Postgres", "BellhopRules", "ServiceRuntime"]),
         tests(of: "Pipeline", ["Workbench", "AMQP", "Postgres", "Store", "BellhopRules", "ServiceRuntime"]),
         tests(of: "Sandbox", ["HTTPTransfer", "HTTPServer", "Cryptography", "BellhopRules", "ServiceRuntime"]),

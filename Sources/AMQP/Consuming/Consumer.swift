@@ -67,4 +67,7 @@ package final class Consumer: Sendable {
 
     /// Whether every subscription is in place right now.
     package var isConsuming: Bool { inbox.isConsuming }
+
+    /// Bytes of messages that have arrived and that nobody has taken.
+    package var bufferedBytes: Int { inbox.bufferedBytes }
 }

@@ -14,6 +14,8 @@ package struct InboxWords: Sendable {
     let link: [UInt8]?
     /// JSON text.
     let data: [UInt8]?
+    /// JSON text: what only a push needs.
+    let extras: [UInt8]?
     /// When its source said it; nil where it did not say.
     let saidAt: Timestamp?
 
@@ -28,6 +30,7 @@ package struct InboxWords: Sendable {
         venueID = event.content.venueID
         link = content.link.map { $0.json.jsonBytes }
         data = event.content.data.isEmpty ? nil : event.content.data.jsonBytes
+        extras = NotificationExtras(event).json
         saidAt = event.sentAt
     }
 }
@@ -36,17 +39,24 @@ package struct InboxWords: Sendable {
 package struct InboxRecord: Sendable {
     package let id: NotificationID
     package let user: UserID
+    /// The lines of the ledger that open together with it.
+    package var deliveries: [OpeningDelivery]
     let words: InboxWords
 
-    package init(_ words: InboxWords, for user: UserID) {
+    package init(_ words: InboxWords, for user: UserID, deliveries: [OpeningDelivery] = []) {
         self.words = words
         self.user = user
+        self.deliveries = deliveries
         id = NotificationID(app: words.app, event: words.event, user: user)
     }
 
     package var app: AppID { words.app }
     package var event: EventID { words.event }
     package var type: EventType { words.type }
+
+    package var key: NotificationKey {
+        NotificationKey(recipient: RecipientKey(app: app, user: user), notification: id)
+    }
 }
 
 extension JSONObject {
