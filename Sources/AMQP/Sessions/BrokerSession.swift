@@ -22,6 +22,7 @@ package final class BrokerSession {
     ///
     /// `name` is what operators see in the list of connections. Messages fetched and not settled go back to their queue.
     /// Cancelling the task does not interrupt `body`.
+    @discardableResult
     package static func with<Value: Sendable>(
         _ broker: BrokerAddress,
         name: String,
