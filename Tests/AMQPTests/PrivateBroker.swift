@@ -160,7 +160,8 @@ struct Certificates: Sendable {
             sign() {
                 openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj "/CN=$1" -keyout $1.key -out $1.csr
                 printf '%s\\n' "$2" >$1.ext
-                openssl x509 -req -in $1.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile $1.ext -out $1.pem
+                openssl x509 -req -in $1.csr -CA ca.pem -CAkey ca.key -CAcreateserial \
+                    -days 2 -extfile $1.ext -out $1.pem
             }
             sign server 'subjectAltName=DNS:localhost,IP:127.0.0.1'
             sign client 'extendedKeyUsage=clientAuth'
