@@ -41,7 +41,7 @@ CREATE TABLE push_subscriptions (
 );
 -- A token belongs to the last user who registered it: its former owner is found by the token's hash, since a web
 -- push endpoint may be longer than an index entry can be.
-CREATE INDEX push_subscriptions_token ON push_subscriptions (app, md5(device_token)) WHERE revoked_at IS NULL;
+CREATE INDEX push_subscriptions_token ON push_subscriptions (app, md5(device_token));
 
 CREATE TABLE follows (
     app         text COLLATE "C" NOT NULL,

@@ -20,6 +20,12 @@ struct SchedulerCommand: Command {
         let configuration = try surroundings.configuration(words, requiring: [.amqpURL, .databaseURL, .catalogs])
         let process = try RoleProcess(configuration, role: Self.name, connections: 4)
         try await process.verifyGround(try process.footing.catalogs())
+        return try await serve(process)
+    }
+
+    /// A function of its own: in one with the checks before it, Swift 6.3.1 crashes when it optimises.
+    private func serve(_ process: RoleProcess) async throws -> ExitCode {
+        let configuration = process.footing.configuration
         let options = ConsumerOptions(
             broker: try process.footing.broker(),
             name: "bellhop scheduler, dead letters",

@@ -37,6 +37,12 @@ struct WorkerCommand: Command {
         let process = try RoleProcess(configuration, role: Self.name, connections: 2 * lanes.count + 2)
         let catalogs = try process.footing.catalogs()
         try await process.verifyGround(catalogs)
+        return try await serve(process, catalogs)
+    }
+
+    /// A function of its own: in one with the checks before it, Swift 6.3.1 crashes when it optimises.
+    private func serve(_ process: RoleProcess, _ catalogs: CatalogSet) async throws -> ExitCode {
+        let configuration = process.footing.configuration
         let broker = try process.footing.broker()
         let publisher = Publisher(
             PublisherOptions(broker: broker, name: "bellhop worker, publishing", observer: process.observe("publisher"))

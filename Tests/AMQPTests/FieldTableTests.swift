@@ -35,7 +35,10 @@ struct FieldTableTests {
         #expect(read.isNaN)
     }
 
-    @Test("what nests deeper than 16 is marked, and the rest is there", arguments: [15, 16, 17, 5000])
+    @Test(
+        "what nests deeper than 16 is marked, and the rest is there",
+        arguments: [15, 16, 17, RawTable.canBeDeep ? 5000 : 90]
+    )
     func depth(levels: Int) throws {
         let table = RawTable.nested(levels: levels) + RawTable.entry("after", .int8(1))
         let read = try RawTable.read(table)
@@ -52,7 +55,7 @@ struct FieldTableTests {
 
     @Test("arrays within arrays are bounded as well")
     func nestedArrays() throws {
-        let read = try RawTable.read(RawTable.nestedArrays(levels: 20_000))
+        let read = try RawTable.read(RawTable.nestedArrays(levels: RawTable.canBeDeep ? 20_000 : 90))
         var depth = 1
         var value = read["n"]
         while case .array(let inner) = value {

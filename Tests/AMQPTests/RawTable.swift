@@ -5,6 +5,9 @@ import Foundation
 
 /// Tables written byte by byte, as hostile as one likes.
 enum RawTable {
+    /// Whether this librabbitmq reads any depth; from 0.14 on it refuses more than 100 levels.
+    static let canBeDeep = amqp_version_number() < 0x000e_0000
+
     /// Reads the entries of a table (without its length) the way a received header is read, on a thread like a
     /// connection's: librabbitmq recurses.
     static func read(_ entries: [UInt8]) throws -> FieldTable {

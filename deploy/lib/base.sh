@@ -78,7 +78,8 @@ random_word() {
 open_data_folder() {
     mkdir -p "$1" 2>/dev/null || die "creating $1 failed; use a folder that you can write to, or --data DIR"
     data=$(cd "$1" && pwd -P)
-    [[ -w $data ]] || die "writing to $data is not allowed (it belongs to $(stat -c %U "$data")); run as that user or with sudo"
+    # What one user started and wrote, another cannot stop and rewrite, or, being root, would take away from its owner.
+    [[ -O $data ]] || die "$data belongs to $(stat -c %U "$data"), and this runs as $(id -un); run it as that user"
     mkdir -p "$data/log" "$data/run" "$data/secrets"
     chmod 755 "$data"
     chmod 700 "$data/log" "$data/run" "$data/secrets"

@@ -17,7 +17,7 @@ needed_packages=(
     "pkg-config              /usr/bin/pkg-config"
     "g++                     /usr/include/c++/*/string"
     "libc6-dev               /usr/include/stdio.h"
-    "libxml2                 /usr/lib/*/libxml2.so.2"
+    "libncurses6             /usr/lib/*/libncurses.so.6"
     "libsqlite3-0            /usr/lib/*/libsqlite3.so.0"
     "git                     /usr/bin/git"
     "nghttp2-server          /usr/sbin/nghttpd"

@@ -10,6 +10,18 @@ private_database_url() {
         "$postgresql_user" "$(<"$data/secrets/postgresql")" "$(port_of POSTGRESQL_PORT)" "${1:-$postgresql_database}"
 }
 
+# Where the data really is: PostgreSQL's user may not be able to follow the link.
+postgresql_folder() {
+    readlink -f "$data/postgresql"
+}
+
+# Where the data goes if its user cannot enter this folder.
+postgresql_folder_away() {
+    local hash
+    hash=$(printf '%s' "$data" | sha256sum)
+    printf '/var/lib/bellhop/%s' "${hash:0:16}"
+}
+
 # The newest server's folder of programs.
 postgresql_programs() {
     local newest
@@ -21,7 +33,7 @@ postgresql_programs() {
 # The programs that fit existing data: its major version, not the newest.
 postgresql_programs_for_data() {
     local version programs
-    version=$(as_postgres cat "$data/postgresql/data/PG_VERSION")
+    version=$(as_postgres cat "$(postgresql_folder)/data/PG_VERSION")
     programs=/usr/lib/postgresql/$version/bin
     [[ -x $programs/postgres ]] \
         || die "the data in $data/postgresql is of PostgreSQL $version, which is not installed; install postgresql-$version, or start over with deploy/up --reset"
@@ -45,74 +57,78 @@ as_postgres() {
 
 # Starts the server unless it runs; `postgresql_wait` follows. Sets `postgresql_started` to the time if it started one.
 postgresql_start() {
-    local as_postgres_words programs
+    local as_postgres_words programs folder
     postgresql_started=
     if is_running postgresql; then
         return
     fi
     postgresql_started=$(now)
     postgresql_prepare_folder
-    if as_postgres test -s "$data/postgresql/data/PG_VERSION"; then
+    folder=$(postgresql_folder)
+    if as_postgres test -e "$folder/complete"; then
         programs=$(postgresql_programs_for_data)
-        postgresql_clear_stale_lock
+        postgresql_clear_stale_lock "$folder/data"
         is_stopped postgresql || return 0
     else
         programs=$(postgresql_programs)
-        postgresql_create_cluster "$programs"
+        postgresql_create_cluster "$programs" "$folder"
     fi
     choose_port POSTGRESQL_PORT
     : >"$data/log/postgresql.log"
     postgresql_identity
     launch postgresql "${as_postgres_words[@]}" env -i LANG=C.UTF-8 PATH=/usr/bin:/bin \
-        "$programs/postgres" -D "$data/postgresql/data" -p "$(port_of POSTGRESQL_PORT)" \
+        "$programs/postgres" -D "$folder/data" -p "$(port_of POSTGRESQL_PORT)" \
         -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c max_connections=200
 }
 
 # Makes $data/postgresql a folder that PostgreSQL's user owns and can enter. Where it cannot enter the checkout (a home
 # that is closed to others), the folder moves to /var/lib/bellhop/<hash of its path>, and a link stays.
 postgresql_prepare_folder() {
-    local folder=$data/postgresql away hash
-    [[ -L $folder && ! -d $folder ]] && rm -f "$folder"
-    mkdir -p "$folder"
+    local link=$data/postgresql folder away
+    if [[ -L $link && ! -d $link ]]; then
+        rm -f "$link"
+    fi
+    mkdir -p "$link"
     ((EUID == 0)) || return 0
     id -u postgres >/dev/null 2>&1 || die "there is no user postgres on this machine; install the package postgresql"
-    chown postgres: "$folder/"
-    chmod 700 "$folder/"
-    if as_postgres test -w "$folder/"; then
+    folder=$(postgresql_folder)
+    chown postgres: "$folder"
+    chmod 700 "$folder"
+    if as_postgres test -w "$folder"; then
         return
     fi
-    hash=$(printf '%s' "$data" | sha256sum)
-    away=/var/lib/bellhop/${hash:0:16}
+    away=$(postgresql_folder_away)
     [[ ! -e $away ]] || die "moving PostgreSQL's data out of the closed folder $data failed: $away is there already; remove it if it is of no use"
     mkdir -p /var/lib/bellhop
     chmod 755 /var/lib/bellhop
-    mv "$(readlink -f "$folder")" "$away"
-    ln -sfnT "$away" "$folder"
+    mv "$folder" "$away"
+    ln -sfnT "$away" "$link"
     say postgresql "data is in $away: its user cannot enter $data"
 }
 
 # A cluster that asks everybody for a password, also on loopback: other people's processes reach it there.
 postgresql_create_cluster() {
-    local programs=$1 folder=$data/postgresql
+    local programs=$1 folder=$2
     [[ -s $data/secrets/postgresql ]] || random_word | write_private "$data/secrets/postgresql"
+    # What is there was interrupted while it was made.
     as_postgres rm -rf "$folder/data" "$folder/password"
     as_postgres bash -c 'umask 077 && cat >"$1"' bash "$folder/password" <"$data/secrets/postgresql"
-    if ! as_postgres "$programs/initdb" -D "$folder/data" -U "$postgresql_user" --pwfile="$folder/password" \
-        --auth=scram-sha-256 -E UTF8 --locale=C.UTF-8 >"$data/log/initdb.log" 2>&1; then
-        as_postgres rm -rf "$folder/data" "$folder/password"
+    if ! (as_postgres "$programs/initdb" -D "$folder/data" -U "$postgresql_user" --pwfile="$folder/password" \
+        --auth=scram-sha-256 -E UTF8 --locale=C.UTF-8) >"$data/log/initdb.log" 2>&1; then
         show_log initdb
         die "creating PostgreSQL's data folder $folder/data failed; see the lines above"
     fi
     as_postgres rm -f "$folder/password"
+    as_postgres touch "$folder/complete"
 }
 
 # After a crash, postmaster.pid names a pid that may be anybody's by now, and the server would not start because of it.
 # If it does name a server on this very data (its record was lost), that one is taken over.
 postgresql_clear_stale_lock() {
-    local lock=$data/postgresql/data/postmaster.pid pid arguments
+    local lock=$1/postmaster.pid pid arguments
     pid=$(as_postgres head -n 1 "$lock" 2>/dev/null) || return 0
     arguments=$(tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null) || true
-    if [[ $arguments == */postgres\ -D\ "$data/postgresql/data "* ]]; then
+    if [[ $arguments == */postgres\ -D\ "$1 "* ]]; then
         record postgresql "$pid"
     else
         as_postgres rm -f "$lock"

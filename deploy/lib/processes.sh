@@ -46,12 +46,24 @@ launch() {
     launching=$name
     (
         cd /
+        raise_file_limit
         exec 7>&- 8>&- 9>&- </dev/null >>"$data/log/$name.log" 2>&1
         exec setsid bash -c "$(declare -f start_time_of record)"'
             data=$1 name=$2 && shift 2 && record "$name" $$ && exec "$@"' launch "$data" "$name" "$@"
     ) &
+    disown "$!"
     wait_until 5 test -s "$data/run/$name" || die "starting $name failed; see $data/log/$name.log"
     launching=
+}
+
+# As many open files as a server may have here, within reason: Erlang sizes its tables by the limit.
+raise_file_limit() {
+    local limit
+    limit=$(ulimit -Hn)
+    if [[ $limit == unlimited ]] || ((limit > 65536)); then
+        limit=65536
+    fi
+    ulimit -Sn "$limit"
 }
 
 # stop NAME SIGNAL SECONDS: asks the process to end, and where it has not after SECONDS, ends its session.

@@ -29,6 +29,8 @@ rabbitmq_start() {
 # Writes what the broker reads. Password, cookie and node name stay for good: its data is filed under them.
 rabbitmq_configure() {
     local folder=$data/rabbitmq
+    # A first start that was interrupted can leave a database without our user in it, and the broker would not notice.
+    [[ -e $folder/complete ]] || rm -rf "$folder/mnesia"
     mkdir -p "$folder/home" "$folder/mnesia" "$folder/config"
     chmod 700 "$folder"
     [[ -s $data/secrets/rabbitmq ]] || random_word | write_private "$data/secrets/rabbitmq"
@@ -105,6 +107,7 @@ rabbitmq_wait() {
     local attempt
     for attempt in 1 2 3; do
         if wait_until 120 rabbitmq_answered_or_ended && is_running rabbitmq; then
+            touch "$data/rabbitmq/complete"
             return
         fi
         if ((attempt < 3)) && grep -q eaddrinuse "$data/log/rabbitmq.log" && ! is_running rabbitmq; then
@@ -132,13 +135,19 @@ speaks_amqp() {
     [[ $first == $'\x01' ]]
 }
 
-# SIGTERM is an orderly shutdown for the Erlang machine: queues are closed, nothing is recovered at the next start.
+# SIGTERM is an orderly shutdown for the Erlang machine: queues are closed, nothing is recovered at the next start. In the
+# first moments of its life it misses the signal, so a broker that is still starting gets it again.
 rabbitmq_stop() {
-    local started stopped=
+    local started pid
     started=$(now)
-    if stop rabbitmq TERM 60; then
-        stopped=yes
+    pid=$(pid_of rabbitmq)
+    if [[ -n $pid ]] && ! speaks_amqp "$(port_of AMQP_PORT)"; then
+        kill -TERM "$pid" 2>/dev/null || true
+        wait_until 3 is_stopped rabbitmq || true
+    fi
+    if [[ -n $pid ]]; then
+        stop rabbitmq TERM 60 || true
+        say rabbitmq "stopped in $(seconds_since "$started")"
     fi
     stop epmd TERM 5 || true
-    [[ -z $stopped ]] || say rabbitmq "stopped in $(seconds_since "$started")"
 }

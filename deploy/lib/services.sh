@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # The two servers together: what `deploy/services`, `deploy/test` and `deploy/up` share.
 
-# Servers that this script started, to be stopped again if it is interrupted before they are ready.
+# Whether a start has begun and not come to its end: a script that is interrupted meanwhile stops what it started.
 services_unfinished=no
 
 # Brings both servers up, except those that a URL in the environment already names, and writes the env file.
@@ -61,15 +61,15 @@ services_down() {
     return "$code"
 }
 
-# Removes everything that the scripts made here: data, secrets, logs, ports, records. The servers must be down.
+# Removes everything that the servers keep here, except their logs. They must be down.
+# A link that came along with a copied checkout goes, too, but not the other checkout's data behind it.
 services_wipe() {
     local away
-    away=$(readlink "$data/postgresql") || away=
-    if [[ $away == /var/lib/bellhop/?* ]]; then
+    away=$(postgresql_folder_away)
+    if [[ $(readlink "$data/postgresql") == "$away" ]]; then
         rm -rf "$away"
         rmdir /var/lib/bellhop 2>/dev/null || true
     fi
     rm -rf "$data/postgresql" "$data/rabbitmq" "$data/secrets" "$data/env" "$data/ports"
-    find "$data/log" "$data/run" -type f ! -name '*.lock' -delete
-    open_data_folder "$data"
+    mkdir -m 700 "$data/secrets"
 }

@@ -107,6 +107,21 @@ final class Connection {
         _ = amqp_connection_close(state, AMQP_REPLY_SUCCESS)
     }
 
+    /// Ends the sending side and throws away what still comes in, for a second at most: closing a socket with unread
+    /// bytes would make the other side forget what it was sent last.
+    func hangUp() {
+        shutdown(descriptor, Int32(SHUT_WR))
+        var room = [UInt8](repeating: 0, count: 1 << 16)
+        let end = ContinuousClock.now + .seconds(1)
+        while ContinuousClock.now < end {
+            let got = recv(descriptor, &room, room.count, Int32(MSG_DONTWAIT))
+            if got > 0 { continue }
+            guard got < 0, errno == EAGAIN else { return }
+            var polled = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            poll(&polled, 1, 100)
+        }
+    }
+
     /// How long a call that waits for its answer may take; the connection is lost when it takes longer.
     func setCallTimeout(_ milliseconds: Int) {
         var timeout = timeval(tv_sec: milliseconds / 1000, tv_usec: (milliseconds % 1000) * 1000)

@@ -48,6 +48,8 @@ final class ConsumerInbox: Sendable {
 
     var isConsuming: Bool { state.withLock { $0.isConsuming && $0.work.phase == .open } }
 
+    var bufferedBytes: Int { state.withLock { $0.buffer.bytes } }
+
     func next(atMost limit: Int) async -> [IncomingMessage]? {
         let id = state.withLock { state in
             state.latestWaiter += 1

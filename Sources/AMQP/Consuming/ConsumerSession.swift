@@ -14,8 +14,7 @@ struct ConsumerSession {
     private let inbox: ConsumerInbox
     private var subscriptions: Subscriptions
     private var assembler = MessageAssembler()
-    private var ledger = SettlementLedger()
-    private var epoch = DeliveryTag.nextEpoch()
+    private var desk: SettlementDesk
     private var arrived: [IncomingMessage] = []
     private var arrivedBytes = 0
     private var pulse: Pulse
@@ -25,6 +24,7 @@ struct ConsumerSession {
         self.options = options
         self.inbox = inbox
         subscriptions = Subscriptions(options)
+        desk = SettlementDesk(channel: Self.channel, prefetch: subscriptions.smallestPrefetch)
         pulse = Pulse(heartbeat: connection.heartbeat)
     }
 
@@ -34,25 +34,44 @@ struct ConsumerSession {
         var mayHoldMore = true
         while true {
             let work = inbox.takeWork()
-            try settle(work)
+            try desk.settle(work, on: connection)
             switch work.phase {
-            case .closing: return connection.close(waiting: 2000)
+            case .closing:
+                try desk.farewell(on: connection, inbox.wakeup)
+                return connection.close(waiting: 2000)
             case .stopped: try subscriptions.cancelAll(on: connection)
-            case .open: try subscribe()
+            // The calls may have read deliveries, which then wait inside the library.
+            case .open: if try subscribe() { mayHoldMore = true }
             }
             let hasRoom = inbox.hasRoom()
             if hasRoom {
-                if mayHoldMore || pulse.isDue { mayHoldMore = try read() }
+                if mayHoldMore || pulse.isDue { mayHoldMore = try readOrReject() }
                 if mayHoldMore { continue }
             } else {
                 try pulse.beat(connection)
             }
             guard inbox.fallAsleep(hadRoom: hasRoom) else { continue }
-            let wait = min(pulse.interval, subscriptions.untilNextAttempt)
+            let wait = min(pulse.interval, subscriptions.untilNextAttempt, desk.untilDue)
             let interest = hasRoom ? Wakeup.Interest.reading(connection.descriptor) : .nothing
             let isReadable = inbox.wakeup.sleep(milliseconds: wait.milliseconds, interest)
             inbox.wakeUp()
             mayHoldMore = mayHoldMore || isReadable
+        }
+    }
+
+    /// Reads; where the header of a delivery cannot be read, which no further attempt will change, rejects the message
+    /// before the connection is given up: the way out still works.
+    private mutating func readOrReject() throws(AMQPError) -> Bool {
+        do throws(AMQPError) {
+            return try read()
+        } catch {
+            if error.code == .protocolViolation, let (subscription, number) = assembler.deliveryWithoutHeader {
+                let reject = amqp_basic_reject_t(delivery_tag: number, requeue: 0)
+                try connection.send(AMQP_BASIC_REJECT_METHOD, channel: Self.channel, reject, "reject a message")
+                connection.hangUp()
+                options.events.post(.unreadable(queue: subscriptions.queue(subscription)))
+            }
+            throw error
         }
     }
 
@@ -87,7 +106,7 @@ struct ConsumerSession {
     private mutating func complete(_ content: MessageAssembler.Content?) {
         guard case .delivery(let delivery) = content else { return }
         let queue = subscriptions.queue(delivery.subscription)
-        arrived.append(IncomingMessage(delivery, queue: queue, epoch: epoch))
+        arrived.append(IncomingMessage(delivery, queue: queue, epoch: desk.epoch))
         arrivedBytes += delivery.cost
     }
 
@@ -114,7 +133,7 @@ struct ConsumerSession {
     }
 
     private mutating func begin(_ deliver: amqp_basic_deliver_t) throws(AMQPError) {
-        guard ledger.deliver(deliver.delivery_tag), let index = subscriptions.index(ofTag: deliver.consumer_tag) else {
+        guard desk.deliver(deliver.delivery_tag), let index = subscriptions.index(ofTag: deliver.consumer_tag) else {
             throw AMQPError(.protocolViolation, "the broker delivered out of order or to an unknown consumer")
         }
         assembler.begin(
@@ -135,25 +154,11 @@ struct ConsumerSession {
         options.events.post(.consumerCancelled(queue: subscriptions.queue(index)))
     }
 
-    /// Tells the broker what its users have settled, as far as it belongs to this channel.
-    private mutating func settle(_ work: ConsumerInbox.Work) throws(AMQPError) {
-        for tag in work.acknowledged where tag.epoch == epoch { ledger.settle(tag.number, .acknowledged) }
-        for tag in work.released where tag.epoch == epoch { ledger.settle(tag.number, .released) }
-        for order in ledger.takeOrders() {
-            let multiple: amqp_boolean_t = order.multiple ? 1 : 0
-            switch order.verdict {
-            case .acknowledged:
-                let ack = amqp_basic_ack_t(delivery_tag: order.number, multiple: multiple)
-                try connection.send(AMQP_BASIC_ACK_METHOD, channel: Self.channel, ack, "acknowledge messages")
-            case .released:
-                let nack = amqp_basic_nack_t(delivery_tag: order.number, multiple: multiple, requeue: 1)
-                try connection.send(AMQP_BASIC_NACK_METHOD, channel: Self.channel, nack, "release messages")
-            }
-        }
-    }
-
-    private mutating func subscribe() throws(AMQPError) {
+    /// Tries every subscription whose time has come; `true` if there was one.
+    private mutating func subscribe() throws(AMQPError) -> Bool {
+        var tried = false
         while let index = subscriptions.nextDue() {
+            tried = true
             do throws(AMQPError) {
                 try subscriptions.subscribe(index, on: connection)
                 options.events.post(.subscribed(queue: subscriptions.queue(index)))
@@ -167,6 +172,7 @@ struct ConsumerSession {
             }
             inbox.setConsuming(subscriptions.isComplete)
         }
+        return tried
     }
 
     /// Everything that was delivered on the old channel is back in its queue: forget it, and subscribe anew.
@@ -176,8 +182,7 @@ struct ConsumerSession {
         arrived.removeAll()
         arrivedBytes = 0
         assembler = MessageAssembler()
-        ledger = SettlementLedger()
-        epoch = DeliveryTag.nextEpoch()
+        desk = SettlementDesk(channel: Self.channel, prefetch: subscriptions.smallestPrefetch)
         subscriptions.channelClosed(chance: options.chance())
         try connection.openChannel(Self.channel)
     }

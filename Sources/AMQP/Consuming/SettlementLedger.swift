@@ -1,8 +1,9 @@
 /// Which deliveries of one channel are settled, and the fewest frames that tell the broker.
 ///
 /// Delivery numbers start at 1 and grow by one. Up to the frontier, the highest number below which all is settled, one
-/// frame speaks for a whole run (`multiple`); what is settled beyond the frontier gets a frame each. A number is settled
-/// once: the broker closes a channel that settles one twice.
+/// frame speaks for a whole run (`multiple`); what is settled beyond the frontier needs a frame each, so those may wait
+/// a little for the frontier to reach them. A number is settled once: the broker closes a channel that settles one
+/// twice.
 struct SettlementLedger {
     enum Verdict: Equatable {
         case acknowledged, released
@@ -40,10 +41,27 @@ struct SettlementLedger {
         settledSinceLastOrders.append(number)
     }
 
-    /// The frames that bring the broker up to date.
-    mutating func takeOrders() -> [Order] {
+    /// How many are settled beyond the frontier, and the broker has not been told.
+    var waiting: Int { settledSinceLastOrders.count }
+
+    /// Releases everything that is not settled.
+    mutating func releaseHeld() {
+        for index in states[start...].indices where states[index] == .held {
+            settle(frontier + UInt64(index - start), .released)
+        }
+    }
+
+    /// The frames for what is settled up to the frontier, which moves as far as it can.
+    mutating func takeRuns() -> [Order] {
         guard !settledSinceLastOrders.isEmpty else { return [] }
-        var orders = advanceFrontier()
+        let runs = advanceFrontier()
+        settledSinceLastOrders.removeAll { $0 < frontier }
+        return runs
+    }
+
+    /// The frames for what is settled beyond the frontier, after those that `takeRuns` gave.
+    mutating func takeSingles() -> [Order] {
+        var orders: [Order] = []
         for number in settledSinceLastOrders {
             guard let index = index(of: number), case .settled(let verdict) = states[index] else { continue }
             states[index] = .told

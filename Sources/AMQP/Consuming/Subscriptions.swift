@@ -27,6 +27,9 @@ struct Subscriptions {
         entries = options.subscriptions.map { Entry(queue: $0.queue, prefetch: $0.prefetch) }
     }
 
+    /// The smallest number of unsettled messages that stops a subscription.
+    var smallestPrefetch: Int { entries.map { Int($0.prefetch) }.min() ?? 1 }
+
     var isComplete: Bool { entries.allSatisfy(\.isActive) }
 
     func queue(_ index: Int) -> String { entries[index].queue }

@@ -21,8 +21,8 @@ struct Delivery {
 
 /// Puts together the frames of one content: a method that announces it, a header, and as many body frames as it takes.
 ///
-/// librabbitmq's own `amqp_read_message` is not used: it waits without limit, drops frames of other channels, fails on an
-/// empty header name, and copies everything twice.
+/// librabbitmq's own `amqp_read_message` is not used: it waits without limit, drops frames of other channels, fails on
+/// an empty header name, and copies everything twice.
 struct MessageAssembler {
     /// What the content belongs to.
     enum Purpose {
@@ -37,6 +37,7 @@ struct MessageAssembler {
 
     private var purpose: Purpose?
     private var message = ReceivedMessage(exchange: "", routingKey: "", properties: .init(), body: [])
+    private var hasHeader = false
     private var headerSize = 0
     private var missing: UInt64 = 0
     private var texts = RepeatedTexts()
@@ -44,24 +45,31 @@ struct MessageAssembler {
     /// Whether a content has begun and is not complete.
     var isExpectingFrames: Bool { purpose != nil }
 
+    /// The delivery whose header is the next thing to come.
+    var deliveryWithoutHeader: (subscription: Int, number: UInt64)? {
+        guard !hasHeader, case .delivery(let subscription, let number, _) = purpose else { return nil }
+        return (subscription, number)
+    }
+
     mutating func begin(_ purpose: Purpose, exchange: amqp_bytes_t, routingKey: amqp_bytes_t) {
         self.purpose = purpose
+        hasHeader = false
         message.exchange = texts.exchange.text(exchange)
         message.routingKey = texts.routingKey.text(routingKey)
         message.body = []
-        missing = 0
     }
 
     /// Takes a header frame; the content is complete if it has no body.
     mutating func header(_ frame: amqp_frame_t) throws(AMQPError) -> Content? {
         let properties = frame.payload.properties
-        guard purpose != nil, missing == 0, Int32(properties.class_id) == AMQP_BASIC_CLASS,
+        guard purpose != nil, !hasHeader, Int32(properties.class_id) == AMQP_BASIC_CLASS,
             let decoded = properties.decoded
         else { throw Self.outOfPlace("a header frame") }
         message.properties = MessageProperties(
             decoded.assumingMemoryBound(to: amqp_basic_properties_t.self).pointee,
             &texts
         )
+        hasHeader = true
         headerSize = properties.raw.len
         missing = properties.body_size
         guard missing > 0 else { return finish() }
@@ -72,7 +80,7 @@ struct MessageAssembler {
 
     /// Takes a body frame; the content is complete with the last one.
     mutating func body(_ fragment: amqp_bytes_t) throws(AMQPError) -> Content? {
-        guard purpose != nil, UInt64(fragment.len) <= missing else { throw Self.outOfPlace("a body frame") }
+        guard purpose != nil, hasHeader, UInt64(fragment.len) <= missing else { throw Self.outOfPlace("a body frame") }
         message.body.append(contentsOf: UnsafeRawBufferPointer(start: fragment.bytes, count: fragment.len))
         missing -= UInt64(fragment.len)
         return missing == 0 ? finish() : nil

@@ -1,5 +1,5 @@
-/// One object of a catalogue while it is read: typed access that reports instead of failing, so that one pass finds every
-/// fault.
+/// One object of a catalogue while it is read: typed access that reports instead of failing, so that one pass finds
+/// every fault.
 struct CatalogScope {
     let object: JSONObject
     let place: JSONPointer

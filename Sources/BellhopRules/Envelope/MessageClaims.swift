@@ -61,8 +61,9 @@ struct MessageClaims {
         var name = try bodyClaim(.id)
         if let cloudEvent = message.cloudEvent {
             name = name ?? (.cloudEvent, cloudEvent.eventID)
-        } else {
-            try agree(&name, .property, envelope.messageID, on: .id)
+        } else if name == nil, let messageID = envelope.messageID, !messageID.isEmpty {
+            // Only where the body is silent: many clients number their messages themselves.
+            name = (.property, messageID)
         }
         guard let name else {
             throw FieldFault(.missingID, at: base.key("id"), "an event needs an id, in the body or as message_id")

@@ -1,27 +1,57 @@
-/// What is legal JSON and still cannot be stored or read by everybody on the way: U+0000, which PostgreSQL refuses in
-/// text and `jsonb`, and numbers beyond an IEEE double (see `JSONNumber.isPortable`).
+/// What is legal JSON and still cannot be stored or read by everybody on the way.
+///
+/// That is U+0000, which PostgreSQL refuses in text and `jsonb`, and numbers beyond an IEEE double (see
+/// `JSONNumber.isPortable`).
 enum StorableJSON {
-    static func check(_ value: JSONValue, at place: JSONPointer) throws(FieldFault) {
-        switch value {
-        case .null, .bool: return
-        case .number(let number):
-            guard number.isPortable else {
-                throw FieldFault(.invalidField, at: place, "a number beyond the range of a double")
-            }
-        case .string(let text): try check(text, at: place)
-        case .array(let elements):
-            for (index, element) in elements.enumerated() { try check(element, at: place.index(index)) }
-        case .object(let object):
-            for member in object.members {
-                try check(member.key, at: place)
-                try check(member.value, at: place.key(member.key))
-            }
+    /// The first value that cannot be stored, by the steps that lead to it, the last one first: a pointer is put
+    /// together only then, since long keys above many values would make a walk with pointers quadratic.
+    private struct Finding {
+        enum Step {
+            case key(String)
+            case index(Int)
+        }
+
+        let message: String
+        var steps: [Step] = []
+
+        func reached(by step: Step) -> Finding {
+            var longer = self
+            longer.steps.append(step)
+            return longer
         }
     }
 
-    private static func check(_ text: String, at place: JSONPointer) throws(FieldFault) {
-        guard !text.utf8.contains(0) else {
-            throw FieldFault(.invalidField, at: place, "the character U+0000 cannot be stored")
+    static func check(_ document: JSONValue, at place: JSONPointer) throws(FieldFault) {
+        guard let finding = finding(in: document) else { return }
+        let pointer = finding.steps.reversed().reduce(place) { pointer, step in
+            switch step {
+            case .key(let key): pointer.key(key)
+            case .index(let index): pointer.index(index)
+            }
         }
+        throw FieldFault(.invalidField, at: pointer, finding.message)
+    }
+
+    private static func finding(in value: JSONValue) -> Finding? {
+        switch value {
+        case .null, .bool: return nil
+        case .number(let number):
+            return number.isPortable ? nil : Finding(message: "a number beyond the range of a double")
+        case .string(let text): return finding(in: text)
+        case .array(let elements):
+            for (index, element) in elements.enumerated() {
+                if let finding = finding(in: element) { return finding.reached(by: .index(index)) }
+            }
+        case .object(let object):
+            for member in object.members {
+                if let finding = finding(in: member.key) { return finding }
+                if let finding = finding(in: member.value) { return finding.reached(by: .key(member.key)) }
+            }
+        }
+        return nil
+    }
+
+    private static func finding(in text: String) -> Finding? {
+        text.utf8.contains(0) ? Finding(message: "the character U+0000 cannot be stored") : nil
     }
 }

@@ -1,7 +1,7 @@
 /// Understands an inbound message in any of its three forms, or says why it never can be.
 ///
-/// Whatever the bytes and the headers are, the answer is a value: nothing here throws to the outside, traps or looks at a
-/// clock.
+/// Whatever the bytes and the headers are, the answer is a value: nothing here throws to the outside, traps or looks at
+/// a clock.
 public struct SubmissionParser: Sendable {
     /// The type that takes back an event, known to every app.
     public static let cancellationType = "event.cancelled"

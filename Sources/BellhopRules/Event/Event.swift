@@ -1,4 +1,5 @@
-/// Something that happened, as its producer tells it, validated: the same value whichever of the three forms it came in.
+/// Something that happened, as its producer tells it, validated: the same value whichever of the three forms it came
+/// in.
 public struct Event: Hashable, Sendable {
     /// The producer's identifier, unique within the app.
     public let id: EventID

@@ -3,8 +3,8 @@ public struct TraceParent: Hashable, Sendable {
     /// The header as it came.
     public let text: String
 
-    /// Takes a header of version 00 (or a later one that looks the same); nil for anything else, which a receiver has to
-    /// ignore rather than to refuse.
+    /// Takes a header of version 00 (or a later one that looks the same); nil for anything else, which a receiver has
+    /// to ignore rather than to refuse.
     public init?(validating text: String) {
         let isWellFormed = text.withBytes { bytes -> Bool in
             guard bytes.count == 55, [2, 35, 52].allSatisfy({ bytes[$0] == UInt8(ascii: "-") }) else { return false }

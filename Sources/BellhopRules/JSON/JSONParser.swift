@@ -1,8 +1,8 @@
 /// Reads JSON, strictly and within limits, whatever the bytes are.
 ///
-/// Refused beside plain syntax errors: invalid UTF-8, lone surrogates, a byte order mark, control characters, a key that
-/// stands twice in one object (readers disagree on which counts, which is how one of them gets deceived), more levels or
-/// bytes than the limit. Depth is checked before going down, so that no input can exhaust the stack.
+/// Refused beside plain syntax errors: invalid UTF-8, lone surrogates, a byte order mark, control characters, a key
+/// that stands twice in one object (readers disagree on which counts, which is how one of them gets deceived), more
+/// levels or bytes than the limit. Depth is checked before going down, so that no input can exhaust the stack.
 public struct JSONParser: Sendable {
     /// Which grammar is read.
     public enum Dialect: Sendable {

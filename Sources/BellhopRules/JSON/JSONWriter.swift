@@ -1,8 +1,8 @@
 /// Writes JSON in one canonical form: keys in the order of their bytes, no white space, only the escapes that must be,
 /// numbers as their source wrote them.
 ///
-/// The same value always gives the same bytes, so that they can be hashed and compared; reading them back gives an equal
-/// value.
+/// The same value always gives the same bytes, so that they can be hashed and compared; reading them back gives an
+/// equal value.
 public enum JSONWriter {
     /// The canonical bytes of a value.
     public static func canonicalBytes(of value: JSONValue) -> [UInt8] {

@@ -1,5 +1,5 @@
-/// Members of an object while it is read, with an eye on repeated keys: by comparing while they are few, by hashing (with
-/// the process's own seed, so that nobody can prepare collisions) once they are many.
+/// Members of an object while it is read, with an eye on repeated keys: by comparing while they are few, by hashing
+/// (with the process's own seed, so that nobody can prepare collisions) once they are many.
 struct UniqueMembers {
     private static let few = 16
     private(set) var members: [JSONObject.Member] = []

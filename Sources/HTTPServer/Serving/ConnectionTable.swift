@@ -4,7 +4,8 @@ import Synchronization
 /// Until when each connection's next request must have arrived whole.
 ///
 /// libmicrohttpd's own timeout starts anew with every byte, so that a client that drips one now and then could hold its
-/// connection for days. A connection that is late gets its socket shut down; libmicrohttpd then closes it.
+/// connection for days. With epoll it may also overlook that a client has gone in the middle of a request. A connection
+/// that is late gets its socket shut down; libmicrohttpd then closes it.
 final class ConnectionTable: Sendable {
     private struct Entry {
         let descriptor: Int32
@@ -49,6 +50,6 @@ final class ConnectionTable: Sendable {
     }
 
     var count: Int {
-        entries.withLock(\.count)
+        entries.withLock { $0.count }
     }
 }

@@ -43,18 +43,30 @@ struct HTTPRequestHead: Sendable {
         guard let target = RequestTarget(uri) else {
             return .failure(Refusal(status: 400, code: "bad-path", message: "the path or the query is malformed"))
         }
-        let lengths = headers.values(of: "content-length")
-        // Two ways to see where a request ends are how requests are smuggled past a proxy.
-        if lengths.count > 1 || (!lengths.isEmpty && headers["transfer-encoding"] != nil) {
-            return .failure(Refusal(status: 400, code: "bad-framing", message: "the length is given in two ways"))
-        }
-        if let length = lengths.first {
-            guard let count = UInt64(length) else {
-                return .failure(Refusal(status: 400, code: "bad-framing", message: "the length is no number"))
-            }
-            guard count <= UInt64(clamping: limits.bodyBytes) else { return .failure(.tooLarge(limits)) }
-        }
+        if let refusal = fault(in: headers, limits) { return .failure(refusal) }
         return .success(HTTPRequestHead(method: method, target: target, headers: headers))
+    }
+
+    /// What is wrong with how the request says where it is meant for and where it ends.
+    ///
+    /// Two ways to read either are how requests are smuggled past a proxy.
+    private static func fault(in headers: HTTPHeaders, _ limits: HTTPLimits) -> Refusal? {
+        guard headers.values(of: "host").count <= 1 else {
+            return Refusal(status: 400, code: "bad-host", message: "the host is given twice")
+        }
+        let lengths = headers.values(of: "content-length")
+        let encoding = headers["transfer-encoding"]
+        if let encoding, encoding.lowercased() != "chunked" {
+            return Refusal(status: 501, code: "unknown-encoding", message: "the only transfer encoding is chunked")
+        }
+        guard lengths.count + (encoding == nil ? 0 : 1) <= 1 else {
+            return Refusal(status: 400, code: "bad-framing", message: "the length is given in two ways")
+        }
+        guard let length = lengths.first else { return nil }
+        guard let count = UInt64(length) else {
+            return Refusal(status: 400, code: "bad-framing", message: "the length is no number")
+        }
+        return count <= UInt64(clamping: limits.bodyBytes) ? nil : .tooLarge(limits)
     }
 
     /// A request that no handler sees.

@@ -22,7 +22,7 @@ extension ServerCore {
         case .overflowing(let discarded):
             return overflow(exchange, discarded: discarded, upload, on: connection)
         case .answered(let response):
-            return send(response, for: exchange, on: connection)
+            return send(method == "HEAD" ? response.withoutStream : response, for: exchange, on: connection)
         case .running, .queued:
             return .goOn
         }
@@ -88,5 +88,14 @@ extension ServerCore {
         if connection.queue(response, stream: stream) { return .goOn }
         let failure = HTTPResponse.failure(500, code: "internal", message: "the answer could not be sent")
         return connection.queue(failure, stream: nil) ? .goOn : .close
+    }
+}
+
+extension HTTPResponse {
+    /// The answer to a `HEAD`: libmicrohttpd 0.9.75 would end a stream that it does not send, and so break the next answer.
+    fileprivate var withoutStream: HTTPResponse {
+        guard case .stream(let pieces) = body else { return self }
+        pieces.abandon()
+        return HTTPResponse(status: status, headers: headers)
     }
 }

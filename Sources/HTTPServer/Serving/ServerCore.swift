@@ -104,7 +104,7 @@ final class ServerCore: Sendable {
 
     /// Exchanges that are being answered.
     var activeCount: Int {
-        state.withLock(\.active.count)
+        state.withLock { $0.active.count }
     }
 
     /// Keeps the answer and wakes its connection; the first answer counts.

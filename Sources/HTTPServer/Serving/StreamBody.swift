@@ -50,7 +50,7 @@ final class StreamBody: Sendable {
         return response
     }
 
-    /// Called on libmicrohttpd's thread; the first call starts the pump, so that a `HEAD` never does.
+    /// Called on libmicrohttpd's thread; the first call starts the pump.
     private func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         let (count, waiting) = state.withLock { state -> (Int, CheckedContinuation<Void, Never>?) in
             if state.pump == nil, !state.hasEnded { state.pump = Task { await self.pump() } }
@@ -75,8 +75,8 @@ final class StreamBody: Sendable {
 
     private func pump() async {
         for await piece in stream where !piece.isEmpty {
+            // Once ended, `add` drops what comes: only asking for the next piece lets a producer hear of a cancellation.
             await add(piece)
-            if state.withLock(\.hasEnded) { break }
         }
         finish(discarding: false)
     }
@@ -107,7 +107,8 @@ final class StreamBody: Sendable {
             return (state.pump, state.waiting)
         }
         waiting?.resume()
-        if discarding { pump?.cancel() }
+        guard discarding else { return }
+        if let pump { pump.cancel() } else { stream.abandon() }
     }
 
     /// The response is gone, sent or not: nobody will read any more.
@@ -119,5 +120,15 @@ final class StreamBody: Sendable {
         guard state.isSuspended else { return }
         state.isSuspended = false
         connection.resume()
+    }
+}
+
+extension AsyncStream where Element: Sendable {
+    /// Cancels the stream although nobody reads it: its producer hears of it as if a reader had gone.
+    func abandon() {
+        Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            for await _ in self {}
+        }
     }
 }

@@ -50,6 +50,7 @@ extension SQLState {
     package static let transactionResolutionUnknown = SQLState(known: "08007")
     package static let featureNotSupported = SQLState(known: "0A000")
     package static let numericValueOutOfRange = SQLState(known: "22003")
+    package static let invalidParameterValue = SQLState(known: "22023")
     package static let invalidText = SQLState(known: "22P02")
     package static let invalidBinary = SQLState(known: "22P03")
     package static let untranslatableCharacter = SQLState(known: "22P05")

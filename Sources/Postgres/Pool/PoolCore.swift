@@ -49,22 +49,33 @@ final class PoolCore: Sendable {
 /// Called by callers.
 extension PoolCore {
     func submit(_ request: PoolRequest) {
-        let refusal: PostgresError? = shared.withLock { shared in
+        let step: Step = shared.withLock { shared in
             // Looked at inside the lock: a caller who gives up later finds the request in the queue.
-            if request.interruption.isAsked { return .abandoned }
+            if request.interruption.isAsked { return .refuse(.abandoned) }
             switch shared.state.submit(request, deadline: request.deadline, now: .now) {
             case .refuse:
-                return .poolClosed
+                return .refuse(.poolClosed)
             case .run(let slot):
                 shared.running[slot] = request.interruption
-                shared.threads[slot]?.deliver(request)
+                return .deliver(shared.threads[slot])
             case .wait(let starting):
                 start(starting, &shared)
                 setAlarm(&shared)
+                return .wait
             }
-            return nil
         }
-        if let refusal { request.refuse(refusal) }
+        switch step {
+        case .refuse(let error): request.refuse(error)
+        case .deliver(let thread): thread?.deliver(request)
+        case .wait: break
+        }
+    }
+
+    /// What is left to do after the lock; a thread that is woken inside it would only run into it.
+    private enum Step {
+        case refuse(PostgresError)
+        case deliver(PoolThread?)
+        case wait
     }
 
     /// The caller gave up: takes the request out of the queue if it is still there.
@@ -153,17 +164,16 @@ extension PoolCore {
 
     /// Whether the slot opens another connection.
     func lost(_ slot: Int, _ reason: PostgresError?, unserved: PoolRequest? = nil) -> Bool {
-        let reconnects = shared.withLock { shared in
+        let (reconnects, successor) = shared.withLock { shared -> (Bool, PoolThread?) in
             shared.running[slot] = nil
             let waiting = unserved.map { PoolState<PoolRequest>.Waiting(request: $0, deadline: $0.deadline) }
             let succession = shared.state.lost(slot, unserved: waiting)
-            if let unserved, let successor = succession.successor {
-                shared.running[successor] = unserved.interruption
-                shared.threads[successor]?.deliver(unserved)
-            }
             setAlarm(&shared)
-            return succession.reconnects
+            guard let successor = succession.successor else { return (succession.reconnects, nil) }
+            shared.running[successor] = unserved?.interruption
+            return (succession.reconnects, shared.threads[successor])
         }
+        if let unserved { successor?.deliver(unserved) }
         options.observer(.lost(reason))
         return reconnects
     }

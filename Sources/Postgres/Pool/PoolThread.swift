@@ -80,9 +80,8 @@ final class PoolThread: Sendable {
                 let isAwake = wakeUp.wait(timeout: .now() + Self.idleLimit.dispatchInterval) == .success
                 if let request = takeMail() {
                     turn = .serve(request)
-                } else if core.isClosed {
-                    turn = .end
-                } else if !isAwake {
+                } else if core.isClosed || !isAwake {
+                    // Not without asking: work may have been given to this slot and be on its way.
                     if core.retires(slot) { return false }
                     // Taken off the idle ones during the look, so that nobody is given to a dead connection.
                     guard core.borrows(slot) else { continue }

@@ -28,6 +28,9 @@ package final class Rows: @unchecked Sendable {
 
     package var isEmpty: Bool { count == 0 }
 
+    /// The places of the rows.
+    package var indices: Range<Int> { 0..<count }
+
     package var columnNames: [String] { columns.map(\.name) }
 
     /// How many rows an INSERT, UPDATE, DELETE or SELECT touched; 0 for other statements.

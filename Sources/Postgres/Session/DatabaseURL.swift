@@ -54,7 +54,8 @@ package struct DatabaseURL: Sendable, Hashable {
         return settings
     }
 
-    subscript(keyword: String) -> String? {
+    /// What was given for one of libpq's keywords (`host`, `port`, `dbname`, …).
+    package subscript(keyword: String) -> String? {
         settings.first { $0.keyword == keyword }?.value
     }
 }

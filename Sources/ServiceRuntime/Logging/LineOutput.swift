@@ -23,7 +23,8 @@ struct LineOutput: ~Copyable, Sendable {
             return
         }
         let isPipeOrTerminal = kind == S_IFIFO || isatty(descriptor) == 1
-        let own = isPipeOrTerminal ? open("/proc/self/fd/\(descriptor)", O_WRONLY | O_NONBLOCK | O_CLOEXEC) : -1
+        let own =
+            isPipeOrTerminal ? open("/proc/self/fd/\(descriptor)", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) : -1
         // A pipe of another user cannot be opened again; `poll` before the write then keeps nearly every wait short.
         (self.descriptor, way) = own >= 0 ? (own, .reopened) : (descriptor, .direct)
     }

@@ -20,7 +20,7 @@ package final class Histogram: MetricCell {
     }
 
     package var count: Int {
-        tally.withLock(\.count)
+        tally.withLock { $0.count }
     }
 
     /// Counts `times` values of the same size at once, for a batch; a value that is not a number is ignored.

@@ -4,7 +4,8 @@ import Postgres
 
 /// `subscription.upserted` and `subscription.revoked`.
 enum SubscriptionFeed {
-    /// A token belongs to the last user who registered it. Two workers that hear of one token at once take turns, or
+    /// A token belongs to the last user who registered it, even when that registration was revoked since: a word that
+    /// was under way for longer must not hand the device back. Two workers that hear of one token at once take turns, or
     /// neither would see the other's row.
     static func upsert(_ words: [Word<SubscriptionUpdate>], on connection: PostgresConnection) throws(PostgresError) {
         let who = Word.who(words)
@@ -17,6 +18,7 @@ enum SubscriptionFeed {
         let provider: Parameter = .textArray(words.map(\.content.provider.rawValue))
         _ = try connection.run(lockTokens, [who[0], token])
         _ = try connection.run(seed, who + [gone, id, token, platform, provider])
+        _ = try connection.run(noteRegistration, Array(who.prefix(3)) + [id])
         _ = try connection.run(
             update,
             Array(who.prefix(3)) + [
@@ -55,17 +57,30 @@ enum SubscriptionFeed {
         """
     )
 
+    /// A registration that was revoked before it was heard is kept as revoked: it still says whose the token was.
     private static let seed = Statement(
         """
         INSERT INTO push_subscriptions
-            (app, profile_id, id, device_token, platform, provider, registered_at, last_seen_at, source_time)
-        SELECT r.app, r.user_id, r.id, r.token, r.platform, r.provider, r.said_at, r.said_at, '-infinity'
+            (app, profile_id, id, device_token, platform, provider, registered_at, last_seen_at, source_time,
+             revoked_at, revoke_reason)
+        SELECT r.app, r.user_id, r.id, r.token, r.platform, r.provider, r.said_at, r.said_at, '-infinity',
+               g.deleted_at, CASE WHEN g.deleted_at IS NOT NULL THEN 'unsubscribed' END
         FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::bytea[], $5::bytea[], $6::text[], $7::text[],
                     $8::text[], $9::text[])
              AS r (app, user_id, said_at, person, subject, id, token, platform, provider)
-        WHERE \(Tombstone.spares("r.person")) AND \(Tombstone.spares("r.subject"))
+        LEFT JOIN tombstones g ON g.app = r.app AND g.subject_hash = r.subject AND g.deleted_at >= r.said_at
+        WHERE \(Tombstone.spares("r.person"))
         ORDER BY r.app, r.user_id, r.id
         ON CONFLICT (app, profile_id, id) DO NOTHING
+        """
+    )
+
+    private static let noteRegistration = Statement(
+        """
+        UPDATE push_subscriptions t
+        SET registered_at = greatest(t.registered_at, r.said_at), last_seen_at = greatest(t.last_seen_at, r.said_at)
+        FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::text[]) AS r (app, user_id, said_at, id)
+        WHERE t.app = r.app AND t.profile_id = r.user_id AND t.id = r.id
         """
     )
 
@@ -77,7 +92,6 @@ enum SubscriptionFeed {
             subscription = CASE WHEN r.subscription_given THEN r.subscription ELSE t.subscription END,
             permission = CASE WHEN r.permission_given THEN r.permission ELSE t.permission END,
             environment = CASE WHEN r.environment_given THEN r.environment ELSE t.environment END,
-            registered_at = r.said_at, last_seen_at = greatest(t.last_seen_at, r.said_at),
             revoked_at = NULL, revoke_reason = NULL, source_time = r.said_at
         FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::text[], $5::text[], $6::text[], $7::jsonb[],
                     $8::boolean[], $9::text[], $10::boolean[], $11::text[], $12::boolean[])
@@ -88,15 +102,15 @@ enum SubscriptionFeed {
         """
     )
 
-    /// Of the live rows of one token all but the newest are revoked.
+    /// Of the rows of one token all but the one registered last are revoked.
     private static let settleOwnership = Statement(
         """
-        UPDATE push_subscriptions t SET revoked_at = o.source_time, revoke_reason = 'token-moved'
+        UPDATE push_subscriptions t SET revoked_at = o.registered_at, revoke_reason = 'token-moved'
         FROM (SELECT DISTINCT app, token FROM unnest($1::text[], $2::text[]) AS r (app, token)) AS r
         JOIN push_subscriptions o
-            ON o.app = r.app AND md5(o.device_token) = md5(r.token) AND o.device_token = r.token AND o.revoked_at IS NULL
+            ON o.app = r.app AND md5(o.device_token) = md5(r.token) AND o.device_token = r.token
         WHERE t.app = r.app AND md5(t.device_token) = md5(r.token) AND t.device_token = r.token AND t.revoked_at IS NULL
-          AND (t.source_time, t.profile_id, t.id) < (o.source_time, o.profile_id, o.id)
+          AND (t.registered_at, t.profile_id, t.id) < (o.registered_at, o.profile_id, o.id)
         """
     )
 

@@ -3,24 +3,34 @@ import Testing
 
 @Suite("Identifiers")
 struct IdentifierTests {
-    @Test("an app is a short lower-case word", arguments: ["a", "drop", "my-app_2", "a" + String(repeating: "b", count: 31)])
+    @Test(
+        "an app is a short lower-case word",
+        arguments: ["a", "drop", "my-app_2", "a" + String(repeating: "b", count: 31)]
+    )
     func apps(text: String) {
         #expect(AppID(validating: text)?.text == text)
     }
 
     @Test(
         "what is no app is refused",
-        arguments: ["", "Drop", "2drop", "-a", "a.b", "a b", "å", "a\0", "a" + String(repeating: "b", count: 32)])
+        arguments: ["", "Drop", "2drop", "-a", "a.b", "a b", "å", "a\0", "a" + String(repeating: "b", count: 32)]
+    )
     func notApps(text: String) {
         #expect(AppID(validating: text) == nil)
     }
 
-    @Test("a type is letters, digits, _, . and -", arguments: ["a", "INCOMING_ETHER", "a.b-c", String(repeating: "x", count: 64)])
+    @Test(
+        "a type is letters, digits, _, . and -",
+        arguments: ["a", "INCOMING_ETHER", "a.b-c", String(repeating: "x", count: 64)]
+    )
     func types(text: String) {
         #expect(EventType(validating: text)?.text == text)
     }
 
-    @Test("what is no type is refused", arguments: ["", "a b", "a#", "a*", "a/b", "é", "a\n", String(repeating: "x", count: 65)])
+    @Test(
+        "what is no type is refused",
+        arguments: ["", "a b", "a#", "a*", "a/b", "é", "a\n", String(repeating: "x", count: 65)]
+    )
     func notTypes(text: String) {
         #expect(EventType(validating: text) == nil)
     }
@@ -59,7 +69,9 @@ struct IdentifierTests {
             #expect(EmailAddress(validating: text) != nil, "\(text)")
         }
         let longLocal = String(repeating: "x", count: 65) + "@b"
-        for text in ["", "a", "@b", "a@", "a@b@c", "a b@c", "a@b\r\nBcc: x@y", "<a@b>", "a@b,c@d", "\"a\"@b", longLocal] {
+        for text in [
+            "", "a", "@b", "a@", "a@b@c", "a b@c", "a@b\r\nBcc: x@y", "<a@b>", "a@b,c@d", "\"a\"@b", longLocal,
+        ] {
             #expect(EmailAddress(validating: text) == nil, "\(text)")
         }
     }
@@ -69,7 +81,9 @@ struct IdentifierTests {
         #expect(LanguageTag(validating: "SV_se")?.text == "sv-SE")
         #expect(LanguageTag(validating: "nb")?.text == "nb")
         #expect(LanguageTag(validating: "zh-hant-tw")?.text == "zh-hant-TW")
-        for text in ["", "n", "toolonglanguage", "nb-", "nb--NO", "n1", "nb NO", "nb-" + String(repeating: "abcd-", count: 8)] {
+        for text in [
+            "", "n", "toolonglanguage", "nb-", "nb--NO", "n1", "nb NO", "nb-" + String(repeating: "abcd-", count: 8),
+        ] {
             #expect(LanguageTag(validating: text) == nil, "\(text)")
         }
     }
@@ -91,7 +105,10 @@ struct IdentifierTests {
         #expect(NotificationID(validating: id.text) == id)
         #expect(NotificationID(digest: [1, 2, 3, 4, 5, 6, 7]) == nil)
         #expect(NotificationID(bits: .max).text == "noti_ffffffffffffffff")
-        for text in ["", "noti_", "noti_0001ABCD0000000F", "note_0001abcd0000000f", "noti_0001abcd0000000", "noti_0001abcd0000000g"] {
+        for text in [
+            "", "noti_", "noti_0001ABCD0000000F", "note_0001abcd0000000f", "noti_0001abcd0000000",
+            "noti_0001abcd0000000g",
+        ] {
             #expect(NotificationID(validating: text) == nil, "\(text)")
         }
     }
@@ -111,7 +128,9 @@ struct IdentifierTests {
         #expect(TraceParent(validating: good)?.text == good)
         let zeroTrace = "00-00000000000000000000000000000000-b7ad6b7169203331-01"
         let zeroSpan = "00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01"
-        for text in ["", good.uppercased(), "ff" + good.dropFirst(2), zeroTrace, zeroSpan, good + "-x", String(good.dropLast())] {
+        for text in [
+            "", good.uppercased(), "ff" + good.dropFirst(2), zeroTrace, zeroSpan, good + "-x", String(good.dropLast()),
+        ] {
             #expect(TraceParent(validating: text) == nil, "\(text)")
         }
     }

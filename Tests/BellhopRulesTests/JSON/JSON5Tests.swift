@@ -25,7 +25,8 @@ struct JSON5Tests {
         arguments: [
             ("0x1F", "31"), ("-0xff", "-255"), ("+5", "5"), (".5", "0.5"), ("-.5e3", "-0.5e3"), ("5.", "5"),
             ("5.e2", "5e2"), ("0xFFFFFFFFFFFFFFFF", "18446744073709551615"), ("1.25", "1.25"), ("0", "0"),
-        ])
+        ]
+    )
     func numbers(text: String, written: String) throws {
         #expect(try parser.parse(Array(text.utf8)).get().number?.text == written)
         #expect(throws: Never.self) { try JSONParser().parse(Array(written.utf8)).get() }
@@ -36,7 +37,8 @@ struct JSON5Tests {
         arguments: [
             (#"'\'\v\x41\0\a'"#, "'\u{B}A\0a"), ("'one \\\n line'", "one  line"), ("'one \\\r\n line'", "one  line"),
             ("'tab\tinside'", "tab\tinside"), (#"'\u00e5'"#, "å"),
-        ])
+        ]
+    )
     func escapes(text: String, value: String) throws {
         #expect(try parser.parse(Array(text.utf8)).get() == .string(value))
     }
@@ -54,7 +56,8 @@ struct JSON5Tests {
             ("+-1", .unexpectedCharacter), ("{1a: 2}", .unexpectedCharacter), ("{a: 1, a: 2}", .duplicateKey),
             ("{a: 1, 'a': 2}", .duplicateKey), (#"{\u0061: 1}"#, .unexpectedCharacter), ("// only", .empty),
             ("'\"", .unexpectedEnd), ("\u{FEFF}{}", .byteOrderMark),
-        ])
+        ]
+    )
     func refuses(text: String, code: JSONFault.Code) throws {
         let fault = try #require(parser.parse(Array(text.utf8)).failure)
         #expect(fault.code == code)

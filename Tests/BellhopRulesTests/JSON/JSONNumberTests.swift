@@ -10,9 +10,11 @@ struct JSONNumberTests {
     @Test(
         "digits are kept as they were written",
         arguments: [
-            "0", "-0", "1.0", "1e999", "-1E+5", "123456789012345678901234567890", "0.1000000000000000055511151231257827",
+            "0", "-0", "1.0", "1e999", "-1E+5", "123456789012345678901234567890",
+            "0.1000000000000000055511151231257827",
             "115792089237316195423570985008687907853269984665640564039457584007913129639935",
-        ])
+        ]
+    )
     func digits(text: String) throws {
         #expect(try number(text).text == text)
         #expect(JSONWriter.canonicalBytes(of: .number(try number(text))) == Array(text.utf8))

@@ -8,10 +8,15 @@ struct JSONParserTests {
         arguments: [
             ("null", .null), (" true\n", true), ("\t[ ]\r", []), ("{}", [:]), (#""""#, ""), ("0", 0),
             ("-12", -12), (#""a\"\\\/\b\f\n\r\t\u00e5""#, "a\"\\/\u{8}\u{C}\n\r\tå"),
-            (#""\ud83d\ude00 😀 \u00E5""#, "😀 😀 å"), (#"{"a":[1,{"b":null}],"":false}"#, ["a": [1, ["b": .null]], "": false]),
-            ("\"12345678901234567890 and more than eight at once \\n\"", "12345678901234567890 and more than eight at once \n"),
+            (#""\ud83d\ude00 😀 \u00E5""#, "😀 😀 å"),
+            (#"{"a":[1,{"b":null}],"":false}"#, ["a": [1, ["b": .null]], "": false]),
+            (
+                "\"12345678901234567890 and more than eight at once \\n\"",
+                "12345678901234567890 and more than eight at once \n"
+            ),
             ("\"\u{7F}\u{80}\u{7FF}\u{800}\u{FFFF}\u{10FFFF}\"", "\u{7F}\u{80}\u{7FF}\u{800}\u{FFFF}\u{10FFFF}"),
-        ] as [(String, JSONValue)])
+        ] as [(String, JSONValue)]
+    )
     func accepts(text: String, value: JSONValue) throws {
         #expect(try JSONParser().parse(Array(text.utf8)).get() == value)
     }
@@ -22,18 +27,23 @@ struct JSONParserTests {
             ("", JSONFault.Code.empty, 0), ("  ", .empty, 2), ("{", .unexpectedEnd, 1), ("[1", .unexpectedEnd, 2),
             (#""abc"#, .unexpectedEnd, 4), (#""a\"#, .unexpectedEnd, 3), (#"{"a""#, .unexpectedEnd, 4),
             ("tru", .unexpectedEnd, 3), ("trux", .unexpectedCharacter, 3), ("nil", .unexpectedCharacter, 1),
-            ("[1,]", .unexpectedCharacter, 3), (#"{"a":1,}"#, .unexpectedCharacter, 7), ("{a:1}", .unexpectedCharacter, 1),
-            ("['a']", .unexpectedCharacter, 1), ("// c\n1", .unexpectedCharacter, 0), ("[1 2]", .unexpectedCharacter, 3),
+            ("[1,]", .unexpectedCharacter, 3), (#"{"a":1,}"#, .unexpectedCharacter, 7),
+            ("{a:1}", .unexpectedCharacter, 1),
+            ("['a']", .unexpectedCharacter, 1), ("// c\n1", .unexpectedCharacter, 0),
+            ("[1 2]", .unexpectedCharacter, 3),
             ("{} {}", .trailingContent, 3), ("1 x", .trailingContent, 2), ("\u{FEFF}{}", .byteOrderMark, 0),
             ("01", .invalidNumber, 0), ("-", .unexpectedEnd, 1), ("1.", .unexpectedEnd, 2), ("[1.]", .invalidNumber, 1),
             ("[1e]", .invalidNumber, 1), ("[-x]", .invalidNumber, 1), ("+1", .unexpectedCharacter, 0),
             (".5", .unexpectedCharacter, 0), ("NaN", .unexpectedCharacter, 0), ("Infinity", .unexpectedCharacter, 0),
             ("0x1", .trailingContent, 1), (#""\x41""#, .invalidEscape, 1), (#""\u12g4""#, .invalidEscape, 1),
-            (#""\ud800""#, .loneSurrogate, 1), (#""\udc00""#, .loneSurrogate, 1), (#""\ud800\u0041""#, .loneSurrogate, 1),
-            (#""\ud800\n""#, .loneSurrogate, 1), ("\"a\nb\"", .controlCharacter, 2), ("\"\u{0}\"", .controlCharacter, 1),
+            (#""\ud800""#, .loneSurrogate, 1), (#""\udc00""#, .loneSurrogate, 1),
+            (#""\ud800\u0041""#, .loneSurrogate, 1),
+            (#""\ud800\n""#, .loneSurrogate, 1), ("\"a\nb\"", .controlCharacter, 2),
+            ("\"\u{0}\"", .controlCharacter, 1),
             ("\"abcdefgh\u{1F}\"", .controlCharacter, 9), (#"{"a":1,"b":2,"a":3}"#, .duplicateKey, 13),
             (#"{"a":1,"\u0061":3}"#, .duplicateKey, 7),
-        ])
+        ]
+    )
     func refuses(text: String, code: JSONFault.Code, offset: Int) throws {
         let fault = try #require(JSONParser().parse(Array(text.utf8)).failure)
         #expect(fault.code == code)
@@ -46,7 +56,8 @@ struct JSONParserTests {
             [0x80], [0xBF], [0xC0, 0x80], [0xC1, 0xBF], [0xC3], [0xC3, 0x28], [0xE0, 0x80, 0x80], [0xE2, 0x82],
             [0xED, 0xA0, 0x80], [0xED, 0xBF, 0xBF], [0xEF, 0xBF], [0xF0, 0x80, 0x80, 0x80], [0xF0, 0x9F, 0x98],
             [0xF4, 0x90, 0x80, 0x80], [0xF5, 0x80, 0x80, 0x80], [0xFE], [0xFF],
-        ] as [[UInt8]])
+        ] as [[UInt8]]
+    )
     func refusesIllFormedUTF8(sequence: [UInt8]) throws {
         for prefix in [[], Array("abcdefghijk".utf8), Array("\\n".utf8)] as [[UInt8]] {
             let bytes = [0x22] + prefix + sequence + [0x22] as [UInt8]

@@ -12,7 +12,8 @@ struct JSONPointerTests {
         arguments: [
             ("/foo", ["bar", "baz"] as JSONValue), ("/foo/0", "bar"), ("/", 0), ("/a~1b", 1), ("/m~0n", 2), ("/~01", 3),
             ("/to/users/1", "u2"),
-        ])
+        ]
+    )
     func resolves(text: String, value: JSONValue) throws {
         #expect(try #require(JSONPointer(text)).value(in: document) == value)
     }
@@ -23,7 +24,10 @@ struct JSONPointerTests {
         #expect(JSONPointer("") == .root)
     }
 
-    @Test("places that are not there lead nowhere", arguments: ["/none", "/foo/2", "/foo/-1", "/foo/00", "/foo/x", "/foo/0/1"])
+    @Test(
+        "places that are not there lead nowhere",
+        arguments: ["/none", "/foo/2", "/foo/-1", "/foo/00", "/foo/x", "/foo/0/1"]
+    )
     func missing(text: String) throws {
         #expect(try #require(JSONPointer(text)).value(in: document) == nil)
     }

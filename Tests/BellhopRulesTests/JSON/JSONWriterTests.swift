@@ -5,7 +5,9 @@ import Testing
 struct JSONWriterTests {
     @Test("keys are sorted by their bytes at every level, nothing is escaped that need not be")
     func form() throws {
-        let value = JSONParser().parse(Array(#"{ "b": [1.0, {"z":0,"y":"\u00e5\/\"\u0001\n"}], "B":true, "a":null }"#.utf8))
+        let value = JSONParser().parse(
+            Array(#"{ "b": [1.0, {"z":0,"y":"\u00e5\/\"\u0001\n"}], "B":true, "a":null }"#.utf8)
+        )
         let written = String(decoding: JSONWriter.canonicalBytes(of: try value.get()), as: UTF8.self)
         #expect(written == #"{"B":true,"a":null,"b":[1.0,{"y":"å/\"\u0001\n","z":0}]}"#)
     }

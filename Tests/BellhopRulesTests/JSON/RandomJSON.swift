@@ -4,7 +4,8 @@ import BellhopRules
 struct RandomJSON {
     var generator: SeededGenerator
     private static let letters: [Unicode.Scalar] = [
-        "a", "b", "Z", "0", " ", "\"", "\\", "/", "\n", "\t", "\u{1}", "\u{1F}", "\u{7F}", "å", "\u{30A}", "\u{FFFF}", "😀",
+        "a", "b", "Z", "0", " ", "\"", "\\", "/", "\n", "\t", "\u{1}", "\u{1F}", "\u{7F}", "å", "\u{30A}", "\u{FFFF}",
+        "😀",
         "\u{2028}", "\u{0}", "{", "}", "[", "]", ",", ":",
     ]
 
@@ -21,7 +22,9 @@ struct RandomJSON {
 
     mutating func object(depth: Int = 0) -> JSONObject {
         var object = JSONObject()
-        for _ in 0..<Int.random(in: 0..<24, using: &generator) { object[string()] = value(depth: depth + 1) }
+        for _ in 0..<Int.random(in: 0..<(depth == 0 ? 24 : 5), using: &generator) {
+            object[string()] = value(depth: depth + 1)
+        }
         return object
     }
 

@@ -1,0 +1,153 @@
+import TestSupport
+import Testing
+
+@testable import AMQP
+
+@Suite("Sessions", .enabled(if: Broker.isThere, Comment(rawValue: Broker.absence)), .timeLimit(.minutes(2)))
+struct BrokerSessionTests {
+    @Test("a topology is declared, looked at, bound, used and taken down")
+    func topology() async throws {
+        let name = Servers.uniqueName("amqp_topology")
+        let quorum: FieldTable = [
+            "x-queue-type": "quorum", "x-delivery-limit": 20, "x-dead-letter-exchange": .string(name),
+        ]
+        try await Broker.session { session in
+            #expect(try session.checkExchange(name) == false)
+            #expect(try session.checkQueue(name) == nil)
+            try session.declareExchange(name, kind: "topic", arguments: ["alternate-exchange": "amq.fanout"])
+            try session.declareExchange(name, kind: "topic", arguments: ["alternate-exchange": "amq.fanout"])
+            #expect(try session.checkExchange(name))
+            #expect(try session.declareQueue(name, arguments: quorum) == session.checkQueue(name))
+            try session.bind(name, to: name, key: "app.*")
+            try session.bind(name, to: name, key: "app.*")
+        }
+        try await Broker.publish([OutgoingMessage(exchange: name, routingKey: "app.test", body: [1, 2, 3])])
+        try await Broker.session { session in
+            try session.unbind(name, from: name, key: "app.*")
+            try session.unbind(name, from: name, key: "app.*")
+            let message = try session.get(name)
+            #expect(message?.body == [1, 2, 3])
+            #expect(message?.exchange == name)
+            #expect(message?.routingKey == "app.test")
+            try session.deleteQueue(name)
+            try session.deleteExchange(name)
+            try session.deleteQueue(name)
+            try session.deleteExchange(name)
+            #expect(try session.checkExchange(name) == false)
+        }
+    }
+
+    @Test("a refusal has its number and leaves the session usable")
+    func refusals() async throws {
+        try await Broker.withQueue { queue in
+            try await Broker.session { session in
+                let mismatch = failure { try session.declareQueue(queue, arguments: ["x-queue-type": "classic"]) }
+                #expect(mismatch?.code == .preconditionFailed)
+                #expect(mismatch?.replyCode == 406)
+                #expect(mismatch?.description.contains(queue) == true)
+                let absent = failure { try session.get("absent-" + queue) }
+                #expect(absent?.code == .notFound)
+                #expect(absent?.replyCode == 404)
+                let unbound = failure { try session.bind(queue, to: "absent-" + queue, key: "x") }
+                #expect(unbound?.code == .notFound)
+                let reserved = failure { try session.declareExchange("amq.reserved", kind: "direct") }
+                #expect(reserved?.code == .accessRefused)
+                let long = failure { try session.declareQueue(String(repeating: "q", count: 256)) }
+                #expect(long?.code == .invalidArgument)
+                let counts = try session.checkQueue(queue)
+                #expect(counts != nil)
+            }
+        }
+    }
+
+    @Test("a kind of exchange that does not exist ends the connection, and says so")
+    func unknownKind() async throws {
+        let error = await failure {
+            try await Broker.session { try $0.declareExchange("amqp_test_kind", kind: "no-such-kind") }
+        }
+        #expect(error?.replyCode == 503)
+        #expect(error?.code == .connectionClosed)
+    }
+
+    @Test("fetched messages are settled one by one; the rest goes back")
+    func fetching() async throws {
+        try await Broker.withQueue { queue in
+            try await Broker.publish(Broker.messages(4, to: queue, size: 300_000))
+            try await Broker.session { session in
+                let messages = try (0..<4).compactMap { _ in try session.get(queue) }
+                #expect(messages.map(\.properties.messageID) == ["m0", "m1", "m2", "m3"])
+                #expect(messages.map(\.body.count) == Array(repeating: 300_000, count: 4))
+                #expect(try session.get(queue) == nil)
+                try session.acknowledge(messages[1].tag)
+                try session.acknowledge(messages[1].tag)
+                try session.release(messages[0].tag)
+                #expect(try session.get(queue)?.properties.messageID == "m0")
+            }
+            try await eventually("the unsettled three are back") {
+                try await Broker.session { session in
+                    let found = try (0..<4).compactMap { _ in try session.get(queue)?.properties.messageID }
+                    return Set(found) == ["m0", "m2", "m3"]
+                }
+            }
+        }
+    }
+
+    @Test("a tag from before a refusal is ignored, and its message comes again")
+    func staleTag() async throws {
+        try await Broker.withQueue { queue in
+            try await Broker.publish(Broker.messages(1, to: queue))
+            try await Broker.session { session in
+                let first = try session.get(queue)
+                #expect(try session.checkQueue("absent-" + queue) == nil)
+                if let first { try session.acknowledge(first.tag) }
+            }
+            try await eventually("it is back") {
+                try await Broker.session { try $0.get(queue)?.properties.messageID } == "m0"
+            }
+        }
+    }
+
+    @Test("purging tells how many are gone")
+    func purge() async throws {
+        try await Broker.withQueue { queue in
+            try await Broker.publish(Broker.messages(7, to: queue))
+            #expect(try await Broker.session { try $0.purge(queue) } == 7)
+            #expect(try await Broker.session { try $0.get(queue) } == nil)
+        }
+    }
+
+    @Test("a wrong password, an unknown virtual host and an absent broker are told apart")
+    func logins() async throws {
+        let host = try Broker.address.hosts[0]
+        func code(_ url: String) async throws -> AMQPError.Code? {
+            let address = try BrokerAddress(validating: url)
+            let error = await failure { try await BrokerSession.with(address, name: "test") { _ in } }
+            #expect(error?.description.contains("wr0ng") == false)
+            return error?.code
+        }
+        #expect(try await code("amqp://guest:wr0ng@\(host)") == .accessRefused)
+        #expect(try await code("amqp://guest:guest@\(host)/no-such-host") == .accessRefused)
+        #expect(try await code("amqp://guest:guest@127.0.0.1:1") == .unreachable)
+        #expect(try await code("amqp://guest:guest@no-such-host.invalid") == .unreachable)
+    }
+
+    @Test("the second host is used when the first is away, and a silent one times out")
+    func hosts() async throws {
+        let host = try Broker.address.hosts[0]
+        let reachable = try BrokerAddress(validating: "amqp://guest:guest@127.0.0.1:1,\(host)")
+        #expect(try await BrokerSession.with(reachable, name: "test") { try $0.checkExchange("amq.direct") })
+        let proxy = try Broker.proxy()
+        proxy.blackHole(true)
+        let silent = try BrokerAddress(validating: "amqp://guest:guest@127.0.0.1:\(proxy.port)?connection_timeout=300")
+        let error = await failure { try await BrokerSession.with(silent, name: "test") { _ in } }
+        #expect(error?.code == .timedOut)
+        proxy.stop()
+    }
+
+    @Test("what the body throws comes out, and the connection is closed")
+    func ownErrors() async throws {
+        await #expect(throws: Unexpected.self) {
+            try await Broker.session { _ in throw Unexpected("mine") }
+        }
+    }
+}

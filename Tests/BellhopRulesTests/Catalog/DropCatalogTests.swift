@@ -1,0 +1,144 @@
+import BellhopRules
+import Testing
+
+@Suite("The catalogue of drop")
+struct DropCatalogTests {
+    private struct Row {
+        let type, title, body: String
+        let icon: String?
+        let color, background: String
+        let priority: Priority
+        let data: JSONObject
+        let web, mobile: String
+    }
+
+    /// The tables of the app's own document: types, words, looks, priorities and links.
+    private static let table = [
+        Row(
+            type: "transaction_complete",
+            title: "Overføring til Mama Jasmina fullført",
+            body: "2 000 kr sendt til Serbia",
+            icon: "ArrowUpRight",
+            color: "#0B6E35",
+            background: "#F0FDF4",
+            priority: .normal,
+            data: ["recipient": "Mama Jasmina", "amount": "2 000 kr", "country": "Serbia"],
+            web: "/transactions?id=tx_rem_1",
+            mobile: "/(tabs)/history?id=tx_rem_1"
+        ),
+        Row(
+            type: "qr_payment",
+            title: "QR-betaling hos Ahmetov Kebab",
+            body: "129 kr betalt",
+            icon: "ScanLine",
+            color: "#D4A017",
+            background: "#FEF3C7",
+            priority: .normal,
+            data: ["merchant": "Ahmetov Kebab", "amount": "129 kr"],
+            web: "/transactions?id=tx_rem_1",
+            mobile: "/(tabs)/history?id=tx_rem_1"
+        ),
+        Row(
+            type: "security",
+            title: "Ny pålogging fra iPhone",
+            body: "Oslo, Norge",
+            icon: "Smartphone",
+            color: "#3B82F6",
+            background: "#EFF6FF",
+            priority: .high,
+            data: ["device": "iPhone", "place": "Oslo, Norge"],
+            web: "/profile/security",
+            mobile: "/(tabs)/profile"
+        ),
+        Row(
+            type: "rate_update",
+            title: "Valutakurs oppdatert",
+            body: "1 NOK = 11.70 RSD",
+            icon: "TrendingUp",
+            color: "#D4A017",
+            background: "#FEF3C7",
+            priority: .low,
+            data: ["base": "NOK", "rate": "11.70", "quote": "RSD"],
+            web: "/send",
+            mobile: "/(tabs)/send"
+        ),
+        Row(
+            type: "system",
+            title: "Systemoppdatering",
+            body: "Drop er oppdatert til v0.2.0",
+            icon: "Bell",
+            color: "#6B7280",
+            background: "#F3F4F6",
+            priority: .low,
+            data: ["version": "v0.2.0"],
+            web: "/notifications",
+            mobile: "/notifications"
+        ),
+        Row(
+            type: "promotional",
+            title: "Nytt tilbud",
+            body: "0% gebyr denne uken!",
+            icon: nil,
+            color: "#6B7280",
+            background: "#F3F4F6",
+            priority: .low,
+            data: ["offer": "0% gebyr denne uken!"],
+            web: "/",
+            mobile: "/"
+        ),
+    ]
+
+    @Test("looks, priorities, words and links are those of the app's document", arguments: table.indices)
+    func row(index: Int) throws {
+        let row = Self.table[index]
+        let catalog = try #require(try Repository.drop().catalogs.first)
+        let type = try #require(catalog.types.dropFirst(index).first)
+        #expect(type.type.text == row.type)
+        #expect(type.icon == row.icon)
+        #expect(type.color == row.color)
+        #expect(type.background == row.background)
+        #expect(type.priority == row.priority)
+        let object: JSONObject = [
+            "id": "e", "app": "drop", "eventType": .string(row.type), "to": ["user": "u"], "targetId": "tx_rem_1",
+            "data": .object(row.data),
+        ]
+        let rendered = try catalog.render(Messages.event(Messages.envelope(object)), language: nil).get()
+        #expect(rendered.title == row.title)
+        #expect(rendered.body == row.body)
+        #expect(rendered.link?.json == ["web": .string(row.web), "mobile": .string(row.mobile)])
+    }
+
+    @Test("there are six types, and every one has a Norwegian label")
+    func labels() throws {
+        let catalog = try #require(try Repository.drop().catalogs.first)
+        let norwegian = try #require(LanguageTag(validating: "nb"))
+        #expect(catalog.types.map(\.type.text) == Self.table.map(\.type))
+        #expect(catalog.types.allSatisfy { $0.labels[norwegian]?.isEmpty == false })
+        #expect(catalog.language == norwegian)
+        #expect(catalog.timezone.text == "Europe/Oslo")
+    }
+
+    @Test("low priority is pushed only to those who want it, only high priority is mailed")
+    func defaults() throws {
+        for type in try #require(try Repository.drop().catalogs.first).types {
+            #expect(type.pushByDefault == (type.priority != .low))
+            #expect(type.emailByDefault == (type.priority == .high))
+        }
+    }
+
+    @Test("transactions have a link of the app's own scheme")
+    func scheme() throws {
+        let catalog = try #require(try Repository.drop().catalogs.first)
+        let object = Messages.changed(["eventType": "qr_payment", "body": "B", "targetId": "tx_rem_1"])
+        let rendered = try catalog.render(Messages.event(Messages.envelope(object)), language: nil).get()
+        #expect(rendered.link?.scheme == "drop://transactions/tx_rem_1")
+    }
+
+    @Test("priorities choose the lanes")
+    func lanes() {
+        #expect(Priority.high.lane == .urgent)
+        #expect(Priority.normal.lane == .normal)
+        #expect(Priority.low.lane == .bulk)
+        #expect(Priority.allCases.map(\.rawValue) == ["high", "normal", "low"])
+    }
+}

@@ -1,0 +1,130 @@
+import BellhopRules
+import Testing
+
+@Suite("Rendering")
+struct RenderingTests {
+    private static let text = """
+        {
+          app: "shop", language: "en", timezone: "UTC",
+          aliases: { orderId: "targetId", price: "order.price" },
+          link: { web: "/all", mobile: "/all" },
+          types: {
+            order: {
+              priority: "normal", label: { en: "Orders" },
+              templates: {
+                en: { title: "Order {orderId}: {price} {{net}}", body: "{count} of {order.name} at {venueId}" },
+                nb: { title: "Ordre {orderId}" },
+                "nb-NO": { title: "Bestilling {orderId}" },
+              },
+              link: { web: "/orders/{orderId}?n={order.name}", mobile: "/o/{orderId}" },
+            },
+            bare: { priority: "low", label: { en: "Bare" } },
+          },
+        }
+        """
+
+    private func render(_ changes: KeyValuePairs<String, JSONValue?>, language: String? = nil) throws -> Result<
+        RenderedContent, Rejection
+    > {
+        let set = try CatalogSet.load(files: [("shop.json5", Array(Self.text.utf8))]).get()
+        var object: JSONObject = [
+            "id": "e1", "app": "shop", "eventType": "order", "to": ["user": "u"], "targetId": "a&b/ø", "venueId": "42",
+            "data": ["count": 3, "order": ["name": "Tea {x}", "price": "5.00"]],
+        ]
+        for (key, value) in changes { object[key] = value }
+        guard case .event(let event) = try SubmissionParser(set).parse(Messages.envelope(object)).get() else {
+            throw NotAnEvent()
+        }
+        let catalog = try #require(set[event.app])
+        return catalog.render(event, language: language.flatMap(LanguageTag.init(validating:)))
+    }
+
+    private struct NotAnEvent: Error {}
+
+    @Test("gaps are filled from the event, by path and by alias; braces can be written; values are not read again")
+    func gaps() throws {
+        let rendered = try render([:]).get()
+        #expect(rendered.title == "Order a&b/ø: 5.00 {net}")
+        #expect(rendered.body == "3 of Tea {x} at 42")
+    }
+
+    @Test("values in links are percent-encoded")
+    func links() throws {
+        let link = try #require(try render([:]).get().link)
+        #expect(link.web == "/orders/a%26b%2F%C3%B8?n=Tea%20%7Bx%7D")
+        #expect(link.mobile == "/o/a%26b%2F%C3%B8")
+        #expect(link.scheme == nil)
+    }
+
+    @Test(
+        "the reader's language is met as closely as possible",
+        arguments: [
+            (nil, "Order a&b/ø: 5.00 {net}"), ("nb", "Ordre a&b/ø"), ("nb-NO", "Bestilling a&b/ø"),
+            ("nb_no", "Bestilling a&b/ø"),
+            ("nb-SJ", "Ordre a&b/ø"), ("de", "Order a&b/ø: 5.00 {net}"), ("en-GB", "Order a&b/ø: 5.00 {net}"),
+        ] as [(String?, String)]
+    )
+    func languages(language: String?, title: String) throws {
+        #expect(try render([:], language: language).get().title == title)
+    }
+
+    @Test("explicit words win, each for itself, and need no values")
+    func explicitWords() throws {
+        let both = try render(["title": "T", "body": "", "data": nil]).get()
+        #expect(both.title == "T")
+        #expect(both.body == "")
+        let titleOnly = try render(["title": "T"]).get()
+        #expect(titleOnly.body == "3 of Tea {x} at 42")
+        let noBody = try render([:], language: "nb").get()
+        #expect(noBody.body == "")
+    }
+
+    @Test(
+        "a missing value refuses the event and says which one",
+        arguments: [
+            (["data": ["order": ["name": "x", "price": "1"]]], "/data/count"),
+            (["data": ["count": 1]], "/data/order/price"),
+            (["data": nil], "/data/order/price"), (["data": ["count": 1, "order": "x"]], "/data/order/price"),
+            (["data": ["count": true, "order": ["name": "x", "price": "1"]]], "/data/count"),
+            (["data": ["count": .null, "order": ["name": "x", "price": "1"]]], "/data/count"),
+            (["data": ["count": "", "order": ["name": "x", "price": "1"]]], "/data/count"),
+            (["targetId": nil], "/targetId"), (["venueId": nil], "/venueId"),
+        ] as [(KeyValuePairs<String, JSONValue?>, String)]
+    )
+    func missing(changes: KeyValuePairs<String, JSONValue?>, pointer: String) throws {
+        let rejection = try #require(try render(changes).failure)
+        #expect(rejection.reason == .invalidField)
+        #expect(rejection.pointer.text == pointer)
+        #expect(rejection.eventID?.text == "e1")
+        #expect(rejection.app?.text == "shop")
+    }
+
+    @Test("filled words have the same limits as explicit ones")
+    func limits() throws {
+        let long = JSONValue.string(String(repeating: "x", count: 600))
+        let rejection = try #require(
+            try render(["data": ["count": 1, "order": ["name": "n", "price": long]]]).failure
+        )
+        #expect(rejection.pointer.text == "/data")
+        #expect(rejection.reason == .invalidField)
+    }
+
+    @Test("a type without words needs a title, and no body")
+    func bare() throws {
+        let rejection = try #require(try render(["eventType": "bare"]).failure)
+        #expect(rejection.reason == .invalidField)
+        #expect(rejection.pointer.text == "/title")
+        let rendered = try render(["eventType": "bare", "title": "T"]).get()
+        #expect(rendered.title == "T")
+        #expect(rendered.body == "")
+    }
+
+    @Test("a route beats the type's link, which beats the app's; a link that lacks a value gives way")
+    func linkOrder() throws {
+        #expect(
+            try render(["route": "/here?a=b c"]).get().link?.json == ["web": "/here?a=b c", "mobile": "/here?a=b c"]
+        )
+        #expect(try render(["eventType": "bare", "title": "T"]).get().link?.web == "/all")
+        #expect(try render(["title": "T", "body": "B", "targetId": nil]).get().link?.mobile == "/all")
+    }
+}

@@ -1,0 +1,66 @@
+import BellhopRules
+import Testing
+
+@Suite("Content bytes")
+struct ContentBytesTests {
+    private func bytes(_ changes: KeyValuePairs<String, JSONValue?>) throws -> String {
+        var bytes: [UInt8] = []
+        try Messages.event(Messages.envelope(Messages.changed(changes))).contentBytes(into: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    @Test("the form is fixed, since hashes of it are stored for years")
+    func form() throws {
+        let all = try bytes([
+            "title": "T", "body": "B", "data": ["z": 1, "a": ["y": "å", "x": .null]], "route": "/r", "targetId": "t",
+            "metadata": ["k": "v"], "venueId": "42", "imageUrl": "https://a/b", "collapseKey": "c",
+            "deliverAt": "2026-02-15T13:45:00.000001Z", "expiresAt": "2026-02-15T13:45:00Z",
+        ])
+        let expected = """
+            {"body":"B","collapseKey":"c","data":{"a":{"x":null,"y":"å"},"z":1},"deliverAt":1771163100000001,\
+            "expiresAt":1771163100000000,"imageUrl":"https://a/b","metadata":{"k":"v"},"route":"/r","targetId":"t",\
+            "title":"T","type":"security","venueId":"42"}
+            """
+        #expect(all == expected)
+        #expect(try bytes(["title": nil]) == #"{"type":"security"}"#)
+    }
+
+    @Test("they are appended to what is there")
+    func appends() throws {
+        var bytes: [UInt8] = Array("x".utf8)
+        try Messages.event(Messages.envelope(Messages.changed(["title": nil]))).contentBytes(into: &bytes)
+        #expect(String(decoding: bytes, as: UTF8.self) == #"x{"type":"security"}"#)
+    }
+
+    @Test("time of sending, audience, spelling of absence and unknown fields do not count")
+    func indifferent() throws {
+        let plain = try bytes([:])
+        #expect(try bytes(["sentAtIso": "2026-02-15T13:45:00Z"]) == plain)
+        #expect(try bytes(["to": ["topic": "t"]]) == plain)
+        #expect(try bytes(["data": [:], "metadata": .null, "body": .null, "unknown": 5]) == plain)
+        let deliver = try bytes(["deliverAt": "2026-02-15T13:45:00Z"])
+        #expect(try bytes(["deliverAt": "2026-02-15T14:45:00.000+01:00"]) == deliver)
+    }
+
+    @Test(
+        "everything that a user would see or that changes the delivery counts",
+        arguments: [
+            ("title", "x"), ("body", "x"), ("data", ["a": 1]), ("route", "/x"), ("targetId", "x"), ("venueId", "x"),
+            ("metadata", ["a": "b"]), ("imageUrl", "https://x"), ("collapseKey", "x"),
+            ("deliverAt", "2026-02-15T13:45:00Z"),
+            ("expiresAt", "2026-02-15T13:45:00Z"), ("eventType", "system"), ("body", ""),
+        ] as [(String, JSONValue)]
+    )
+    func different(key: String, value: JSONValue) throws {
+        #expect(try bytes([key: value]) != bytes([:]))
+    }
+
+    @Test("moving words from one field to another is another content")
+    func unambiguous() throws {
+        #expect(
+            try bytes(["title": "a", "body": "b\",\"route\":\"c"]) != bytes(["title": "a", "body": "b", "route": "c"])
+        )
+        #expect(try bytes(["data": ["a": "1"]]) != bytes(["data": ["a": 1]]))
+        #expect(try bytes(["targetId": "x"]) != bytes(["venueId": "x"]))
+    }
+}

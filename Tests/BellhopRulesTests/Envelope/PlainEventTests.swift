@@ -1,0 +1,150 @@
+import BellhopRules
+import Testing
+
+@Suite("Plain events")
+struct PlainEventTests {
+    @Test("every field of the contract arrives where it belongs")
+    func everyField() throws {
+        let text = """
+            {"id":"evt_01J","app":"drop","eventType":"transaction_complete","to":{"users":["u1","u2","u1"]},
+             "title":"Tittel","body":"Tekst","data":{"amount":"2 000 kr","n":[1,{"a":null}]},
+             "route":"/schedule","targetId":"tx_rem_1","metadata":{"matchId":"m1","empty":""},"venueId":"42",
+             "imageUrl":"https://getdrop.no/a.png","sentAtIso":"2026-02-15T13:45:00.000Z",
+             "deliverAt":"2026-02-16T13:45:00Z","expiresAt":"2026-02-17T13:45:00+01:00","collapseKey":"c1",
+             "somethingNew":{"is":"ignored"}}
+            """
+        let event = try Messages.event(Messages.envelope(text))
+        #expect(event.id.text == "evt_01J")
+        #expect(event.app.text == "drop")
+        #expect(event.type.text == "transaction_complete")
+        #expect(event.audience == .users(["u1", "u2"].compactMap(UserID.init(validating:))))
+        #expect(event.content.title == "Tittel")
+        #expect(event.content.body == "Tekst")
+        #expect(event.content.data == ["amount": "2 000 kr", "n": [1, ["a": .null]]])
+        #expect(event.content.route == "/schedule")
+        #expect(event.content.targetID == "tx_rem_1")
+        #expect(event.content.metadata == ["matchId": "m1", "empty": ""])
+        #expect(event.content.venueID == "42")
+        #expect(event.content.imageURL == "https://getdrop.no/a.png")
+        #expect(event.sentAt?.description == "2026-02-15T13:45:00.000Z")
+        #expect(event.deliverAt?.description == "2026-02-16T13:45:00.000Z")
+        #expect(event.expiresAt?.description == "2026-02-17T12:45:00.000Z")
+        #expect(event.content.collapseKey == "c1")
+        #expect(event.traceParent == nil)
+    }
+
+    @Test("the four audiences")
+    func audiences() throws {
+        func audience(_ to: JSONValue) throws -> Audience {
+            try Messages.event(Messages.envelope(Messages.changed(["to": to]))).audience
+        }
+        let user = try #require(UserID(validating: "u1"))
+        #expect(try audience(["user": "u1"]) == .users([user]))
+        #expect(try audience(["users": ["u1"], "user": .null]) == .users([user]))
+        #expect(try audience(["topic": "venue:42"]) == .topic(try #require(Topic(validating: "venue:42"))))
+        #expect(try audience(["everyone": true, "other": 1]) == .everyone)
+        let many = (0..<1000).map { JSONValue.string("u\($0)") }
+        guard case .users(let users) = try audience(["users": .array(many)]) else { throw NotUsers() }
+        #expect(users.count == 1000)
+    }
+
+    private struct NotUsers: Error {}
+
+    @Test("properties and routing key name what the body does not")
+    func properties() throws {
+        var envelope = Messages.envelope(#"{"to":{"user":"u1"},"title":"t"}"#)
+        envelope.messageID = "evt_9"
+        envelope.appID = "drop"
+        envelope.type = "security"
+        envelope.timestamp = 1_771_163_100
+        let event = try Messages.event(envelope)
+        #expect(event.id.text == "evt_9")
+        #expect(event.app.text == "drop")
+        #expect(event.type.text == "security")
+        #expect(event.sentAt?.description == "2026-02-15T13:45:00.000Z")
+
+        var routed = Messages.envelope(
+            #"{"to":{"user":"u1"},"title":"t","id":"e"}"#,
+            source: .eventsExchange(routingKey: "drop.rate_update")
+        )
+        routed.appID = ""
+        routed.type = ""
+        #expect(try Messages.event(routed).type.text == "rate_update")
+    }
+
+    @Test("saying the same thing in several places is fine")
+    func agreement() throws {
+        var envelope = Messages.envelope(Messages.complete)
+        envelope.source = .eventsExchange(routingKey: "drop.security")
+        envelope.messageID = "evt_1"
+        envelope.appID = "drop"
+        envelope.type = "security"
+        #expect(try Messages.event(envelope).id.text == "evt_1")
+    }
+
+    @Test("an id in the body wins over message_id, which many clients fill in by themselves")
+    func ownNumbering() throws {
+        var envelope = Messages.envelope(Messages.complete)
+        envelope.messageID = "6f1b3c0e-transport"
+        #expect(try Messages.event(envelope).id.text == "evt_1")
+    }
+
+    @Test("null counts as absent")
+    func nulls() throws {
+        let object = Messages.changed([
+            "body": .null, "data": .null, "route": .null, "targetId": .null, "metadata": .null, "venueId": .null,
+            "imageUrl": .null, "sentAtIso": .null, "deliverAt": .null, "expiresAt": .null, "collapseKey": .null,
+        ])
+        let event = try Messages.event(Messages.envelope(object))
+        #expect(event == (try Messages.event(Messages.envelope(Messages.complete))))
+    }
+
+    @Test("the body's own time beats the AMQP timestamp; a timestamp beyond all calendars is ignored")
+    func sentAt() throws {
+        var envelope = Messages.envelope(Messages.changed(["sentAtIso": "2026-02-15T13:45:00Z"]))
+        envelope.timestamp = 1
+        #expect(try Messages.event(envelope).sentAt?.description == "2026-02-15T13:45:00.000Z")
+        envelope = Messages.envelope(Messages.complete)
+        envelope.timestamp = .max
+        #expect(try Messages.event(envelope).sentAt == nil)
+    }
+
+    @Test("a well-formed trace travels on, an ill-formed one is ignored")
+    func traces() throws {
+        let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+        var envelope = Messages.envelope(Messages.complete)
+        envelope.headers = [("x-other", .integer(1)), ("Traceparent", .string(trace))]
+        #expect(try Messages.event(envelope).traceParent?.text == trace)
+        for value in [HeaderValue.string("nonsense"), .integer(.max), .other] {
+            envelope.headers = [("traceparent", value)]
+            #expect(try Messages.event(envelope).traceParent == nil)
+        }
+    }
+
+    @Test(
+        "the content type of JSON may be missing or be another",
+        arguments: [
+            nil, "", "application/json", "application/json; charset=utf-8", "text/plain", "application/octet-stream",
+            "application/vnd.getdrop.transactions+json",
+        ]
+    )
+    func contentTypes(contentType: String?) throws {
+        var envelope = Messages.envelope(Messages.complete)
+        envelope.contentType = contentType
+        #expect(try Messages.event(envelope).id.text == "evt_1")
+    }
+
+    @Test("the payload of the padel document needs only an id and an audience beside itself")
+    func padelPayload() throws {
+        let text = """
+            { "eventType": "system", "title": "Ny match i schemat", "body": "Tisdag 19:00 på PDL Center.",
+              "route": "/schedule", "metadata": { "matchId": "uuid-or-string" },
+              "sentAtIso": "2026-02-15T13:45:00.000Z", "to": { "everyone": true } }
+            """
+        var envelope = Messages.envelope(text, source: .eventsExchange(routingKey: "drop.system"))
+        envelope.messageID = "m1"
+        let event = try Messages.event(envelope)
+        #expect(event.content.body == "Tisdag 19:00 på PDL Center.")
+        #expect(event.content.metadata == ["matchId": "uuid-or-string"])
+    }
+}

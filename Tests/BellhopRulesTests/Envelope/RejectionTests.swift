@@ -1,0 +1,176 @@
+import BellhopRules
+import Testing
+
+@Suite("Rejections")
+struct RejectionTests {
+    /// Fields that replace those of the complete event, with the reason and the place that must come out.
+    static let invalid: [(changes: KeyValuePairs<String, JSONValue?>, reason: RejectionReason, pointer: String)] = [
+        (["id": nil], .missingID, "/id"), (["id": .null], .missingID, "/id"), (["id": 7], .invalidField, "/id"),
+        (["id": ""], .invalidField, "/id"), (["id": "a\nb"], .invalidField, "/id"),
+        (["id": .string(String(repeating: "x", count: 256))], .invalidField, "/id"),
+        (["app": nil], .unknownApp, "/app"), (["app": "other"], .unknownApp, "/app"),
+        (["app": "DROP"], .unknownApp, "/app"), (["app": true], .invalidField, "/app"),
+        (["eventType": nil], .unknownType, "/eventType"), (["eventType": "none"], .unknownType, "/eventType"),
+        (["eventType": "no type"], .unknownType, "/eventType"), (["eventType": ["a"]], .invalidField, "/eventType"),
+        (["to": nil], .missingAudience, "/to"), (["to": .null], .missingAudience, "/to"),
+        (["to": [:]], .missingAudience, "/to"), (["to": ["user": .null]], .missingAudience, "/to"),
+        (["to": ["everybody": true]], .missingAudience, "/to"), (["to": ["users": []]], .missingAudience, "/to/users"),
+        (["to": "u1"], .invalidField, "/to"), (["to": ["user": "u", "topic": "t"]], .invalidField, "/to"),
+        (["to": ["user": ""]], .invalidField, "/to/user"), (["to": ["user": 5]], .invalidField, "/to/user"),
+        (["to": ["users": "u1"]], .invalidField, "/to/users"),
+        (["to": ["users": ["u", 5]]], .invalidField, "/to/users/1"),
+        (["to": ["users": ["u", .null]]], .invalidField, "/to/users/1"),
+        (["to": ["users": .array((0...1000).map { .string("u\($0)") })]], .invalidField, "/to/users"),
+        (["to": ["topic": "a\u{7F}"]], .invalidField, "/to/topic"),
+        (["to": ["everyone": false]], .invalidField, "/to/everyone"),
+        (["to": ["everyone": 1]], .invalidField, "/to/everyone"),
+        (["title": ""], .invalidField, "/title"), (["title": 5], .invalidField, "/title"),
+        (["title": .string(String(repeating: "å", count: 513))], .invalidField, "/title"),
+        (["body": false], .invalidField, "/body"),
+        (["body": .string(String(repeating: "x", count: 8193))], .invalidField, "/body"),
+        (["data": "text"], .invalidField, "/data"), (["data": []], .invalidField, "/data"),
+        (["route": "/a\nb"], .invalidField, "/route"), (["route": ""], .invalidField, "/route"),
+        (["targetId": 5], .invalidField, "/targetId"), (["venueId": 42], .invalidField, "/venueId"),
+        (["collapseKey": .string(String(repeating: "x", count: 256))], .invalidField, "/collapseKey"),
+        (["metadata": ["a": 1]], .invalidField, "/metadata/a"),
+        (["metadata": ["a/b": .null]], .invalidField, "/metadata/a~1b"),
+        (["metadata": ["": "x"]], .invalidField, "/metadata"), (["metadata": "x"], .invalidField, "/metadata"),
+        (["metadata": .object(JSONObject((0...64).map { ("k\($0)", "v") }))], .invalidField, "/metadata"),
+        (["imageUrl": "ftp://a/b"], .invalidField, "/imageUrl"), (["imageUrl": "https://"], .invalidField, "/imageUrl"),
+        (["imageUrl": "https:///x"], .invalidField, "/imageUrl"),
+        (["imageUrl": "https://a b"], .invalidField, "/imageUrl"),
+        (["imageUrl": "javascript:alert(1)"], .invalidField, "/imageUrl"),
+        (["sentAtIso": "yesterday"], .invalidField, "/sentAtIso"),
+        (["sentAtIso": 1_771_163_100], .invalidField, "/sentAtIso"),
+        (["deliverAt": "2026-02-30T00:00:00Z"], .invalidField, "/deliverAt"),
+        (["expiresAt": "2026-02-15"], .invalidField, "/expiresAt"),
+        (["title": "a\0b"], .invalidField, "/title"), (["data": ["a": ["x\0"]]], .invalidField, "/data/a/0"),
+        (["data": ["k\0": 1]], .invalidField, "/data"), (["ignored": "\0"], .invalidField, "/ignored"),
+    ]
+
+    @Test("each fault has its reason and its place", arguments: invalid.indices)
+    func faults(index: Int) throws {
+        let (changes, reason, pointer) = Self.invalid[index]
+        let rejection = try Messages.rejection(Messages.envelope(Messages.changed(changes)))
+        #expect(rejection.reason == reason, "\(changes)")
+        #expect(rejection.pointer.text == pointer, "\(changes)")
+        #expect(!rejection.message.isEmpty)
+    }
+
+    @Test(
+        "what is no JSON object is refused",
+        arguments: [
+            ("", RejectionReason.malformedJSON), ("{", .malformedJSON), ("not json", .malformedJSON),
+            (#"{"id":"a","id":"b"}"#, .malformedJSON), (#"{"id":"\ud800"}"#, .malformedJSON),
+            (String(repeating: "[", count: 100_000), .malformedJSON), ("\u{FEFF}{}", .malformedJSON),
+            ("[]", .invalidField), ("null", .invalidField), ("\"text\"", .invalidField), ("1e999", .invalidField),
+        ]
+    )
+    func malformed(text: String, reason: RejectionReason) throws {
+        let rejection = try Messages.rejection(Messages.envelope(text))
+        #expect(rejection.reason == reason)
+        #expect(rejection.pointer == .root)
+    }
+
+    @Test("a syntax error says where it is")
+    func syntaxPlace() throws {
+        let rejection = try Messages.rejection(Messages.envelope("{\n  \"id\": oops}"))
+        #expect(rejection.message == "unexpected character (line 2, column 9, byte 10)")
+    }
+
+    @Test("numbers that cannot travel are refused with their place, others keep their digits")
+    func numbers() throws {
+        func envelope(_ number: String) -> InboundEnvelope {
+            let fields = #""id":"e","app":"drop","eventType":"security","to":{"user":"u"},"title":"t""#
+            return Messages.envelope("{\(fields),\"data\":{\"n\":[0,\(number)]}}")
+        }
+        for number in ["1e999", "-1e99999999", "1e-999", String(repeating: "9", count: 400)] {
+            let rejection = try Messages.rejection(envelope(number))
+            #expect(rejection.reason == .invalidField)
+            #expect(rejection.pointer.text == "/data/n/1")
+        }
+        let wei = "115792089237316195423570985008687907853269984665640564039457584007913129639935"
+        let event = try Messages.event(envelope(wei))
+        #expect(event.content.data["n"]?.array?.last?.number?.text == wei)
+    }
+
+    @Test("256 KiB are accepted, a byte more is too large, and that is seen before anything is parsed")
+    func size() throws {
+        let limit = 256 * 1024
+        let empty = JSONWriter.canonicalBytes(of: .object(Messages.changed(["filler": ""]))).count
+        func envelope(_ bytes: Int) -> InboundEnvelope {
+            Messages.envelope(Messages.changed(["filler": .string(String(repeating: "x", count: bytes - empty))]))
+        }
+        #expect(envelope(limit).body.count == limit)
+        #expect(try Messages.event(envelope(limit)).id.text == "evt_1")
+        #expect(try Messages.rejection(envelope(limit + 1)).reason == .tooLarge)
+        let garbage = InboundEnvelope(body: [UInt8](repeating: 0xFF, count: limit + 1), source: .elsewhere)
+        #expect(try Messages.rejection(garbage).reason == .tooLarge)
+    }
+
+    @Test("a message never speaks for another app or type than its routing key and its properties")
+    func contradictions() throws {
+        func rejection(_ change: (inout InboundEnvelope) -> Void) throws -> Rejection {
+            var envelope = Messages.envelope(Messages.complete)
+            change(&envelope)
+            return try Messages.rejection(envelope)
+        }
+        let cases: [((inout InboundEnvelope) -> Void, String)] = [
+            ({ $0.source = .eventsExchange(routingKey: "safe.security") }, "/app"),
+            ({ $0.source = .eventsExchange(routingKey: "drop.system") }, "/eventType"),
+            ({ $0.source = .eventsExchange(routingKey: "drop") }, "/eventType"),
+            ({ $0.source = .eventsExchange(routingKey: "drop.") }, "/eventType"),
+            ({ $0.source = .eventsExchange(routingKey: "") }, "/app"),
+            ({ $0.source = .eventsExchange(routingKey: "drop.security.more") }, "/eventType"),
+            ({ $0.appID = "safe" }, "/app"), ({ $0.type = "system" }, "/eventType"),
+        ]
+        for (change, pointer) in cases {
+            let rejection = try rejection(change)
+            #expect(rejection.reason == .invalidField)
+            #expect(rejection.pointer.text == pointer)
+        }
+        var envelope = Messages.envelope(Messages.changed(["app": nil]))
+        envelope.appID = "drop"
+        envelope.source = .eventsExchange(routingKey: "safe.security")
+        #expect(try Messages.rejection(envelope).pointer.text == "/app")
+    }
+
+    @Test("whose the message is stays known as far as it can be read")
+    func names() throws {
+        var envelope = Messages.envelope("no json at all", source: .eventsExchange(routingKey: "drop.security"))
+        envelope.messageID = "evt_7"
+        let malformed = try Messages.rejection(envelope)
+        #expect(malformed.app?.text == "drop")
+        #expect(malformed.eventType?.text == "security")
+        #expect(malformed.eventID?.text == "evt_7")
+        let invalid = try Messages.rejection(Messages.envelope(Messages.changed(["title": "\0"])))
+        #expect(invalid.app?.text == "drop")
+        #expect(invalid.eventID?.text == "evt_1")
+        let illegible = try Messages.rejection(Messages.envelope(Messages.changed(["id": "\0", "app": "#"])))
+        #expect(illegible.app == nil)
+        #expect(illegible.eventID == nil)
+    }
+
+    @Test("neither message nor pointer repeats what was in the message, however it was made")
+    func discretion() throws {
+        let secret = "s3cret"
+        for key in ["id", "app", "eventType", "to", "data", "imageUrl", "sentAtIso", "deliverAt", "metadata"] {
+            let rejection = try Messages.rejection(Messages.envelope(Messages.changed([key: .string(secret + "\n")])))
+            #expect(!rejection.message.contains(secret), "\(key)")
+        }
+        let longKey = String(repeating: secret, count: 1000)
+        let rejection = try Messages.rejection(
+            Messages.envelope(Messages.changed(["data": ["a": [longKey: "\0"]]]))
+        )
+        #expect(rejection.pointer.text == "/data/a")
+    }
+
+    @Test("the reasons are those of the contract, all of them")
+    func reasons() {
+        let contract = [
+            "malformed-json", "too-large", "missing-id", "missing-audience", "unknown-app", "unknown-type",
+            "invalid-field", "id-conflict",
+        ]
+        #expect(RejectionReason.allCases.map(\.rawValue) == contract)
+    }
+}

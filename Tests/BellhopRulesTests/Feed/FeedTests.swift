@@ -1,0 +1,181 @@
+import BellhopRules
+import Testing
+
+@Suite("Feed messages")
+struct FeedTests {
+    private func update(_ type: FeedType, _ text: String) throws -> FeedUpdate {
+        let source = InboundEnvelope.Source.eventsExchange(routingKey: "drop.\(type.rawValue)")
+        guard case .feed(let update) = try Messages.parse(Messages.envelope(text, source: source)).get() else {
+            throw NotAFeedMessage()
+        }
+        return update
+    }
+
+    private struct NotAFeedMessage: Error {}
+
+    @Test("a recipient with everything, and one with nothing but a name")
+    func recipients() throws {
+        let full = try update(
+            .recipientUpserted,
+            """
+            {"userId":"u1","locale":"nb_no","timezone":"Europe/Oslo","email":"u@example.com",
+             "preferences":{"enabled":true},
+             "pushEnabled":false,"emailEnabled":true,"sentAtIso":"2026-02-15T13:45:00Z"}
+            """
+        )
+        guard case .recipientUpserted(let recipient) = full.change else { throw NotAFeedMessage() }
+        #expect(full.sentAt?.description == "2026-02-15T13:45:00.000Z")
+        #expect(recipient.user.text == "u1")
+        #expect(recipient.locale.value?.text == "nb-NO")
+        #expect(recipient.timezone.value?.text == "Europe/Oslo")
+        #expect(recipient.email.value?.text == "u@example.com")
+        #expect(recipient.preferences == .set(["enabled": true]))
+        #expect(recipient.pushEnabled == .set(false))
+        #expect(recipient.emailEnabled == .set(true))
+
+        let bare = try update(.recipientUpserted, #"{"userId":"u1"}"#)
+        guard case .recipientUpserted(let untouched) = bare.change else { throw NotAFeedMessage() }
+        #expect(bare.sentAt == nil)
+        #expect(untouched.locale == .unchanged)
+        #expect(untouched.preferences == .unchanged)
+        #expect(untouched.pushEnabled == .unchanged)
+    }
+
+    @Test("null clears a field, where absence leaves it")
+    func clearing() throws {
+        let text = #"{"userId":"u1","locale":null,"email":null,"preferences":null,"pushEnabled":null}"#
+        guard case .recipientUpserted(let recipient) = try update(.recipientUpserted, text).change else {
+            throw NotAFeedMessage()
+        }
+        #expect(recipient.locale == .cleared)
+        #expect(recipient.email == .cleared)
+        #expect(recipient.preferences == .cleared)
+        #expect(recipient.pushEnabled == .cleared)
+        #expect(recipient.timezone == .unchanged)
+    }
+
+    @Test("a device with its provider")
+    func subscriptions() throws {
+        let text = """
+            {"userId":"u1","token":"https://push.example/1","platform":"web","provider":"webpush",
+             "subscription":{"keys":{"auth":"a","p256dh":"b"}},"permission":"granted","environment":null}
+            """
+        guard case .subscriptionUpserted(let device) = try update(.subscriptionUpserted, text).change else {
+            throw NotAFeedMessage()
+        }
+        #expect(device.token.text == "https://push.example/1")
+        #expect(device.platform == .web)
+        #expect(device.provider == .webpush)
+        #expect(device.subscription.value?["keys"]?["auth"] == "a")
+        #expect(device.permission == .set(.granted))
+        #expect(device.environment == .cleared)
+        let revoked = try update(.subscriptionRevoked, #"{"userId":"u1","token":"t"}"#).change
+        let user = try #require(UserID(validating: "u1"))
+        #expect(revoked == .subscriptionRevoked(user: user, token: try #require(DeviceToken(validating: "t"))))
+    }
+
+    @Test("follows with and without role")
+    func follows() throws {
+        let text = #"{"userId":"u1","topic":"safe:1:0xabc","role":"owner","muted":true}"#
+        guard case .followAdded(let follow) = try update(.followAdded, text).change else { throw NotAFeedMessage() }
+        #expect(follow.topic.text == "safe:1:0xabc")
+        #expect(follow.role.value?.text == "owner")
+        #expect(follow.muted == .set(true))
+        guard case .followRemoved(let user, let topic) = try update(.followRemoved, text).change else {
+            throw NotAFeedMessage()
+        }
+        #expect(user.text == "u1")
+        #expect(topic.text == "safe:1:0xabc")
+    }
+
+    @Test("reminders, on every day unless days are named; their id is not the message's")
+    func reminders() throws {
+        let text = #"{"userId":"u1","id":"r1","localTime":"09:05","title":"Trening","body":""}"#
+        var envelope = Messages.envelope(text, source: .eventsExchange(routingKey: "drop.reminder.set"))
+        envelope.messageID = "another"
+        guard case .feed(let update) = try Messages.parse(envelope).get(),
+            case .reminderSet(let reminder) = update.change
+        else { throw NotAFeedMessage() }
+        #expect(reminder.id.text == "r1")
+        #expect(reminder.localTime.description == "09:05")
+        #expect(reminder.days == Set(Weekday.allCases))
+        #expect(reminder.timezone == nil)
+        let some =
+            """
+            {"userId":"u1","id":"r1","localTime":"09:05","title":"T","body":"B","days":["mon","sun","mon"],
+             "timezone":"UTC"}
+            """
+        guard case .reminderSet(let partial) = try self.update(.reminderSet, some).change else {
+            throw NotAFeedMessage()
+        }
+        #expect(partial.days == [.monday, .sunday])
+        #expect(partial.timezone?.text == "UTC")
+        guard case .reminderRemoved(_, let id) = try self.update(.reminderRemoved, some).change else {
+            throw NotAFeedMessage()
+        }
+        #expect(id.text == "r1")
+    }
+
+    @Test(
+        "faults point to their field",
+        arguments: [
+            (FeedType.recipientUpserted, "{}", "/userId"), (.recipientUpserted, #"{"userId":""}"#, "/userId"),
+            (.recipientUpserted, #"{"userId":"u","locale":"x"}"#, "/locale"),
+            (.recipientUpserted, #"{"userId":"u","timezone":"../x"}"#, "/timezone"),
+            (.recipientUpserted, #"{"userId":"u","email":"nobody"}"#, "/email"),
+            (.recipientUpserted, #"{"userId":"u","preferences":[]}"#, "/preferences"),
+            (.recipientUpserted, #"{"userId":"u","pushEnabled":"yes"}"#, "/pushEnabled"),
+            (.recipientUpserted, #"{"userId":"u","sentAtIso":"x"}"#, "/sentAtIso"),
+            (.recipientDeleted, #"{"userId":null}"#, "/userId"),
+            (.subscriptionUpserted, #"{"userId":"u","platform":"ios","provider":"apns"}"#, "/token"),
+            (.subscriptionUpserted, #"{"userId":"u","token":"t","provider":"apns"}"#, "/platform"),
+            (.subscriptionUpserted, #"{"userId":"u","token":"t","platform":"ios"}"#, "/provider"),
+            (.subscriptionUpserted, #"{"userId":"u","token":"t","platform":"windows","provider":"apns"}"#, "/platform"),
+            (
+                .subscriptionUpserted,
+                #"{"userId":"u","token":"t","platform":"ios","provider":"apns","permission":"maybe"}"#, "/permission"
+            ),
+            (.subscriptionRevoked, #"{"userId":"u"}"#, "/token"), (.followAdded, #"{"userId":"u"}"#, "/topic"),
+            (.followAdded, #"{"userId":"u","topic":"t","role":"a b"}"#, "/role"),
+            (.followRemoved, #"{"topic":"t"}"#, "/userId"),
+            (.reminderSet, #"{"userId":"u","id":"r","title":"t","body":"b"}"#, "/localTime"),
+            (.reminderSet, #"{"userId":"u","id":"r","localTime":"9:00","title":"t","body":"b"}"#, "/localTime"),
+            (.reminderSet, #"{"userId":"u","id":"r","localTime":"09:00","body":"b"}"#, "/title"),
+            (.reminderSet, #"{"userId":"u","id":"r","localTime":"09:00","title":"t"}"#, "/body"),
+            (.reminderSet, #"{"userId":"u","id":"r","localTime":"09:00","title":"t","body":"b","days":[]}"#, "/days"),
+            (
+                .reminderSet,
+                #"{"userId":"u","id":"r","localTime":"09:00","title":"t","body":"b","days":["mon","Tue"]}"#, "/days/1"
+            ),
+            (.reminderRemoved, #"{"userId":"u"}"#, "/id"),
+        ]
+    )
+    func faults(type: FeedType, text: String, pointer: String) throws {
+        let source = InboundEnvelope.Source.eventsExchange(routingKey: "drop.\(type.rawValue)")
+        let rejection = try Messages.rejection(Messages.envelope(text, source: source))
+        #expect(rejection.reason == .invalidField)
+        #expect(rejection.pointer.text == pointer)
+        #expect(rejection.eventType?.text == type.rawValue)
+    }
+
+    @Test("feed messages of an app that nobody described are refused")
+    func unknownApp() throws {
+        let source = InboundEnvelope.Source.eventsExchange(routingKey: "nobody.recipient.deleted")
+        let rejection = try Messages.rejection(Messages.envelope(#"{"userId":"u1"}"#, source: source))
+        #expect(rejection.reason == .unknownApp)
+        #expect(rejection.app?.text == "nobody")
+    }
+
+    @Test("a cancellation names its event in the body")
+    func cancellations() throws {
+        let source = InboundEnvelope.Source.eventsExchange(routingKey: "drop.event.cancelled")
+        var envelope = Messages.envelope(#"{"id":"evt_1"}"#, source: source)
+        envelope.messageID = "its own"
+        guard case .cancellation(_, let id) = try Messages.parse(envelope).get() else { throw NotAFeedMessage() }
+        #expect(id.text == "evt_1")
+        envelope.body = Array("{}".utf8)
+        #expect(try Messages.rejection(envelope).reason == .missingID)
+        envelope.body = Array(#"{"id":5}"#.utf8)
+        #expect(try Messages.rejection(envelope).reason == .invalidField)
+    }
+}

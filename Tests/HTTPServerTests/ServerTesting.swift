@@ -1,0 +1,33 @@
+import HTTPServer
+import ServiceRuntime
+
+extension ListenAddress {
+    static let anyLoopback = ListenAddress(host: "127.0.0.1", port: 0)
+}
+
+/// A server on a port of its own that is stopped after the body.
+func withServer<Value>(
+    limits: HTTPLimits = HTTPLimits(),
+    handler: @escaping HTTPHandler,
+    _ body: (HTTPServer) async throws -> Value
+) async throws -> Value {
+    let server = try HTTPServer.start(listen: .anyLoopback, limits: limits, handler: handler)
+    do {
+        let value = try await body(server)
+        await server.stop()
+        return value
+    } catch {
+        await server.stop()
+        throw error
+    }
+}
+
+/// Waits until `condition` holds, at most ten seconds; says whether it did.
+func eventually(_ condition: @Sendable () async -> Bool) async -> Bool {
+    let deadline = ContinuousClock.now.advanced(by: .seconds(10))
+    while ContinuousClock.now < deadline {
+        if await condition() { return true }
+        try? await Task.sleep(for: .milliseconds(2))
+    }
+    return await condition()
+}

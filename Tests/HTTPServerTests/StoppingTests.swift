@@ -1,0 +1,166 @@
+import Foundation
+import HTTPServer
+import ServiceRuntime
+import Synchronization
+import Testing
+
+@Suite("Starting and stopping", .timeLimit(.minutes(1)))
+struct StoppingTests {
+    /// Why a server cannot start there; nil where it can.
+    private func failure(of address: ListenAddress) async -> HTTPServerError? {
+        do {
+            await (try HTTPServer.start(listen: address) { _ in .text("") }).stop()
+            return nil
+        } catch {
+            return error as? HTTPServerError
+        }
+    }
+
+    @Test("a request that is being answered is answered, and new ones are refused")
+    func graceful() async throws {
+        let release = DrainSignal()
+        let server = try HTTPServer.start(listen: .anyLoopback) { _ in
+            await release.wait()
+            return .text("done")
+        }
+        let port = server.boundPort
+        async let answer = get(port, "/")
+        #expect(await eventually { server.activeRequests == 1 })
+        async let stop: Void = server.stop(grace: .seconds(30))
+        #expect(await eventually { await withClient(port) { _ in } == nil })
+        release.fire()
+        #expect(await answer.content == "done")
+        await stop
+        #expect(server.activeRequests == 0)
+    }
+
+    @Test("an open connection gets 503 for what it asks during a stop")
+    func keepAlive() async throws {
+        let release = DrainSignal()
+        let server = try HTTPServer.start(listen: .anyLoopback) { request in
+            if request.target.segments == ["slow"] { await release.wait() }
+            return .text("done")
+        }
+        let port = server.boundPort
+        async let slow = get(port, "/slow")
+        async let second = withClient(port) { client in
+            client.send("GET /quick HTTP/1.1\r\nHost: h\r\n\r\n")
+            let first = client.read(until: "done").status
+            while RawClient(port: port) != nil { usleep(2_000) }
+            client.send("GET /quick HTTP/1.1\r\nHost: h\r\n\r\n")
+            let answer = client.readAll().status
+            release.fire()
+            return [first, answer]
+        }
+        #expect(await eventually { server.activeRequests == 1 && server.openConnections == 2 })
+        await server.stop(grace: .seconds(30))
+        #expect(await second == ["200", "503"])
+        #expect(await slow.content == "done")
+    }
+
+    @Test("a handler that is not done in time is cancelled, and its client gets 503")
+    func abandoned() async throws {
+        let wasCancelled = Atomic<Bool>(false)
+        let server = try HTTPServer.start(listen: .anyLoopback) { _ in
+            try? await Task.sleep(for: .seconds(3_600))
+            wasCancelled.store(Task.isCancelled, ordering: .relaxed)
+            return .text("too late")
+        }
+        async let answer = get(server.boundPort, "/")
+        #expect(await eventually { server.activeRequests == 1 })
+        await server.stop(grace: .milliseconds(50))
+        let text = await answer
+        #expect(text.status == "503")
+        #expect(!text.contains("too late"))
+        #expect(await eventually { wasCancelled.load(ordering: .relaxed) })
+    }
+
+    @Test("a handler that ignores its cancellation cannot hold the stop, and its late answer harms nobody")
+    func deafHandler() async throws {
+        let release = DrainSignal()
+        let returned = Atomic<Bool>(false)
+        let server = try HTTPServer.start(listen: .anyLoopback) { _ in
+            await Task { await release.wait() }.value
+            returned.store(true, ordering: .relaxed)
+            return .text("too late")
+        }
+        async let answer = get(server.boundPort, "/")
+        #expect(await eventually { server.activeRequests == 1 })
+        await server.stop(grace: .zero)
+        #expect(await answer.status == "503")
+        release.fire()
+        #expect(await eventually { returned.load(ordering: .relaxed) })
+    }
+
+    @Test("a client that does not read its answer cannot hold the stop")
+    func deafClient() async throws {
+        let server = try HTTPServer.start(listen: .anyLoopback) { _ in
+            HTTPResponse(body: .bytes([UInt8](repeating: 1, count: 50_000_000)))
+        }
+        let port = server.boundPort
+        let isStopped = DrainSignal()
+        async let client: Void? = withClient(port) { client in
+            client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+            while !isStopped.isDraining { usleep(1_000) }
+        }
+        #expect(await eventually { server.activeRequests == 1 })
+        await server.stop(grace: .milliseconds(50))
+        isStopped.fire()
+        _ = await client
+    }
+
+    @Test("after a stop the port is free, and a second stop waits for the same end")
+    func portIsFree() async throws {
+        let first = try HTTPServer.start(listen: .anyLoopback) { _ in .text("first") }
+        #expect(await get(first.boundPort, "/").content == "first")
+        async let again: Void = first.stop()
+        await first.stop()
+        await again
+        let second = try HTTPServer.start(listen: first.address) { _ in .text("second") }
+        #expect(await get(first.boundPort, "/").content == "second")
+        await second.stop()
+    }
+
+    @Test("a taken port is an error that says so, and costs the first one nothing")
+    func taken() async throws {
+        try await withServer(handler: { _ in .text("fine") }) { server in
+            let error = await failure(of: server.address)
+            #expect(error?.code == .addressTaken)
+            #expect(error.map { "\($0)" }?.hasPrefix("listening on 127.0.0.1:\(server.boundPort): ") == true)
+            #expect(await get(server.boundPort, "/").content == "fine")
+        }
+    }
+
+    @Test("a host that is not of this machine cannot be listened on", arguments: ["203.0.113.1", "host.invalid"])
+    func foreignHost(host: String) async throws {
+        let error = await failure(of: ListenAddress(host: host, port: 0))
+        #expect(error?.code == .addressUnusable)
+    }
+
+    @Test("servers start and stop under fire without losing their footing")
+    func storms() async throws {
+        for _ in 0..<10 {
+            let server = try HTTPServer.start(listen: .anyLoopback) { _ in
+                await Task.yield()
+                return .text("fine")
+            }
+            let port = server.boundPort
+            await withTaskGroup(of: Void.self) { group in
+                for _ in 0..<10 {
+                    group.addTask {
+                        _ = await withClient(port) { client in
+                            for _ in 0..<50 where client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n") {
+                                _ = client.read(until: "\r\n\r\n")
+                            }
+                        }
+                    }
+                }
+                group.addTask {
+                    _ = await eventually { server.openConnections > 3 }
+                    await server.stop(grace: .milliseconds(20))
+                }
+            }
+            #expect(server.activeRequests == 0)
+        }
+    }
+}

@@ -1,0 +1,114 @@
+import Foundation
+import HTTPServer
+import ServiceRuntime
+import Synchronization
+import Testing
+
+@Suite("Streams", .timeLimit(.minutes(1)))
+struct StreamingTests {
+    @Test("events arrive as they are said, not when the stream ends")
+    func events() async throws {
+        let (stream, say) = AsyncStream<[UInt8]>.makeStream()
+        try await withServer(handler: { _ in .events(stream) }) { server in
+            let answers =
+                await withClient(server.boundPort) { client in
+                    client.send("GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+                    let head = client.read(until: "\r\n\r\n")
+                    let pieces = (0..<3).map { index in
+                        say.yield(Array("data: \(index)\n\n".utf8))
+                        return client.read(until: "data: \(index)\n\n")
+                    }
+                    say.finish()
+                    return [head] + pieces + [client.readAll()]
+                } ?? [String]()
+            #expect(answers.first?.lowercased().contains("content-type: text/event-stream") == true)
+            #expect(answers.count == 5)
+            for index in 0..<3 where answers.count == 5 {
+                #expect(answers[index + 1].contains("data: \(index)\n\n"))
+            }
+            #expect(await eventually { server.activeRequests == 0 })
+        }
+    }
+
+    @Test("a stream of any length arrives whole at a client that reads slowly")
+    func whole() async throws {
+        let stream = AsyncStream<[UInt8]> { continuation in
+            for index in 0..<300 { continuation.yield([UInt8](repeating: UInt8(index % 251), count: 10_000)) }
+            continuation.finish()
+        }
+        try await withServer(handler: { _ in HTTPResponse(body: .stream(stream)) }) { server in
+            let bytes =
+                await withClient(server.boundPort) { client in
+                    // HTTP/1.0 has no chunks: what follows the head is the body.
+                    client.send("GET / HTTP/1.0\r\n\r\n")
+                    var bytes: [UInt8] = []
+                    while let more = client.read() {
+                        bytes += more
+                        usleep(200)
+                    }
+                    return bytes
+                } ?? [UInt8]()
+            let end = Data(bytes).range(of: Data("\r\n\r\n".utf8))?.upperBound ?? 0
+            let expected = (0..<300).flatMap { [UInt8](repeating: UInt8($0 % 251), count: 10_000) }
+            let isWhole = Array(bytes[end...]) == expected
+            #expect(isWhole)
+        }
+    }
+
+    @Test("a stream whose client has gone is cancelled at its next pieces")
+    func clientGone() async throws {
+        let ended = Atomic<Bool>(false)
+        let (stream, say) = AsyncStream<[UInt8]>.makeStream()
+        say.onTermination = { _ in ended.store(true, ordering: .relaxed) }
+        try await withServer(handler: { _ in .events(stream) }) { server in
+            _ = await withClient(server.boundPort) { client in
+                client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+                return client.read(until: "\r\n\r\n")
+            }
+            #expect(
+                await eventually {
+                    say.yield(Array(": still here\n\n".utf8))
+                    return ended.load(ordering: .relaxed)
+                }
+            )
+            #expect(await eventually { server.activeRequests == 0 && server.openConnections == 0 })
+        }
+    }
+
+    @Test("a stop ends streams in good order")
+    func stop() async throws {
+        let ended = Atomic<Bool>(false)
+        let (stream, say) = AsyncStream<[UInt8]>.makeStream()
+        say.onTermination = { _ in ended.store(true, ordering: .relaxed) }
+        let server = try HTTPServer.start(listen: .anyLoopback) { _ in .events(stream) }
+        say.yield(Array("data: 1\n\n".utf8))
+        async let answer = get(server.boundPort, "/")
+        #expect(await eventually { server.activeRequests == 1 })
+        say.yield(Array("data: 2\n\n".utf8))
+        await server.stop(grace: .seconds(10))
+        let text = await answer
+        #expect(text.status == "200")
+        #expect(text.hasSuffix("0\r\n\r\n"), "the last chunk is there, so the client knows that this was the end")
+        #expect(await eventually { ended.load(ordering: .relaxed) })
+    }
+
+    @Test("HEAD of a stream reads nothing of it, and its producer is told")
+    func head() async throws {
+        let asked = Atomic<Bool>(false)
+        let told = Atomic<Bool>(false)
+        let stream = AsyncStream<[UInt8]> {
+            asked.store(true, ordering: .relaxed)
+            return nil
+        } onCancel: {
+            told.store(true, ordering: .relaxed)
+        }
+        try await withServer(handler: { _ in .events(stream) }) { server in
+            let answer = await get(server.boundPort, "/", method: "HEAD")
+            #expect(answer.status == "200")
+            #expect(answer.content == "")
+            let wasAsked = asked.load(ordering: .relaxed)
+            #expect(!wasAsked)
+            #expect(await eventually { told.load(ordering: .relaxed) })
+        }
+    }
+}

@@ -1,0 +1,184 @@
+import AMQP
+import BellhopRules
+import TestSupport
+import Testing
+import Workbench
+
+@testable import Pipeline
+
+@Suite(
+    "Front door",
+    .enabled(if: Servers.amqpURL != nil && Servers.databaseURL != nil, "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"),
+    .timeLimit(.minutes(3))
+)
+struct FrontDoorTests {
+    @Test("an event becomes one record for each of its users, rendered by the catalogue")
+    func eventToRecords() async throws {
+        try await withRig { rig in
+            let body = """
+                {"id":"e1","to":{"users":["u1","u2"]},"targetId":"tx_rem_1",\
+                "data":{"recipient":"Mama Jasmina","amount":"2 000 kr","country":"Serbia"}}
+                """
+            try await rig.publish([rig.event(body, key: "drop.transaction_complete")])
+            try await rig.wait(for: 2, "SELECT count(*) FROM notifications")
+            let lines = try await rig.bench.column(
+                "SELECT concat_ws('|', user_id, title, body, priority, link->>'web') FROM notifications ORDER BY user_id"
+            )
+            let words = "Overføring til Mama Jasmina fullført|2 000 kr sendt til Serbia|normal|/transactions?id=tx_rem_1"
+            #expect(lines == ["u1|\(words)", "u2|\(words)"])
+        }
+    }
+
+    @Test("the three forms of one event are one notification")
+    func threeForms() async throws {
+        try await withRig { rig in
+            let fields = #""to":{"user":"u1"},"title":"Hei","body":"""#
+            var binary = MessageProperties(contentType: "application/json")
+            binary.headers = [
+                "cloudEvents:specversion": .string("1.0"), "cloudEvents:id": .string("7"),
+                "cloudEvents:source": .string("/shop"), "cloudEvents:type": .string("system"),
+            ]
+            let structured = """
+                {"specversion":"1.0","id":"7","source":"/shop","type":"system","datacontenttype":"application/json",\
+                "data":{"app":"drop",\(fields)}}
+                """
+            try await rig.publish([
+                rig.event(#"{"id":"/shop/7",\#(fields)}"#, key: "drop.system"),
+                rig.event("{\(fields)}", key: "drop.system", properties: binary),
+                rig.event(
+                    structured, key: "drop.system",
+                    properties: MessageProperties(contentType: "application/cloudevents+json")
+                ),
+            ])
+            try await rig.waitUntilIdle(events: 3)
+            #expect(try await rig.bench.count("SELECT count(*) FROM notifications") == 1)
+            #expect(try await rig.bench.count("SELECT count(*) FROM dead_letters") == 0)
+        }
+    }
+
+    @Test("each reason of the contract is filed with its pointer and the original bytes, properties and headers")
+    func rejections() async throws {
+        try await withRig { rig in
+            let big = String(repeating: "x", count: 256 * 1024)
+            let cases: [(body: String, key: String, reason: String, pointer: String)] = [
+                ("garbage{", "drop.system", "malformed-json", ""),
+                (#"{"id":"1","to":{"user":"u"},"body":"\#(big)"}"#, "drop.system", "too-large", ""),
+                (#"{"to":{"user":"u"},"title":"t"}"#, "drop.system", "missing-id", "/id"),
+                (#"{"id":"1","title":"t"}"#, "drop.system", "missing-audience", "/to"),
+                (#"{"id":"1","to":{"user":"u"}}"#, "nosuch.system", "unknown-app", "/app"),
+                (#"{"id":"1","to":{"user":"u"}}"#, "drop.nosuch", "unknown-type", "/eventType"),
+                (#"{"id":"1","to":{"user":"u"},"title":7}"#, "drop.system", "invalid-field", "/title"),
+                (#"{"id":"1","app":"other","to":{"user":"u"},"title":"t"}"#, "drop.system", "invalid-field", "/app"),
+            ]
+            for item in cases {
+                var properties = MessageProperties(contentType: "application/json", messageID: nil)
+                properties.correlationID = "c-\(item.reason)"
+                properties.headers = ["tenant": .string("t1"), "x-bellhop-dead-id": .string("forged")]
+                try await rig.publish([rig.event(item.body, key: item.key, properties: properties)])
+            }
+            try await rig.wait(for: cases.count, "SELECT count(*) FROM dead_letters")
+            for item in cases {
+                let found = try await rig.bench.column(
+                    """
+                    SELECT concat_ws('|', pointer, origin_exchange, origin_routing_key, properties->>'correlationId',
+                                     headers->>'tenant', headers->>'x-bellhop-dead-id', stage)
+                    FROM dead_letters WHERE reason = $1 AND body = $2
+                    """,
+                    [.text(item.reason), .bytes(Array(item.body.utf8))]
+                )
+                let expected = "\(item.pointer)|\(rig.bench.names.events)|\(item.key)|c-\(item.reason)|t1|forged|intake"
+                #expect(found == [expected])
+            }
+            #expect(try await rig.bench.count("SELECT count(*) FROM notifications") == 0)
+        }
+    }
+
+    @Test("the same id with other content is an id-conflict, and the first content stays")
+    func idConflict() async throws {
+        try await withRig { rig in
+            let first = #"{"id":"e1","to":{"user":"u1"},"title":"First","body":""}"#
+            let second = #"{"id":"e1","to":{"users":["u1","u2"]},"title":"Second","body":""}"#
+            try await rig.publish([rig.event(first, key: "drop.system")])
+            try await rig.wait(for: 1, "SELECT count(*) FROM notifications")
+            try await rig.publish([rig.event(second, key: "drop.system")])
+            try await rig.wait(for: 1, "SELECT count(*) FROM dead_letters WHERE reason = 'id-conflict' AND user_id = 'u1'")
+            let titles = try await rig.bench.column("SELECT title FROM notifications ORDER BY user_id")
+            #expect(titles == ["First", "Second"])
+        }
+    }
+
+    @Test("events for a topic, for everyone and for later are kept once; a cancellation takes them back, also in advance")
+    func plans() async throws {
+        try await withRig { rig in
+            let words = #""title":"Hei","body":"""#
+            try await rig.publish([
+                rig.event(#"{"id":"p1","to":{"topic":"venue:1"},\#(words)}"#, key: "drop.system"),
+                rig.event(#"{"id":"p1","to":{"topic":"venue:1"},\#(words)}"#, key: "drop.system"),
+                rig.event(#"{"id":"p2","to":{"everyone":true},\#(words)}"#, key: "drop.system"),
+                rig.event(#"{"id":"p3"}"#, key: "drop.event.cancelled"),
+            ])
+            try await rig.wait(for: 3, "SELECT count(*) FROM events")
+            let later = #"{"id":"ID","to":{"user":"u1"},"deliverAt":"2026-12-24T08:00:00Z",\#(words)}"#
+            try await rig.publish([
+                rig.event(later.replacing("ID", with: "p3"), key: "drop.system"),
+                rig.event(later.replacing("ID", with: "p4"), key: "drop.system"),
+                rig.event(later.replacing("ID", with: "p1"), key: "drop.system"),
+            ])
+            try await rig.wait(for: 1, "SELECT count(*) FROM dead_letters WHERE reason = 'id-conflict'")
+            try await rig.wait(for: 4, "SELECT count(*) FROM events")
+            try await rig.publish([rig.event(#"{"id":"p4"}"#, key: "drop.event.cancelled")])
+            try await rig.wait(for: 2, "SELECT count(*) FROM events WHERE cancelled_at IS NOT NULL")
+            let waiting = try await rig.bench.column("SELECT id FROM events WHERE cancelled_at IS NULL ORDER BY id")
+            #expect(waiting == ["p1", "p2"])
+            #expect(try await rig.bench.count("SELECT count(*) FROM notifications") == 0)
+        }
+    }
+
+    @Test("feed messages are stored through the broker too")
+    func feeds() async throws {
+        try await withRig { rig in
+            try await rig.publish([
+                rig.event(#"{"userId":"u1","locale":"nb"}"#, key: "drop.recipient.upserted"),
+                rig.event(#"{"userId":"u1","topic":"venue:1"}"#, key: "drop.follow.added"),
+            ])
+            try await rig.wait(for: 1, "SELECT count(*) FROM recipients WHERE locale = 'nb'")
+            try await rig.wait(for: 1, "SELECT count(*) FROM follows WHERE topic = 'venue:1'")
+        }
+    }
+
+    @Test("a value that the database refuses takes only its own message to the dead letters")
+    func poisonRow() async throws {
+        try await withRig { rig in
+            // Nothing that the rules let pass is known to be refused, so the database gets a rule of its own.
+            _ = try await rig.bench.owner.run("ALTER TABLE notifications ADD CHECK (title <> 'poison')")
+            let poison = #"{"id":"bad","to":{"user":"u"},"title":"poison","body":""}"#
+            let good = (0..<50).map { rig.event(#"{"id":"g\#($0)","to":{"user":"u"},"title":"t","body":""}"#, key: "drop.system") }
+            try await rig.publish(good.prefix(25) + [rig.event(poison, key: "drop.system")] + good.suffix(25))
+            try await rig.wait(for: 50, "SELECT count(*) FROM notifications")
+            try await rig.wait(for: 1, "SELECT count(*) FROM dead_letters WHERE reason = 'refused-by-store'")
+        }
+    }
+}
+
+func withRig(_ body: @escaping @Sendable (Rig) async throws -> Void) async throws {
+    try await Bench.withTopology { bench in
+        try await Rig.on(bench, body)
+    }
+}
+
+extension Rig {
+    /// Waits until that many events were taken in; then everything that came of them is committed.
+    func waitUntilIdle(events: Int) async throws {
+        let deadline = ContinuousClock.now + .seconds(60)
+        while ContinuousClock.now < deadline {
+            if messagesSettled >= events { return }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        throw BenchError("only \(messagesSettled) of \(events) messages were settled")
+    }
+
+    private var messagesSettled: Int {
+        let line = metrics.text().split(separator: "\n").first { $0.hasPrefix("bellhop_batch_messages_sum ") }
+        return line.flatMap { $0.split(separator: " ").last }.flatMap { Double($0) }.map { Int($0) } ?? 0
+    }
+}

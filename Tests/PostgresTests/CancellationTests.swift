@@ -1,0 +1,114 @@
+import Dispatch
+import Postgres
+import Testing
+
+@Suite("Callers that give up", .enabled(if: Ground.isThere, Ground.absence))
+struct CancellationTests {
+    @Test("cancelling the task ends the statement on the server, and the connection goes on")
+    func whileRunning() async throws {
+        try await Ground.withPool(size: 0...1) { pool in
+            try await Ground.script("CREATE TABLE t (id int)", on: pool)
+            let pid = try await pool.run("SELECT pg_backend_pid()").integer(0, 0)
+            let task = Task { try await pool.run("INSERT INTO t SELECT 1 FROM pg_sleep(60)") }
+            try await PoolTests.waitUntilSleeping(pid)
+            task.cancel()
+            let error = try await Ground.error { _ = try await task.value }
+            #expect(error.code == .cancelled)
+            #expect(!error.isTransient)
+            let rows = try await pool.run("SELECT pg_backend_pid(), (SELECT count(*) FROM t)")
+            #expect(try rows.integer(0, 0) == pid)
+            #expect(try rows.integer(0, 1) == 0)
+        }
+    }
+
+    @Test("a caller that gives up while it waits leaves the queue and is not served")
+    func whileWaiting() async throws {
+        try await Ground.withPool(size: 0...1) { pool in
+            let hold = DispatchSemaphore(value: 0)
+            async let holding: Void = pool.withConnection { (_) throws(PostgresError) in
+                _ = hold.wait(timeout: .now() + 10)
+            }
+            try await Ground.wait(for: "the connection is held") { pool.occupancy.busy == 1 }
+            let task = Task { try await pool.run("SELECT 1") }
+            try await Ground.wait(for: "the caller waits") { pool.occupancy.waiting == 1 }
+            task.cancel()
+            let error = try await Ground.error { _ = try await task.value }
+            #expect(error.code == .cancelled)
+            #expect(pool.occupancy.waiting == 0)
+            hold.signal()
+            try await holding
+        }
+    }
+
+    @Test("a task that was cancelled before it calls is not served")
+    func beforehand() async throws {
+        try await Ground.withPool { pool in
+            try await Ground.script("CREATE TABLE t (id int)", on: pool)
+            let task = Task {
+                withUnsafeCurrentTask { $0?.cancel() }
+                _ = try await pool.run("INSERT INTO t VALUES (1)")
+            }
+            let error = try await Ground.error { try await task.value }
+            #expect(error.code == .cancelled)
+            #expect(try await pool.run("SELECT count(*) FROM t").integer(0, 0) == 0)
+        }
+    }
+
+    @Test("a transaction that is cancelled between two statements is rolled back")
+    func betweenStatements() async throws {
+        try await Ground.withPool(size: 0...2) { pool in
+            try await Ground.script("CREATE TABLE t (id int)", on: pool)
+            let (reached, goOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+            let task = Task {
+                try await pool.transaction { (connection) throws(PostgresError) in
+                    _ = try connection.run("INSERT INTO t VALUES (1)")
+                    reached.signal()
+                    _ = goOn.wait(timeout: .now() + 10)
+                }
+            }
+            try await Ground.wait(for: "the row is written") { reached.wait(timeout: .now()) == .success }
+            task.cancel()
+            goOn.signal()
+            let error = try await Ground.error { try await task.value }
+            #expect(error.code == .cancelled)
+            #expect(try await pool.run("SELECT count(*) FROM t").integer(0, 0) == 0)
+        }
+    }
+
+    @Test("however late a cancellation comes, it hits no statement but its own")
+    func lateCancellation() async throws {
+        try await Ground.withPool(size: 0...2) { pool in
+            for _ in 0..<200 {
+                let task = Task { try await pool.run("SELECT 1").integer(0, 0) }
+                async let bystander = pool.run("SELECT 2").integer(0, 0)
+                task.cancel()
+                let seen = try await bystander
+                #expect(seen == 2)
+                switch await task.result {
+                case .success(let value): #expect(value == 1)
+                case .failure(let error): #expect((error as? PostgresError)?.code == .cancelled)
+                }
+                #expect(try await pool.run("SELECT 3").integer(0, 0) == 3)
+            }
+        }
+    }
+
+    @Test("a statement that takes longer than the pool allows is cancelled, and the connection goes on")
+    func statementTimeout() async throws {
+        try await Ground.withPool(size: 0...1, adjusting: { $0.statementTimeout = .seconds(1) }) { pool in
+            try await Ground.script("CREATE TABLE t (id int)", on: pool)
+            let pid = try await pool.run("SELECT pg_backend_pid()").integer(0, 0)
+            let error = try await Ground.error { _ = try await pool.run("INSERT INTO t SELECT 1 FROM pg_sleep(60)") }
+            #expect(error.code == .timedOut)
+            #expect(error.isTransient)
+            let rows = try await pool.run("SELECT pg_backend_pid(), (SELECT count(*) FROM t)")
+            #expect(try rows.integer(0, 0) == pid)
+            #expect(try rows.integer(0, 1) == 0)
+            let patient = try await pool.withConnection { (connection) throws(PostgresError) in
+                connection.statementTimeout = .seconds(20)
+                return try connection.run("SELECT 1 FROM pg_sleep(1.3)").count
+            }
+            #expect(patient == 1)
+        }
+    }
+}

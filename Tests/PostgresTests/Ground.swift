@@ -1,0 +1,84 @@
+import Postgres
+import Synchronization
+import TestSupport
+import Testing
+
+/// What the tests against a real server share: a pool on a schema of its own, gone again at the end.
+enum Ground {
+    static let isThere = Servers.databaseURL != nil
+    static let absence: Comment = "BELLHOP_DATABASE_URL is not set: nothing here is tested against a real PostgreSQL."
+
+    static func url() throws -> DatabaseURL {
+        try DatabaseURL(try #require(Servers.databaseURL))
+    }
+
+    /// The test's URL with its host replaced by the proxy's.
+    static func url(through proxy: TCPProxy) throws -> DatabaseURL {
+        try DatabaseURL(proxy.url(replacingHostOf: try #require(Servers.databaseURL)))
+    }
+
+    /// A proxy before the test's server.
+    static func proxy() throws -> TCPProxy {
+        let url = try url()
+        let port = url["port"].flatMap { Int($0) } ?? 5432
+        return try TCPProxy(to: url["host"] ?? "127.0.0.1", port)
+    }
+
+    /// Runs the test with a pool whose `search_path` is a fresh schema.
+    static func withPool(
+        size: ClosedRange<Int> = 0...4,
+        through proxy: TCPProxy? = nil,
+        adjusting adjust: (inout PoolOptions) -> Void = { _ in },
+        _ body: (PostgresPool) async throws -> Void
+    ) async throws {
+        let schema = Servers.uniqueName("room")
+        let keeper = PostgresPool(PoolOptions(url: try url()))
+        try await script("CREATE SCHEMA \(schema)", on: keeper)
+        var options = PoolOptions(url: try proxy.map { try url(through: $0) } ?? url())
+        options.size = size
+        options.setUp = ["SET search_path TO \(schema)"]
+        adjust(&options)
+        let pool = PostgresPool(options)
+        var failure: (any Error)?
+        do { try await body(pool) } catch { failure = error }
+        await pool.close()
+        try await script("DROP SCHEMA \(schema) CASCADE", on: keeper)
+        await keeper.close()
+        if let failure { throw failure }
+    }
+
+    static func script(_ text: String, on pool: PostgresPool) async throws {
+        try await pool.withConnection { (connection) throws(PostgresError) in try connection.execute(text) }
+    }
+
+    /// The error that the body throws; the test fails if it throws none.
+    static func error(of body: () async throws -> Void) async throws -> PostgresError {
+        var caught: PostgresError?
+        do {
+            try await body()
+        } catch let error as PostgresError {
+            caught = error
+        }
+        return try #require(caught, "an error was expected")
+    }
+
+    /// Waits until the condition holds; gives up loudly after twenty seconds.
+    static func wait(for what: Comment, until holds: () async throws -> Bool) async throws {
+        let deadline = ContinuousClock.now + .seconds(20)
+        while try await !holds() {
+            try #require(ContinuousClock.now < deadline, what)
+            try await Task.sleep(for: .milliseconds(5))
+        }
+    }
+}
+
+/// What several threads of a test write down, in order.
+final class Journal<Entry: Sendable>: Sendable {
+    private let lines = Mutex<[Entry]>([])
+
+    var entries: [Entry] { lines.withLock { $0 } }
+
+    func add(_ entry: Entry) {
+        lines.withLock { $0.append(entry) }
+    }
+}

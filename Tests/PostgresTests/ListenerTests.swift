@@ -1,0 +1,119 @@
+import Postgres
+import TestSupport
+import Testing
+
+@Suite("Listening for notifications", .enabled(if: Ground.isThere, Ground.absence), .timeLimit(.minutes(1)))
+struct ListenerTests {
+    private func notify(_ channel: String, _ payload: String) async throws {
+        let pool = PostgresPool(PoolOptions(url: try Ground.url()))
+        _ = try await pool.run("SELECT pg_notify($1, $2)", [.text(channel), .text(payload)])
+        await pool.close()
+    }
+
+    /// The next event, in words that a test can compare.
+    private func next(_ events: inout AsyncStream<NotificationListener.Event>.Iterator) async -> String? {
+        switch await events.next() {
+        case .listening: "listening"
+        case .notification(let channel, let payload): "\(channel): \(payload)"
+        case .overflowed: "overflowed"
+        case .interrupted: "interrupted"
+        case nil: nil
+        }
+    }
+
+    @Test("what is notified is heard, on each channel, capitals and quotes included")
+    func hears() async throws {
+        let (plain, odd) = (Servers.uniqueName("inbox"), Servers.uniqueName("In\"Box"))
+        let listener = NotificationListener(ListenerOptions(url: try Ground.url(), channels: [plain, odd]))
+        var events = listener.events.makeAsyncIterator()
+        #expect(await next(&events) == "listening")
+        try await notify(plain, "é 1")
+        try await notify(Servers.uniqueName("other"), "not for us")
+        try await notify(odd, "")
+        #expect(await next(&events) == "\(plain): é 1")
+        #expect(await next(&events) == "\(odd): ")
+        listener.close()
+        #expect(await next(&events) == nil)
+    }
+
+    @Test("a lost connection is told and made again, and then everything is heard as before")
+    func reconnects() async throws {
+        let channel = Servers.uniqueName("inbox")
+        var options = ListenerOptions(url: try Ground.url(), channels: [channel])
+        options.applicationName = channel
+        let listener = NotificationListener(options)
+        var events = listener.events.makeAsyncIterator()
+        #expect(await next(&events) == "listening")
+        let pool = PostgresPool(PoolOptions(url: try Ground.url()))
+        _ = try await pool.run(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1",
+            [.text(channel)]
+        )
+        await pool.close()
+        #expect(await next(&events) == "interrupted")
+        #expect(await next(&events) == "listening")
+        try await notify(channel, "again")
+        #expect(await next(&events) == "\(channel): again")
+        listener.close()
+    }
+
+    @Test("a peer that falls silent is noticed by asking it")
+    func heartbeat() async throws {
+        let proxy = try Ground.proxy()
+        defer { proxy.stop() }
+        let channel = Servers.uniqueName("inbox")
+        var options = ListenerOptions(url: try Ground.url(through: proxy), channels: [channel])
+        options.heartbeat = .milliseconds(50)
+        options.connectTimeout = .seconds(2)
+        let listener = NotificationListener(options)
+        var events = listener.events.makeAsyncIterator()
+        #expect(await next(&events) == "listening")
+        try await notify(channel, "first")
+        #expect(await next(&events) == "\(channel): first")
+        proxy.blackHole(true)
+        #expect(await next(&events) == "interrupted")
+        proxy.blackHole(false)
+        var word = await next(&events)
+        while word == "interrupted" { word = await next(&events) }
+        #expect(word == "listening")
+        listener.close()
+    }
+
+    @Test("a server that cannot be reached is told with the time of the next attempt")
+    func refused() async throws {
+        let proxy = try Ground.proxy()
+        defer { proxy.stop() }
+        proxy.refuse(true)
+        let listener = NotificationListener(ListenerOptions(url: try Ground.url(through: proxy), channels: ["c"]))
+        var events = listener.events.makeAsyncIterator()
+        guard case .interrupted(let error, let pause) = await events.next() else {
+            Issue.record("a refused listener says so")
+            return
+        }
+        #expect(error.code == .cannotConnect)
+        #expect(pause > .zero)
+        proxy.refuse(false)
+        var word = await next(&events)
+        while word == "interrupted" { word = await next(&events) }
+        #expect(word == "listening")
+        listener.close()
+    }
+
+    @Test("a listener that nobody holds any longer closes its connection")
+    func abandoned() async throws {
+        let name = Servers.uniqueName("abandoned")
+        do {
+            var options = ListenerOptions(url: try Ground.url(), channels: ["c"])
+            options.applicationName = name
+            let listener = NotificationListener(options)
+            var events = listener.events.makeAsyncIterator()
+            #expect(await next(&events) == "listening")
+        }
+        try await Ground.withPool { pool in
+            try await Ground.wait(for: "the backend has ended") {
+                try await pool.run("SELECT count(*) FROM pg_stat_activity WHERE application_name = $1", [.text(name)])
+                    .integer(0, 0) == 0
+            }
+        }
+    }
+}

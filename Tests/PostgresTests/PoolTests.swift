@@ -1,0 +1,205 @@
+import Dispatch
+import Postgres
+import TestSupport
+import Testing
+
+@Suite("The pool under load", .enabled(if: Ground.isThere, Ground.absence))
+struct PoolTests {
+    @Test("two hundred callers share four connections, and each gets its own answer")
+    func manyCallers() async throws {
+        let name = Servers.uniqueName("load")
+        try await Ground.withPool(size: 0...4, adjusting: { $0.applicationName = name }) { pool in
+            let sum = try await withThrowingTaskGroup(of: Int64.self) { group in
+                for number in 0..<200 as Range<Int64> {
+                    group.addTask {
+                        let rows = try await pool.run("SELECT $1::bigint", [.integer(number)])
+                        guard try rows.integer(0, 0) == number else { return -1_000_000 }
+                        return number
+                    }
+                }
+                return try await group.reduce(0, +)
+            }
+            #expect(sum == 19_900)
+            let pids = try await pool.run(
+                "SELECT count(*) FROM pg_stat_activity WHERE application_name = current_setting('application_name')"
+            )
+            #expect(try (1...4).contains(pids.integer(0, 0)))
+            #expect(pool.occupancy.waiting == 0)
+        }
+    }
+
+    @Test("who waits longer than the acquire timeout is told so")
+    func exhaustion() async throws {
+        try await Ground.withPool(size: 0...1, adjusting: { $0.acquireTimeout = .seconds(2) }) { pool in
+            let hold = DispatchSemaphore(value: 0)
+            async let holding: Void = pool.withConnection { (_) throws(PostgresError) in
+                _ = hold.wait(timeout: .now() + 10)
+            }
+            try await Ground.wait(for: "the connection is held") { pool.occupancy.busy == 1 }
+            let error = try await Ground.error { _ = try await pool.run("SELECT 1") }
+            #expect(error.code == .timedOut)
+            #expect(error.isTransient && !error.isOutcomeUnknown)
+            hold.signal()
+            try await holding
+            #expect(try await pool.run("SELECT 1").count == 1)
+        }
+    }
+
+    @Test("callers that wait are served in the order in which they came")
+    func order() async throws {
+        try await Ground.withPool(size: 0...1) { pool in
+            let hold = DispatchSemaphore(value: 0)
+            let served = Journal<Int>()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    try await pool.withConnection { (_) throws(PostgresError) in _ = hold.wait(timeout: .now() + 10) }
+                }
+                try await Ground.wait(for: "the connection is held") { pool.occupancy.busy == 1 }
+                for number in 0..<10 {
+                    group.addTask {
+                        try await pool.withConnection { (_) throws(PostgresError) in
+                            served.add(number)
+                        }
+                    }
+                    try await Ground.wait(for: "caller \(number) waits") { pool.occupancy.waiting == number + 1 }
+                }
+                hold.signal()
+                try await group.waitForAll()
+            }
+            #expect(served.entries == Array(0..<10))
+        }
+    }
+
+    @Test("each fresh connection is set up, and a set-up that fails is a failure to connect")
+    func setUp() async throws {
+        try await Ground.withPool(adjusting: { options in
+            options.applicationName = "bellhop setup"
+            options.setUp.append("SET statement_timeout = 1234")
+        }) { pool in
+            let rows = try await pool.run(
+                """
+                SELECT current_setting('statement_timeout'), current_setting('application_name'),
+                       current_setting('client_encoding')
+                """
+            )
+            #expect(try rows.text(0, 0) == "1234ms")
+            #expect(try rows.text(0, 1) == "bellhop setup")
+            #expect(try rows.text(0, 2) == "UTF8")
+        }
+        var options = PoolOptions(url: try Ground.url())
+        options.setUp = ["SET ROLE nobody_of_that_name"]
+        let pool = PostgresPool(options)
+        let error = try await Ground.error { _ = try await pool.run("SELECT 1") }
+        #expect(error.code == .cannotConnect && error.sqlState == .invalidParameterValue)
+        #expect(!error.isTransient)
+        await pool.close()
+    }
+
+    @Test("a connection ended by an administrator while idle is replaced without the next caller noticing")
+    func endedWhileIdle() async throws {
+        try await Ground.withPool(size: 0...1) { pool in
+            let first = try await pool.run("SELECT pg_backend_pid()").integer(0, 0)
+            try await Self.end(first)
+            let second = try await pool.run("SELECT pg_backend_pid()").integer(0, 0)
+            #expect(second != first)
+        }
+    }
+
+    @Test("a statement whose connection an administrator ends has certainly not happened, and the next call works")
+    func endedWhileBusy() async throws {
+        try await Ground.withPool(size: 0...1) { pool in
+            try await Ground.script("CREATE TABLE t (id int)", on: pool)
+            let pid = try await pool.run("SELECT pg_backend_pid()").integer(0, 0)
+            async let outcome = Ground.error {
+                _ = try await pool.run("INSERT INTO t SELECT 1 FROM pg_sleep(30)")
+            }
+            try await Self.waitUntilSleeping(pid)
+            try await Self.end(pid)
+            let error = try await outcome
+            #expect(error.code == .connectionLost)
+            #expect(error.sqlState == .adminShutdown)
+            #expect(error.isTransient && !error.isOutcomeUnknown)
+            #expect(try await pool.run("SELECT count(*) FROM t").integer(0, 0) == 0)
+        }
+    }
+
+    /// Ends a backend from outside and waits until it is gone.
+    static func end(_ pid: Int64) async throws {
+        try await Ground.withPool(size: 0...1) { admin in
+            _ = try await admin.run("SELECT pg_terminate_backend($1::int)", [.integer(pid)])
+            try await Ground.wait(for: "the backend has ended") {
+                try await admin.run("SELECT count(*) FROM pg_stat_activity WHERE pid = $1::int", [.integer(pid)])
+                    .integer(0, 0) == 0
+            }
+        }
+    }
+
+    /// Waits until that backend is in `pg_sleep`.
+    static func waitUntilSleeping(_ pid: Int64) async throws {
+        try await Ground.withPool(size: 0...1) { admin in
+            try await Ground.wait(for: "the statement runs") {
+                try await admin.run(
+                    "SELECT count(*) FROM pg_stat_activity WHERE pid = $1::int AND wait_event = 'PgSleep'",
+                    [.integer(pid)]
+                ).integer(0, 0) == 1
+            }
+        }
+    }
+
+    @Test("closing lets work under way come to its end and refuses everybody else")
+    func closing() async throws {
+        let pool = PostgresPool(PoolOptions(url: try Ground.url()))
+        let hold = DispatchSemaphore(value: 0)
+        async let slow = pool.withConnection { (connection) throws(PostgresError) in
+            _ = hold.wait(timeout: .now() + 10)
+            return try connection.run("SELECT 42::int").integer(0, 0)
+        }
+        try await Ground.wait(for: "the connection is held") { pool.occupancy.busy == 1 }
+        async let closing: Void = pool.close()
+        try await Ground.wait(for: "the pool is closed") { !pool.isHealthy }
+        let error = try await Ground.error { _ = try await pool.run("SELECT 1") }
+        #expect(error.code == .cancelled)
+        #expect(await !pool.ping())
+        hold.signal()
+        await closing
+        #expect(pool.occupancy == PoolOccupancy(idle: 0, busy: 0, opening: 0, waiting: 0))
+        #expect(try await slow == 42)
+        await pool.close()
+    }
+
+    @Test("closing interrupts what does not come to an end in time")
+    func closingImpatiently() async throws {
+        var options = PoolOptions(url: try Ground.url())
+        options.closeTimeout = .milliseconds(50)
+        let pool = PostgresPool(options)
+        let pid = try await pool.run("SELECT pg_backend_pid()").integer(0, 0)
+        async let slow = Ground.error { _ = try await pool.run("SELECT pg_sleep(60)") }
+        try await Self.waitUntilSleeping(pid)
+        await pool.close()
+        #expect(try await slow.code == .cancelled)
+    }
+
+    @Test("a pool that nobody closes takes its connections with it")
+    func abandonedPool() async throws {
+        let name = Servers.uniqueName("abandoned")
+        do {
+            var options = PoolOptions(url: try Ground.url())
+            options.applicationName = name
+            _ = try await PostgresPool(options).run("SELECT 1")
+        }
+        try await Ground.withPool { pool in
+            try await Ground.wait(for: "the backend has ended") {
+                try await pool.run("SELECT count(*) FROM pg_stat_activity WHERE application_name = $1", [.text(name)])
+                    .integer(0, 0) == 0
+            }
+        }
+    }
+
+    @Test("a probe is answered")
+    func probe() async throws {
+        try await Ground.withPool { pool in
+            #expect(await pool.ping())
+            #expect(pool.isHealthy)
+        }
+    }
+}

@@ -1,0 +1,235 @@
+import BellhopRules
+import Postgres
+import TestSupport
+import Testing
+import Workbench
+
+@testable import Store
+
+@Suite("Feeds", .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"), .timeLimit(.minutes(2)))
+struct FeedTests {
+    @Test("a recipient keeps what a message does not mention and loses what it sets to null")
+    func partialUpdates() async throws {
+        try await Bench.withSchema { bench in
+            try await bench.feed([
+                recipient("u1", 1, #""locale":"nb","timezone":"Europe/Oslo","email":"a@example.com","pushEnabled":false"#)
+            ])
+            try await bench.feed([recipient("u1", 2, #""timezone":null,"emailEnabled":false"#)])
+            let row = try await bench.column(
+                "SELECT concat_ws('|', locale, timezone, email, push_enabled, email_enabled) FROM recipients"
+            )
+            #expect(row == ["nb|a@example.com|f|f"])
+        }
+    }
+
+    @Test("an older word never overwrites a newer one, in whatever order and however split they arrive")
+    func anyOrder() async throws {
+        let seed = UInt64.random(in: .min ... .max)
+        var chance = SeededChance(seed)
+        let words = Self.story
+        try await Bench.withSchema { bench in
+            for word in words { try await bench.feed([word]) }
+            let inOrder = try await bench.fedState()
+            for _ in 0..<8 {
+                try await bench.forgetFeeds()
+                var rest = words.shuffled(using: &chance)[...]
+                while !rest.isEmpty {
+                    let part = rest.prefix(Int.random(in: 1...6, using: &chance))
+                    try await bench.feed(Array(part))
+                    rest = rest.dropFirst(part.count)
+                }
+                // Everything once more: repeats change nothing.
+                try await bench.feed(words.shuffled(using: &chance))
+                let shuffled = try await bench.fedState()
+                #expect(shuffled == inOrder, "seed \(seed)")
+            }
+        }
+    }
+
+    @Test("a deletion erases every row of the user and of no one else")
+    func erasure() async throws {
+        try await Bench.withSchema { bench in
+            for user in ["u1", "u2"] {
+                try await bench.feed([
+                    recipient(user, 1, #""locale":"nb","preferences":{"enabled":true}"#), device(user, 2, "token-\(user)"),
+                    follow(user, 3, "venue:1"), reminder(user, 4),
+                ])
+                _ = try await Inbox(pool: bench.pool).record(
+                    try bench.records(id: "e1", users: [user], title: "Hei", sentAt: at(5))
+                )
+            }
+            try await bench.feed([#"{"app":"drop","eventType":"recipient.deleted","userId":"u1","sentAtIso":"\#(at(10))"}"#])
+            let tables = [
+                ("notifications", "user_id"), ("recipients", "user_id"), ("notification_preferences", "profile_id"),
+                ("push_subscriptions", "profile_id"), ("follows", "user_id"), ("reminders", "user_id"),
+            ]
+            for (table, owner) in tables {
+                let owners = try await bench.column("SELECT \(owner) FROM \(table)")
+                #expect(owners == ["u2"], "\(table)")
+            }
+            let traces = try await bench.count("SELECT count(*) FROM tombstones WHERE tombstones::text LIKE '%u1%'")
+            #expect(traces == 0)
+        }
+    }
+
+    @Test("what was sent before a deletion does not bring the user back, what was sent after it does")
+    func noResurrection() async throws {
+        try await Bench.withSchema { bench in
+            try await bench.feed([#"{"app":"drop","eventType":"recipient.deleted","userId":"u1","sentAtIso":"\#(at(10))"}"#])
+            try await bench.feed([
+                recipient("u1", 9, #""locale":"nb""#), device("u1", 9, "t"), follow("u1", 9, "venue:1"), reminder("u1", 9),
+            ])
+            #expect(try await bench.fedState().isEmpty)
+            try await bench.feed([recipient("u1", 11, #""locale":"sv""#), device("u1", 8, "t")])
+            let locales = try await bench.column("SELECT locale FROM recipients")
+            let devices = try await bench.count("SELECT count(*) FROM push_subscriptions")
+            #expect(locales == ["sv"])
+            #expect(devices == 0)
+        }
+    }
+
+    @Test("a token belongs to the last user who registered it, in whatever order that is heard")
+    func tokenOwnership() async throws {
+        try await Bench.withSchema { bench in
+            try await bench.feed([device("u1", 1, "shared"), device("u2", 2, "shared")])
+            try await bench.feed([device("u4", 4, "other")])
+            try await bench.feed([device("u3", 3, "other")])
+            let owners = try await bench.column(
+                "SELECT profile_id FROM push_subscriptions WHERE revoked_at IS NULL ORDER BY profile_id"
+            )
+            #expect(owners == ["u2", "u4"])
+            let reasons = try await bench.column("SELECT DISTINCT revoke_reason FROM push_subscriptions WHERE revoked_at IS NOT NULL")
+            #expect(reasons == ["token-moved"])
+        }
+    }
+
+    @Test("forty users who register one token at once leave one owner")
+    func tokenRace() async throws {
+        try await Bench.withSchema { bench in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for user in 0..<40 {
+                    group.addTask { try await bench.feed([device("u\(user)", 1 + user % 3, "shared")]) }
+                }
+                try await group.waitForAll()
+            }
+            let owners = try await bench.count("SELECT count(*) FROM push_subscriptions WHERE revoked_at IS NULL")
+            #expect(owners == 1)
+        }
+    }
+
+    @Test("a revocation that overtakes its registration wins, a later registration revives the device")
+    func revocation() async throws {
+        try await Bench.withSchema { bench in
+            let revoked = #"{"app":"drop","eventType":"subscription.revoked","userId":"u1","token":"t","sentAtIso":"\#(at(5))"}"#
+            try await bench.feed([revoked])
+            try await bench.feed([device("u1", 4, "t")])
+            #expect(try await bench.count("SELECT count(*) FROM push_subscriptions WHERE revoked_at IS NULL") == 0)
+            try await bench.feed([device("u1", 6, "t")])
+            #expect(try await bench.count("SELECT count(*) FROM push_subscriptions WHERE revoked_at IS NULL") == 1)
+            try await bench.feed([revoked])
+            #expect(try await bench.count("SELECT count(*) FROM push_subscriptions WHERE revoked_at IS NULL") == 1)
+        }
+    }
+
+    @Test("a message that does not say when it was sent counts from its arrival")
+    func arrivalCounts() async throws {
+        try await Bench.withSchema { bench in
+            let silent = #"{"app":"drop","eventType":"recipient.upserted","userId":"u1","locale":"nb"}"#
+            try await bench.feed([recipient("u1", 30, #""locale":"sv""#)])
+            try await bench.feed([silent], arrival: try #require(Timestamp(validating: at(20))))
+            #expect(try await bench.column("SELECT locale FROM recipients") == ["sv"])
+            try await bench.feed([silent], arrival: try #require(Timestamp(validating: at(40))))
+            #expect(try await bench.column("SELECT locale FROM recipients") == ["nb"])
+        }
+    }
+
+    @Test("rounds hold one word about a user each, oldest first")
+    func rounds() throws {
+        let entries = try [("u1", 3), ("u2", 1), ("u1", 1), ("u1", 2)].map { user, second in
+            let update = try Bench.update(recipient(user, second, #""locale":"nb""#))
+            return FeedEntry(update: update, arrival: Timestamp(clamping: 0))
+        }
+        let rounds = FeedEntry.rounds(of: entries).map { round in
+            round.map { "\($0.update.change.user) \($0.saidAt.microseconds / 1_000_000 % 60)" }
+        }
+        #expect(rounds == [["u2 1", "u1 1"], ["u1 2"], ["u1 3"]])
+    }
+
+    /// Words about three users and a shared device, each at its own second.
+    private static let story: [String] = [
+        recipient("u1", 1, #""locale":"nb","email":"a@example.com""#),
+        device("u1", 2, "tok"),
+        follow("u1", 3, "venue:1"),
+        reminder("u1", 4),
+        recipient("u1", 5, #""locale":"sv","email":"b@example.com","preferences":{"enabled":false}"#),
+        follow("u1", 6, "venue:1", #","muted":true"#),
+        device("u2", 7, "tok"),
+        recipient("u2", 8, #""timezone":"Europe/Oslo""#),
+        #"{"app":"drop","eventType":"follow.removed","userId":"u1","topic":"venue:1","sentAtIso":"\#(at(9))"}"#,
+        #"{"app":"drop","eventType":"reminder.removed","userId":"u1","id":"r1","sentAtIso":"\#(at(10))"}"#,
+        recipient("u3", 11, #""locale":"da""#),
+        device("u3", 12, "tok3"),
+        follow("u3", 13, "venue:2"),
+        #"{"app":"drop","eventType":"recipient.deleted","userId":"u3","sentAtIso":"\#(at(14))"}"#,
+        #"{"app":"drop","eventType":"subscription.revoked","userId":"u2","token":"tok","sentAtIso":"\#(at(15))"}"#,
+    ]
+}
+
+// MARK: - Messages
+
+/// The instant `second` seconds into a minute of 2026.
+private func at(_ second: Int) -> String { "2026-03-01T12:00:\(second < 10 ? "0" : "")\(second)Z" }
+
+private func recipient(_ user: String, _ second: Int, _ fields: String) -> String {
+    #"{"app":"drop","eventType":"recipient.upserted","userId":"\#(user)",\#(fields),"sentAtIso":"\#(at(second))"}"#
+}
+
+private func device(_ user: String, _ second: Int, _ token: String) -> String {
+    """
+    {"app":"drop","eventType":"subscription.upserted","userId":"\(user)","token":"\(token)","platform":"android",\
+    "provider":"fcm","sentAtIso":"\(at(second))"}
+    """
+}
+
+private func follow(_ user: String, _ second: Int, _ topic: String, _ more: String = "") -> String {
+    #"{"app":"drop","eventType":"follow.added","userId":"\#(user)","topic":"\#(topic)"\#(more),"sentAtIso":"\#(at(second))"}"#
+}
+
+private func reminder(_ user: String, _ second: Int) -> String {
+    """
+    {"app":"drop","eventType":"reminder.set","userId":"\(user)","id":"r1","localTime":"09:00","title":"T","body":"B",\
+    "sentAtIso":"\(at(second))"}
+    """
+}
+
+extension Bench {
+    static func update(_ json: String) throws -> FeedUpdate {
+        let envelope = InboundEnvelope(body: Array(json.utf8), source: .elsewhere)
+        guard case .feed(let update) = try SubmissionParser(try drop()).parse(envelope).get() else {
+            throw BenchError("not a feed message")
+        }
+        return update
+    }
+
+    /// What is in force, in words: tombstones and times of writing are how it came about and stay out.
+    func fedState() async throws -> [String?] {
+        try await column(
+            """
+            SELECT concat_ws('|', 'r', user_id, locale, timezone, email, push_enabled) AS line FROM recipients
+            UNION ALL SELECT concat_ws('|', 'p', profile_id, preferences) FROM notification_preferences
+            UNION ALL SELECT concat_ws('|', 's', profile_id, device_token) FROM push_subscriptions
+                WHERE revoked_at IS NULL
+            UNION ALL SELECT concat_ws('|', 'f', user_id, topic, muted) FROM follows WHERE removed_at IS NULL
+            UNION ALL SELECT concat_ws('|', 'm', user_id, id, local_time, days, title) FROM reminders
+                WHERE removed_at IS NULL
+            ORDER BY line
+            """
+        )
+    }
+
+    func forgetFeeds() async throws {
+        for table in ["recipients", "notification_preferences", "push_subscriptions", "follows", "reminders", "tombstones"] {
+            _ = try await owner.run(Statement("DELETE FROM \(table)"))
+        }
+    }
+}
