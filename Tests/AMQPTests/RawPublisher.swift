@@ -57,6 +57,13 @@ final class RawPublisher {
         }
     }
 
+    /// Takes the queue for this connection alone, which keeps every other consumer out.
+    func consumeExclusively(_ queue: String) throws {
+        let exclusively: UInt8 = 1 << 2
+        try sendMethod(60, 20, number(UInt16(0)) + short(queue) + short("") + [exclusively] + RawTable.long([]))
+        try expect(60, 21)
+    }
+
     private func expect(_ classID: UInt8, _ methodID: UInt8) throws {
         let (type, payload) = try receive()
         guard type == 1, payload[1] == classID, payload[3] == methodID else {

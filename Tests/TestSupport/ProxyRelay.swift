@@ -10,6 +10,7 @@ final class ProxyRelay: Sendable {
     private let client: Int32
     private let server: Int32
     private let judge: @Sendable ([UInt8]) -> ProxyVerdict
+    private let swallowed: @Sendable (Int) -> Void
     private let state: Mutex<State>
 
     private struct State {
@@ -18,10 +19,17 @@ final class ProxyRelay: Sendable {
         var runningThreads = 2
     }
 
-    init(client: Int32, server: Int32, swallowing: Bool, judge: @escaping @Sendable ([UInt8]) -> ProxyVerdict) {
+    init(
+        client: Int32,
+        server: Int32,
+        swallowing: Bool,
+        judge: @escaping @Sendable ([UInt8]) -> ProxyVerdict,
+        swallowed: @escaping @Sendable (Int) -> Void
+    ) {
         self.client = client
         self.server = server
         self.judge = judge
+        self.swallowed = swallowed
         state = Mutex(State(swallowing: swallowing))
     }
 
@@ -72,7 +80,7 @@ final class ProxyRelay: Sendable {
             let bytes = Array(buffer[..<count])
             switch decide(bytes) {
             case .pass: guard ProxySocket.sendAll(bytes, to: target) else { break relaying }
-            case .swallow: continue
+            case .swallow: swallowed(count)
             case .cut: break relaying
             }
         }

@@ -20,6 +20,7 @@ package final class TCPProxy: Sendable {
         var faults = ProxyFaults()
         var relays: [ProxyRelay] = []
         var accepted = 0
+        var swallowed = 0
         var stopped = false
     }
 
@@ -45,6 +46,9 @@ package final class TCPProxy: Sendable {
 
     /// How many connections have been accepted since the start, refused ones included.
     package var connectionCount: Int { state.withLock { $0.accepted } }
+
+    /// How many bytes have vanished in black holes since the start, both directions together.
+    package var swallowedBytes: Int { state.withLock { $0.swallowed } }
 
     /// `url` with its host and port replaced by the proxy's, user, path and query kept.
     package func url(replacingHostOf url: String) -> String {
@@ -109,9 +113,13 @@ package final class TCPProxy: Sendable {
         guard !faults.refuse, let server = ProxySocket.connect(host, serverPort) else {
             return ProxySocket.reset(client)
         }
-        let relay = ProxyRelay(client: client, server: server, swallowing: faults.blackHole) { [weak self] bytes in
-            self?.verdict(on: bytes) ?? .pass
-        }
+        let relay = ProxyRelay(
+            client: client,
+            server: server,
+            swallowing: faults.blackHole,
+            judge: { [weak self] bytes in self?.verdict(on: bytes) ?? .pass },
+            swallowed: { [weak self] count in self?.state.withLock { $0.swallowed += count } }
+        )
         let welcome = state.withLock { state -> Bool in
             state.relays.removeAll { $0.isOver }
             guard !state.stopped else { return false }

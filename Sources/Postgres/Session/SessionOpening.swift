@@ -120,7 +120,8 @@ extension Session {
             .map { $0.drop(while: \.isWhitespace) }
             .filter { line in !["LOCATION:", "DETAIL:", "HINT:"].contains { line.hasPrefix($0) } }
         let states = lines.flatMap { $0.split(separator: " ") }
-            .filter { $0.hasSuffix(":") }
+            // Every code has a digit, which tells it from the severity (`FATAL:  3D000: …`).
+            .filter { $0.hasSuffix(":") && $0.contains(where: \.isNumber) }
             .compactMap { SQLState(String($0.dropLast())) }
         let silence = hasTimedOut ? " (no answer within \(limit.spelled))" : ""
         return PostgresError(

@@ -1,0 +1,239 @@
+import TestSupport
+import Testing
+
+@testable import AMQP
+
+@Suite(
+    "Consuming through faults",
+    .enabled(if: Broker.isThere, Comment(rawValue: Broker.absence)),
+    .timeLimit(.minutes(3))
+)
+struct ConsumerFaultTests {
+    private func consumer(_ address: BrokerAddress, _ queues: [String], _ log: EventLog, prefetch: Int = 100)
+        -> Consumer
+    {
+        let consumer = Consumer(
+            .init(
+                broker: address,
+                name: "test-faults",
+                subscriptions: queues.map { .init(queue: $0, prefetch: prefetch) },
+                chance: { 0.9 },
+                observer: log.observer
+            )
+        )
+        consumer.start()
+        return consumer
+    }
+
+    @Test("after a cut it comes back; what was held comes again, and old tags settle nothing")
+    func cut() async throws {
+        try await Broker.withQueue { queue in
+            let proxy = try Broker.proxy()
+            try await Broker.publish(Broker.messages(10, to: queue))
+            let log = EventLog()
+            let consumer = consumer(try Broker.address(behind: proxy), [queue], log)
+            let before = try await consumer.collect(10, settling: false)
+            proxy.cutAll()
+            let after = try await consumer.collect(10, settling: false)
+            #expect(after.allSatisfy { $0.redelivered })
+            let sameTags = Set(after.map(\.tag)).intersection(before.map(\.tag))
+            #expect(sameTags.isEmpty)
+            consumer.acknowledge(before.map(\.tag))
+            consumer.acknowledge(after.prefix(4).map(\.tag))
+            await consumer.close()
+            let left = try await Broker.session { session in
+                try (0..<10).compactMap { _ in try session.get(queue)?.properties.messageID }
+            }
+            #expect(Set(left) == Set((4..<10).map { "m\($0)" }))
+            #expect(log.losses == 1)
+            #expect(log.connections == 2)
+            proxy.stop()
+        }
+    }
+
+    @Test("what was buffered and not taken when the connection broke is not handed out twice")
+    func bufferedAtTheCut() async throws {
+        try await Broker.withQueue { queue in
+            let proxy = try Broker.proxy()
+            try await Broker.publish(Broker.messages(20, to: queue))
+            let log = EventLog()
+            let consumer = consumer(try Broker.address(behind: proxy), [queue], log)
+            try await eventually("all are buffered") { consumer.bufferedBytes >= 20 * 16 }
+            proxy.cutAll()
+            try await eventually("the loss is noticed") { log.losses == 1 }
+            let taken = try await consumer.collect(20)
+            #expect(Set(taken.map(\.properties.messageID)).count == 20)
+            #expect(await consumer.next(atMost: 1, within: .milliseconds(300)) == nil)
+            await consumer.close()
+            proxy.stop()
+        }
+    }
+
+    @Test("a peer that has vanished is given up after two heartbeats")
+    func vanishedPeer() async throws {
+        try await Broker.withQueue { queue in
+            let proxy = try Broker.proxy()
+            let log = EventLog()
+            let consumer = consumer(try Broker.address(behind: proxy, heartbeat: 1), [queue], log)
+            try await eventually("it consumes") { consumer.isConsuming }
+            proxy.blackHole(true)
+            try await eventually("the silence is noticed") { log.losses > 0 }
+            #expect(!consumer.isConsuming)
+            proxy.blackHole(false)
+            try await Broker.publish(Broker.messages(3, to: queue))
+            #expect(try await consumer.collect(3).count == 3)
+            await consumer.close()
+            proxy.stop()
+        }
+    }
+
+    @Test("an idle connection lives on heartbeats")
+    func idle() async throws {
+        try await Broker.withQueue { queue in
+            let log = EventLog()
+            let proxy = try Broker.proxy()
+            let consumer = consumer(try Broker.address(behind: proxy, heartbeat: 1), [queue], log)
+            #expect(await consumer.next(atMost: 1, within: .seconds(5)) == nil)
+            #expect(log.connections == 1)
+            #expect(log.losses == 0)
+            await consumer.close()
+            proxy.stop()
+        }
+    }
+
+    @Test("refused connections are tried again with pauses, not in a hot loop")
+    func refusal() async throws {
+        try await Broker.withQueue { queue in
+            let proxy = try Broker.proxy()
+            proxy.refuse(true)
+            let log = EventLog()
+            let consumer = consumer(try Broker.address(behind: proxy), [queue], log)
+            try await eventually("it has failed three times") { log.losses == 3 }
+            #expect(proxy.connectionCount <= 4)
+            proxy.refuse(false)
+            try await eventually("it consumes") { consumer.isConsuming }
+            await consumer.close()
+            proxy.stop()
+        }
+    }
+
+    @Test("closing while it pauses or connects does not hang")
+    func closingWhileAway() async throws {
+        let log = EventLog()
+        let consumer = consumer(try BrokerAddress(validating: "amqp://127.0.0.1:1"), ["x"], log)
+        try await eventually("it has failed") { log.losses > 0 }
+        await consumer.close()
+        #expect(await consumer.next(atMost: 1) == nil)
+    }
+
+    @Test("a deleted queue is reported, and taken up again once it is back, with few attempts")
+    func deletedQueue() async throws {
+        try await Broker.withQueue { queue in
+            let log = EventLog()
+            let consumer = consumer(try Broker.address, [queue], log)
+            try await eventually("it consumes") { consumer.isConsuming }
+            try await Broker.session { try $0.deleteQueue(queue) }
+            try await eventually("the end is reported") { log.all.contains(.consumerCancelled(queue: queue)) }
+            #expect(!consumer.isConsuming)
+            try await eventually("an attempt has failed") {
+                log.count {
+                    if case .subscriptionFailed(queue, let error, _) = $0 { error.code == .notFound } else { false }
+                } >= 2
+            }
+            #expect(log.count { if case .subscriptionFailed = $0 { true } else { false } } < 10)
+            try await Broker.session { try $0.declareQueue(queue, arguments: ["x-queue-type": "quorum"]) }
+            try await Broker.publish(Broker.messages(2, to: queue))
+            #expect(try await consumer.collect(2).count == 2)
+            #expect(log.connections == 1)
+            await consumer.close()
+        }
+    }
+
+    @Test("an absent queue does not disturb the others, and joins when it appears")
+    func absentQueue() async throws {
+        try await Broker.withQueue { queue in
+            let late = queue + "_late"
+            try await Broker.publish(Broker.messages(5, to: queue))
+            let log = EventLog()
+            let consumer = consumer(try Broker.address, [late, queue], log)
+            let held = try await consumer.collect(5, settling: false)
+            try await eventually("it has been looked for") {
+                log.count { if case .subscriptionFailed(late, _, _) = $0 { true } else { false } } >= 2
+            }
+            #expect(!consumer.isConsuming)
+            #expect(log.count { if case .channelClosed = $0 { true } else { false } } == 0)
+            try await Broker.session { try $0.declareQueue(late, arguments: ["x-queue-type": "quorum"]) }
+            try await Broker.publish(Broker.messages(1, to: late))
+            let joined = try await consumer.collect(1)
+            #expect(joined[0].queue == late)
+            #expect(held.allSatisfy { !$0.redelivered })
+            consumer.acknowledge(held.map(\.tag))
+            await consumer.close()
+            #expect(try await Broker.session { try $0.get(queue) } == nil)
+            try await Broker.session { try $0.deleteQueue(late) }
+        }
+    }
+
+    @Test("a subscription that costs the channel is put off, and the others go on with a new channel")
+    func refusedSubscription() async throws {
+        try await Broker.withQueue { queue in
+            try await Broker.withQueue(["x-queue-type": "classic"]) { taken in
+                let owner = try RawPublisher()
+                try owner.consumeExclusively(taken)
+                try await Broker.publish(Broker.messages(5, to: queue))
+                let log = EventLog()
+                let consumer = consumer(try Broker.address, [queue, taken], log)
+                try await eventually("the channel was replaced") {
+                    log.count { if case .channelClosed(let error) = $0 { error.replyCode == 403 } else { false } } == 1
+                }
+                let arrived = try await consumer.collect(5)
+                #expect(Set(arrived.map(\.properties.messageID)) == Set((0..<5).map { "m\($0)" }))
+                #expect(!consumer.isConsuming)
+                #expect(log.connections == 1)
+                await consumer.close()
+                withExtendedLifetime(owner) {}
+            }
+        }
+    }
+
+    @Test("the second host takes over from a dead first one")
+    func secondHost() async throws {
+        try await Broker.withQueue { queue in
+            let host = try Broker.address.hosts[0]
+            let log = EventLog()
+            let address = try BrokerAddress(validating: "amqp://guest:guest@127.0.0.1:1,\(host)")
+            let consumer = consumer(address, [queue], log)
+            try await eventually("it consumes") { consumer.isConsuming }
+            #expect(log.losses == 1)
+            #expect(log.all.contains(.connected(host: host.description)))
+            await consumer.close()
+        }
+    }
+
+    @Test("random cuts under load lose nothing")
+    func chaos() async throws {
+        try await Broker.withQueue { queue in
+            let seed = UInt64.random(in: 1...UInt64.max)
+            var chance = SeededChance(seed: seed)
+            let proxy = try Broker.proxy()
+            let total = 3000
+            try await Broker.publish(Broker.messages(total, to: queue))
+            let log = EventLog()
+            let consumer = consumer(try Broker.address(behind: proxy), [queue], log, prefetch: 200)
+            var seen: Set<String> = []
+            var cuts = 0
+            while seen.count < total {
+                guard let batch = await consumer.next(atMost: 64, within: .seconds(20)) else { break }
+                seen.formUnion(batch.compactMap(\.properties.messageID))
+                for message in batch.shuffled(using: &chance) { consumer.acknowledge([message.tag]) }
+                if cuts < 5, Int.random(in: 0..<10, using: &chance) == 0 {
+                    proxy.cutAll()
+                    cuts += 1
+                }
+            }
+            #expect(seen.count == total, "seed \(seed)")
+            await consumer.close()
+            proxy.stop()
+        }
+    }
+}

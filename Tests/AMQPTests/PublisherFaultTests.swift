@@ -1,0 +1,166 @@
+import TestSupport
+import Testing
+
+@testable import AMQP
+
+@Suite(
+    "Publishing through faults",
+    .enabled(if: Broker.isThere, Comment(rawValue: Broker.absence)),
+    .timeLimit(.minutes(3))
+)
+struct PublisherFaultTests {
+    private func publisher(_ address: BrokerAddress, _ log: EventLog, timeout: Duration = .seconds(20)) -> Publisher {
+        let publisher = Publisher(
+            .init(broker: address, name: "test-faults", timeout: timeout, chance: { 0.9 }, observer: log.observer)
+        )
+        publisher.start()
+        return publisher
+    }
+
+    private func marked(_ marker: String, to queue: String) -> OutgoingMessage {
+        OutgoingMessage(exchange: "", routingKey: queue, body: Array(marker.utf8))
+    }
+
+    private func drain(_ queue: String) async throws -> [[UInt8]] {
+        try await Broker.session { session in
+            var bodies: [[UInt8]] = []
+            while let message = try session.get(queue) {
+                bodies.append(message.body)
+                try session.acknowledge(message.tag)
+            }
+            return bodies
+        }
+    }
+
+    @Test("a lost confirm is an unknown outcome, and the message is there once: it is not sent again")
+    func lostReply() async throws {
+        try await Broker.withQueue { queue in
+            let proxy = try Broker.proxy()
+            let log = EventLog()
+            let publisher = publisher(try Broker.address(behind: proxy), log)
+            #expect(await publisher.publish([marked("before", to: queue)]) == [.confirmed])
+            proxy.loseReply(whenClientSends: Array("the-lost-one".utf8))
+            guard case .unknown(let reason)? = await publisher.publish([marked("the-lost-one", to: queue)]).first else {
+                throw Unexpected("an outcome nobody could know")
+            }
+            #expect(reason.contains("lost"))
+            #expect(await publisher.publish([marked("after", to: queue)]) == [.confirmed])
+            await publisher.close()
+            #expect(try await drain(queue) == ["before", "the-lost-one", "after"].map { Array($0.utf8) })
+            proxy.stop()
+        }
+    }
+
+    @Test("a message lost on its way is unknown as well")
+    func lostRequest() async throws {
+        try await Broker.withQueue { queue in
+            let proxy = try Broker.proxy()
+            let log = EventLog()
+            let publisher = publisher(try Broker.address(behind: proxy), log)
+            proxy.loseRequest(whenClientSends: Array("the-lost-one".utf8))
+            guard case .unknown? = await publisher.publish([marked("the-lost-one", to: queue)]).first else {
+                throw Unexpected("an outcome nobody could know")
+            }
+            #expect(await publisher.publish([marked("after", to: queue)]) == [.confirmed])
+            await publisher.close()
+            #expect(try await drain(queue) == [Array("after".utf8)])
+            proxy.stop()
+        }
+    }
+
+    @Test("without a broker messages are not sent, and told so in time")
+    func noBroker() async throws {
+        let log = EventLog()
+        let publisher = publisher(try BrokerAddress(validating: "amqp://127.0.0.1:1"), log, timeout: .milliseconds(500))
+        let outcomes = await publisher.publish(Broker.messages(3, to: "x"))
+        #expect(outcomes.count == 3)
+        for outcome in outcomes {
+            guard case .notSent(let reason) = outcome else { throw Unexpected("\(outcome)") }
+            #expect(reason.contains("not connected"))
+        }
+        #expect(!publisher.isConnected)
+        await publisher.close()
+    }
+
+    @Test("messages wait for a broker that comes back within the time limit")
+    func waiting() async throws {
+        try await Broker.withQueue { queue in
+            let proxy = try Broker.proxy()
+            proxy.refuse(true)
+            let log = EventLog()
+            let publisher = publisher(try Broker.address(behind: proxy), log)
+            async let outcomes = publisher.publish(Broker.messages(3, to: queue))
+            try await eventually("it has failed twice") { log.losses >= 2 }
+            proxy.refuse(false)
+            #expect(await outcomes == [.confirmed, .confirmed, .confirmed])
+            await publisher.close()
+            proxy.stop()
+        }
+    }
+
+    @Test("confirms that do not come in time make outcomes unknown, and the vanished peer is given up")
+    func vanishedPeer() async throws {
+        try await Broker.withQueue { queue in
+            let proxy = try Broker.proxy()
+            let log = EventLog()
+            let publisher = publisher(try Broker.address(behind: proxy, heartbeat: 2), log, timeout: .seconds(1))
+            #expect(await publisher.publish([marked("before", to: queue)]) == [.confirmed])
+            proxy.blackHole(true)
+            guard case .unknown(let reason)? = await publisher.publish([marked("swallowed", to: queue)]).first else {
+                throw Unexpected("an outcome nobody could know")
+            }
+            #expect(reason.contains("not confirmed within"))
+            try await eventually("the silence is noticed") { log.losses > 0 }
+            proxy.blackHole(false)
+            try await eventually("it is back") { publisher.isConnected }
+            #expect(await publisher.publish([marked("after", to: queue)]) == [.confirmed])
+            await publisher.close()
+            proxy.stop()
+        }
+    }
+
+    @Test("cuts under load: what was confirmed is there, and what was not sent is not")
+    func chaos() async throws {
+        try await Broker.withQueue { queue in
+            let proxy = try Broker.proxy()
+            let log = EventLog()
+            let publisher = publisher(try Broker.address(behind: proxy), log)
+            var outcomes: [String: PublishOutcome] = [:]
+            for round in 0..<10 {
+                let names = (0..<200).map { "r\(round)-\($0)" }
+                async let answers = publisher.publish(names.map { marked($0, to: queue) })
+                if round % 2 == 1 { proxy.cutAll() }
+                for (name, outcome) in zip(names, await answers) { outcomes[name] = outcome }
+            }
+            await publisher.close()
+            var counts: [String: Int] = [:]
+            for body in try await drain(queue) { counts[String(decoding: body, as: UTF8.self), default: 0] += 1 }
+            #expect(counts.values.allSatisfy { $0 == 1 }, "nothing is sent twice")
+            for (name, outcome) in outcomes {
+                switch outcome {
+                case .confirmed: #expect(counts[name] == 1)
+                case .notSent: #expect(counts[name] == nil)
+                case .unknown: break
+                case .refused, .unroutable: throw Unexpected("\(name): \(outcome)")
+                }
+            }
+            proxy.stop()
+        }
+    }
+
+    @Test("closing with a peer that has vanished ends in bounded time, with every call answered")
+    func closing() async throws {
+        try await Broker.withQueue { queue in
+            let proxy = try Broker.proxy()
+            let log = EventLog()
+            let publisher = publisher(try Broker.address(behind: proxy, heartbeat: 10), log)
+            #expect(await publisher.publish([marked("before", to: queue)]) == [.confirmed])
+            proxy.blackHole(true)
+            async let outcomes = publisher.publish([marked("swallowed", to: queue)])
+            try await eventually("it has been sent") { proxy.swallowedBytes > 0 }
+            await publisher.close()
+            guard case .unknown? = await outcomes.first else { throw Unexpected("an outcome nobody could know") }
+            proxy.stop()
+        }
+    }
+}
