@@ -23,7 +23,7 @@ struct HostileMessageTests {
     func depth() async throws {
         try await Broker.withQueue { queue in
             let log = EventLog()
-            let raw = try RawPublisher()
+            let raw = try RawPublisher(Broker.url)
             let name = Array(queue.utf8)
             #expect(try raw.publish(to: name, headers: RawTable.nested(levels: 15_000)) == .confirmed)
             #expect(try raw.publish(to: name, headers: RawTable.nestedArrays(levels: 26_000)) == .confirmed)
@@ -76,7 +76,7 @@ struct HostileMessageTests {
             // content type, headers, message id, type
             let table = RawTable.long(short + [FieldKind.string.rawValue] + RawTable.long(wild))
             let flags: UInt16 = 1 << 15 | 1 << 13 | 1 << 7 | 1 << 5
-            let raw = try RawPublisher()
+            let raw = try RawPublisher(Broker.url)
             #expect(
                 try raw.publish(to: Array(queue.utf8), flags: flags, properties: short + table + short + short)
                     == .confirmed
@@ -101,7 +101,7 @@ struct HostileMessageTests {
     func grownHeaders() async throws {
         try await Broker.withQueue(["x-queue-type": "quorum", "x-delivery-limit": 10]) { queue in
             let room = 131_072 - 8 - 12 - 2 - 4 - 8
-            let raw = try RawPublisher()
+            let raw = try RawPublisher(Broker.url)
             let entries = RawTable.entry("big", .bytes, Array(repeating: 9, count: room))
             #expect(try raw.publish(to: Array(queue.utf8), headers: entries) == .confirmed)
             let log = EventLog()
@@ -146,14 +146,14 @@ struct HostileMessageTests {
         try await Broker.withQueue(["x-queue-type": "classic"]) { queue in
             let seed = UInt64.random(in: 1...UInt64.max)
             var chance = SeededChance(seed: seed)
-            var raw = try RawPublisher()
+            var raw = try RawPublisher(Broker.url)
             var accepted = 0
             for _ in 0..<40 {
                 let bytes = (0..<Int.random(in: 0...30, using: &chance)).map { _ in RandomFields.hostileByte(&chance) }
                 if (try? raw.publish(to: Array(queue.utf8), headers: bytes)) == .confirmed {
                     accepted += 1
                 } else {
-                    raw = try RawPublisher()
+                    raw = try RawPublisher(Broker.url)
                 }
             }
             let log = EventLog()

@@ -5,6 +5,7 @@ import Testing
 /// What was sent against what is there, both as sets.
 struct Balance: CustomStringConvertible {
     private(set) var recorded = 0
+    private(set) var kept = 0
     private(set) var filed = 0
     private var lost: [String] = []
     private var doubled: [String] = []
@@ -14,13 +15,22 @@ struct Balance: CustomStringConvertible {
     var isEven: Bool { lost.isEmpty && doubled.isEmpty && unexpected.isEmpty && stuck.isEmpty }
 
     var description: String {
-        "rows \(recorded), dead letters \(filed), lost \(lost.count), doubled \(doubled.count), "
+        "rows \(recorded), kept \(kept), dead letters \(filed), lost \(lost.count), doubled \(doubled.count), "
             + "unexpected \(unexpected.count), stuck \(stuck.count)"
             + (isEven ? "" : " such as \((lost + doubled + unexpected + stuck).prefix(5))")
     }
 
     mutating func compare(records found: [String], with expected: Set<String>) {
         recorded = found.count
+        compare(found, with: expected)
+    }
+
+    mutating func compare(plans found: [String], with expected: Set<String>) {
+        kept = found.count
+        compare(found, with: expected)
+    }
+
+    private mutating func compare(_ found: [String], with expected: Set<String>) {
         let distinct = Set(found)
         doubled += Self.repeated(found)
         lost += expected.subtracting(distinct)
@@ -52,8 +62,8 @@ extension Sent.Letter: CustomStringConvertible {
 }
 
 extension Stage {
-    func records() async throws -> [String] {
-        let rows = try await owner.run("SELECT event_id || '|' || user_id FROM notifications")
+    private func column(_ query: Statement) async throws -> [String] {
+        let rows = try await owner.run(query)
         return try rows.indices.map { try rows.text($0, 0) }
     }
 
@@ -73,11 +83,17 @@ extension Stage {
     func balance(_ sent: Sent, workers: [Role], scheduler: Role?, within limit: Duration = .seconds(240)) async throws
         -> Balance
     {
+        let roles = workers + (scheduler.map { [$0] } ?? [])
         // Where something is lost this does not come about; the comparison says it better.
         try? await eventually("all is there", within: limit) {
+            guard roles.allSatisfy(\.child.isRunning) else { return true }
             let rows = try await count("notifications")
+            let plans = try await count("events")
             let letters = try await count("dead_letters")
-            return rows >= sent.records.count && letters >= sent.letters.count
+            return rows >= sent.records.count && plans >= sent.plans.count && letters >= sent.letters.count
+        }
+        for role in roles where !role.child.isRunning {
+            throw ProofFailure("\(role.child.name) ended: \(try await role.child.ending())\n\(role.child.log.prefix(4_000))")
         }
         let queues = try self.queues
         try await eventually("the lanes are taken in", within: limit) {
@@ -91,7 +107,9 @@ extension Stage {
             try await scheduler.drain()
         }
         var balance = Balance()
-        balance.compare(records: try await records(), with: sent.records)
+        let records = try await column("SELECT event_id || '|' || user_id FROM notifications")
+        balance.compare(records: records, with: sent.records)
+        balance.compare(plans: try await column("SELECT id FROM events"), with: sent.plans)
         balance.compare(letters: try await letters(), with: sent.letters)
         for queue in try await waiting(in: queues) { balance.note(stuck: queue) }
         return balance

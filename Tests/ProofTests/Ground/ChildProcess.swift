@@ -7,6 +7,8 @@ import Synchronization
 /// Not Foundation's `Process`: that one takes a program for running as long as anything that it started runs, and
 /// `deploy/services` starts servers.
 ///
+/// It does not outlive the test run: where that is killed, the kernel kills the program.
+///
 /// Thread safety: whether it has been waited for is behind a lock, so that its pid is never used after it was collected;
 /// everything else is constant.
 final class ChildProcess: Sendable {

@@ -5,12 +5,16 @@ struct Piece: Sendable {
     enum Fate: Sendable {
         /// One row for each of its users.
         case recorded(event: String, users: [String])
+        /// One row among the events that are kept for later or for a wider audience.
+        case kept(event: String)
         /// A dead letter with this reason and the original bytes.
         case rejected(String)
     }
 
     let message: OutgoingMessage
     let fate: Fate
+    /// How often the broker delivers it: a header `CC` makes it two.
+    var copies = 1
 
     var isGood: Bool {
         if case .recorded = fate { true } else { false }

@@ -17,7 +17,7 @@ struct Producer: Sendable {
     func send(_ pieces: some Collection<Piece>) async throws -> Sent {
         var sent = Sent()
         var waiting = Array(pieces)
-        for _ in 0..<100 {
+        for _ in 0..<30 {
             guard !waiting.isEmpty else { return sent }
             let outcomes = await publisher.publish(waiting.map(\.message))
             var again: [Piece] = []
@@ -45,6 +45,8 @@ extension PublishOutcome {
 struct Sent: Sendable {
     /// `event|user`
     private(set) var records: Set<String> = []
+    /// The events that are kept.
+    private(set) var plans: Set<String> = []
     /// With the number of copies that may have arrived: what was not confirmed and published again may be there twice.
     private(set) var letters: [Letter: Int] = [:]
     /// Publications that were not confirmed and made again.
@@ -58,13 +60,16 @@ struct Sent: Sendable {
     mutating func note(_ piece: Piece) {
         switch piece.fate {
         case .recorded(let event, let users): records.formUnion(users.map { "\(event)|\($0)" })
-        case .rejected(let reason): letters[Letter(reason: reason, body: piece.message.body), default: 0] += 1
+        case .kept(let event): plans.insert(event)
+        case .rejected(let reason):
+            letters[Letter(reason: reason, body: piece.message.body), default: 0] += piece.copies
         }
     }
 
     static func + (one: Sent, other: Sent) -> Sent {
         var sum = one
         sum.records.formUnion(other.records)
+        sum.plans.formUnion(other.plans)
         sum.letters.merge(other.letters, uniquingKeysWith: +)
         sum.repeats += other.repeats
         return sum

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import TestSupport
 import Testing
 
@@ -21,6 +22,7 @@ enum Proof {
 
     static func report(_ line: String) {
         print("proof: \(line)")
+        fflush(nil)
     }
 
     /// The servers that proofs may load but must not break.

@@ -90,7 +90,7 @@ final class Stage: Sendable {
             "BELLHOP_DATABASE_URL": servers.database,
             "BELLHOP_NAMESPACE": namespace.name,
             "BELLHOP_CATALOGS": Program.catalogs.path,
-            "BELLHOP_RETRY_DELAYS": "10s",
+            "BELLHOP_RETRY_DELAYS": Bench.tiers.map(\.name).joined(separator: ","),
             "BELLHOP_METRICS_LISTEN": "127.0.0.1:0",
         ]
         return Program.environment.merging(ours) { $1 }.merging(changes) { $1 }
