@@ -78,7 +78,7 @@ let package = Package(
         tests(of: "HTTPTransfer"),
         tests(of: "HTTPServer", ["ServiceRuntime"]),
         tests(of: "BellhopRules"),
-        tests(of: "Push", ["HTTPTransfer", "Cryptography", "BellhopRules", "ServiceRuntime"]),
+        tests(of: "Push", ["Sandbox", "HTTPTransfer", "Cryptography", "BellhopRules", "ServiceRuntime"]),
         tests(of: "Store", ["Workbench", "Postgres", "BellhopRules", "ServiceRuntime"]),
         tests(of: "Pipeline", ["Workbench", "AMQP", "Postgres", "Store", "BellhopRules", "ServiceRuntime"]),
         tests(of: "Sandbox", ["HTTPTransfer", "HTTPServer", "Cryptography", "BellhopRules", "ServiceRuntime"]),
