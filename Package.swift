@@ -80,7 +80,7 @@ let package = Package(
         tests(of: "HTTPTransfer"),
         tests(of: "HTTPServer", ["ServiceRuntime"]),
         tests(of: "BellhopRules"),
-        tests(of: "Push", ["HTTPTransfer", "Cryptography", "BellhopRules", "ServiceRuntime"]),
+        tests(of: "Push", ["Sandbox", "HTTPTransfer", "Cryptography", "BellhopRules", "ServiceRuntime"]),
         tests(of: "Store", ["Workbench", "Postgres", "BellhopRules", "ServiceRuntime"]),
         tests(
             of: "Pipeline",
