@@ -48,7 +48,7 @@ let package = Package(
             resources: [.embedInCode("sql")],
             swiftSettings: settings
         ),
-        room("Pipeline", ["AMQP", "Store", "Cryptography", "BellhopRules", "ServiceRuntime"]),
+        room("Pipeline", ["AMQP", "Store", "Push", "Cryptography", "BellhopRules", "ServiceRuntime"]),
         room(
             "Sandbox",
             ["CNGHTTP2", "COpenSSL", "HTTPServer", "Cryptography", "BellhopRules", "ServiceRuntime"]

@@ -50,6 +50,10 @@ public enum SuppressionReason: String, CaseIterable, Hashable, Sendable {
     case alreadyRead = "already-read"
     /// The device's subscription ended meanwhile.
     case deviceGone = "device-gone"
+    /// The user was erased meanwhile.
+    case recipientErased = "recipient-erased"
+    /// The catalogue no longer knows the type.
+    case unknownType = "unknown-type"
     /// No provider is configured for this kind of device.
     case noProvider = "no-provider"
 }

@@ -82,10 +82,10 @@ package final class PublicKey: @unchecked Sendable {
         return EVP_DigestVerify(context, signature, signature.count, message, message.count) == 1
     }
 
-    /// 1.2.840.10045.2.1
+    /// The identifier 1.2.840.10045.2.1.
     private static let ellipticCurveKey: [UInt8] = [0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01]
-    /// 1.2.840.10045.3.1.7
+    /// The identifier 1.2.840.10045.3.1.7.
     private static let prime256v1: [UInt8] = [0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x03, 0x01, 0x07]
-    /// 1.2.840.113549.1.1.1
+    /// The identifier 1.2.840.113549.1.1.1.
     private static let rsaEncryption: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x01]
 }

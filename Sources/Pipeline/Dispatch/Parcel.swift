@@ -7,6 +7,7 @@ struct Parcel: Sendable {
     /// The position of that message in its batch.
     let index: Int
     let key: DeliveryKey
+    let event: EventID
     /// Attempts before this one.
     let attempts: Int
     /// Another claimer may have sent it already.

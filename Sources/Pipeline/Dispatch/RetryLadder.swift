@@ -55,6 +55,9 @@ package struct RetryLadder: Sendable {
         tiers.first { $0.delay >= wait }
     }
 
+    /// The longest that a queue can hold a message back.
+    package var longest: RetryTier? { tiers.last }
+
     private func wait(_ wait: Duration, reason: String, burnsAttempt: Bool) -> Step {
         guard let tier = tier(lasting: wait) else {
             return .postpone(wait, reason: reason, burnsAttempt: burnsAttempt)

@@ -2,9 +2,9 @@ package import BellhopRules
 
 /// Builds the body of one request to FCM's HTTP v1 API.
 ///
-/// The same message always gives the same bytes. The whole body keeps within FCM's limit for its payload, whichever part
-/// of it FCM counts. What is too long gives way in this order: the body's words, the title's words, all of the event's
-/// own data (the client finds `dataOmitted` in its place and can fetch the notification by its id), the image.
+/// The same message always gives the same bytes. The whole body keeps within FCM's limit for its payload, whichever
+/// part of it FCM counts. What is too long gives way in this order: the body's words, the title's words, all of the
+/// event's own data (the client finds `dataOmitted` in its place and can fetch the notification by its id), the image.
 package enum FCMRequest {
     /// Bytes of a body at most.
     package static let limit = 4096

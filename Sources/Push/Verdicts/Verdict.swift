@@ -20,8 +20,8 @@ package enum Verdict: Hashable, Sendable {
 
     /// The device's token is dead; it must be revoked, and never tried again.
     ///
-    /// `at` is since when, where the provider says so: a token that was registered later lives. Without it, a token lives
-    /// if it was registered after this message was claimed.
+    /// `at` is since when, where the provider says so: a token that was registered later lives. Without it, a token
+    /// lives if it was registered after this message was claimed.
     case deviceGone(VerdictReason, at: Timestamp?)
 
     /// Our keys or settings are wrong, for everything in the scope: no attempt is burned, the breaker opens.

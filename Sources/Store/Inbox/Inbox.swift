@@ -9,14 +9,14 @@ package struct Inbox: Sendable {
     }
 
     /// What became of one record.
-    package enum Outcome: Sendable, Equatable {
+    package enum Outcome: String, Sendable {
         case recorded
         /// The same words were there already: a redelivery, a replay, a producer's repeat.
         case duplicate
         /// Other words were there already under this id; they stay.
         case conflict
         /// The user was erased, and this event is not known to be newer.
-        case recipientErased
+        case recipientErased = "erased"
     }
 
     /// Writes the records of one batch, and the lines of the ledger that open with them, in one statement; a second one

@@ -1,17 +1,9 @@
-package import BellhopRules
+import BellhopRules
 import Postgres
 
 /// A notification as it stands in the app.
 package struct StoredNotification: Sendable {
-    package let event: EventID
-    package let type: EventType
-    package let title: String
-    package let body: String
-    package let priority: Priority
-    package let venueID: String?
-    package let link: JSONObject?
-    package let data: JSONObject
-    package let extras: NotificationExtras
+    package let content: NotificationContent
     package let isRead: Bool
 
     /// From the columns of `InboxStatements.load`; nil where they hold what no program of ours wrote.
@@ -19,15 +11,13 @@ package struct StoredNotification: Sendable {
         guard let event = EventID(validating: try rows.text(row, 3)), let type = EventType(validating: try rows.text(row, 4)),
             let priority = Priority(rawValue: try rows.text(row, 7))
         else { return nil }
-        self.event = event
-        self.type = type
-        title = try rows.text(row, 5)
-        body = try rows.text(row, 6)
-        self.priority = priority
-        venueID = try rows.optionalText(row, 8)
-        link = try rows.optionalJSON(row, 9).flatMap(Self.object)
-        data = try rows.optionalJSON(row, 10).flatMap(Self.object) ?? JSONObject()
-        extras = NotificationExtras(json: try rows.optionalJSON(row, 11))
+        let words = (title: try rows.text(row, 5), body: try rows.text(row, 6))
+        var content = NotificationContent(event: event, type: type, words: words, priority: priority)
+        content.venueID = try rows.optionalText(row, 8)
+        content.link = try rows.optionalJSON(row, 9).flatMap(Self.object)
+        content.data = try rows.optionalJSON(row, 10).flatMap(Self.object) ?? JSONObject()
+        content.extras = NotificationExtras(json: try rows.optionalJSON(row, 11))
+        self.content = content
         isRead = try rows.boolean(row, 12)
     }
 

@@ -2,15 +2,17 @@ import Postgres
 
 /// The SQL of the ledger.
 enum LedgerStatements {
-    /// A claim on a `sending` line takes it over after the lease; `due_at` then keeps it in the sweeper's sight until it
+    /// What this very claim holds already, since an answer was lost on the way, it gets again. A claim on another's
+    /// `sending` line takes it over after the lease; `due_at` then keeps it in the sweeper's sight until it
     /// is settled. Lines that another statement holds right now are in good hands.
     static let claim = Statement(
         """
         WITH owed AS (
-            SELECT d.app, d.user_id, d.notification_id, d.channel, d.target, d.attempts, d.state,
+            SELECT d.app, d.user_id, d.notification_id, d.channel, d.target, d.attempts,
+                   CASE WHEN d.claim = $4 THEN 'pending' ELSE d.state END AS state,
                    CASE d.state
                        WHEN 'pending' THEN true
-                       WHEN 'sending' THEN d.updated_at + $5::bigint * interval '1 ms' <= now()
+                       WHEN 'sending' THEN d.claim = $4 OR d.updated_at + $5::bigint * interval '1 ms' <= now()
                        ELSE d.due_at <= now() + interval '1 s'
                    END AS is_free,
                    CASE d.state

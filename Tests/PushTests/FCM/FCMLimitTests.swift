@@ -119,7 +119,7 @@ struct FCMLimitTests {
     func randomMessages() throws {
         var generator = SeededGenerator.announced("FCM bodies")
         var refused = 0
-        let rounds = SeededGenerator.rounds(2_000)
+        let rounds = SeededGenerator.rounds(400)
         for round in 0..<rounds {
             let message = try RandomMessage.make(using: &generator)
             guard let bytes = FCMRequest.body(of: message, now: Messages.now) else {

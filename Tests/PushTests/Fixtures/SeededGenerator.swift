@@ -1,7 +1,7 @@
 import Foundation
 
 /// A reproducible source of chance (SplitMix64): a failing round can be run again from its printed seed.
-struct SeededGenerator: RandomNumberGenerator {
+struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
     let seed: UInt64
 
