@@ -48,7 +48,7 @@ package struct Rig: Sendable {
     private var logger: Logger { Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text)) }
 
     private var policy: DeliveryPolicy {
-        DeliveryPolicy(ladder: RetryLadder(tiers: Bench.tiers, limit: 4), lease: Self.lease)
+        DeliveryPolicy(ladder: RetryLadder(tiers: Bench.tiers, limit: 2), lease: Self.lease)
     }
 
     private func lanes() throws -> [LaneWorker] {

@@ -157,6 +157,11 @@ package struct FrontDoor: Sendable {
             }
             surroundings.metrics.count(results, chunk)
         }
+        // A copy inside this batch has nothing of its own to do: its twin's lines are under this very claim.
+        if !owed.isEmpty {
+            let taken = Set(intake.parcels.map(\.key.notification))
+            owed.removeAll { taken.contains($0.work) }
+        }
         refusals += conflicts.map { .init(index: $0.key, work: .conflict($0.value)) }
         intake.unfinished.formUnion(await bury(refusals, of: intake.messages, intake.run.drain))
         await resume(owed, decider, persistence, into: &intake)
