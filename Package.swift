@@ -32,6 +32,7 @@ let package = Package(
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+        .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
 
         room("ServiceRuntime"),
         room("Cryptography", ["COpenSSL"]),
@@ -40,16 +41,21 @@ let package = Package(
         room("HTTPTransfer", ["CCurl", "ServiceRuntime"]),
         room("HTTPServer", ["CMicroHTTPD", "ServiceRuntime"]),
         room("BellhopRules"),
+        room("Push", ["HTTPTransfer", "Cryptography", "BellhopRules", "ServiceRuntime"]),
         .target(
             name: "Store",
             dependencies: ["Postgres", "Cryptography", "BellhopRules", "ServiceRuntime"],
             resources: [.embedInCode("sql")],
             swiftSettings: settings
         ),
-        room("Pipeline", ["AMQP", "Store", "Cryptography", "BellhopRules", "ServiceRuntime"]),
+        room("Pipeline", ["AMQP", "Store", "Push", "Cryptography", "BellhopRules", "ServiceRuntime"]),
+        room(
+            "Sandbox",
+            ["CNGHTTP2", "COpenSSL", "HTTPServer", "Cryptography", "BellhopRules", "ServiceRuntime"]
+        ),
         room(
             "Commands",
-            ["AMQP", "Postgres", "Store", "Pipeline", "HTTPServer", "BellhopRules", "ServiceRuntime"]
+            ["AMQP", "Postgres", "Store", "Pipeline", "Sandbox", "HTTPServer", "BellhopRules", "ServiceRuntime"]
         ),
         .executableTarget(name: "bellhop", dependencies: ["Commands"], swiftSettings: settings),
 
@@ -72,8 +78,10 @@ let package = Package(
         tests(of: "HTTPTransfer"),
         tests(of: "HTTPServer", ["ServiceRuntime"]),
         tests(of: "BellhopRules"),
+        tests(of: "Push", ["HTTPTransfer", "Cryptography", "BellhopRules", "ServiceRuntime"]),
         tests(of: "Store", ["Workbench", "Postgres", "BellhopRules", "ServiceRuntime"]),
         tests(of: "Pipeline", ["Workbench", "AMQP", "Postgres", "Store", "BellhopRules", "ServiceRuntime"]),
+        tests(of: "Sandbox", ["HTTPTransfer", "HTTPServer", "Cryptography", "BellhopRules", "ServiceRuntime"]),
         tests(of: "Commands", ["Workbench", "AMQP", "Postgres", "Store", "Pipeline", "BellhopRules", "ServiceRuntime"]),
     ],
     swiftLanguageModes: [.v6]

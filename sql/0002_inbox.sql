@@ -14,12 +14,15 @@ CREATE TABLE notifications (
     venue_id     text,
     link         jsonb,
     data         jsonb,
+    extras       jsonb,
     read_at      timestamptz,
     created_at   timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (app, user_id, id)
 );
 COMMENT ON TABLE notifications IS
     'The in-app record: one row for each (app, event, user), whatever is redelivered, replayed or restarted.';
+COMMENT ON COLUMN notifications.extras IS
+    'What only a push needs, so that a retry finds everything here: targetId, metadata, imageUrl, collapseKey, expiresAt.';
 COMMENT ON COLUMN notifications.content_hash IS
     'First 16 bytes of SHA-256 over the content: the same id with another hash is an id-conflict.';
 
@@ -39,10 +42,16 @@ CREATE TABLE deliveries (
     provider_message_id text,
     due_at              timestamptz,
     decision            jsonb,
+    claim               bigint,
     updated_at          timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (app, user_id, notification_id, channel, target)
-);
+) WITH (fillfactor = 75);
 COMMENT ON TABLE deliveries IS 'The ledger: it alone decides what is still owed.';
+COMMENT ON COLUMN deliveries.claim IS
+    'Names the batch that has the right to send and to settle; whoever claims after the lease writes another.';
+-- What goes out at once has no due_at from its insertion to its settlement: neither touches this index, and the update
+-- stays on its page.
+CREATE INDEX deliveries_due ON deliveries (due_at) WHERE due_at IS NOT NULL;
 
 -- An event for a wider audience than named users, or for later, is kept once until it is expanded.
 CREATE TABLE events (

@@ -1,6 +1,81 @@
 #pragma once
 
+#include <string.h>
+
+#include <openssl/bio.h>
 #include <openssl/crypto.h>
+#include <openssl/ec.h>
 #include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
 #include <openssl/rand.h>
+#include <openssl/rsa.h>
 #include <openssl/sha.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+#include <openssl/x509v3.h>
+
+// Frees what OpenSSL allocated; its own name for this is a macro.
+static inline void bellhop_openssl_free(void *memory) {
+    OPENSSL_free(memory);
+}
+
+// Swift sees neither variadic functions nor casted macros.
+
+// A fresh key on the curve P-256, or NULL.
+static inline EVP_PKEY *bellhop_generate_p256(void) {
+    return EVP_EC_gen("P-256");
+}
+
+// A fresh RSA key, or NULL.
+static inline EVP_PKEY *bellhop_generate_rsa(unsigned int bits) {
+    return EVP_RSA_gen(bits);
+}
+
+// Adds an extension in OpenSSL's own notation; 1 on success.
+static inline int bellhop_add_extension(X509 *issuer, X509 *subject, int kind, const char *value) {
+    X509V3_CTX context;
+    X509V3_set_ctx_nodb(&context);
+    X509V3_set_ctx(&context, issuer, subject, NULL, NULL, 0);
+    X509_EXTENSION *extension = X509V3_EXT_conf_nid(NULL, &context, kind, value);
+    if (!extension) return 0;
+    int added = X509_add_ext(subject, extension, -1);
+    X509_EXTENSION_free(extension);
+    return added;
+}
+
+// What a memory BIO holds: the number of bytes, and where they are until the BIO is next used.
+static inline long bellhop_bio_contents(BIO *bio, char **start) {
+    return BIO_get_mem_data(bio, start);
+}
+
+// Takes "h2" from what the client offers, and ends the handshake where it is not among it.
+static int bellhop_select_h2(
+    SSL *ssl, const unsigned char **chosen, unsigned char *length,
+    const unsigned char *offered, unsigned int offered_length, void *context
+) {
+    (void) ssl;
+    (void) context;
+    for (unsigned int at = 0; at + 2 < offered_length; at += offered[at] + 1u) {
+        if (offered[at] == 2 && memcmp(offered + at + 1, "h2", 2) == 0) {
+            *chosen = offered + at + 1;
+            *length = 2;
+            return SSL_TLSEXT_ERR_OK;
+        }
+    }
+    return SSL_TLSEXT_ERR_ALERT_FATAL;
+}
+
+// TLS 1.2 or later, h2 alone, many records per read; writes may be repeated from another address.
+static inline void bellhop_prepare_h2_server(SSL_CTX *context) {
+    SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+    SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_IGNORE_UNEXPECTED_EOF);
+    SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    SSL_CTX_set_read_ahead(context, 1);
+    SSL_CTX_set_default_read_buffer_len(context, 64 * 1024);
+    SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+    SSL_CTX_set_alpn_select_cb(context, bellhop_select_h2, NULL);
+}
+
+// The kind of text in a name, whatever type the macro has.
+static const int bellhop_utf8_text = MBSTRING_UTF8;

@@ -36,12 +36,26 @@ struct SchedulerCommand: Command {
             pool: process.pool, time: process.time, logger: process.logger, metrics: process.metrics,
             makeConsumer: { Consumer(options) }
         )
-        return await process.run(
-            [clerk], listen: configuration.metricsListen.shifted(by: Self.portOffset) ?? configuration.metricsListen,
+        let publisher = Publisher(
+            PublisherOptions(
+                broker: try process.footing.broker(), name: "bellhop scheduler, publishing",
+                observer: process.observe("publisher")
+            )
+        )
+        publisher.start()
+        let sweeper = Sweeper(
+            pool: process.pool, lease: configuration.lease, publisher: publisher, names: process.footing.names,
+            logger: process.logger, metrics: process.metrics
+        )
+        let ending = await process.run(
+            [clerk, sweeper], listen: configuration.metricsListen.shifted(by: Self.portOffset) ?? configuration.metricsListen,
             checks: [
-                ReadinessCheck("database") { [pool = process.pool] in await pool.ping() ? nil : "it does not answer" }
+                ReadinessCheck("publisher") { publisher.isConnected ? nil : "it is not connected" },
+                ReadinessCheck("database") { [pool = process.pool] in await pool.ping() ? nil : "it does not answer" },
             ]
         )
+        await publisher.close()
+        return ending
     }
 
     /// Where the scheduler's endpoint stands above the base that workers use.

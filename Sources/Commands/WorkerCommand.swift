@@ -48,13 +48,16 @@ struct WorkerCommand: Command {
             PublisherOptions(broker: broker, name: "bellhop worker, publishing", observer: process.observe("publisher"))
         )
         publisher.start()
+        let senders = try process.pushSenders()
         let frontDoor = FrontDoor(
             catalogs: CatalogSource(catalogs),
-            stores: FrontDoor.Stores(pool: process.pool),
-            publisher: publisher,
-            names: process.footing.names,
+            tools: FrontDoor.Tools(
+                pool: process.pool, publisher: publisher, names: process.footing.names,
+                senders: SenderDirectory(senders.senders, window: Self.window(configuration.prefetch)),
+                policy: process.footing.policy
+            ),
             surroundings: FrontDoor.Surroundings(
-                time: process.time, logger: process.logger, metrics: FrontDoorMetrics(process.metrics)
+                time: process.time, logger: process.logger, metrics: PipelineMetrics(process.metrics)
             )
         )
         let workers = lanes.map { lane in worker(for: lane, process, broker, frontDoor) }
@@ -66,8 +69,14 @@ struct WorkerCommand: Command {
                 ReadinessCheck("database") { [pool = process.pool] in await pool.ping() ? nil : "it does not answer" },
             ]
         )
+        await senders.close()
         await publisher.close()
         return ending
+    }
+
+    /// Half of what a lane may hold: a provider that does not answer leaves the other half to the others.
+    private static func window(_ prefetch: Prefetch) -> Int {
+        max(1, Int(prefetch.usual) / 2)
     }
 
     private func worker(
@@ -79,7 +88,9 @@ struct WorkerCommand: Command {
             ConsumerOptions(
                 broker: broker,
                 name: "bellhop worker, \(lane.rawValue) lane",
-                subscriptions: [.init(queue: process.footing.names.lane(lane), prefetch: Int(prefetch))],
+                subscriptions: [process.footing.names.lane(lane), process.footing.names.resume(lane)].map { queue in
+                    .init(queue: queue, prefetch: Int(prefetch))
+                },
                 observer: process.observe("\(lane.rawValue) lane")
             )
         )

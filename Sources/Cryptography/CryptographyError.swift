@@ -5,6 +5,10 @@ package struct CryptographyError: Error, Hashable, Sendable, CustomStringConvert
     package enum Code: Hashable, Sendable {
         /// The operating system or OpenSSL could not provide random bytes.
         case randomUnavailable
+        /// A key cannot be read, or is of a kind or size that is not used here.
+        case invalidKey
+        /// A signature could not be made.
+        case signing
     }
 
     package let code: Code

@@ -124,8 +124,8 @@ struct ConsumerTests {
             let consumer = try consumer([queue], prefetch: 1)
             consumer.start()
             let start = ContinuousClock.now
-            // With a prefetch of one, each message waits for the acknowledgement of the one before. A thread that noticed
-            // settlements only by its own clock would take minutes.
+            // With a prefetch of one, each message waits for the acknowledgement of the one before. A thread that
+            // noticed settlements only by its own clock would take minutes.
             #expect(try await consumer.collect(40).count == 40)
             #expect(start.duration(to: .now) < .seconds(20))
             await consumer.close()

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # The Swift compiler: the one in PATH, else the usual folder, else the distribution's own package.
 
-# Makes `swift` (6.0 or later) callable in this script.
+# Makes `swift` (6.0 or later) callable in this script; sets `swift_major` and `swift_minor`.
 find_swift() {
     local version
     if ! command -v swift >/dev/null && [[ -x /opt/swift/usr/bin/swift ]]; then
@@ -15,7 +15,8 @@ find_swift() {
     fi
     version=$(swift --version 2>&1) || die "asking swift for its version failed: ${version%%$'\n'*}; install Swift 6"
     [[ $version =~ Swift\ version\ ([0-9]+)\.([0-9]+) ]] || die "swift --version says '${version%%$'\n'*}'; Swift 6 is needed"
-    ((BASH_REMATCH[1] >= 6)) || die "this is Swift ${BASH_REMATCH[1]}.${BASH_REMATCH[2]}; install Swift 6 and put it on PATH"
+    swift_major=${BASH_REMATCH[1]} swift_minor=${BASH_REMATCH[2]}
+    ((swift_major >= 6)) || die "this is Swift $swift_major.$swift_minor; install the Swift 6 toolchain and put it on PATH"
 }
 
 # Whether apt can install a package here; asks the mirror once where the lists are empty.

@@ -30,10 +30,10 @@ bellhop_must() {
     ((code == 0)) || die "'bellhop $*' ended with $code, so $what is not done; see the line above and $data/log/bellhop.log"
 }
 
-# Every role this release has and what it listens on for /readyz, in `role_names` and `role_ports`.
+# Starts every role that this release has; what listens where for /readyz is in `role_names` and `role_ports`.
 start_roles() {
     local workers=$1 number
-    role_names=() role_ports=()
+    role_names=() role_ports=() roles_started=$(now)
     if has_command pool; then
         start_role pool "$metrics_port" pool --workers "$workers"
     elif has_command worker; then
@@ -59,15 +59,14 @@ start_role() {
 
 # Waits until every started role consumes and its servers answer.
 wait_for_roles() {
-    local index name started
-    started=$(now)
+    local index name
     for index in "${!role_names[@]}"; do
         name=${role_names[index]}
         if ! wait_until 60 role_ready_or_ended "$name" "${role_ports[index]}" || is_stopped "$name"; then
             show_log "$name"
             die "starting $name failed: http://$metrics_host:${role_ports[index]}/readyz does not say 200; see the lines above"
         fi
-        say "$name" "ready in $(seconds_since "$started"), metrics on http://$metrics_host:${role_ports[index]}/metrics"
+        say "$name" "ready in $(seconds_since "$roles_started"), metrics on http://$metrics_host:${role_ports[index]}/metrics"
     done
 }
 
@@ -87,28 +86,37 @@ says_ok() {
     [[ $status == HTTP/1.?\ 200\ * ]]
 }
 
-# Asks every role that runs by this folder's records to drain and end.
+# Asks every role that runs by this folder's records to drain and end; all are asked first, so that they drain together.
 stop_roles() {
-    local file name started pid code=0
+    local name pid started names=() code=0
     started=$(now)
-    # All are asked first, so that they drain at the same time.
-    for file in "$data"/run/*; do
-        pid=$(role_pid "${file##*/}")
-        [[ -z $pid ]] || kill -TERM "$pid" 2>/dev/null || true
+    for name in $(recorded_roles); do
+        pid=$(pid_of "$name")
+        if [[ -n $pid ]]; then
+            names+=("$name")
+            kill -TERM "$pid" 2>/dev/null || true
+        fi
     done
-    for file in "$data"/run/*; do
-        name=${file##*/}
-        [[ -n $(role_pid "$name") ]] || continue
-        (stop "$name" TERM 40) || code=1
-        say "$name" "stopped in $(seconds_since "$started")"
+    for name in $(recorded_roles); do
+        (stop_draining "$name") || code=1
     done
+    ((${#names[@]} == 0)) || say roles "${names[*]} stopped in $(seconds_since "$started")"
     return "$code"
 }
 
-# The pid of a running role; empty for servers, for deploy/up itself and for what does not run.
-role_pid() {
-    case "$1" in
-        *.lock | rabbitmq | epmd | postgresql | up) ;;
-        *) pid_of "$1" ;;
-    esac
+# Waits for a role that has been asked to end, without asking again: a second signal may mean "at once".
+stop_draining() {
+    wait_until 40 is_stopped "$1" || true
+    stop "$1" TERM 5 || true
+}
+
+# The names under which roles are recorded here; servers and deploy/up itself are none.
+recorded_roles() {
+    local file
+    for file in "$data"/run/*; do
+        case "${file##*/}" in
+            '*' | *.lock | rabbitmq | epmd | postgresql | up) ;;
+            *) printf '%s\n' "${file##*/}" ;;
+        esac
+    done
 }

@@ -1,9 +1,9 @@
 /// Where the broker is, who asks and how: an `amqp://` or `amqps://` URL that has been read and found sound.
 ///
-/// `amqp://user:password@host1:5672,host2:5673/vhost?heartbeat=30`. Several hosts are the nodes of one cluster, tried in
-/// turn. User, password and virtual host are percent-decoded. Without a user it is `guest`, without a virtual host (or
-/// with an empty one) it is `/`. Options: `heartbeat` (seconds, 30), `connection_timeout` (milliseconds, 10,000), and
-/// with `amqps` also `cacertfile`, `certfile` and `keyfile` (PEM); an unknown option is an error.
+/// `amqp://user:password@host1:5672,host2:5673/vhost?heartbeat=30`. Several hosts are the nodes of one cluster, tried
+/// in turn. User, password and virtual host are percent-decoded. Without a user it is `guest`, without a virtual host
+/// (or with an empty one) it is `/`. Options: `heartbeat` (seconds, 30), `connection_timeout` (milliseconds, 10,000),
+/// and with `amqps` also `cacertfile`, `certfile` and `keyfile` (PEM); an unknown option is an error.
 package struct BrokerAddress: Sendable, Equatable {
     /// One node of the cluster.
     package struct Host: Sendable, Equatable, CustomStringConvertible {

@@ -107,8 +107,8 @@ final class Connection {
         _ = amqp_connection_close(state, AMQP_REPLY_SUCCESS)
     }
 
-    /// Ends the sending side and throws away what still comes in, for a second at most: closing a socket with unread bytes
-    /// would make the other side forget what it was sent last.
+    /// Ends the sending side and throws away what still comes in, for a second at most: closing a socket with unread
+    /// bytes would make the other side forget what it was sent last.
     func hangUp() {
         shutdown(descriptor, Int32(SHUT_WR))
         var room = [UInt8](repeating: 0, count: 1 << 16)

@@ -5,8 +5,8 @@ import Synchronization
 /// It connects, reconnects and subscribes by itself, for ever, until it is closed. Messages arrive in batches that grow
 /// with the load: `next` returns what has come in meanwhile. None of the methods block.
 ///
-/// Life: `start`, then `next` and `acknowledge` in turns, `stop` when no more is wanted, `close` when all that was taken
-/// is settled. Messages that are neither acknowledged nor released at `close` go back to their queues.
+/// Life: `start`, then `next` and `acknowledge` in turns, `stop` when no more is wanted, `close` when all that was
+/// taken is settled. Messages that are neither acknowledged nor released at `close` go back to their queues.
 package final class Consumer: Sendable {
     private let options: ConsumerOptions
     private let inbox: ConsumerInbox
@@ -31,8 +31,8 @@ package final class Consumer: Sendable {
 
     /// Waits until at least one message is there and returns what there is, `limit` at most, oldest first.
     ///
-    /// `nil` once the consumer is stopped, and when the calling task is cancelled; nothing is lost by the latter. Several
-    /// tasks may wait; each message goes to one of them.
+    /// `nil` once the consumer is stopped, and when the calling task is cancelled; nothing is lost by the latter.
+    /// Several tasks may wait; each message goes to one of them.
     package func next(atMost limit: Int) async -> [IncomingMessage]? {
         await inbox.next(atMost: max(1, limit))
     }

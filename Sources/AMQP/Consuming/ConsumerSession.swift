@@ -40,7 +40,8 @@ struct ConsumerSession {
                 try desk.farewell(on: connection, inbox.wakeup)
                 return connection.close(waiting: 2000)
             case .stopped: try subscriptions.cancelAll(on: connection)
-            case .open: try subscribe()
+            // The calls may have read deliveries, which then wait inside the library.
+            case .open: if try subscribe() { mayHoldMore = true }
             }
             let hasRoom = inbox.hasRoom()
             if hasRoom {
@@ -153,8 +154,11 @@ struct ConsumerSession {
         options.events.post(.consumerCancelled(queue: subscriptions.queue(index)))
     }
 
-    private mutating func subscribe() throws(AMQPError) {
+    /// Tries every subscription whose time has come; `true` if there was one.
+    private mutating func subscribe() throws(AMQPError) -> Bool {
+        var tried = false
         while let index = subscriptions.nextDue() {
+            tried = true
             do throws(AMQPError) {
                 try subscriptions.subscribe(index, on: connection)
                 options.events.post(.subscribed(queue: subscriptions.queue(index)))
@@ -168,6 +172,7 @@ struct ConsumerSession {
             }
             inbox.setConsuming(subscriptions.isComplete)
         }
+        return tried
     }
 
     /// Everything that was delivered on the old channel is back in its queue: forget it, and subscribe anew.

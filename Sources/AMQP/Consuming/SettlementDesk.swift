@@ -49,8 +49,8 @@ struct SettlementDesk {
 
     /// Sends what waits, and releases what nobody settled, which newer brokers count less than a lost connection.
     ///
-    /// A quorum queue's client inside the broker keeps settlements back while 32 are under way, and forgets them with the
-    /// channel; after a burst the queue gets time to take them in.
+    /// A quorum queue's client inside the broker keeps settlements back while 32 are under way, and forgets them with
+    /// the channel; after a burst the queue gets time to take them in.
     mutating func farewell(on connection: Connection, _ wakeup: Wakeup) throws(AMQPError) {
         ledger.releaseHeld()
         try send(ledger.takeRuns(), on: connection)

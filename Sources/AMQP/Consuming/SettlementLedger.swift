@@ -1,8 +1,9 @@
 /// Which deliveries of one channel are settled, and the fewest frames that tell the broker.
 ///
 /// Delivery numbers start at 1 and grow by one. Up to the frontier, the highest number below which all is settled, one
-/// frame speaks for a whole run (`multiple`); what is settled beyond the frontier needs a frame each, so those may wait a
-/// little for the frontier to reach them. A number is settled once: the broker closes a channel that settles one twice.
+/// frame speaks for a whole run (`multiple`); what is settled beyond the frontier needs a frame each, so those may wait
+/// a little for the frontier to reach them. A number is settled once: the broker closes a channel that settles one
+/// twice.
 struct SettlementLedger {
     enum Verdict: Equatable {
         case acknowledged, released

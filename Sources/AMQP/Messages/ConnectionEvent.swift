@@ -14,8 +14,8 @@ package enum ConnectionEvent: Sendable, Equatable {
     /// A queue cannot be subscribed to; it is tried again after `retryIn`.
     case subscriptionFailed(queue: String, AMQPError, retryIn: Duration)
     /// A message of this queue has headers that librabbitmq cannot read (nested deeper than 100 from 0.14 on). It was
-    /// rejected, to the queue's dead-letter exchange if there is one, since it would end every connection that meets it;
-    /// this connection ends, too.
+    /// rejected, to the queue's dead-letter exchange if there is one, since it would end every connection that meets
+    /// it; this connection ends, too.
     case unreadable(queue: String)
     /// The broker closed the channel; a new one takes its place on the same connection.
     case channelClosed(AMQPError)

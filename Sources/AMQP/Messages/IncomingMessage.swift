@@ -40,8 +40,8 @@ package struct IncomingMessage: Sendable {
     /// The bytes of its header and body, for what counts towards a limit of memory.
     var cost: Int { content.cost }
 
-    /// How often it was returned to its queue, as far as the broker counts (`x-delivery-count`); 0 where it says nothing
-    /// sensible, since producers can write that header too.
+    /// How often it was returned to its queue, as far as the broker counts (`x-delivery-count`); 0 where it says
+    /// nothing sensible, since producers can write that header too.
     package var deliveryCount: Int {
         max(0, properties.headers["x-delivery-count"]?.integer ?? 0)
     }

@@ -21,8 +21,8 @@ struct Delivery {
 
 /// Puts together the frames of one content: a method that announces it, a header, and as many body frames as it takes.
 ///
-/// librabbitmq's own `amqp_read_message` is not used: it waits without limit, drops frames of other channels, fails on an
-/// empty header name, and copies everything twice.
+/// librabbitmq's own `amqp_read_message` is not used: it waits without limit, drops frames of other channels, fails on
+/// an empty header name, and copies everything twice.
 struct MessageAssembler {
     /// What the content belongs to.
     enum Purpose {

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// Publishes messages and tells for each what became of it, over one connection with one channel, on a thread of its own.
+/// Publishes messages and tells for each what became of it, over one connection with one channel, on a thread of its
+/// own.
 ///
 /// Every message is sent mandatory and with confirms, in the order of the calls. It connects and reconnects by itself
 /// until it is closed; it never sends a message twice.

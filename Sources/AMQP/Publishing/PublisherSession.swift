@@ -3,8 +3,8 @@ import Glibc
 
 /// Publishing over one connection, from its first message to its end.
 ///
-/// Each turn sends what fits the window, reads the broker's answers, and sleeps when there is nothing of either. Confined
-/// to the connection's thread.
+/// Each turn sends what fits the window, reads the broker's answers, and sleeps when there is nothing of either.
+/// Confined to the connection's thread.
 struct PublisherSession {
     private static let channel: UInt16 = 1
     /// So many messages are sent before answers get their turn.

@@ -5,8 +5,8 @@ import Synchronization
 /// Breaks a connection whose thread hangs inside the library: a send waits without limit while the broker, under an
 /// alarm, reads nothing and still shows signs of life.
 ///
-/// Thread safety: the state is behind a lock; the socket is shut down only while it is known to be open, since the owner
-/// forgets it under the same lock before it is closed.
+/// Thread safety: the state is behind a lock; the socket is shut down only while it is known to be open, since the
+/// owner forgets it under the same lock before it is closed.
 final class Watchdog: Sendable {
     private struct State {
         var socket: Int32?

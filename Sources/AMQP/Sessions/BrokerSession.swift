@@ -1,7 +1,7 @@
 import CRabbitMQ
 
-/// A short piece of work with the broker, one call after the other: declaring a topology, looking at it, fetching single
-/// messages.
+/// A short piece of work with the broker, one call after the other: declaring a topology, looking at it, fetching
+/// single messages.
 ///
 /// Every call waits for its answer. Where the broker refuses one, it closes the channel; the session throws the refusal
 /// and goes on with a new channel, on which messages fetched before can no longer be settled: they are back in their
@@ -20,8 +20,9 @@ package final class BrokerSession {
 
     /// Connects to the first host that answers, runs `body` on a thread of its own, and closes the connection.
     ///
-    /// `name` is what operators see in the list of connections. Messages fetched and not settled go back to their queue.
-    /// Cancelling the task does not interrupt `body`.
+    /// `name` is what operators see in the list of connections. Messages fetched and not settled go back to their
+    /// queue. Cancelling the task does not interrupt `body`.
+    @discardableResult
     package static func with<Value: Sendable>(
         _ broker: BrokerAddress,
         name: String,

@@ -72,7 +72,7 @@ struct CatalogReader {
 
     private func type(_ type: EventType, _ scope: CatalogScope) -> CatalogType? {
         scope.expectKeys([
-            "priority", "label", "icon", "color", "background", "defaults", "templates", "link",
+            "priority", "label", "icon", "color", "background", "android", "defaults", "templates", "link",
         ])
         let words = FieldReader.oneOf(Priority.self)
         let priority = scope.value("priority", words, required: true) { $0.string.flatMap(Priority.init(rawValue:)) }
@@ -85,6 +85,7 @@ struct CatalogReader {
             icon: scope.line("icon", required: false),
             color: color("color", scope),
             background: color("background", scope),
+            androidChannel: androidChannel(scope),
             pushByDefault: defaults?.value("push", "true or false", required: false, \.bool) ?? true,
             emailByDefault: defaults?.value("email", "true or false", required: false, \.bool) ?? (priority == .high),
             link: link(scope),
@@ -129,6 +130,12 @@ struct CatalogReader {
             scope.sink.report(scope.place, "the app's own language \(language) is missing")
         }
         return tags.map { ($0, scope) }
+    }
+
+    private func androidChannel(_ scope: CatalogScope) -> String? {
+        guard let android = scope.scope("android", required: false) else { return nil }
+        android.expectKeys(["channel"])
+        return android.line("channel", required: true)
     }
 
     private func color(_ key: String, _ scope: CatalogScope) -> String? {

@@ -19,6 +19,8 @@ public struct CatalogType: Hashable, Sendable {
     public let color: String?
     /// The colour behind the icon, `#RRGGBB`.
     public let background: String?
+    /// The notification channel of the Android app that it appears in; nil for the app's default one.
+    public let androidChannel: String?
     /// Whether devices are used for a user who has not said anything about this type.
     public let pushByDefault: Bool
     /// Whether e-mail is used for a user who has not said anything about this type.

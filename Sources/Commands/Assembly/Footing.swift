@@ -32,6 +32,15 @@ struct Footing: Sendable {
         TopologyPlan(names: names, catalogs: catalogs, tiers: configuration.retryDelays.map(RetryTier.init))
     }
 
+    var policy: DeliveryPolicy {
+        DeliveryPolicy(
+            ladder: RetryLadder(
+                tiers: configuration.retryDelays.map(RetryTier.init), limit: configuration.retryLimit
+            ),
+            lease: configuration.lease
+        )
+    }
+
     /// Reads every `*.json5` of the folder; all faults of all files end the command together.
     func catalogs() throws -> CatalogSet {
         guard let folder = configuration.catalogs else { throw Self.missing(.catalogs) }

@@ -1,7 +1,23 @@
 import AMQP
 import BellhopRules
+import Store
 
-/// A message as it goes to the dead-letter queue: as it came, with what is needed to understand and repeat it around it.
+/// What goes to the dead-letter queue.
+enum Casualty: Sendable {
+    /// A message, as it came, that was refused.
+    case message(IncomingMessage, Fault)
+    /// A delivery that was given up: its event is in the database.
+    case delivery(DeliveryOutcome.Loss)
+
+    var fault: Fault {
+        switch self {
+        case .message(_, let fault): fault
+        case .delivery(let loss): loss.fault
+        }
+    }
+}
+
+/// A casualty as it travels: the message as it came, with what is needed to understand and repeat it around it.
 struct DeadLetter: Sendable {
     private(set) var message: OutgoingMessage
 
@@ -10,27 +26,13 @@ struct DeadLetter: Sendable {
         _ casualty: Casualty, to exchange: String, at failedAt: Timestamp,
         using chance: inout some RandomNumberGenerator
     ) {
-        let original = casualty.message
-        var headers = Self.headers(casualty, failedAt, mark: UInt64.random(in: .min ... .max, using: &chance))
-        var displaced = FieldTable()
-        for entry in original.properties.headers.entries {
-            if DeadLetterHeaders.isOurs(entry.name) || DeadLetterHeaders.belongsToBroker(entry.name) {
-                displaced.entries.append(entry)
-            } else {
-                headers.entries.append(entry)
-            }
+        switch casualty {
+        case .message(let original, let fault):
+            message = Self.letter(
+                of: original, fault, to: exchange, failedAt, mark: UInt64.random(in: .min ... .max, using: &chance)
+            )
+        case .delivery(let loss): message = Self.letter(of: loss, to: exchange, failedAt)
         }
-        if !displaced.isEmpty { headers[DeadLetterHeaders.originHeaders] = .table(displaced) }
-        var properties = original.properties
-        headers[DeadLetterHeaders.originExpiration] = properties.expiration.map(FieldValue.string)
-        headers[DeadLetterHeaders.originUserID] = properties.userID.map(FieldValue.string)
-        properties.expiration = nil
-        properties.userID = nil
-        properties.headers = headers
-        properties.deliveryMode = .persistent
-        message = OutgoingMessage(
-            exchange: exchange, routingKey: original.queue, properties: properties, body: original.body
-        )
     }
 
     /// Leaves out first the original headers, which may not fit into a frame together with ours, then the original
@@ -47,26 +49,73 @@ struct DeadLetter: Sendable {
         )
     }
 
-    private static func headers(_ casualty: Casualty, _ failedAt: Timestamp, mark: UInt64) -> FieldTable {
-        let message = casualty.message
-        let fault = casualty.fault
-        let hash = DeadLetterContent(message).hash
-        var headers = FieldTable()
+    private static func letter(
+        of original: IncomingMessage, _ fault: Fault, to exchange: String, _ failedAt: Timestamp, mark: UInt64
+    ) -> OutgoingMessage {
+        let hash = DeadLetterContent(original).hash
+        var headers = headers(fault, attempts: original.deliveryCount + 1, failedAt)
         headers[DeadLetterHeaders.deadID] = .string("\(hash)-\(String(mark, radix: 16))")
         headers[DeadLetterHeaders.contentHash] = .string(hash)
-        headers[DeadLetterHeaders.redelivered] = .boolean(message.redelivered)
+        headers[DeadLetterHeaders.redelivered] = .boolean(original.redelivered)
+        headers[DeadLetterHeaders.originExchange] = .string(original.exchange)
+        headers[DeadLetterHeaders.originRoutingKey] = .string(original.routingKey)
+        var displaced = FieldTable()
+        for entry in original.properties.headers.entries {
+            if DeadLetterHeaders.isOurs(entry.name) || DeadLetterHeaders.belongsToBroker(entry.name) {
+                displaced.entries.append(entry)
+            } else {
+                headers.entries.append(entry)
+            }
+        }
+        if !displaced.isEmpty { headers[DeadLetterHeaders.originHeaders] = .table(displaced) }
+        var properties = original.properties
+        headers[DeadLetterHeaders.originExpiration] = properties.expiration.map(FieldValue.string)
+        headers[DeadLetterHeaders.originUserID] = properties.userID.map(FieldValue.string)
+        properties.expiration = nil
+        properties.userID = nil
+        properties.headers = headers
+        properties.deliveryMode = .persistent
+        return OutgoingMessage(
+            exchange: exchange, routingKey: original.queue, properties: properties, body: original.body
+        )
+    }
+
+    /// Its id follows from the delivery and the attempt: whoever gives it up again writes the same letter.
+    private static func letter(
+        of loss: DeliveryOutcome.Loss, to exchange: String, _ failedAt: Timestamp
+    ) -> OutgoingMessage {
+        let key = loss.key
+        let body = JSONObject([
+            ("app", .string(key.notification.recipient.app.text)),
+            ("userId", .string(key.notification.recipient.user.text)),
+            ("notificationId", .string(key.notification.notification.text)),
+            ("channel", .string(key.channel.rawValue)), ("target", .string(key.target)),
+        ])
+        var headers = headers(loss.fault, attempts: loss.attempts, failedAt)
+        let id = "\(key.notification.notification.text)-\(key.target)-\(loss.attempts)"
+        headers[DeadLetterHeaders.deadID] = .string(id)
+        headers[DeadLetterHeaders.contentHash] = .string(id)
+        var properties = MessageProperties(contentType: "application/json")
+        properties.headers = headers
+        return OutgoingMessage(
+            exchange: exchange, routingKey: "delivery", properties: properties,
+            body: JSONWriter.canonicalBytes(of: .object(body))
+        )
+    }
+
+    private static func headers(_ fault: Fault, attempts: Int, _ failedAt: Timestamp) -> FieldTable {
+        var headers = FieldTable()
         headers[DeadLetterHeaders.stage] = .string(fault.stage.rawValue)
         headers[DeadLetterHeaders.reason] = .string(fault.reason)
         headers[DeadLetterHeaders.pointer] = fault.pointer.map(FieldValue.string)
         headers[DeadLetterHeaders.error] = .string(fault.error)
-        headers[DeadLetterHeaders.attempts] = .int64(Int64(clamping: message.deliveryCount) + 1)
+        headers[DeadLetterHeaders.provider] = fault.provider.map(FieldValue.string)
+        headers[DeadLetterHeaders.attempts] = .int64(Int64(clamping: attempts))
         headers[DeadLetterHeaders.failedAt] = .int64(failedAt.microseconds)
         headers[DeadLetterHeaders.app] = fault.app.map(FieldValue.string)
         headers[DeadLetterHeaders.eventType] = fault.eventType.map(FieldValue.string)
         headers[DeadLetterHeaders.eventID] = fault.eventID.map(FieldValue.string)
         headers[DeadLetterHeaders.user] = fault.user.map(FieldValue.string)
-        headers[DeadLetterHeaders.originExchange] = .string(message.exchange)
-        headers[DeadLetterHeaders.originRoutingKey] = .string(message.routingKey)
         return headers
     }
 }

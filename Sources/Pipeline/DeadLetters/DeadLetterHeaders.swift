@@ -13,6 +13,7 @@ enum DeadLetterHeaders {
     static let eventType = "x-bellhop-event-type"
     static let eventID = "x-bellhop-event-id"
     static let user = "x-bellhop-user"
+    static let provider = "x-bellhop-provider"
     static let originExchange = "x-bellhop-origin-exchange"
     static let originRoutingKey = "x-bellhop-origin-routing-key"
     /// The original headers that could not stay where they were: the broker's own, and any that bore our prefix.

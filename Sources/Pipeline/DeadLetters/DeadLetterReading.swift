@@ -37,6 +37,7 @@ struct DeadLetterReading {
             reason: text(DeadLetterHeaders.reason) ?? "unexplained",
             pointer: text(DeadLetterHeaders.pointer),
             error: text(DeadLetterHeaders.error) ?? "",
+            provider: text(DeadLetterHeaders.provider),
             app: text(DeadLetterHeaders.app),
             eventType: text(DeadLetterHeaders.eventType),
             eventID: text(DeadLetterHeaders.eventID),

@@ -9,6 +9,8 @@ struct Fault: Sendable {
         case intake
         case record
         case feed
+        case resume
+        case dispatch
     }
 
     var stage: Stage
@@ -20,6 +22,7 @@ struct Fault: Sendable {
     var eventType: String?
     var eventID: String?
     var user: String?
+    var provider: String?
 
     init(_ rejection: Rejection) {
         stage = .intake
@@ -51,7 +54,7 @@ extension Fault {
                 : "\(records.count) users already have a notification of this event with other content"
         )
         guard let first = records.first else { return fault }
-        fault.name(first.app, first.type, first.event)
+        fault.name(first.app, first.words.content.type, first.words.content.event)
         if records.count == 1 { fault.user = first.user.text }
         return fault
     }
@@ -67,7 +70,7 @@ extension Fault {
     /// The database will never take it; `why` is its word, without values.
     static func refused(_ record: InboxRecord, _ why: String) -> Fault {
         var fault = Fault(.record, reason: refusedByStore, error: why)
-        fault.name(record.app, record.type, record.event)
+        fault.name(record.app, record.words.content.type, record.words.content.event)
         fault.user = record.user.text
         return fault
     }
@@ -91,6 +94,16 @@ extension Fault {
         return fault
     }
 
+    /// A delivery that was given up; `lastReason` is the provider's last word.
+    init(_ parcel: Parcel, reason: String, lastReason: String) {
+        self.init(.dispatch, reason: reason, error: "\(parcel.message.device.provider.rawValue) said \(lastReason)")
+        app = parcel.app.text
+        eventID = parcel.event.text
+        eventType = parcel.message.type.text
+        user = parcel.key.notification.recipient.user.text
+        provider = parcel.message.device.provider.rawValue
+    }
+
     /// Beside the reasons of the contract, which are about the message: a value that keeps every rule and that the
     /// database still does not take.
     private static let refusedByStore = "refused-by-store"
@@ -102,8 +115,3 @@ extension Fault {
     }
 }
 
-/// A message on its way to the dead-letter queue.
-struct Casualty: Sendable {
-    let message: IncomingMessage
-    let fault: Fault
-}

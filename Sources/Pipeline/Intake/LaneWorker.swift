@@ -8,6 +8,7 @@ package import ServiceRuntime
 /// acknowledged only after everything that came of it is committed or confirmed.
 package struct LaneWorker: Service {
     package let name: String
+    private let lane: Lane
     private let consumer: Consumer
     private let frontDoor: FrontDoor
     private let limits: Limits
@@ -16,17 +17,19 @@ package struct LaneWorker: Service {
     package struct Limits: Sendable {
         /// Events in one batch.
         package var batch: Int
-        /// Batches in flight: two keep the database busy while the next batch is parsed.
-        package var concurrentBatches: Int
+        /// Batches that are being stored: two keep the database busy while the next one is parsed. How many wait for
+        /// their providers' answers is bounded by the prefetch alone, so that a slow provider holds nobody else up.
+        package var batchesAtOnce: Int
 
-        package init(batch: Int, concurrentBatches: Int = 2) {
+        package init(batch: Int, batchesAtOnce: Int = 2) {
             self.batch = batch
-            self.concurrentBatches = concurrentBatches
+            self.batchesAtOnce = batchesAtOnce
         }
     }
 
     package init(lane: Lane, consumer: Consumer, frontDoor: FrontDoor, limits: Limits) {
         name = "lane \(lane.rawValue)"
+        self.lane = lane
         self.consumer = consumer
         self.frontDoor = frontDoor
         self.limits = limits
@@ -38,34 +41,34 @@ package struct LaneWorker: Service {
     /// Runs until the drain fires, then finishes the batches in flight; what was not begun goes back to the queue.
     package func run(until drain: DrainSignal) async throws {
         consumer.start()
-        await withTaskGroup(of: Void.self) { group in
+        let gate = Gate(places: limits.batchesAtOnce)
+        await withDiscardingTaskGroup { group in
             group.addTask { [consumer] in
                 await drain.wait()
                 consumer.stop()
             }
-            // The watcher stays in the group, so one more task than there are batches.
-            var running = 1
             while true {
-                if running > limits.concurrentBatches {
-                    await group.next()
-                    running -= 1
-                }
+                await gate.enter()
                 guard let batch = await consumer.next(atMost: limits.batch) else { break }
-                group.addTask { await settle(batch, drain) }
-                running += 1
+                group.addTask { await process(batch, gate, drain) }
             }
+            gate.leave()
         }
         await consumer.close()
     }
 
     /// Messages that were handed out several times before may be what killed their worker: each goes alone, so that it
     /// takes no other down with it.
-    private func settle(_ batch: [IncomingMessage], _ drain: DrainSignal) async {
+    private func process(_ batch: [IncomingMessage], _ gate: Gate, _ drain: DrainSignal) async {
         let suspects = batch.filter { $0.deliveryCount >= Self.suspicion }
         let others = suspects.isEmpty ? batch : batch.filter { $0.deliveryCount < Self.suspicion }
+        var intakes: [FrontDoor.Intake] = []
         for messages in [others] + suspects.map({ [$0] }) where !messages.isEmpty {
-            let settled = await frontDoor.process(messages, until: drain)
-            consumer.acknowledge(settled.map(\.tag))
+            intakes.append(await frontDoor.takeIn(messages, lane: lane, until: drain))
+        }
+        gate.leave()
+        for intake in intakes {
+            consumer.acknowledge(await frontDoor.deliver(intake).map(\.tag))
         }
     }
 

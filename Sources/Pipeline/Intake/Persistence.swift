@@ -32,6 +32,13 @@ struct Persistence: Sendable {
         }
     }
 
+    /// Repeats a statement whose content cannot be at fault; nil where a drain or a cancellation came first.
+    func insist<Value: Sendable>(_ work: @Sendable () async throws(PostgresError) -> Value) async -> Value? {
+        let results = await write([()]) { _ throws(PostgresError) in [try await work()] }
+        guard case .written(let value)? = results.first else { return nil }
+        return value
+    }
+
     private enum GivenUp: Error {
         case refused(String)
         case abandoned

@@ -12,6 +12,8 @@ struct SortedBatch {
     private(set) var plans: [Entry<PlannedEvent>] = []
     private(set) var cancellations: [Entry<EventCancellation>] = []
     private(set) var feeds: [Entry<FeedEntry>] = []
+    /// Notifications that are owed something.
+    private(set) var resumed: [Entry<NotificationKey>] = []
 
     /// A piece of work and the message that it came of.
     struct Entry<Work: Sendable>: Sendable {
@@ -20,12 +22,18 @@ struct SortedBatch {
     }
 
     /// - Parameters:
-    ///   - eventsExchange: the exchange whose routing keys speak for their messages.
+    ///   - names: the events exchange, whose routing keys speak for their messages, and the resume queues.
     ///   - arrival: stands for the time of what does not say when it was sent.
-    init(_ messages: [IncomingMessage], catalogs: CatalogSet, eventsExchange: String, arrival: Timestamp) {
+    init(_ messages: [IncomingMessage], catalogs: CatalogSet, names: TopologyNames, arrival: Timestamp) {
         let parser = SubmissionParser(catalogs)
         records.reserveCapacity(messages.count)
+        let eventsExchange = names.events
+        let resumeQueues = Set(Lane.allCases.map(names.resume))
         for (index, message) in messages.enumerated() {
+            guard !resumeQueues.contains(message.queue) else {
+                addResume(message, index)
+                continue
+            }
             switch parser.parse(InboundEnvelope(message, eventsExchange: eventsExchange)) {
             case .failure(let rejection): faults.append(Entry(index: index, work: Fault(rejection)))
             case .success(.event(let event)):
@@ -38,6 +46,15 @@ struct SortedBatch {
                 cancellations.append(Entry(index: index, work: EventCancellation(app: app, event: event)))
             }
         }
+    }
+
+    private mutating func addResume(_ message: IncomingMessage, _ index: Int) {
+        guard let resume = ResumeMessage.read(message.body) else {
+            let fault = Fault(.resume, reason: RejectionReason.malformedJSON.rawValue, error: "not a resume message")
+            faults.append(Entry(index: index, work: fault))
+            return
+        }
+        resumed += resume.keys.map { Entry(index: index, work: $0) }
     }
 
     private mutating func add(
@@ -60,7 +77,7 @@ struct SortedBatch {
             plans.append(Entry(index: index, work: PlannedEvent(event: event, contentHash: hash)))
             return nil
         }
-        let words = InboxWords(event: event, contentHash: hash, content: content, priority: type.priority)
+        let words = InboxWords(event: event, contentHash: hash, rendered: content, priority: type.priority)
         for user in users {
             records.append(Entry(index: index, work: InboxRecord(words, for: user)))
         }

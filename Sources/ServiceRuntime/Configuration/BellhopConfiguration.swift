@@ -56,6 +56,10 @@ package struct BellhopConfiguration: Sendable {
     ///
     /// Default: 20 s.
     package let drainTimeout: Duration
+    /// How long a worker's claim on a delivery holds before another may take it over.
+    ///
+    /// Default: 60 s.
+    package let lease: Duration
     /// Default: `info`, for people.
     package let log: LogSettings
     /// Every setting as it took effect, in the order of `Setting.all`.

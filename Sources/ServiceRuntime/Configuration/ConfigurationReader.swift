@@ -87,7 +87,11 @@ package struct ConfigurationReader {
     /// Faults for every name in a source that no setting has, with the nearest one that exists.
     package mutating func refuseUnknownNames(known: [Setting]) {
         let all = known + known.compactMap(\.inFile)
-        let names = environment.keys.filter { $0.hasPrefix("BELLHOP_") }
+        // The environment holds foreign names too: Kubernetes alone sets BELLHOP_PORT for a service named bellhop. What
+        // is two edits from a name of ours is a slip of the pen all the same.
+        let names = environment.keys.filter { name in
+            name.hasPrefix("BELLHOP_") && NearestName.find(name, among: all.map(\.environmentName), within: 2) != nil
+        }
         refuse(names, known: all.map(\.environmentName), .environment)
         refuse(flags.keys.map { "--" + $0 }, known: all.map { "--" + $0.flagName }, .flag)
         if let file {

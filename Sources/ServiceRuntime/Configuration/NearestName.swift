@@ -2,10 +2,15 @@
 package enum NearestName {
     /// The candidate with the fewest edits, at most a third of the name's length; nil where none is that near.
     package static func find(_ name: String, among candidates: [String]) -> String? {
+        find(name, among: candidates, within: max(2, name.count / 3))
+    }
+
+    /// The candidate with the fewest edits, nil where it takes more than `limit`.
+    package static func find(_ name: String, among candidates: [String], within limit: Int) -> String? {
         // A name from outside may be long; the work grows with its length.
         guard name.count <= 100 else { return nil }
         let nearest = candidates.map { (name: $0, edits: edits(Array(name), Array($0))) }.min { $0.edits < $1.edits }
-        guard let nearest, nearest.edits <= max(2, name.count / 3) else { return nil }
+        guard let nearest, nearest.edits <= limit else { return nil }
         return nearest.name
     }
 

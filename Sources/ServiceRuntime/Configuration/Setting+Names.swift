@@ -17,12 +17,13 @@ extension Setting {
     package static let prefetch = Setting("PREFETCH")
     package static let batch = Setting("BATCH")
     package static let drainTimeout = Setting("DRAIN_TIMEOUT")
+    package static let lease = Setting("LEASE")
     package static let log = Setting("LOG")
 
     /// Every name that Bellhop knows; any other `BELLHOP_*` is a fault.
     package static let all: [Setting] = [
         .config, .amqpURL, .databaseURL, .namespace, .catalogs, .providers, .apiListen, .consoleListen, .metricsListen,
         .managementURL, .listenURL, .jwtKeys, .operators, .retryDelays, .retryLimit, .prefetch, .batch, .drainTimeout,
-        .log,
+        .lease, .log,
     ]
 }

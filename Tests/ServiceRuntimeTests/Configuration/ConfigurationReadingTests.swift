@@ -104,7 +104,6 @@ struct ConfigurationReadingTests {
         arguments: [
             ("BELLHOP_AMPQ_URL", "did you mean BELLHOP_AMQP_URL?"), ("BELLHOP_BATCHS", "did you mean BELLHOP_BATCH?"),
             ("BELLHOP_DATABASE_URL_FIEL", "did you mean BELLHOP_DATABASE_URL_FILE?"),
-            ("BELLHOP_SOMETHING_ELSE_ALTOGETHER", "remove it"), ("BELLHOP_BATCH_FILE", "did you mean BELLHOP_BATCH?"),
         ]
     )
     func unknownNames(name: String, advice: String) {

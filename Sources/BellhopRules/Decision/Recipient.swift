@@ -1,0 +1,71 @@
+/// What is known of a user at the moment of deciding.
+public struct Recipient: Hashable, Sendable {
+    /// The language to write in; nil for the app's own.
+    public var locale: LanguageTag?
+    /// The zone whose clock counts; nil for the app's own.
+    public var timezone: TimeZoneName?
+    /// Whether devices may be used at all.
+    public var pushEnabled: Bool
+    /// What the user said about types; nil where the catalogue's defaults hold.
+    public var preferences: Preferences?
+    /// The devices whose subscriptions stand.
+    public var devices: [Device]
+
+    /// A user of whom nothing is known: the defaults hold, and no device can be reached.
+    public init() {
+        pushEnabled = true
+        devices = []
+    }
+}
+
+/// A device that can be reached, as far as its subscription says.
+public struct Device: Hashable, Sendable {
+    /// The subscription's id: stable when a token rotates.
+    public let subscription: String
+    /// The device's address; a secret.
+    public let token: DeviceToken
+    /// What kind of device.
+    public let platform: DevicePlatform
+    /// Through whom it is reached.
+    public let provider: PushProvider
+    /// What the user has answered the system; nil where nobody said.
+    public let permission: PushPermission?
+    /// Which of the provider's environments the token is for; nil where nobody said.
+    public let environment: PushEnvironment?
+
+    /// A device as it is stored.
+    public init(
+        subscription: String, token: DeviceToken, platform: DevicePlatform, provider: PushProvider,
+        permission: PushPermission? = nil, environment: PushEnvironment? = nil
+    ) {
+        self.subscription = subscription
+        self.token = token
+        self.platform = platform
+        self.provider = provider
+        self.permission = permission
+        self.environment = environment
+    }
+}
+
+/// What a user said about types of notifications, as far as a first decision asks.
+public struct Preferences: Hashable, Sendable {
+    /// The master toggle.
+    public let enabled: Bool
+    private let toggles: JSONObject
+
+    /// Reads a stored document; whatever is missing or of the wrong kind counts as not said.
+    public init(_ document: JSONObject) {
+        enabled = document["enabled"] != .bool(false)
+        if case .object(let toggles)? = document["eventToggles"] {
+            self.toggles = toggles
+        } else {
+            toggles = JSONObject()
+        }
+    }
+
+    /// Whether the user wants this type; nil where they did not say.
+    public func wants(_ type: EventType) -> Bool? {
+        guard case .bool(let wanted)? = toggles[type.text] else { return nil }
+        return wanted
+    }
+}

@@ -1,0 +1,36 @@
+/// The few forms of ASN.1's distinguished encoding (X.690) that a public key is made of.
+enum DER {
+    static let null: [UInt8] = [0x05, 0x00]
+
+    static func sequence(_ content: [UInt8]) -> [UInt8] {
+        value(0x30, content)
+    }
+
+    /// `content` is encoded already.
+    static func objectIdentifier(_ content: [UInt8]) -> [UInt8] {
+        value(0x06, content)
+    }
+
+    /// Whole bytes only.
+    static func bitString(_ content: [UInt8]) -> [UInt8] {
+        value(0x03, [0] + content)
+    }
+
+    /// A big-endian number that is never negative, however its first bit is set.
+    static func unsignedInteger(_ number: [UInt8]) -> [UInt8] {
+        let digits = Array(number.drop { $0 == 0 })
+        guard let first = digits.first else { return value(0x02, [0]) }
+        return value(0x02, first < 0x80 ? digits : [0] + digits)
+    }
+
+    private static func value(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] {
+        [tag] + length(content.count) + content
+    }
+
+    /// Below 128 the number itself, else the number of its bytes with the top bit set, and then they.
+    private static func length(_ count: Int) -> [UInt8] {
+        guard count >= 128 else { return [UInt8(truncatingIfNeeded: count)] }
+        let digits = withUnsafeBytes(of: UInt64(count).bigEndian) { Array($0.drop { $0 == 0 }) }
+        return [0x80 | UInt8(truncatingIfNeeded: digits.count)] + digits
+    }
+}

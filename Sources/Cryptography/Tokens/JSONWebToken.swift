@@ -1,0 +1,70 @@
+/// A JSON Web Token whose signature has been checked (RFC 7519 in the compact form of RFC 7515).
+///
+/// Header and claims are JSON as it was signed. Whether the claims hold (time, audience, issuer) is for whoever reads
+/// them.
+package struct JSONWebToken: Hashable, Sendable {
+    /// How a token is signed; whoever checks one names it, the token's own header has no say.
+    package enum Algorithm: String, Hashable, Sendable {
+        /// RSA, PKCS #1 v1.5, SHA-256.
+        case rs256 = "RS256"
+        /// P-256, SHA-256, 64 bytes of signature.
+        case es256 = "ES256"
+
+        var keyKind: KeyKind {
+            switch self {
+            case .rs256: .rsa
+            case .es256: .p256
+            }
+        }
+    }
+
+    package let header: [UInt8]
+    package let claims: [UInt8]
+
+    /// Nil unless `token` has three parts and its signature is the one of `key` under `algorithm`.
+    ///
+    /// A key of the other kind fits no token. Base64 in any but its one canonical spelling is refused.
+    package init?(verifying token: String, algorithm: Algorithm, key: PublicKey) {
+        let parts = token.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard key.kind == algorithm.keyKind, parts.count == 3 else { return nil }
+        let decoded = parts.compactMap { Base64URL.decode(String(Substring($0))) }
+        guard decoded.count == 3 else { return nil }
+        let signed = Array(token.utf8[..<parts[1].endIndex])
+        guard let signature = algorithm.opened(decoded[2]), key.accepts(signature, of: signed) else { return nil }
+        header = decoded[0]
+        claims = decoded[1]
+    }
+
+    /// Signs `header` and `claims`, two JSON objects; the header must name the same algorithm for others to accept it.
+    package static func sign(
+        header: [UInt8],
+        claims: [UInt8],
+        algorithm: Algorithm,
+        key: PrivateKey
+    ) throws(CryptographyError) -> String {
+        guard key.kind == algorithm.keyKind else {
+            throw CryptographyError(
+                .signing,
+                "a token cannot be signed with \(algorithm.rawValue) and a key of another kind: use the key made for it"
+            )
+        }
+        let input = Base64URL.encode(header) + "." + Base64URL.encode(claims)
+        let signature = try key.signature(of: Array(input.utf8))
+        guard let sealed = algorithm.sealed(signature) else {
+            throw CryptographyError(.signing, "OpenSSL's signature has an unknown form (\(OpenSSLErrors.drain()))")
+        }
+        return input + "." + Base64URL.encode(sealed)
+    }
+}
+
+extension JSONWebToken.Algorithm {
+    /// A signature of OpenSSL's as a token holds it.
+    fileprivate func sealed(_ signature: [UInt8]) -> [UInt8]? {
+        self == .es256 ? JOSESignature.fromDER(signature) : signature
+    }
+
+    /// A token's signature as OpenSSL wants it.
+    fileprivate func opened(_ signature: [UInt8]) -> [UInt8]? {
+        self == .es256 ? JOSESignature.toDER(signature) : signature
+    }
+}

@@ -1,0 +1,76 @@
+import CCurl
+
+/// Turns libcurl's result codes into our own words.
+enum CurlFailure {
+    /// `detail` is what libcurl wrote into the error buffer; it is only told for stages in which it cannot contain more
+    /// than host, port and certificate names.
+    static func error(_ result: CURLcode, for request: TransferRequest, detail: String) -> TransferError {
+        let code = code(of: result)
+        let reason = tellsDetail(code) && !detail.isEmpty ? detail : String(cString: curl_easy_strerror(result))
+        return TransferError(code, "\(attempt(request)): \(reason) (libcurl \(result.rawValue)); \(advice(code))")
+    }
+
+    /// The method, host and port of a request: all that an error text may tell of it.
+    static func attempt(_ request: TransferRequest) -> String {
+        "\(request.method.rawValue) to \(endpoint(of: request.url))"
+    }
+
+    static func code(of result: CURLcode) -> TransferError.Code {
+        switch result {
+        case CURLE_UNSUPPORTED_PROTOCOL, CURLE_URL_MALFORMAT: .invalidRequest
+        case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: .nameLookup
+        case CURLE_COULDNT_CONNECT, CURLE_PROXY, CURLE_INTERFACE_FAILED: .connect
+        case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_SHUTDOWN_FAILED, CURLE_USE_SSL_FAILED: .tls
+        case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER, CURLE_SSL_CACERT_BADFILE,
+            CURLE_SSL_CRL_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_PINNEDPUBKEYNOTMATCH,
+            CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_CLIENTCERT, CURLE_SSL_ENGINE_NOTFOUND,
+            CURLE_SSL_ENGINE_SETFAILED, CURLE_SSL_ENGINE_INITFAILED:
+            .certificate
+        case CURLE_OPERATION_TIMEDOUT: .timeout
+        case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_SEND_FAIL_REWIND, CURLE_AGAIN:
+            .connectionLost
+        case CURLE_PARTIAL_FILE: .incompleteAnswer
+        case CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING,
+            CURLE_TOO_MANY_REDIRECTS, CURLE_HTTP_RETURNED_ERROR:
+            .protocolViolation
+        default: .library
+        }
+    }
+
+    private static func tellsDetail(_ code: TransferError.Code) -> Bool {
+        switch code {
+        case .nameLookup, .connect, .tls, .certificate: true
+        default: false
+        }
+    }
+
+    private static func advice(_ code: TransferError.Code) -> String {
+        switch code {
+        case .invalidRequest: "check the URL and whether the transport allows its scheme"
+        case .nameLookup: "check the host's name and the resolver, or try again"
+        case .certificate: "check the authorities that are trusted, the host's name and the client certificate"
+        case .connect, .tls, .timeout: "check the way to the host, or try again"
+        default: "try again"
+        }
+    }
+
+    /// Host and port by libcurl's own reading of the URL, with the scheme's default port.
+    private static func endpoint(of url: String) -> String {
+        let unreadable = "an unreadable URL"
+        guard let parsed = curl_url() else { return unreadable }
+        defer { curl_url_cleanup(parsed) }
+        let flags = UInt32(CURLU_NON_SUPPORT_SCHEME)
+        guard curl_url_set(parsed, CURLUPART_URL, url, flags) == CURLUE_OK,
+            let host = part(CURLUPART_HOST, of: parsed, flags: 0)
+        else { return unreadable }
+        guard let port = part(CURLUPART_PORT, of: parsed, flags: UInt32(CURLU_DEFAULT_PORT)) else { return host }
+        return "\(host):\(port)"
+    }
+
+    private static func part(_ part: CURLUPart, of url: OpaquePointer, flags: UInt32) -> String? {
+        var text: UnsafeMutablePointer<CChar>?
+        guard curl_url_get(url, part, &text, flags) == CURLUE_OK, let text else { return nil }
+        defer { curl_free(text) }
+        return String(cString: text)
+    }
+}

@@ -1,0 +1,46 @@
+import CCurl
+
+/// Sets options on an easy handle and remembers the first that libcurl did not take.
+struct EasyOptions {
+    private let handle: UnsafeMutableRawPointer
+    private(set) var failure: CURLcode = CURLE_OK
+
+    init(_ handle: UnsafeMutableRawPointer) {
+        self.handle = handle
+    }
+
+    mutating func set(_ option: CURLoption, _ value: Int) {
+        keep(bellhop_easy_set_long(handle, option, value))
+    }
+
+    mutating func set(_ option: CURLoption, _ value: Bool) {
+        keep(bellhop_easy_set_long(handle, option, value ? 1 : 0))
+    }
+
+    mutating func set(_ option: CURLoption, seconds: Duration) {
+        keep(bellhop_easy_set_long(handle, option, Int(clamping: max(seconds.components.seconds, 0))))
+    }
+
+    /// libcurl reads zero as "no limit", hence at least one millisecond.
+    mutating func set(_ option: CURLoption, milliseconds: Duration) {
+        let (seconds, attoseconds) = milliseconds.components
+        let bounded = min(max(seconds, 0), Int64(Int32.max) / 1000 - 1)
+        let total = bounded * 1000 + max(attoseconds, 0) / 1_000_000_000_000_000
+        keep(bellhop_easy_set_long(handle, option, Int(max(total, 1))))
+    }
+
+    /// libcurl copies the text; nil restores the option's default.
+    mutating func set(_ option: CURLoption, _ value: String?) {
+        keep(bellhop_easy_set_string(handle, option, value))
+    }
+
+    mutating func set(_ option: CURLoption, pointer: UnsafeMutableRawPointer?) {
+        keep(bellhop_easy_set_pointer(handle, option, pointer))
+    }
+
+    /// Keeps the first failure of a call that has no setter of its own here.
+    mutating func keep(_ result: CURLcode) {
+        guard failure == CURLE_OK else { return }
+        failure = result
+    }
+}

@@ -1,0 +1,62 @@
+/// The requests of one `send` and the outcomes that have come in for them.
+///
+/// Thread safety: `begin` is called once, before the batch is posted to the loop's inbox (or refused on the spot, if
+/// the inbox is closed); from then on the loop's thread alone touches it. The cancellation of a task only posts the
+/// reference.
+final class TransferBatch: @unchecked Sendable {
+    let requests: [TransferRequest]
+    private var outcomes: [TransferOutcome?]
+    private var missing: Int
+    private var continuation: CheckedContinuation<[TransferOutcome], Never>?
+
+    /// Set when the waiting task is gone: a cancellation can arrive before the batch itself does.
+    var isCancelled = false
+
+    init(_ requests: [TransferRequest]) {
+        self.requests = requests
+        outcomes = Array(repeating: nil, count: requests.count)
+        missing = requests.count
+    }
+
+    func begin(_ continuation: CheckedContinuation<[TransferOutcome], Never>) {
+        self.continuation = continuation
+    }
+
+    /// Files an outcome; the last one resumes the sender.
+    func settle(_ index: Int, _ outcome: TransferOutcome) {
+        guard outcomes[index] == nil else { return }
+        outcomes[index] = outcome
+        missing -= 1
+        guard missing == 0 else { return }
+        continuation?.resume(returning: outcomes.compactMap { $0 })
+        continuation = nil
+    }
+
+    /// Settles every request that has no outcome yet as not sent; for a batch that no loop has taken up.
+    func refuseAll(_ reason: Abandonment) {
+        for (index, request) in requests.enumerated() {
+            settle(index, .notSent(reason.error(for: request)))
+        }
+    }
+}
+
+/// Why we gave up on a request ourselves.
+enum Abandonment {
+    case cancelled
+    case closed
+
+    /// libcurl's loop itself failed.
+    case loopFailed(String)
+
+    func error(for request: TransferRequest) -> TransferError {
+        let attempt = CurlFailure.attempt(request)
+        return switch self {
+        case .cancelled:
+            TransferError(.cancelled, "\(attempt): the task that waited for it was cancelled")
+        case .closed:
+            TransferError(.closed, "\(attempt): the transport was closed; send it through another one")
+        case .loopFailed(let reason):
+            TransferError(.library, "\(attempt): libcurl's loop failed (\(reason)); try again later")
+        }
+    }
+}

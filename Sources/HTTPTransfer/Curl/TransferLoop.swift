@@ -1,0 +1,211 @@
+import CCurl
+import Glibc
+
+/// Runs all transfers of one transport on one multi handle.
+///
+/// Thread safety: made by whoever opens the transport, then given to the thread that calls `run`, which alone touches
+/// it from there on. Everybody else speaks to `inbox`.
+final class TransferLoop: @unchecked Sendable {
+    private enum Phase {
+        case open
+        case closing(deadline: ContinuousClock.Instant)
+        case ended
+    }
+
+    /// An idle loop looks around once a minute.
+    private static let longestWait: Duration = .seconds(60)
+
+    let inbox: TransferInbox
+
+    private let options: CurlTransportOptions
+    private let multi: UnsafeMutableRawPointer
+    private var phase = Phase.open
+    private var waiting: TransferQueue
+    private var slots: [TransferSlot]
+    private var idle: [TransferSlot]
+    private var closers: [CheckedContinuation<Void, Never>] = []
+
+    init(_ options: CurlTransportOptions) throws(TransferError) {
+        guard CurlLibrary.isReady, let multi = curl_multi_init() else {
+            throw options.refusal("libcurl could not be initialised")
+        }
+        self.options = options
+        self.multi = multi
+        inbox = TransferInbox(waking: multi)
+        waiting = TransferQueue(connections: options.maxConnectionsPerHost, streams: options.maxConcurrentStreams)
+        do {
+            // The first handle is made here, so that libcurl's refusal of an option reaches whoever set it.
+            let slot = try TransferSlot(options)
+            slots = [slot]
+            idle = [slot]
+        } catch {
+            curl_multi_cleanup(multi)
+            throw error
+        }
+        bellhop_multi_set_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
+        bellhop_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, options.maxConnectionsPerHost)
+        bellhop_multi_set_long(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, options.maxConcurrentStreams)
+        bellhop_multi_set_long(multi, CURLMOPT_MAXCONNECTS, options.maxConnectionsKept)
+    }
+
+    /// Works until the transport is closed or abandoned.
+    func run() {
+        while true {
+            for message in inbox.drain() { handle(message) }
+            startWaiting()
+            perform()
+            let didFinishSome = collectFinished()
+            endIfDue()
+            if case .ended = phase { break }
+            // What has ended makes room: fill it before sleeping.
+            if !didFinishSome { wait() }
+        }
+        end()
+    }
+
+    private func handle(_ message: TransferInbox.Message) {
+        switch message {
+        case .submit(let batch):
+            guard case .open = phase else { return batch.refuseAll(.closed) }
+            guard !batch.isCancelled else { return batch.refuseAll(.cancelled) }
+            waiting.append(batch)
+        case .cancel(let batch):
+            batch.isCancelled = true
+            waiting.refuse(.cancelled) { $0 === batch }
+            abandon(.cancelled) { $0 === batch }
+        case .close(let closer):
+            closers.append(closer)
+            beginClosing(grace: options.closeGrace)
+        case .abandon:
+            beginClosing(grace: .zero)
+        }
+    }
+
+    private func beginClosing(grace: Duration) {
+        guard case .open = phase else { return }
+        waiting.refuse(.closed)
+        phase = .closing(deadline: .now + grace)
+    }
+
+    private func endIfDue() {
+        guard case .closing(let deadline) = phase, idle.count == slots.count || deadline <= .now else { return }
+        abandon(.closed) { _ in true }
+        phase = .ended
+    }
+
+    private func startWaiting() {
+        let now = ContinuousClock.now
+        while slots.count - idle.count < options.window, let ticket = waiting.next(now: now) {
+            do {
+                try start(ticket)
+            } catch {
+                tell(.notSent(error), of: ticket)
+            }
+        }
+    }
+
+    private func start(_ ticket: TransferTicket) throws(TransferError) {
+        let slot = try takeSlot()
+        do {
+            try slot.prepare(ticket)
+        } catch {
+            idle.append(slot)
+            throw error
+        }
+        let result = curl_multi_add_handle(multi, slot.handle)
+        guard result == CURLM_OK else {
+            free(slot)
+            throw Abandonment.loopFailed(Self.text(result)).error(for: ticket.request)
+        }
+    }
+
+    private func takeSlot() throws(TransferError) -> TransferSlot {
+        if let slot = idle.popLast() { return slot }
+        let slot = try TransferSlot(options)
+        slots.append(slot)
+        return slot
+    }
+
+    private func free(_ slot: TransferSlot) {
+        slot.release()
+        idle.append(slot)
+    }
+
+    private func perform() {
+        var running: CInt = 0
+        let result = curl_multi_perform(multi, &running)
+        guard result != CURLM_OK else { return }
+        abandon(.loopFailed(Self.text(result))) { _ in true }
+    }
+
+    /// Settles what libcurl has ended; true if there was any.
+    private func collectFinished() -> Bool {
+        var didFinishSome = false
+        var left: CInt = 0
+        while let message = curl_multi_info_read(multi, &left) {
+            guard message.pointee.msg == CURLMSG_DONE, let slot = slot(of: message.pointee.easy_handle) else {
+                continue
+            }
+            settle(slot) { $0.conclude(message.pointee.data.result, of: $1) }
+            didFinishSome = true
+        }
+        return didFinishSome
+    }
+
+    private func slot(of handle: UnsafeMutableRawPointer?) -> TransferSlot? {
+        var context: UnsafeMutableRawPointer?
+        guard let handle, bellhop_easy_get_private(handle, &context) == CURLE_OK else { return nil }
+        return TransferSlot.slot(context)
+    }
+
+    private func abandon(_ reason: Abandonment, where isConcerned: (TransferBatch) -> Bool) {
+        for slot in slots {
+            guard let ticket = slot.ticket, isConcerned(ticket.batch) else { continue }
+            settle(slot) { $0.abandon(reason, of: $1) }
+        }
+    }
+
+    /// The outcome is read from the handle before it leaves the multi handle, and told after.
+    private func settle(_ slot: TransferSlot, _ outcome: (TransferSlot, TransferTicket) -> TransferOutcome) {
+        guard let ticket = slot.ticket else { return }
+        let outcome = outcome(slot, ticket)
+        curl_multi_remove_handle(multi, slot.handle)
+        free(slot)
+        tell(outcome, of: ticket)
+    }
+
+    private func tell(_ outcome: TransferOutcome, of ticket: TransferTicket) {
+        ticket.origin.gate.leave(ticket.admission, OriginGate.Lesson(outcome), now: .now)
+        ticket.batch.settle(ticket.index, outcome)
+    }
+
+    private func wait() {
+        var limit = Self.longestWait
+        if case .closing(let deadline) = phase { limit = min(limit, max(deadline - .now, .zero)) }
+        // Rounded up, so that the loop does not spin through the last millisecond before a deadline.
+        let milliseconds = CInt(limit / .milliseconds(1)) + 1
+        guard curl_multi_poll(multi, nil, 0, milliseconds, nil) != CURLM_OK else { return }
+        abandon(.loopFailed("poll")) { _ in true }
+        usleep(100_000)
+    }
+
+    /// Releases libcurl, then tells everybody who still waits.
+    private func end() {
+        let unread = inbox.end()
+        slots = []
+        idle = []
+        curl_multi_cleanup(multi)
+        for message in unread {
+            switch message {
+            case .submit(let batch): batch.refuseAll(.closed)
+            case .close(let closer): closers.append(closer)
+            case .cancel, .abandon: break
+            }
+        }
+        for closer in closers { closer.resume() }
+    }
+
+    private static func text(_ result: CURLMcode) -> String {
+        String(cString: curl_multi_strerror(result))
+    }
+}

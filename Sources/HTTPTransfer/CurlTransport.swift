@@ -1,0 +1,42 @@
+import ServiceRuntime
+
+/// A transport over libcurl: HTTP/2 where the peer speaks it, HTTP/1.1 where it does not.
+///
+/// One thread of its own runs every transfer of the transport. Credentials that must not share a connection (two teams
+/// of one provider) need a transport each. Releasing the last reference ends the thread too, without waiting for it.
+package final class CurlTransport: HTTPTransport {
+    private let inbox: TransferInbox
+
+    /// Opens the transport; nothing is connected yet.
+    package init(_ options: CurlTransportOptions) throws(TransferError) {
+        try options.validate()
+        let loop = try TransferLoop(options)
+        inbox = loop.inbox
+        NativeThread.start(named: options.name) { loop.run() }
+    }
+
+    deinit {
+        inbox.post(.abandon)
+    }
+
+    package func send(_ requests: [TransferRequest]) async -> [TransferOutcome] {
+        guard !requests.isEmpty else { return [] }
+        let batch = TransferBatch(requests)
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                batch.begin(continuation)
+                guard !inbox.post(.submit(batch)) else { return }
+                batch.refuseAll(.closed)
+            }
+        } onCancel: {
+            inbox.post(.cancel(batch))
+        }
+    }
+
+    package func close() async {
+        await withCheckedContinuation { continuation in
+            guard !inbox.post(.close(continuation)) else { return }
+            continuation.resume()
+        }
+    }
+}

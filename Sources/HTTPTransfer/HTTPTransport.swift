@@ -1,0 +1,14 @@
+/// Sends batches of HTTP requests; what carries them stays behind this door.
+package protocol HTTPTransport: Sendable {
+    /// Sends all of `requests` and gives one outcome for each, in the same order, once the last of them has ended.
+    ///
+    /// Never throws: a request that cannot be sent is an outcome like any other. A POST reaches the peer once at most;
+    /// other methods, which are safe to repeat, may be repeated unseen when a connection dies and they have no body. If the
+    /// calling task is cancelled, the requests that have no answer yet are abandoned at once as `cancelled`.
+    func send(_ requests: [TransferRequest]) async -> [TransferOutcome]
+
+    /// Stops taking requests, gives those in flight a bounded time to end, and returns when everything is released.
+    ///
+    /// Requests that still wait for their turn are reported as not sent, those that do not end in time as unknown.
+    func close() async
+}

@@ -1,0 +1,24 @@
+/// Which headers a caller may set.
+enum HeaderRules {
+    /// Whether `name` is a token and does not belong to the transport, which alone frames messages: a length or an
+    /// encoding from outside would let one request smuggle in a second.
+    static func allowsName(_ name: String) -> Bool {
+        guard !name.isEmpty, name.utf8.allSatisfy(ASCII.isToken) else { return false }
+        return !reserved.contains { isSame(name, $0) }
+    }
+
+    static func isContentType(_ name: String) -> Bool {
+        isSame(name, "content-type")
+    }
+
+    private static let reserved = [
+        "connection", "content-length", "expect", "host", "keep-alive", "proxy-connection", "te", "trailer",
+        "transfer-encoding", "upgrade",
+    ]
+
+    /// `lowercase` is in lower case already.
+    private static func isSame(_ name: String, _ lowercase: String) -> Bool {
+        name.utf8.count == lowercase.utf8.count
+            && zip(name.utf8, lowercase.utf8).allSatisfy { ASCII.lowercased($0) == $1 }
+    }
+}

@@ -1,0 +1,18 @@
+/// What a request must look like before libcurl sees it.
+enum RequestRules {
+    /// Throws `invalidRequest` for a URL that could break the request line, and for a GET with a body.
+    static func check(_ request: TransferRequest) throws(TransferError) {
+        guard !request.url.isEmpty, request.url.utf8.allSatisfy(ASCII.isVisible) else {
+            throw TransferError(
+                .invalidRequest,
+                "\(request.method.rawValue) refused before sending: a URL must be visible ASCII without spaces"
+            )
+        }
+        guard request.method != .get || request.body.isEmpty else {
+            throw TransferError(
+                .invalidRequest,
+                "\(CurlFailure.attempt(request)) refused before sending: a GET must not have a body"
+            )
+        }
+    }
+}

@@ -1,1 +1,0 @@
-// Opens the room; its contents follow.

@@ -1,0 +1,40 @@
+import BellhopRules
+import Push
+import Store
+
+extension PushMessage {
+    /// What a device gets of a notification; the same at the first attempt and at every later one.
+    init(_ key: NotificationKey, _ content: NotificationContent, _ type: CatalogType, to device: Device) {
+        self.init(
+            app: key.recipient.app, notification: key.notification, type: content.type,
+            words: (title: content.title, body: content.body), device: PushDevice(device)
+        )
+        data = content.data
+        metadata = content.extras.metadata
+        targetID = content.extras.targetID
+        link = content.link.flatMap(Link.init)
+        venueID = content.venueID
+        imageURL = content.extras.imageURL
+        collapseKey = content.extras.collapseKey
+        priority = content.priority
+        expiry = content.extras.expiresAt
+        presentation.android.channelID = type.androidChannel
+        presentation.android.color = type.color
+    }
+}
+
+extension PushDevice {
+    init(_ device: Device) {
+        self.init(
+            subscription: device.subscription, token: device.token, platform: device.platform,
+            provider: device.provider, environment: device.environment ?? .production
+        )
+    }
+}
+
+extension PushMessage.Link {
+    fileprivate init?(_ link: JSONObject) {
+        guard case .string(let web)? = link["web"], case .string(let mobile)? = link["mobile"] else { return nil }
+        self.init(web: web, mobile: mobile)
+    }
+}

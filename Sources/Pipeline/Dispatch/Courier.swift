@@ -1,0 +1,95 @@
+import AMQP
+import BellhopRules
+import Push
+import Postgres
+import ServiceRuntime
+import Store
+
+/// Sends what was claimed, settles it in the ledger, and sees to what follows: retries, dead letters, dead devices.
+struct Courier: Sendable {
+    let dispatcher: Dispatcher
+    let ladder: RetryLadder
+    let ledger: Ledger
+    let revocations: Revocations
+    let resumes: ResumeSender
+    let deadLetters: DeadLetterQueue
+    let surroundings: FrontDoor.Surroundings
+
+    /// What one batch works under.
+    struct Run: Sendable {
+        let claim: Claim
+        let lane: Lane
+        let drain: DrainSignal
+    }
+
+    /// - Returns: the indices of the messages that must not be acknowledged, since something of theirs is unsettled.
+    func deliver(_ parcels: [Parcel], _ run: Run) async -> Set<Int> {
+        guard !parcels.isEmpty else { return [] }
+        surroundings.metrics.countRepeats(parcels.filter(\.isRepeat).count)
+        let sentAt = Timestamp(clamping: surroundings.time.now().microseconds)
+        let arrivals = await dispatcher.send(parcels, lane: run.lane)
+        let outcomes = zip(parcels, arrivals).map { parcel, arrival in
+            DeliveryOutcome(parcel, arrival, ladder, sentAt)
+        }
+        return await settle(outcomes, run)
+    }
+
+    /// In the order that no crash can break: what is given up is dead-lettered before the ledger says so, what is to be
+    /// tried again is in the ledger before its resume is published.
+    func settle(_ outcomes: [DeliveryOutcome], _ run: Run) async -> Set<Int> {
+        guard !outcomes.isEmpty else { return [] }
+        var unfinished = await bury(outcomes, run)
+        let settled = outcomes.filter { !unfinished.contains($0.index) }
+        guard await write(settled, run) else { return unfinished.union(settled.map(\.index)) }
+        surroundings.metrics.count(settled)
+        await revoke(settled, run)
+        let unpublished = await resumes.send(Self.resumes(of: settled), lane: run.lane, until: run.drain)
+        for outcome in settled where unpublished.contains(outcome.settlement.key.notification) {
+            unfinished.insert(outcome.index)
+        }
+        return unfinished
+    }
+
+    /// Publishes resumes for what is in the hands of another; whether all of them are confirmed.
+    func resumeLater(_ keys: [ResumeSender.Way: [NotificationKey]], _ run: Run) async -> Bool {
+        await resumes.send(keys, lane: run.lane, until: run.drain).isEmpty
+    }
+
+    private func bury(_ outcomes: [DeliveryOutcome], _ run: Run) async -> Set<Int> {
+        let lost = outcomes.compactMap { outcome in outcome.loss.map { (outcome.index, $0) } }
+        guard !lost.isEmpty else { return [] }
+        let buried = await deadLetters.bury(lost.map { .delivery($0.1) }, until: run.drain)
+        return Set(zip(lost, buried).filter { !$1 }.map(\.0.0))
+    }
+
+    private func write(_ outcomes: [DeliveryOutcome], _ run: Run) async -> Bool {
+        let persistence = Persistence(drain: run.drain, surroundings: surroundings)
+        let isWritten = await persistence.insist { [ledger] () throws(PostgresError) in
+            let count = try await ledger.settle(outcomes.map(\.settlement), of: run.claim)
+            return outcomes.count - count
+        }
+        guard let isWritten else { return false }
+        if isWritten > 0 { surroundings.metrics.countLostClaims(isWritten) }
+        return true
+    }
+
+    /// A device that cannot be revoked now is called dead again by the next message to it.
+    private func revoke(_ outcomes: [DeliveryOutcome], _ run: Run) async {
+        let dead = outcomes.compactMap(\.deadDevice)
+        guard !dead.isEmpty else { return }
+        let persistence = Persistence(drain: run.drain, surroundings: surroundings)
+        let revoked = await persistence.insist { [revocations] () throws(PostgresError) in
+            try await revocations.revoke(dead)
+        }
+        surroundings.metrics.countRevocations(revoked ?? 0)
+    }
+
+    private static func resumes(of outcomes: [DeliveryOutcome]) -> [ResumeSender.Way: [NotificationKey]] {
+        var keys: [ResumeSender.Way: Set<NotificationKey>] = [:]
+        for outcome in outcomes {
+            guard let tier = outcome.tier else { continue }
+            keys[.after(tier), default: []].insert(outcome.settlement.key.notification)
+        }
+        return keys.mapValues(Array.init)
+    }
+}

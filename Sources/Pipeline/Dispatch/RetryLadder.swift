@@ -1,0 +1,76 @@
+package import Push
+
+/// What follows from a verdict, given how often it was tried before. Pure.
+package struct RetryLadder: Sendable {
+    private let tiers: [RetryTier]
+    private let limit: Int
+
+    /// - Parameters:
+    ///   - tiers: the delays that queues stand for; attempt n waits in the n-th, later ones in the last.
+    ///   - limit: attempts before a delivery is given up.
+    package init(tiers: [RetryTier], limit: Int) {
+        self.tiers = tiers.sorted { $0.delay < $1.delay }
+        self.limit = max(1, limit)
+    }
+
+    /// What to do with a delivery.
+    package enum Step: Sendable, Equatable {
+        /// It went out.
+        case delivered(providerMessageID: String?)
+        /// It was taken, and the answer comes later.
+        case accepted(ticket: String)
+        /// Over: this device is gone.
+        case deviceGone(reason: String)
+        /// Over: for the on-call engineer.
+        case giveUp(reason: String, lastReason: String)
+        /// Again after this tier.
+        case retry(RetryTier, reason: String, burnsAttempt: Bool)
+        /// Again after this time, which is longer than any tier.
+        case postpone(Duration, reason: String, burnsAttempt: Bool)
+    }
+
+    /// - Parameter attempts: attempts before this one.
+    package func step(after verdict: Verdict, attempts: Int) -> Step {
+        let reason = verdict.reason?.rawValue ?? ""
+        let spent = attempts + (verdict.burnsAttempt ? 1 : 0)
+        switch verdict {
+        case .delivered(let id): return .delivered(providerMessageID: id)
+        case .accepted(let ticket): return .accepted(ticket: ticket)
+        case .deviceGone: return .deviceGone(reason: reason)
+        case .payloadError: return .giveUp(reason: "payload-refused", lastReason: reason)
+        case .configError: return .postpone(Self.configurationPause, reason: "breaker", burnsAttempt: false)
+        case .retry(_, let notBefore, _), .unknown(_, let notBefore):
+            guard spent < limit else { return .giveUp(reason: "attempts-exhausted", lastReason: reason) }
+            return wait(max(notBefore, usualDelay(after: spent)), reason: reason, burnsAttempt: verdict.burnsAttempt)
+        }
+    }
+
+    /// For what could not even be started: back as soon as a tier allows.
+    package func stepWhenNotStarted() -> Step {
+        wait(.zero, reason: "window-full", burnsAttempt: false)
+    }
+
+    /// The shortest tier that lasts at least so long; nil where only the database can wait.
+    package func tier(lasting wait: Duration) -> RetryTier? {
+        tiers.first { $0.delay >= wait }
+    }
+
+    /// The longest that a queue can hold a message back.
+    package var longest: RetryTier? { tiers.last }
+
+    private func wait(_ wait: Duration, reason: String, burnsAttempt: Bool) -> Step {
+        guard let tier = tier(lasting: wait) else {
+            return .postpone(wait, reason: reason, burnsAttempt: burnsAttempt)
+        }
+        return .retry(tier, reason: reason, burnsAttempt: burnsAttempt)
+    }
+
+    private func usualDelay(after spent: Int) -> Duration {
+        guard let last = tiers.last else { return .seconds(60) }
+        let position = max(0, spent - 1)
+        return position < tiers.count ? tiers[position].delay : last.delay
+    }
+
+    /// Our keys or settings are wrong: nothing is gained by asking again at once.
+    private static let configurationPause = Duration.seconds(60)
+}

@@ -1,0 +1,119 @@
+import BellhopRules
+package import ServiceRuntime
+import Store
+
+/// What the pipeline counts. Labels are apps and closed sets of outcomes, never anything of a user's.
+package struct PipelineMetrics: Sendable {
+    private let notifications: Labelled<Counter>
+    private let events: Labelled<Counter>
+    private let feeds: Labelled<Counter>
+    private let deadLetters: Labelled<Counter>
+    private let deliveries: Labelled<Counter>
+    private let retries: Labelled<Counter>
+    private let repeats: Counter
+    private let lostClaims: Counter
+    private let revocations: Counter
+    private let batchSizes: Histogram
+    private let batchSeconds: Histogram
+    let storeFailures: Counter
+
+    package init(_ registry: MetricsRegistry) {
+        notifications = registry.counter(
+            "bellhop_notifications_total",
+            help: "In-app records by outcome: recorded, duplicate, conflict, erased.",
+            labels: ["app", "outcome"]
+        )
+        events = registry.counter(
+            "bellhop_planned_events_total",
+            help: "Events kept for a wider audience or for later, by outcome: kept, duplicate, conflict, cancelled.",
+            labels: ["app", "outcome"]
+        )
+        feeds = registry.counter(
+            "bellhop_feed_messages_total", help: "Messages that feed what belongs to a user.", labels: ["app", "kind"]
+        )
+        deadLetters = registry.counter(
+            "bellhop_dead_lettered_total",
+            help: "Messages moved to the dead-letter queue.",
+            labels: ["stage", "reason"]
+        )
+        deliveries = registry.counter(
+            "bellhop_deliveries_total", help: "Deliveries settled, by the state they were left in.",
+            labels: ["app", "state"]
+        )
+        retries = registry.counter(
+            "bellhop_retries_total", help: "Deliveries that wait in a retry tier for another attempt.", labels: ["tier"]
+        )
+        repeats = registry.counter(
+            "bellhop_repeated_sends_total",
+            help: "Deliveries sent again because the outcome of an earlier send is unknown, under the same collapse key."
+        )
+        lostClaims = registry.counter(
+            "bellhop_lost_claims_total", help: "Settlements that came after the lease: another has taken the delivery over."
+        )
+        revocations = registry.counter(
+            "bellhop_revoked_devices_total", help: "Subscriptions ended because their provider called the device dead."
+        )
+        batchSizes = registry.histogram(
+            "bellhop_batch_messages", help: "Messages in one batch.", bounds: [1, 4, 16, 64, 128, 256]
+        )
+        batchSeconds = registry.histogram(
+            "bellhop_batch_seconds", help: "Time from a batch's arrival until it may be acknowledged.",
+            bounds: Histogram.secondBounds
+        )
+        storeFailures = registry.counter(
+            "bellhop_store_failures_total", help: "Statements that failed and were tried again."
+        )
+    }
+
+    func batch(_ size: Int, took span: Duration) {
+        batchSizes.observe(Double(size))
+        batchSeconds.observe(span)
+    }
+
+    /// Counts runs of equal outcomes at once: most batches are one run.
+    func count(
+        _ results: [Persistence.Result<Inbox.Outcome>], _ entries: [SortedBatch.Entry<InboxRecord>]
+    ) {
+        var tally: [Tally: Int] = [:]
+        for (result, entry) in zip(results, entries) {
+            guard case .written(let outcome) = result else { continue }
+            tally[Tally(app: entry.work.app, word: outcome.rawValue), default: 0] += 1
+        }
+        for (key, count) in tally { notifications.with(key.app.text, key.word).increment(by: count) }
+    }
+
+    func count(_ outcomes: [DeliveryOutcome]) {
+        var tally: [Tally: Int] = [:]
+        for outcome in outcomes {
+            let app = outcome.settlement.key.notification.recipient.app
+            tally[Tally(app: app, word: outcome.settlement.state.rawValue), default: 0] += 1
+            if let tier = outcome.tier { retries.with(tier.name).increment() }
+        }
+        for (key, count) in tally { deliveries.with(key.app.text, key.word).increment(by: count) }
+    }
+
+    func countRepeats(_ count: Int) { repeats.increment(by: count) }
+    func countLostClaims(_ count: Int) { lostClaims.increment(by: count) }
+    func countRevocations(_ count: Int) { revocations.increment(by: count) }
+
+    private struct Tally: Hashable {
+        let app: AppID
+        let word: String
+    }
+
+    func count(_ outcome: EventPlans.Outcome, _ plan: PlannedEvent) {
+        events.with(plan.event.app.text, "\(outcome)").increment()
+    }
+
+    func countCancellation(_ app: AppID) {
+        events.with(app.text, "cancellation").increment()
+    }
+
+    func countFeed(_ update: FeedUpdate) {
+        feeds.with(update.app.text, update.change.type.rawValue).increment()
+    }
+
+    func countDeadLetter(_ fault: Fault) {
+        deadLetters.with(fault.stage.rawValue, fault.reason).increment()
+    }
+}

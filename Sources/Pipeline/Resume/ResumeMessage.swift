@@ -1,0 +1,50 @@
+import AMQP
+import BellhopRules
+import Store
+
+/// Names notifications that are owed something; everything else is in the database.
+struct ResumeMessage: Sendable, Equatable {
+    let keys: [NotificationKey]
+
+    /// Notifications that one message names at most: one batch of the ledger.
+    static let limit = 256
+
+    /// Splits any number of notifications into messages.
+    static func messages(for keys: [NotificationKey]) -> [ResumeMessage] {
+        stride(from: 0, to: keys.count, by: limit).map { start in
+            ResumeMessage(keys: Array(keys[start..<min(start + limit, keys.count)]))
+        }
+    }
+
+    /// Reads a body; nil where it is not one of ours.
+    static func read(_ body: [UInt8]) -> ResumeMessage? {
+        guard case .success(.object(let object)) = JSONParser(limits: .event).parse(body),
+            case .array(let entries)? = object["notifications"], !entries.isEmpty, entries.count <= limit
+        else { return nil }
+        var keys: [NotificationKey] = []
+        for entry in entries {
+            guard let key = NotificationKey(entry) else { return nil }
+            keys.append(key)
+        }
+        return ResumeMessage(keys: keys)
+    }
+
+    var body: [UInt8] {
+        let entries = keys.map { key in
+            JSONValue.array([
+                .string(key.recipient.app.text), .string(key.recipient.user.text), .string(key.notification.text),
+            ])
+        }
+        return JSONWriter.canonicalBytes(of: .object(JSONObject([("notifications", .array(entries))])))
+    }
+}
+
+extension NotificationKey {
+    fileprivate init?(_ value: JSONValue) {
+        guard case .array(let parts) = value, parts.count == 3, case .string(let app) = parts[0],
+            case .string(let user) = parts[1], case .string(let id) = parts[2], let app = AppID(validating: app),
+            let user = UserID(validating: user), let id = NotificationID(validating: id)
+        else { return nil }
+        self.init(recipient: RecipientKey(app: app, user: user), notification: id)
+    }
+}

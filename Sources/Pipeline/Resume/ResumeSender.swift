@@ -1,0 +1,53 @@
+import AMQP
+import BellhopRules
+import ServiceRuntime
+import Store
+
+/// Publishes resume messages, at once or through a retry tier, and waits for their confirms.
+struct ResumeSender: Sendable {
+    let publisher: Publisher
+    let names: TopologyNames
+    let logger: Logger
+
+    /// Where a resume goes on its way back to the lane's resume queue.
+    enum Way: Hashable, Sendable {
+        case atOnce
+        case after(RetryTier)
+    }
+
+    /// For as long as it takes, short of a drain.
+    ///
+    /// - Returns: the notifications whose resume is not confirmed.
+    func send(_ keys: [Way: [NotificationKey]], lane: Lane, until drain: DrainSignal) async -> Set<NotificationKey> {
+        var waiting = keys.flatMap { way, keys in
+            ResumeMessage.messages(for: keys).map { (resume: $0, message: message($0, way, lane)) }
+        }
+        var patience = Patience(drain: drain)
+        var chance = SystemRandomNumberGenerator()
+        while !waiting.isEmpty {
+            let outcomes = await publisher.publish(waiting.map(\.message))
+            waiting = zip(waiting, outcomes).filter { $1 != .confirmed }.map(\.0)
+            guard !waiting.isEmpty else { break }
+            if patience.failures == 2 {
+                logger.warning(
+                    "the broker does not take resume messages, holding the batch", ["size": .integer(waiting.count)]
+                )
+            }
+            guard await patience.pause(using: &chance) else { break }
+        }
+        return Set(waiting.flatMap(\.resume.keys))
+    }
+
+    private func message(_ resume: ResumeMessage, _ way: Way, _ lane: Lane) -> OutgoingMessage {
+        let exchange =
+            switch way {
+            case .atOnce: names.work
+            case .after(let tier): names.retry(tier)
+            }
+        // Fresh properties: a republished message must carry none of the broker's own headers.
+        return OutgoingMessage(
+            exchange: exchange, routingKey: names.resume(lane),
+            properties: MessageProperties(contentType: "application/json"), body: resume.body
+        )
+    }
+}

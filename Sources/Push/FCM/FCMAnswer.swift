@@ -1,0 +1,105 @@
+import BellhopRules
+package import HTTPTransfer
+
+/// Reads what became of one request to FCM; the rows of the table below are the rows of its test.
+///
+/// Nothing is asked of the body that might not be there: details may be missing or in any order, and gateways answer
+/// with HTML. A bare 404 never costs a device its token, since a wrong project id looks the same.
+package enum FCMAnswer {
+    package enum Reading: Hashable, Sendable {
+        case verdict(Verdict)
+        /// The access token was not accepted: worth one fresh token and one repeat, then it is a config error.
+        case staleAccessToken
+    }
+
+    /// FCM wants no request repeated sooner.
+    package static let shortestWait: Duration = .seconds(10)
+
+    /// What FCM wants where it says "too many" and not until when.
+    package static let quotaWait: Duration = .seconds(60)
+
+    package static func read(_ outcome: TransferOutcome) -> Reading {
+        switch outcome {
+        case .answered(let answer):
+            read(status: answer.status, retryAfterSeconds: answer.retryAfterSeconds, body: answer.body)
+        case .notSent(let error): .verdict(.notSent(error, shortestWait: shortestWait))
+        case .unknown(let error): .verdict(.lostSight(error, shortestWait: shortestWait))
+        }
+    }
+
+    package static func read(status: Int, retryAfterSeconds: Int?, body: [UInt8]) -> Reading {
+        guard status < 200 || status > 299 else { return .verdict(accepted(body)) }
+        let report = FCMErrorReport(body: body)
+        switch status {
+        case 400: return .verdict(badRequest(report))
+        case 401: return report.blamesThirdParty ? .verdict(thirdParty) : .staleAccessToken
+        case 403: return .verdict(forbidden(report))
+        case 404: return .verdict(notFound(report))
+        case 413: return .verdict(.payloadError(.payloadTooLarge))
+        case 429: return .verdict(tooMany(report, retryAfterSeconds))
+        case 408, 500...599:
+            let wait = waitAsked(retryAfterSeconds) ?? shortestWait
+            return .verdict(.retry(trouble(status, report), notBefore: wait, scope: .message))
+        // Redirects, methods and proxies: something else than FCM answers at our address.
+        case ..<400, 405, 407: return .verdict(.configError(.unexpectedStatus, scope: .provider))
+        default: return .verdict(.payloadError(report.errorCode == nil ? .unexpectedStatus : .unspecifiedError))
+        }
+    }
+
+    /// A 2xx says that the message was taken, with or without its name; a page says that it was not FCM who spoke.
+    private static func accepted(_ body: [UInt8]) -> Verdict {
+        guard let value = parser.parse(body).value else {
+            let beginning = body.first { $0 > 0x20 }
+            let isFromFCM = beginning == nil || beginning == UInt8(ascii: "{")
+            return isFromFCM ? .delivered(providerMessageID: nil) : .configError(.unexpectedAnswer, scope: .provider)
+        }
+        guard let name = value["name"]?.string, (1...256).contains(name.utf8.count),
+            name.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F })
+        else { return .delivered(providerMessageID: nil) }
+        return .delivered(providerMessageID: name)
+    }
+
+    private static func badRequest(_ report: FCMErrorReport) -> Verdict {
+        if report.errorCode == "UNREGISTERED" { return .deviceGone(.unregistered, at: nil) }
+        if report.blamesToken { return .deviceGone(.invalidToken, at: nil) }
+        let isUnspecified = report.errorCode == "UNSPECIFIED_ERROR"
+        return .payloadError(isUnspecified ? .unspecifiedError : .invalidArgument)
+    }
+
+    /// The keys that the Firebase project holds for APNs or Web Push: Android is not concerned.
+    private static let thirdParty = Verdict.configError(.thirdPartyAuthError, scope: .platform)
+
+    private static func forbidden(_ report: FCMErrorReport) -> Verdict {
+        if report.errorCode == "SENDER_ID_MISMATCH" { return .deviceGone(.senderIDMismatch, at: nil) }
+        return report.blamesThirdParty ? thirdParty : .configError(.permissionDenied, scope: .provider)
+    }
+
+    private static func notFound(_ report: FCMErrorReport) -> Verdict {
+        report.errorCode == "UNREGISTERED"
+            ? .deviceGone(.unregistered, at: nil) : .configError(.notFound, scope: .provider)
+    }
+
+    private static func tooMany(_ report: FCMErrorReport, _ retryAfterSeconds: Int?) -> Verdict {
+        let wait = waitAsked(retryAfterSeconds) ?? quotaWait
+        return report.blamesDeviceRate
+            ? .retry(.deviceRate, notBefore: wait, scope: .device)
+            : .retry(.quotaExceeded, notBefore: wait, scope: .provider)
+    }
+
+    private static func trouble(_ status: Int, _ report: FCMErrorReport) -> VerdictReason {
+        switch (report.errorCode ?? report.status, status) {
+        case ("UNAVAILABLE", _): .unavailable
+        case ("INTERNAL", _): .internalError
+        case ("UNSPECIFIED_ERROR", _): .unspecifiedError
+        case (_, 500): .internalError
+        case (_, 502...504): .unavailable
+        default: .unexpectedStatus
+        }
+    }
+
+    private static func waitAsked(_ retryAfterSeconds: Int?) -> Duration? {
+        retryAfterSeconds.map { max(shortestWait, ProviderWait.clamped(retryAfterSeconds: $0)) }
+    }
+
+    private static let parser = JSONParser()
+}

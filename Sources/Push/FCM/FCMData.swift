@@ -1,0 +1,81 @@
+import BellhopRules
+
+/// What the client gets beside the words: FCM's `data`, text to text.
+///
+/// First our own names (`type`, `notificationId`, `targetId`, `route` and `link` for mobile and web, `venueId`), then
+/// the entries of `metadata`, then the members of `data`. Of one name, the first one written stays. Numbers and flags
+/// become texts, objects and arrays JSON; `null` and empty names are left out. Names that FCM or APNs keep for
+/// themselves (`from`, `message_type`, `collapse_key`, `aps`, `fcm_options`, and what begins with `gcm` or `google`)
+/// get `x_` in front.
+struct FCMData {
+    let message: PushMessage
+
+    /// Writes the members; where the event's own data is left out although there is some, `dataOmitted` says so.
+    ///
+    /// Past `most` bytes the rest is skipped, since nobody will send it: an event may bring 256 KiB.
+    func write(into json: inout JSONBytes, withOwnData: Bool, atMost most: Int) {
+        json.add("type", message.type.text)
+        json.add("notificationId", message.notification.text)
+        json.add("targetId", message.targetID)
+        json.add("route", message.link?.mobile)
+        json.add("link", message.link?.web)
+        json.add("venueId", message.venueID)
+        guard withOwnData else {
+            if !message.metadata.isEmpty || !message.data.isEmpty { json.add("dataOmitted", plain: "true") }
+            return
+        }
+        for member in message.metadata.members {
+            guard json.bytes.count <= most else { return }
+            add(member, to: &json)
+        }
+        for member in message.data.members {
+            guard json.bytes.count <= most else { return }
+            if !message.metadata.isEmpty, isInMetadata(member.key) { continue }
+            add(member, to: &json)
+        }
+    }
+
+    private func add(_ member: JSONObject.Member, to json: inout JSONBytes) {
+        guard let text = Self.text(of: member.value), !member.key.isEmpty, !isOurs(member.key) else { return }
+        guard Self.isReserved(member.key) else { return json.add(foreign: member.key, text) }
+        let renamed = "x_" + member.key
+        guard message.metadata[renamed] == nil, message.data[renamed] == nil else { return }
+        json.add(foreign: renamed, text)
+    }
+
+    private func isInMetadata(_ key: String) -> Bool {
+        message.metadata[key].map { Self.text(of: $0) != nil } ?? false
+    }
+
+    private func isOurs(_ key: String) -> Bool {
+        switch key {
+        case "type", "notificationId", "dataOmitted": true
+        case "targetId": message.targetID != nil
+        case "route", "link": message.link != nil
+        case "venueId": message.venueID != nil
+        default: false
+        }
+    }
+
+    private static func isReserved(_ key: String) -> Bool {
+        switch key.utf8.first {
+        case UInt8(ascii: "a"): key == "aps"
+        case UInt8(ascii: "c"): key == "collapse_key"
+        case UInt8(ascii: "f"): key == "from" || key == "fcm_options"
+        case UInt8(ascii: "g"): key.utf8.starts(with: "gcm".utf8) || key.utf8.starts(with: "google".utf8)
+        case UInt8(ascii: "m"): key == "message_type"
+        default: false
+        }
+    }
+
+    /// Nil for `null`: a value that is not there.
+    private static func text(of value: JSONValue) -> String? {
+        switch value {
+        case .null: nil
+        case .bool(let flag): flag ? "true" : "false"
+        case .number(let number): number.text
+        case .string(let text): text
+        case .array, .object: String(decoding: JSONWriter.canonicalBytes(of: value), as: UTF8.self)
+        }
+    }
+}

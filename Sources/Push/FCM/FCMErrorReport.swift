@@ -1,0 +1,48 @@
+import BellhopRules
+
+/// What an FCM error answer says of itself; every part may be missing, and the whole may be an HTML page.
+struct FCMErrorReport {
+    /// The `google.rpc` code, such as `INVALID_ARGUMENT`.
+    let status: String?
+    /// FCM's own code, such as `UNREGISTERED`, wherever in `details` it stands.
+    let errorCode: String?
+    /// Whether the token itself is what FCM refuses.
+    let blamesToken: Bool
+    /// Whether the limit that was hit is the one of a single device.
+    let blamesDeviceRate: Bool
+
+    /// Whether FCM could not sign in at APNs or at a browser's push service; the second name is the older one.
+    var blamesThirdParty: Bool {
+        errorCode == "THIRD_PARTY_AUTH_ERROR" || errorCode == "APNS_AUTH_ERROR"
+    }
+
+    private static let parser = JSONParser(limits: .init(bytes: 1 << 20, depth: 32))
+
+    init(body: [UInt8]) {
+        let error = Self.parser.parse(body).value?["error"]
+        let message = error?["message"]?.string ?? ""
+        let details = error?["details"]?.array ?? []
+        status = error?["status"]?.string
+        errorCode = details.lazy.compactMap(Self.errorCode).first
+        blamesToken =
+            message.contains("not a valid FCM registration token") || details.contains(where: Self.namesToken)
+        blamesDeviceRate = message.lowercased().contains("device message rate")
+    }
+
+    private static func errorCode(_ detail: JSONValue) -> String? {
+        guard detail["@type"]?.string == "type.googleapis.com/google.firebase.fcm.v1.FcmError" else { return nil }
+        return detail["errorCode"]?.string
+    }
+
+    private static func namesToken(_ detail: JSONValue) -> Bool {
+        detail["fieldViolations"]?.array?.contains { $0["field"]?.string == "message.token" } ?? false
+    }
+}
+
+extension Result {
+    /// The value of a success.
+    var value: Success? {
+        guard case .success(let value) = self else { return nil }
+        return value
+    }
+}

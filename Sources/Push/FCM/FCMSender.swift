@@ -1,0 +1,71 @@
+package import BellhopRules
+package import HTTPTransfer
+package import ServiceRuntime
+
+/// Sends one app's messages through FCM's HTTP v1 API.
+///
+/// All requests of a batch share one access token. Where FCM does not accept it, one fresh token is fetched and the
+/// messages concerned are sent once more; what is refused then is a config error.
+package struct FCMSender: PushSender {
+    package var provider: PushProvider { .fcm }
+
+    private let url: String
+    private let tokens: AccessTokenSource
+    private let transport: any HTTPTransport
+    private let time: any TimeSource
+    private let metrics: PushMetrics.ForSender?
+
+    /// FCM asks for ten seconds at least before giving up on an answer.
+    private static let timeouts = TransferTimeouts(total: .seconds(20), connect: .seconds(10))
+
+    /// - Parameter endpoint: scheme, host and port of FCM, without a slash at the end.
+    package init(
+        endpoint: String,
+        projectID: String,
+        tokens: AccessTokenSource,
+        transport: any HTTPTransport,
+        time: any TimeSource = SystemTime(),
+        metrics: PushMetrics.ForSender? = nil
+    ) {
+        url = endpoint + "/v1/projects/" + projectID + "/messages:send"
+        self.tokens = tokens
+        self.transport = transport
+        self.time = time
+        self.metrics = metrics
+    }
+
+    package func send(_ batch: [PushMessage]) async -> [Verdict] {
+        guard !batch.isEmpty else { return [] }
+        let start = ContinuousClock.now
+        let verdicts = SenderMismatch.judged(await verdicts(on: batch))
+        metrics?.count(verdicts, took: .now - start)
+        return verdicts
+    }
+
+    private func verdicts(on batch: [PushMessage]) async -> [Verdict] {
+        var round = FCMRound(batch, now: Timestamp(clamping: time.now().microseconds))
+        guard !round.waiting.isEmpty else { return round.verdicts }
+        switch await tokens.token() {
+        case .failure(let refusal): round.refuseWaiting(refusal)
+        case .success(let token):
+            await send(&round, with: token)
+            guard !round.waiting.isEmpty else { break }
+            switch await tokens.token(insteadOf: token) {
+            case .failure(let refusal): round.refuseWaiting(refusal)
+            case .success(let fresh):
+                await send(&round, with: fresh)
+                round.giveUpWaiting()
+            }
+        }
+        return round.verdicts
+    }
+
+    private func send(_ round: inout FCMRound, with token: AccessToken) async {
+        // One array for all requests, so that a header costs a batch and not a message.
+        let headers = [("authorization", token.authorization), ("content-type", "application/json")]
+        let requests = round.waiting.map { waiting in
+            TransferRequest(.post, url: url, headers: headers, body: waiting.body, timeouts: Self.timeouts)
+        }
+        round.take(await transport.send(requests))
+    }
+}

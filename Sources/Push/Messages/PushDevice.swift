@@ -1,0 +1,28 @@
+package import BellhopRules
+
+/// The device that a message goes to, as its subscription describes it.
+package struct PushDevice: Hashable, Sendable {
+    /// The subscription's id, the ledger's `target`: it stays when the token changes.
+    package var subscription: String
+
+    /// A secret; it appears in the request and nowhere else.
+    package var token: DeviceToken
+
+    package var platform: DevicePlatform
+    package var provider: PushProvider
+    package var environment: PushEnvironment
+
+    package init(
+        subscription: String,
+        token: DeviceToken,
+        platform: DevicePlatform,
+        provider: PushProvider,
+        environment: PushEnvironment = .production
+    ) {
+        self.subscription = subscription
+        self.token = token
+        self.platform = platform
+        self.provider = provider
+        self.environment = environment
+    }
+}

@@ -1,0 +1,75 @@
+package import BellhopRules
+
+/// One notification on its way to one device: all that a provider's builder may look at.
+///
+/// It is rendered already: words in the reader's language, links filled.
+package struct PushMessage: Sendable {
+    /// Where a tap leads, per kind of client.
+    package struct Link: Hashable, Sendable {
+        /// Path of the web app.
+        package var web: String
+        /// Route of the mobile app.
+        package var mobile: String
+
+        package init(web: String, mobile: String) {
+            self.web = web
+            self.mobile = mobile
+        }
+    }
+
+    package var app: AppID
+
+    /// The same for every repeat, which is what lets a device show a repeat once.
+    package var notification: NotificationID
+
+    package var type: EventType
+
+    /// Never empty.
+    package var title: String
+
+    /// May be empty.
+    package var body: String
+
+    /// Values for the client, as the event brought them.
+    package var data = JSONObject()
+
+    /// Strings for the client.
+    package var metadata = JSONObject()
+
+    package var targetID: String?
+    package var link: Link?
+    package var venueID: String?
+    package var imageURL: String?
+
+    /// Notifications with the same key replace one another on a device.
+    package var collapseKey: String?
+
+    package var priority = Priority.normal
+
+    /// From here on it must not be shown any more.
+    ///
+    /// The provider drops what it could not hand over by then.
+    package var expiry: Timestamp?
+
+    /// The number on the app's icon; nil leaves it as it is.
+    package var badge: Int?
+
+    package var presentation = PushPresentation()
+
+    package var device: PushDevice
+
+    package init(
+        app: AppID,
+        notification: NotificationID,
+        type: EventType,
+        words: (title: String, body: String),
+        device: PushDevice
+    ) {
+        self.app = app
+        self.notification = notification
+        self.type = type
+        title = words.title
+        body = words.body
+        self.device = device
+    }
+}

@@ -1,0 +1,44 @@
+package import BellhopRules
+package import ServiceRuntime
+
+/// What the process tells of its pushes: `bellhop_push_total` and `bellhop_push_seconds`.
+package struct PushMetrics: Sendable {
+    private let total: Labelled<Counter>
+    private let seconds: Labelled<Histogram>
+
+    package init(_ registry: MetricsRegistry) {
+        total = registry.counter(
+            "bellhop_push_total",
+            help: "Verdicts on pushes.",
+            labels: ["provider", "app", "verdict"]
+        )
+        seconds = registry.histogram(
+            "bellhop_push_seconds",
+            help: "How long a batch of pushes took, from its hand-over to its last verdict.",
+            labels: ["provider", "app"]
+        )
+    }
+
+    /// The part of one sender, its cells looked up once.
+    package func forSender(_ provider: PushProvider, app: AppID) -> ForSender {
+        let counters = Verdict.Kind.allCases.map { total.with(provider.rawValue, app.text, $0.rawValue) }
+        return ForSender(
+            counters: Dictionary(uniqueKeysWithValues: zip(Verdict.Kind.allCases, counters)),
+            seconds: seconds.with(provider.rawValue, app.text)
+        )
+    }
+
+    /// The metrics of one app at one provider.
+    package struct ForSender: Sendable {
+        let counters: [Verdict.Kind: Counter]
+        let seconds: Histogram
+
+        /// Counts a whole batch, with one addition per kind of verdict in it.
+        func count(_ verdicts: [Verdict], took duration: Duration) {
+            var counts: [Verdict.Kind: Int] = [:]
+            for verdict in verdicts { counts[verdict.kind, default: 0] += 1 }
+            for (kind, count) in counts { counters[kind]?.increment(by: count) }
+            seconds.observe(duration)
+        }
+    }
+}

@@ -1,0 +1,50 @@
+/// Why a verdict is what it is: few, stable words, fit for a metric's label and for the ledger.
+///
+/// Words in capitals are the provider's own, the others ours. A word once released keeps its meaning.
+package enum VerdictReason: String, CaseIterable, Hashable, Sendable {
+    // What FCM says.
+    case unavailable = "UNAVAILABLE"
+    case internalError = "INTERNAL"
+    case quotaExceeded = "QUOTA_EXCEEDED"
+    case unregistered = "UNREGISTERED"
+    case senderIDMismatch = "SENDER_ID_MISMATCH"
+    case thirdPartyAuthError = "THIRD_PARTY_AUTH_ERROR"
+    case invalidArgument = "INVALID_ARGUMENT"
+    case unauthenticated = "UNAUTHENTICATED"
+    case permissionDenied = "PERMISSION_DENIED"
+    case notFound = "NOT_FOUND"
+    case unspecifiedError = "UNSPECIFIED_ERROR"
+
+    /// The provider calls the token malformed.
+    case invalidToken = "invalid-token"
+    /// One device gets more than the provider allows.
+    case deviceRate = "device-rate"
+    /// The answer's status fits none of the provider's documented ones.
+    case unexpectedStatus = "unexpected-status"
+    /// The answer is not one that this provider gives: something else answers at this address.
+    case unexpectedAnswer = "unexpected-answer"
+    /// The message does not fit into the provider's limit, even shortened.
+    case payloadTooLarge = "payload-too-large"
+    /// The message was handed to a sender of another provider.
+    case wrongProvider = "wrong-provider"
+
+    // What the token endpoint says, see `AccessTokenSource`.
+    case tokenUnavailable = "token-unavailable"
+    case tokenRefused = "token-refused"
+
+    // What became of the transfer.
+    case timeout
+    case connect
+    case nameLookup = "name-lookup"
+    case tls
+    case certificate
+    case connectionLost = "connection-lost"
+    case incompleteAnswer = "incomplete-answer"
+    case protocolViolation = "protocol-violation"
+    case addressRefused = "address-refused"
+    case invalidRequest = "invalid-request"
+    case invalidOptions = "invalid-options"
+    case cancelled
+    case closed
+    case library
+}

@@ -1,0 +1,28 @@
+import COpenSSL
+
+/// An X.509 certificate of OpenSSL's.
+///
+/// Thread safety: the certificate is never changed after it was signed, and OpenSSL lets any number of threads read it.
+final class Certificate: @unchecked Sendable {
+    /// Lent to OpenSSL's functions, which count their own references.
+    let handle: OpaquePointer
+
+    /// Takes over a certificate that nobody else holds.
+    init(owning handle: OpaquePointer) {
+        self.handle = handle
+    }
+
+    deinit {
+        X509_free(handle)
+    }
+
+    func pem() throws(SandboxError) -> String {
+        try PEMText.collect("writing a certificate") { PEM_write_bio_X509($0, handle) }
+    }
+}
+
+/// A certificate with the key that proves it.
+struct TLSIdentity: Sendable {
+    let certificate: Certificate
+    let key: PrivateKey
+}

@@ -1,0 +1,94 @@
+import COpenSSL
+import Cryptography
+import ServiceRuntime
+
+/// A certificate authority that lives as long as the process: clients trust it by its PEM, and nothing else does.
+struct CertificateAuthority: Sendable {
+    let certificate: Certificate
+    private let key: PrivateKey
+
+    /// A fresh authority, valid from a day ago (clocks differ) for a year.
+    init(now: Instant) throws(SandboxError) {
+        key = try PrivateKey.generateP256()
+        let blank = try Blank(
+            key: key, name: "Bellhop sandbox authority", validity: now - .seconds(86_400)..<now + .seconds(365 * 86_400)
+        )
+        try blank.name(issuer: blank.handle)
+        try blank.extend(NID_basic_constraints, "critical,CA:TRUE,pathlen:0", issuer: blank.handle)
+        try blank.extend(NID_key_usage, "critical,keyCertSign,cRLSign", issuer: blank.handle)
+        try blank.extend(NID_subject_key_identifier, "hash", issuer: blank.handle)
+        certificate = try blank.signed(by: key)
+    }
+
+    /// A server's certificate with a key of its own.
+    func issue(_ order: CertificateOrder) throws(SandboxError) -> TLSIdentity {
+        let serverKey = try PrivateKey.generateP256()
+        let blank = try Blank(key: serverKey, name: "Bellhop sandbox", validity: order.validity)
+        let issuer = certificate.handle
+        try blank.name(issuer: issuer)
+        try blank.extend(NID_basic_constraints, "critical,CA:FALSE", issuer: issuer)
+        try blank.extend(NID_key_usage, "critical,digitalSignature", issuer: issuer)
+        try blank.extend(NID_ext_key_usage, "serverAuth", issuer: issuer)
+        try blank.extend(NID_subject_key_identifier, "hash", issuer: issuer)
+        try blank.extend(NID_authority_key_identifier, "keyid", issuer: issuer)
+        let names = order.names.map(\.notation).joined(separator: ",")
+        try blank.extend(NID_subject_alt_name, names, issuer: issuer)
+        return TLSIdentity(certificate: try blank.signed(by: key), key: serverKey)
+    }
+}
+
+/// A certificate before it is signed.
+private final class Blank {
+    private(set) var handle: OpaquePointer?
+
+    init(key: PrivateKey, name: String, validity: Range<Instant>) throws(SandboxError) {
+        handle = X509_new()
+        let attempted = Self.attempted
+        guard let handle, X509_set_version(handle, 2) == 1, X509_set_pubkey(handle, key.handle) == 1 else {
+            throw .openSSL(attempted)
+        }
+        try setSerial(handle)
+        let begin = ASN1_TIME_set(X509_getm_notBefore(handle), Int(validity.lowerBound.microseconds / 1_000_000))
+        let end = ASN1_TIME_set(X509_getm_notAfter(handle), Int(validity.upperBound.microseconds / 1_000_000))
+        let subject = X509_get_subject_name(handle)
+        let added = X509_NAME_add_entry_by_txt(subject, "CN", bellhop_utf8_text, Array(name.utf8), -1, -1, 0)
+        guard begin != nil, end != nil, added == 1 else { throw .openSSL(attempted) }
+    }
+
+    deinit {
+        X509_free(handle)
+    }
+
+    func name(issuer: OpaquePointer?) throws(SandboxError) {
+        guard X509_set_issuer_name(handle, X509_get_subject_name(issuer)) == 1 else { throw .openSSL(Self.attempted) }
+    }
+
+    func extend(_ kind: Int32, _ value: String, issuer: OpaquePointer?) throws(SandboxError) {
+        guard bellhop_add_extension(issuer, handle, kind, value) == 1 else { throw .openSSL(Self.attempted) }
+    }
+
+    /// The finished certificate; the blank is empty from here on.
+    func signed(by key: PrivateKey) throws(SandboxError) -> Certificate {
+        guard let signed = handle, X509_sign(signed, key.handle, EVP_sha256()) > 0 else {
+            throw .openSSL(Self.attempted)
+        }
+        handle = nil
+        return Certificate(owning: signed)
+    }
+
+    /// 16 random bytes; the first bit is clear, since a serial number is not negative.
+    private func setSerial(_ handle: OpaquePointer) throws(SandboxError) {
+        var bytes: [UInt8]
+        do { bytes = try SecureRandom.bytes(16) } catch {
+            throw SandboxError(.cryptography, attempted: Self.attempted, cameBack: error.text)
+        }
+        bytes[0] &= 0x7F
+        let number = BN_bin2bn(bytes, 16, nil)
+        defer { BN_free(number) }
+        guard let number, BN_to_ASN1_INTEGER(number, X509_get_serialNumber(handle)) != nil else {
+            throw .openSSL(Self.attempted)
+        }
+    }
+
+    private static let attempted = "making a certificate"
+}

@@ -1,0 +1,46 @@
+extension FCMError {
+    /// FCM's own error codes with the canonical name that goes with each.
+    private static let canonicalNames = [
+        "INVALID_ARGUMENT": "INVALID_ARGUMENT",
+        "UNREGISTERED": "NOT_FOUND",
+        "SENDER_ID_MISMATCH": "PERMISSION_DENIED",
+        "QUOTA_EXCEEDED": "RESOURCE_EXHAUSTED",
+        "UNAVAILABLE": "UNAVAILABLE",
+        "INTERNAL": "INTERNAL",
+        "THIRD_PARTY_AUTH_ERROR": "UNAUTHENTICATED",
+        "APNS_AUTH_ERROR": "UNAUTHENTICATED",
+        "UNSPECIFIED_ERROR": "UNKNOWN",
+    ]
+
+    /// The error of a status, where nothing else is known.
+    private static func usual(_ status: Int) -> (canonical: String, errorCode: String?) {
+        switch status {
+        case 401: ("UNAUTHENTICATED", nil)
+        case 403: ("PERMISSION_DENIED", nil)
+        case 404: ("NOT_FOUND", nil)
+        case 429: ("RESOURCE_EXHAUSTED", "QUOTA_EXCEEDED")
+        case 500: ("INTERNAL", "INTERNAL")
+        case 503: ("UNAVAILABLE", "UNAVAILABLE")
+        case 501...: ("UNKNOWN", nil)
+        default: ("INVALID_ARGUMENT", nil)
+        }
+    }
+
+    /// The answer that a fault asks for: a gateway's errors are pages, all others are FCM's.
+    ///
+    /// A reason that is one of FCM's codes comes with its detail; any other stands as the canonical name alone.
+    static func answer(to fault: SandboxFault.Answer) -> ProviderAnswer {
+        let isPage = fault.reason == nil && (fault.status < 400 || [413, 502, 504].contains(fault.status))
+        guard !isPage else {
+            let page = HTTP2Answer.html(fault.status, "Server Error")
+            return ProviderAnswer(http: page, reason: nil).with(retryAfter: fault.retryAfter)
+        }
+        var (canonical, errorCode) = usual(fault.status)
+        if let reason = fault.reason {
+            errorCode = canonicalNames[reason] == nil ? nil : reason
+            canonical = canonicalNames[reason] ?? reason
+        }
+        let error = FCMError(fault.status, canonical, "The sandbox was asked to say so.", errorCode: errorCode)
+        return error.answer.with(retryAfter: fault.retryAfter)
+    }
+}

@@ -1,0 +1,36 @@
+import BellhopRules
+
+/// A message whose form is right: its fields are of their types, by whichever of their two names they came.
+struct FCMMessage {
+    let root: JSONObject
+
+    /// The value of a field by its documented name; null counts as absent.
+    static func field(_ name: String, of object: JSONObject?) -> JSONValue? {
+        guard let object else { return nil }
+        let found = object[name] ?? object[camelCase(name)]
+        return found == .null ? nil : found
+    }
+
+    /// The field at the end of a way of documented names.
+    subscript(way: String...) -> JSONValue? {
+        var value: JSONValue? = .object(root)
+        for name in way { value = Self.field(name, of: value?.object) }
+        return value
+    }
+
+    /// What makes a repeat recognisable on the device, whichever platform it is.
+    var tag: String? {
+        if let tag = self["android", "notification", "tag"]?.string { return tag }
+        let headers = self["apns", "headers"]?.object?.members ?? []
+        if let id = headers.first(where: { $0.key.lowercased() == "apns-collapse-id" })?.value.string { return id }
+        let web = self["webpush", "headers"]?.object?.members ?? []
+        return web.first { $0.key.lowercased() == "topic" }?.value.string
+    }
+
+    private static func camelCase(_ name: String) -> String {
+        let words = name.split(separator: "_")
+        return words.dropFirst().reduce(words.first.map(String.init) ?? "") {
+            $0 + $1.prefix(1).uppercased() + $1.dropFirst()
+        }
+    }
+}

@@ -1,0 +1,132 @@
+import BellhopRules
+import ServiceRuntime
+import Synchronization
+
+/// Stands in for `https://fcm.googleapis.com`: one message per request, to a device, a topic or a condition.
+///
+/// The device token says what becomes of a message that is right: `dead-…` is no longer registered, `invalid-…` never
+/// was a token, `mismatch-…` belongs to another project, and every other one gets its push.
+final class FCMStandIn: ProviderStandIn {
+    let name = ProviderName.fcm
+    private let tokens: AccessTokens
+    private let sent = Atomic<UInt64>(0)
+
+    init(tokens: AccessTokens) {
+        self.tokens = tokens
+    }
+
+    func serves(path: String) -> Bool { path.hasPrefix("/v1/projects/") }
+
+    func judge(_ request: HTTP2Request, now: Instant) -> Judgement {
+        guard let projectID = Self.projectID(request) else {
+            let page = ProviderAnswer(http: .html(404, "Not Found"), reason: nil)
+            return .refuse("there is only POST /v1/projects/{project}/messages:send", page)
+        }
+        if let error = credentialError(request, projectID, now) { return .refuse(error.message, error.answer) }
+        switch Self.message(request) {
+        case .failure(let refusal): return .refuse(refusal.error.message, refusal.error.answer)
+        case .success(let body):
+            var judgement = judge(body, projectID, now)
+            judgement.token = body.message["token"]?.string
+            judgement.tag = body.message.tag
+            return judgement
+        }
+    }
+
+    func answer(to fault: SandboxFault.Answer) -> ProviderAnswer {
+        FCMError.answer(to: fault)
+    }
+
+    /// Nil for anything but a `POST` of `/v1/projects/{project}/messages:send`.
+    private static func projectID(_ request: HTTP2Request) -> String? {
+        let parts = request.path.split(separator: "/", omittingEmptySubsequences: false)
+        guard request.method == "POST", parts.count == 5, parts[4] == "messages:send", !parts[3].isEmpty else {
+            return nil
+        }
+        return String(parts[3])
+    }
+
+    private func credentialError(_ request: HTTP2Request, _ projectID: String, _ now: Instant) -> FCMError? {
+        guard let value = request.headers["authorization"] else { return .noCredentials }
+        let parts = value.split(separator: " ", maxSplits: 1)
+        guard parts.count == 2, parts[0].lowercased() == "bearer" else { return .badCredentials(hasExpired: false) }
+        switch tokens.standing(of: String(parts[1]), now: now) {
+        case .unknown: return .badCredentials(hasExpired: false)
+        case .expired: return .badCredentials(hasExpired: true)
+        case .good(let granted): return granted == projectID ? nil : .forbidden(projectID: projectID)
+        }
+    }
+
+    private func judge(_ body: FCMBody, _ projectID: String, _ now: Instant) -> Judgement {
+        let violations = FCMMessageRules.violations(in: body.message)
+        if !violations.isEmpty {
+            let error = FCMError.invalid(violations)
+            return .refuse(error.message, error.answer)
+        }
+        let limit = body.message["token"] == nil ? FCMMessageRules.topicBytes : FCMMessageRules.deviceBytes
+        guard FCMMessageSize(body.message).bytes <= limit else {
+            return .refuse(FCMError.tooBig.message, FCMError.tooBig.answer)
+        }
+        let token = body.message["token"]?.string ?? ""
+        if let error = Self.verdict(on: token) { return Judgement { error.answer } }
+        let isRehearsal = body.isRehearsal
+        return Judgement { [self] in
+            let id = isRehearsal ? "fake_message_id" : nextMessageID(now)
+            let answer: JSONValue = ["name": .string("projects/\(projectID)/messages/\(id)")]
+            return ProviderAnswer(http: .json(200, JSONWriter.canonicalBytes(of: answer)), reason: nil)
+        }
+    }
+
+    private static func verdict(on token: String) -> FCMError? {
+        if token.hasPrefix("dead-") { return .unregistered }
+        if token.hasPrefix("invalid-") || token.utf8.contains(where: { $0 <= 0x20 || $0 >= 0x7F }) { return .invalidToken }
+        return token.hasPrefix("mismatch-") ? .senderMismatch : nil
+    }
+
+    /// In the shape of the real ones: a time in microseconds and a number that no other message has.
+    private func nextMessageID(_ now: Instant) -> String {
+        let number = sent.wrappingAdd(1, ordering: .relaxed).newValue
+        let digits = String(number, radix: 16)
+        return "0:\(now.microseconds)%" + String(repeating: "0", count: 16 - digits.count) + digits
+    }
+
+    private static func message(_ request: HTTP2Request) -> Result<FCMBody, FCMRefusal> {
+        let type = request.headers["content-type"]?.split(separator: ";").first.map { $0.lowercased() }
+        guard type == "application/json" else {
+            return .failure(FCMRefusal(FCMError(400, "INVALID_ARGUMENT", "The content type must be application/json.")))
+        }
+        let root: JSONObject
+        switch JSONParser().parse(request.body) {
+        case .failure(let fault):
+            let message = "Invalid JSON payload received. \(fault.message)"
+            return .failure(FCMRefusal(FCMError(400, "INVALID_ARGUMENT", message)))
+        case .success(let value):
+            guard let object = value.object else {
+                let message = "Invalid JSON payload received. Unexpected \(value.typeName) at the root."
+                return .failure(FCMRefusal(FCMError(400, "INVALID_ARGUMENT", message)))
+            }
+            root = object
+        }
+        let violations = FCMFormCheck.violations(in: root)
+        guard violations.isEmpty else { return .failure(FCMRefusal(.malformed(violations))) }
+        let message = FCMMessage.field("message", of: root)?.object ?? JSONObject()
+        let isRehearsal = FCMMessage.field("validate_only", of: root)?.bool ?? false
+        return .success(FCMBody(message: FCMMessage(root: message), isRehearsal: isRehearsal))
+    }
+}
+
+/// A body whose form is right.
+private struct FCMBody {
+    let message: FCMMessage
+    /// `validate_only`: everything is checked and nothing sent.
+    let isRehearsal: Bool
+}
+
+/// Why a body cannot be judged further.
+private struct FCMRefusal: Error {
+    let error: FCMError
+
+    init(_ error: FCMError) {
+        self.error = error
+    }
+}

@@ -1,0 +1,31 @@
+import BellhopRules
+import ServiceRuntime
+
+extension FaultList.Entry {
+    /// As it was set, with `fired` beside it.
+    var json: JSONValue {
+        var object: JSONObject = [
+            "provider": .string(fault.provider.rawValue), "rate": .number(fault.rate), "fired": .whole(fired),
+        ]
+        object["match"] = fault.match.map(JSONValue.string)
+        object["count"] = fault.count.map(JSONValue.whole)
+        let milliseconds = fault.delay.microseconds / 1_000
+        if milliseconds > 0 { object["delayMs"] = .whole(Int(milliseconds)) }
+        switch fault.effect {
+        case .delay: break
+        case .drop: object["drop"] = true
+        case .answer(let answer):
+            object["status"] = .whole(answer.status)
+            object["reason"] = answer.reason.map(JSONValue.string)
+            object["retryAfter"] = answer.retryAfter.map(JSONValue.string)
+        }
+        return .object(object)
+    }
+}
+
+extension JSONValue {
+    /// A number that may have a fraction; read back from its text, since the rules' JSON keeps numbers as texts.
+    fileprivate static func number(_ value: Double) -> JSONValue {
+        (try? JSONParser().parse(Array("\(value)".utf8)).get()) ?? .null
+    }
+}

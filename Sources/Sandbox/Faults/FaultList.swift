@@ -1,0 +1,62 @@
+import Synchronization
+
+/// The faults that are set, in order: of those that match a request, the first that its rate and count allow befalls it.
+final class FaultList: Sendable {
+    /// A fault, and how many requests it has befallen.
+    struct Entry: Sendable, Equatable {
+        let fault: SandboxFault
+        var fired = 0
+
+        var isOver: Bool { fault.count.map { fired >= $0 } ?? false }
+    }
+
+    private struct State {
+        var entries: [Entry] = []
+        var chance: SplitMix
+    }
+
+    private let state: Mutex<State>
+
+    /// - Parameter seed: the same seed and the same requests give the same faults.
+    init(seed: UInt64) {
+        state = Mutex(State(chance: SplitMix(state: seed)))
+    }
+
+    var entries: [Entry] { state.withLock(\.entries) }
+
+    func replace(with faults: [SandboxFault]) {
+        state.withLock { $0.entries = faults.map { Entry(fault: $0) } }
+    }
+
+    /// The fault that befalls a request, counted.
+    func take(_ provider: ProviderName, token: String?, path: String) -> SandboxFault? {
+        state.withLock { state in
+            for index in state.entries.indices {
+                let entry = state.entries[index]
+                guard !entry.isOver, entry.fault.matches(provider, token: token, path: path) else { continue }
+                guard entry.fault.rate >= 1 || state.chance.unit() < entry.fault.rate else { continue }
+                state.entries[index].fired += 1
+                return entry.fault
+            }
+            return nil
+        }
+    }
+}
+
+/// SplitMix64: a small generator whose numbers follow from its seed alone, on every machine.
+struct SplitMix: RandomNumberGenerator, Sendable {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+
+    /// From 0 up to, but without, 1.
+    mutating func unit() -> Double {
+        Double(next() >> 11) * 0x1p-53
+    }
+}

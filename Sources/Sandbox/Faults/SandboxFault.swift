@@ -1,0 +1,62 @@
+/// Something that shall go wrong, or slowly.
+package struct SandboxFault: Sendable, Equatable {
+    /// What is answered in place of the normal answer.
+    package struct Answer: Sendable, Equatable {
+        /// 300 to 599.
+        package var status: Int
+        /// The provider's word for it, such as `QUOTA_EXCEEDED`; the usual one of the status unless given.
+        package var reason: String?
+        /// The value of a `Retry-After` header.
+        package var retryAfter: String?
+
+        package init(status: Int, reason: String? = nil, retryAfter: String? = nil) {
+            self.status = status
+            self.reason = reason
+            self.retryAfter = retryAfter
+        }
+    }
+
+    package enum Effect: Sendable, Equatable {
+        /// The normal answer, late.
+        case delay
+        case answer(Answer)
+        /// The request is taken in and recorded, and the connection closed without an answer.
+        case drop
+    }
+
+    package var provider: ProviderName
+    /// A part of the device token or of the path; nil matches every request of the provider.
+    package var match: String?
+    package var effect: Effect
+    /// Before the effect.
+    package var delay: Duration
+    /// The share of the matching requests that it befalls, 0 to 1.
+    package var rate: Double
+    /// How many requests it befalls before it is over; nil for no end.
+    package var count: Int?
+
+    package init(
+        _ provider: ProviderName, _ effect: Effect, match: String? = nil, delay: Duration = .zero
+    ) {
+        self.provider = provider
+        self.effect = effect
+        self.match = match
+        self.delay = delay
+        rate = 1
+        count = nil
+    }
+
+    /// The same fault for a share of the requests, a number of times, or both.
+    package func limited(toRate rate: Double = 1, count: Int? = nil) -> SandboxFault {
+        var fault = self
+        fault.rate = min(max(rate, 0), 1)
+        fault.count = count
+        return fault
+    }
+
+    func matches(_ provider: ProviderName, token: String?, path: String) -> Bool {
+        guard provider == self.provider else { return false }
+        guard let match else { return true }
+        return path.contains(match) || token?.contains(match) == true
+    }
+}

@@ -1,0 +1,67 @@
+import CNGHTTP2
+import Glibc
+
+/// epoll and an eventfd: waits for many sockets at once, and can be woken by any thread.
+///
+/// Thread safety: `wake` alone may be called from any thread; both descriptors live as long as the object.
+final class Poller: @unchecked Sendable {
+    /// The key under which waking shows; no socket has it.
+    static let wakeKey = UInt64.max
+
+    private let poll: Int32
+    private let wakeup: Int32
+    private var events = [epoll_event](repeating: epoll_event(), count: 256)
+
+    init() throws(SandboxError) {
+        poll = epoll_create1(bellhop_epoll_close_on_exec)
+        wakeup = eventfd(0, bellhop_eventfd_flags)
+        guard poll >= 0, wakeup >= 0, change(EPOLL_CTL_ADD, wakeup, Self.wakeKey, bellhop_epoll_in) else {
+            let reason = String(cString: strerror(errno))
+            throw SandboxError(.resources, attempted: "preparing to wait for sockets", cameBack: reason)
+        }
+    }
+
+    deinit {
+        close(wakeup)
+        close(poll)
+    }
+
+    func wake() {
+        eventfd_write(wakeup, 1)
+    }
+
+    /// Starts to watch a socket for what there is to read.
+    func add(_ socket: Int32, key: UInt64) -> Bool {
+        change(EPOLL_CTL_ADD, socket, key, bellhop_epoll_in)
+    }
+
+    func watch(_ socket: Int32, key: UInt64, forWriting: Bool) {
+        _ = change(EPOLL_CTL_MOD, socket, key, forWriting ? bellhop_epoll_out : bellhop_epoll_in)
+    }
+
+    func remove(_ socket: Int32) {
+        _ = change(EPOLL_CTL_DEL, socket, 0, 0)
+    }
+
+    /// Waits at most `milliseconds` (negative: as long as it takes) and gives the keys that are ready.
+    func wait(milliseconds: Int32, _ ready: (UInt64) -> Void) {
+        let count = epoll_wait(poll, &events, Int32(clamping: events.count), milliseconds)
+        guard count > 0 else { return }
+        for index in 0..<Int(count) {
+            let key = events[index].data.u64
+            guard key == Self.wakeKey else {
+                ready(key)
+                continue
+            }
+            var rings = eventfd_t()
+            eventfd_read(wakeup, &rings)
+        }
+    }
+
+    private func change(_ operation: Int32, _ socket: Int32, _ key: UInt64, _ interest: UInt32) -> Bool {
+        var event = epoll_event()
+        event.events = interest
+        event.data.u64 = key
+        return epoll_ctl(poll, operation, socket, &event) == 0
+    }
+}

@@ -1,0 +1,220 @@
+import CNGHTTP2
+import Glibc
+
+/// One client: its socket, its TLS and its HTTP/2 session, all on the thread of the loop.
+final class ServerConnection {
+    /// What the loop shall watch the socket for.
+    enum Wish: Equatable {
+        case reading
+        /// What was written waits for the socket; until it is gone nothing is read, so that a client that does not read
+        /// its answers cannot fill our memory.
+        case writing
+        /// There is more to read than one turn takes: another turn, after the others had theirs.
+        case anotherTurn
+        case end
+    }
+
+    private enum Phase {
+        case handshake
+        case open(session: OpaquePointer)
+        case ended
+    }
+
+    let id: UInt64
+    let socket: Int32
+    /// What the loop has told epoll last.
+    var watched = Wish.reading
+    private let loop: ServerLoop
+    private let tls: TLSConnection
+    private var phase = Phase.handshake
+    private var streams: [Int32: ServerStream] = [:]
+    /// The stream whose header fields are coming in, which they do without interruption.
+    private var receiving: ServerStream?
+    private var isDropped = false
+    private var outbound: [UInt8] = []
+    private var outboundSent = 0
+    private var fields = AnswerFields()
+
+    /// Takes over the socket.
+    init(id: UInt64, socket: Int32, tls: TLSConnection, loop: ServerLoop) {
+        self.id = id
+        self.socket = socket
+        self.tls = tls
+        self.loop = loop
+    }
+
+    deinit {
+        if case .open(let session) = phase { nghttp2_session_del(session) }
+        close(socket)
+    }
+
+    var isInHandshake: Bool {
+        if case .handshake = phase { true } else { false }
+    }
+
+    /// Does whatever can be done now.
+    func turn() -> Wish {
+        if case .handshake = phase, let wish = shakeHands() { return wish }
+        for _ in 0..<4 {
+            let sent = flush()
+            guard sent == .reading else { return sent }
+            guard let more = receive() else { return .end }
+            guard more else { return flush() }
+        }
+        let sent = flush()
+        return sent == .reading ? .anotherTurn : sent
+    }
+
+    /// Tells the client that it may finish what it has begun, and nothing more.
+    func beginGoodbye() {
+        guard case .open(let session) = phase else { return }
+        let last = nghttp2_session_get_last_proc_stream_id(session)
+        nghttp2_submit_goaway(session, bellhop_no_flags, last, bellhop_no_error, nil, 0)
+    }
+
+    /// Ends the session; the socket closes with the last reference.
+    func finish() {
+        guard case .open(let session) = phase else {
+            phase = .ended
+            return
+        }
+        if !isDropped { tls.sayGoodbye() }
+        nghttp2_session_del(session)
+        phase = .ended
+        streams = [:]
+        receiving = nil
+    }
+
+    /// Nil once the handshake is done.
+    private func shakeHands() -> Wish? {
+        switch tls.handshake() {
+        case .needsReading: return .reading
+        case .needsWriting: return .writing
+        case .ended: return .end
+        case .done: break
+        }
+        guard let session = loop.callbacks.makeSession(for: self) else { return .end }
+        phase = .open(session: session)
+        let limits = loop.limits
+        let status = bellhop_submit_server_settings(
+            session, limits.concurrentStreams, UInt32(clamping: limits.headerBytes)
+        )
+        nghttp2_session_set_local_window_size(session, bellhop_no_flags, 0, 1 << 24)
+        return status == 0 ? nil : .end
+    }
+
+    /// Reads at most half a megabyte; says whether there may be more, nil where the connection is over.
+    private func receive() -> Bool? {
+        guard case .open(let session) = phase else { return nil }
+        for _ in 0..<32 {
+            switch tls.read(into: loop.readBuffer) {
+            case .needsReading, .needsWriting: return false
+            case .ended: return nil
+            case .done(let count):
+                let start = loop.readBuffer.baseAddress?.assumingMemoryBound(to: UInt8.self)
+                guard nghttp2_session_mem_recv(session, start, count) >= 0 else {
+                    // What the client did wrong is in a GOAWAY that waits to be sent.
+                    _ = flush()
+                    return nil
+                }
+            }
+        }
+        return true
+    }
+
+    /// Writes what the session has to say; `.reading` where all of it is gone.
+    private func flush() -> Wish {
+        guard case .open(let session) = phase else { return .end }
+        while true {
+            guard collect(session) else { return .end }
+            guard outboundSent < outbound.count else { break }
+            let progress = outbound.withUnsafeBytes { tls.write(UnsafeRawBufferPointer(rebasing: $0[outboundSent...])) }
+            switch progress {
+            case .done(let count): outboundSent += count
+            case .needsWriting, .needsReading: return isDropped ? .end : .writing
+            case .ended: return .end
+            }
+        }
+        let isOver = nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0
+        return isOver || isDropped ? .end : .reading
+    }
+
+    /// Fills one TLS record, so that the frames of many answers share it.
+    private func collect(_ session: OpaquePointer) -> Bool {
+        guard outboundSent == outbound.count else { return true }
+        outbound.removeAll(keepingCapacity: true)
+        outboundSent = 0
+        while outbound.count < 16 * 1_024 {
+            var start: UnsafePointer<UInt8>?
+            let count = nghttp2_session_mem_send(session, &start)
+            guard count > 0 else { return count == 0 }
+            outbound.append(contentsOf: UnsafeBufferPointer(start: start, count: count))
+        }
+        return true
+    }
+}
+
+// What the callbacks of the session tell.
+extension ServerConnection {
+    func beginRequest(_ id: Int32) {
+        let stream = ServerStream(id: id)
+        streams[id] = stream
+        receiving = stream
+    }
+
+    func receiveField(_ id: Int32, name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>) {
+        guard let receiving, receiving.id == id else { return }
+        receiving.append(name: name, value: value, limit: loop.limits.headerBytes)
+    }
+
+    func receiveBody(_ id: Int32, _ bytes: UnsafeBufferPointer<UInt8>) {
+        streams[id]?.append(bytes, limit: loop.limits.bodyBytes)
+    }
+
+    func endRequest(_ id: Int32) {
+        guard let stream = streams[id] else { return }
+        if let excess = stream.excess {
+            return answer(HTTP2Answer.html(excess == .body ? 413 : 431, "Too Large"), on: stream)
+        }
+        let request = HTTP2Request(connection: self.id, headers: stream.headers, body: stream.body)
+        let reaction = loop.handler.react(to: request)
+        guard reaction.delay <= .zero else {
+            return loop.carryOut(reaction.action, after: reaction.delay, connection: self.id, stream: id)
+        }
+        carryOut(reaction.action, on: stream)
+    }
+
+    func closeStream(_ id: Int32) {
+        if receiving?.id == id { receiving = nil }
+        streams[id] = nil
+    }
+
+    /// What a timer held back; does nothing where the stream has been closed since.
+    func carryOut(_ action: HTTP2Reaction.Action, stream id: Int32) {
+        guard let stream = streams[id] else { return }
+        carryOut(action, on: stream)
+    }
+
+    private func carryOut(_ action: HTTP2Reaction.Action, on stream: ServerStream) {
+        switch action {
+        case .answer(let answer): self.answer(answer, on: stream)
+        case .dropConnection: isDropped = true
+        }
+    }
+
+    private func answer(_ answer: HTTP2Answer, on stream: ServerStream) {
+        guard case .open(let session) = phase, !stream.isAnswered else { return }
+        stream.answer(with: answer.body)
+        var source = nghttp2_data_provider()
+        source.source.ptr = Unmanaged.passUnretained(stream).toOpaque()
+        source.read_callback = readAnswerBody
+        var status: Int32 = 0
+        fields.withPairs(answer) { pairs, count in
+            status = answer.body.isEmpty
+                ? nghttp2_submit_response(session, stream.id, pairs, count, nil)
+                : nghttp2_submit_response(session, stream.id, pairs, count, &source)
+        }
+        guard status != 0 else { return }
+        nghttp2_submit_rst_stream(session, bellhop_no_flags, stream.id, bellhop_internal_error)
+    }
+}

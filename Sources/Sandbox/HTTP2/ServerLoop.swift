@@ -1,0 +1,207 @@
+import Glibc
+import ServiceRuntime
+import Synchronization
+
+/// The one thread of an HTTP/2 server: accepts, reads, answers, and does late what shall be late.
+///
+/// Thread safety: everything but `mailbox` and `open` belongs to the thread that calls `run`; other threads only
+/// leave a wish in the mailbox and wake it.
+final class ServerLoop: @unchecked Sendable {
+    private struct Mailbox {
+        /// Set once: how long the open streams may take.
+        var stop: Duration?
+        var waiting: [CheckedContinuation<Void, Never>] = []
+        var hasEnded = false
+    }
+
+    private enum Later {
+        case action(HTTP2Reaction.Action, connection: UInt64, stream: Int32)
+        /// Cuts off a connection that is still in its handshake.
+        case handshakeDeadline(connection: UInt64)
+        case acceptAgain
+        case stopDeadline
+    }
+
+    let handler: any HTTP2Handler
+    let limits: HTTP2Limits
+    let callbacks: SessionCallbacks
+    let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 16 * 1_024, alignment: 16)
+    private let poller: Poller
+    /// Nil once the loop has ended: the port is free from then on.
+    private var listener: ListeningSocket?
+    private let tls: TLSServerContext
+    private let mailbox = Mutex(Mailbox())
+    private let open = Atomic<Int>(0)
+    private var connections: [UInt64: ServerConnection] = [:]
+    private var unfinished: [UInt64] = []
+    private var timers = TimerQueue<Later>()
+    private var accepted: UInt64 = 0
+    private var isAccepting = true
+    private var isStopping = false
+    private static let listenerKey: UInt64 = 0
+
+    init(
+        listener: ListeningSocket, tls: TLSServerContext, limits: HTTP2Limits, handler: any HTTP2Handler
+    ) throws(SandboxError) {
+        self.listener = listener
+        self.tls = tls
+        self.limits = limits
+        self.handler = handler
+        callbacks = try SessionCallbacks(readsContent: handler.readsContent)
+        poller = try Poller()
+        guard poller.add(listener.descriptor, key: Self.listenerKey) else {
+            throw SandboxError(.resources, attempted: "listening", cameBack: String(cString: strerror(errno)))
+        }
+    }
+
+    deinit {
+        readBuffer.deallocate()
+    }
+
+    /// Open connections; may be asked from any thread.
+    var openConnections: Int { open.load(ordering: .relaxed) }
+
+    /// Runs until `stop`, on the thread that shall be the loop's.
+    func run() {
+        while !(isStopping && connections.isEmpty) {
+            poller.wait(milliseconds: patience()) { key in
+                key == Self.listenerKey ? acceptAll() : turn(key)
+            }
+            if let grace = mailbox.withLock(\.stop), !isStopping { beginStop(grace) }
+            let again = unfinished
+            unfinished = []
+            for key in again { turn(key) }
+            let now = ContinuousClock.now
+            while let due = timers.takeDue(now) { carryOut(due) }
+        }
+        listener = nil
+        let waiting = mailbox.withLock { mailbox in
+            mailbox.hasEnded = true
+            defer { mailbox.waiting = [] }
+            return mailbox.waiting
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+
+    /// Asks the loop to end, and returns when it has; may be called from any thread, and again.
+    func stop(grace: Duration) async {
+        await withCheckedContinuation { continuation in
+            let hasEnded = mailbox.withLock { mailbox in
+                if mailbox.stop == nil { mailbox.stop = grace }
+                if !mailbox.hasEnded { mailbox.waiting.append(continuation) }
+                return mailbox.hasEnded
+            }
+            if hasEnded { continuation.resume() } else { poller.wake() }
+        }
+    }
+
+    /// Does something on a stream after a while.
+    func carryOut(_ action: HTTP2Reaction.Action, after delay: Duration, connection: UInt64, stream: Int32) {
+        timers.add(.action(action, connection: connection, stream: stream), at: .now + delay)
+    }
+
+    /// How long there is nothing to do, in the unit of epoll, rounded up.
+    private func patience() -> Int32 {
+        guard unfinished.isEmpty else { return 0 }
+        guard let next = timers.nextDeadline else { return -1 }
+        let microseconds = (next - ContinuousClock.now).microseconds
+        return microseconds <= 0 ? 0 : Int32(clamping: microseconds / 1_000 + 1)
+    }
+
+    private func turn(_ key: UInt64) {
+        guard let connection = connections[key] else { return }
+        let wish = connection.turn()
+        switch wish {
+        case .end: return end(connection)
+        case .anotherTurn: unfinished.append(key)
+        case .reading, .writing:
+            guard wish != connection.watched else { return }
+            connection.watched = wish
+            poller.watch(connection.socket, key: key, forWriting: wish == .writing)
+        }
+    }
+
+    private func end(_ connection: ServerConnection) {
+        poller.remove(connection.socket)
+        connection.finish()
+        connections[connection.id] = nil
+        open.store(connections.count, ordering: .relaxed)
+        acceptAgain()
+    }
+
+    private func carryOut(_ later: Later) {
+        switch later {
+        case .action(let action, let key, let stream):
+            connections[key]?.carryOut(action, stream: stream)
+            turn(key)
+        case .handshakeDeadline(let key):
+            guard let connection = connections[key], connection.isInHandshake else { return }
+            end(connection)
+        case .acceptAgain: acceptAgain()
+        case .stopDeadline:
+            for connection in Array(connections.values) { end(connection) }
+        }
+    }
+
+    private func beginStop(_ grace: Duration) {
+        isStopping = true
+        pauseAccepting()
+        timers.add(.stopDeadline, at: .now + grace)
+        for connection in Array(connections.values) {
+            guard !connection.isInHandshake else {
+                end(connection)
+                continue
+            }
+            connection.beginGoodbye()
+            turn(connection.id)
+        }
+    }
+}
+
+// Taking in new clients.
+extension ServerLoop {
+    private func acceptAll() {
+        while isAccepting, !isStopping {
+            guard connections.count < limits.connections else { return pauseAccepting() }
+            let socket = accept(listener?.descriptor ?? -1, nil, nil)
+            guard socket >= 0 else { return acceptFailed(errno) }
+            take(socket)
+        }
+    }
+
+    private func take(_ socket: Int32) {
+        _ = fcntl(socket, F_SETFL, O_NONBLOCK)
+        _ = fcntl(socket, F_SETFD, FD_CLOEXEC)
+        var yes: Int32 = 1
+        setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
+        accepted += 1
+        guard let connection = tls.makeConnection(over: socket), poller.add(socket, key: accepted) else {
+            close(socket)
+            return
+        }
+        connections[accepted] = ServerConnection(id: accepted, socket: socket, tls: connection, loop: self)
+        open.store(connections.count, ordering: .relaxed)
+        timers.add(.handshakeDeadline(connection: accepted), at: .now + limits.handshakeTimeout)
+    }
+
+    private func acceptFailed(_ code: Int32) {
+        switch code {
+        case EAGAIN, EINTR, ECONNABORTED: return
+        default:
+            // No descriptors or memory: epoll would report the same client again at once, for ever.
+            pauseAccepting()
+            timers.add(.acceptAgain, at: .now + .milliseconds(100))
+        }
+    }
+
+    private func pauseAccepting() {
+        guard isAccepting else { return }
+        isAccepting = false
+        listener.map { poller.remove($0.descriptor) }
+    }
+
+    private func acceptAgain() {
+        guard let listener, !isAccepting, !isStopping, connections.count < limits.connections else { return }
+        isAccepting = poller.add(listener.descriptor, key: Self.listenerKey)
+    }
+}

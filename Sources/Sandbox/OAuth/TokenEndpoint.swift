@@ -1,0 +1,98 @@
+import BellhopRules
+import ServiceRuntime
+
+/// Stands in for `https://oauth2.googleapis.com/token`: changes the signed word of a service account into an access token.
+struct TokenEndpoint: ProviderStandIn {
+    static let path = "/token"
+    static let grantType = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+
+    let name = ProviderName.oauth
+    let accounts: [ServiceAccount]
+    let tokens: AccessTokens
+    /// What an assertion may be addressed to.
+    let audiences: Set<String>
+
+    func serves(path: String) -> Bool { path == Self.path }
+
+    func judge(_ request: HTTP2Request, now: Instant) -> Judgement {
+        do {
+            let assertion = try assertion(in: request)
+            var judgement = judge(assertion, now: now)
+            judgement.content = .json([
+                "grant_type": .string(Self.grantType),
+                "assertion": ["header": .object(assertion.header), "claims": .object(assertion.claims)],
+            ])
+            return judgement
+        } catch {
+            // What could not be read may yet hold a signature that is good, so it is not kept.
+            var judgement = Judgement.refuse(error.description, error.answer)
+            judgement.content = .json(.null)
+            return judgement
+        }
+    }
+
+    func answer(to fault: SandboxFault.Answer) -> ProviderAnswer {
+        let usual =
+            switch fault.status {
+            case 400: "invalid_grant"
+            case 401: "invalid_client"
+            case 503: "temporarily_unavailable"
+            case 500...: "server_error"
+            default: "invalid_request"
+            }
+        let refusal = TokenRefusal(fault.reason ?? usual, "The sandbox was asked to say so.", status: fault.status)
+        return refusal.answer.with(retryAfter: fault.retryAfter)
+    }
+
+    private func assertion(in request: HTTP2Request) throws(TokenRefusal) -> Assertion {
+        guard request.method == "POST" else { throw TokenRefusal("invalid_request", "Use POST.", status: 405) }
+        let type = request.headers["content-type"]?.split(separator: ";").first.map(String.init)?.lowercased()
+        guard type == "application/x-www-form-urlencoded" else {
+            throw .invalidRequest("The content type must be application/x-www-form-urlencoded.")
+        }
+        guard let form = FormBody(request.body) else { throw .invalidRequest("The form cannot be read.") }
+        guard let grant = form["grant_type"] else {
+            throw .invalidRequest("Required parameter is missing: grant_type")
+        }
+        guard grant == Self.grantType else {
+            throw TokenRefusal("unsupported_grant_type", "Invalid grant_type: \(grant)")
+        }
+        guard let text = form["assertion"] else { throw .invalidRequest("Required parameter is missing: assertion") }
+        guard let assertion = Assertion(text) else {
+            throw .invalidGrant("Invalid JWT: the assertion is not three parts of base64url around JSON.")
+        }
+        return assertion
+    }
+
+    private func judge(_ assertion: Assertion, now: Instant) -> Judgement {
+        guard let account = accounts.first(where: { $0.email == assertion.claims["iss"]?.string }) else {
+            let refusal = TokenRefusal.invalidGrant("Invalid grant: account not found")
+            return .refuse(refusal.description, refusal.answer)
+        }
+        if let refusal = assertion.fault(for: account, audiences: audiences, now: now) {
+            return .refuse(refusal.description, refusal.answer)
+        }
+        return Judgement { [tokens] in Self.grant(tokens, to: account, now: now) }
+    }
+
+    private static func grant(_ tokens: AccessTokens, to account: ServiceAccount, now: Instant) -> ProviderAnswer {
+        guard let token = try? tokens.issue(for: account.projectID, now: now) else {
+            return TokenRefusal("server_error", "No random bytes.", status: 500).answer
+        }
+        let body: JSONValue = [
+            "access_token": .string(token), "token_type": "Bearer",
+            "expires_in": .number(JSONNumber(tokens.lifetime.microseconds / 1_000_000)),
+        ]
+        return ProviderAnswer(http: .json(200, JSONWriter.canonicalBytes(of: body)), reason: nil)
+    }
+}
+
+extension ProviderAnswer {
+    /// The same answer with a `Retry-After`, where there is one.
+    func with(retryAfter: String?) -> ProviderAnswer {
+        guard let retryAfter else { return self }
+        var http = http
+        http.fields.append(HTTP2Answer.Field(name: "retry-after", value: retryAfter))
+        return ProviderAnswer(http: http, reason: reason)
+    }
+}

@@ -1,0 +1,94 @@
+import ServiceRuntime
+import Synchronization
+
+/// Remembers what arrived, the latest of it in full, and counts all of it.
+final class ReceivedLog: Sendable {
+    /// What may be kept; the oldest give way.
+    struct Bounds: Sendable {
+        var requests = 200_000
+        var bytes = 512 * 1_024 * 1_024
+    }
+
+    /// A request that has been dealt with; the log adds its number.
+    struct Entry {
+        let at: Instant
+        let provider: ProviderName?
+        let request: HTTP2Request
+        let judgement: Judgement
+        let answer: ReceivedRequest.Answer?
+    }
+
+    private struct Kept {
+        /// Nil before `first`: given way already.
+        var slots: [ReceivedRequest?] = []
+        var first = 0
+        var bytes = 0
+        var number: UInt64 = 0
+        var summary = ReceivedSummary()
+    }
+
+    private let bounds: Bounds
+    private let kept = Mutex(Kept())
+
+    init(_ bounds: Bounds) {
+        self.bounds = bounds
+    }
+
+    func append(_ entry: Entry) {
+        kept.withLock { kept in
+            kept.number += 1
+            let received = ReceivedRequest(
+                number: kept.number, at: entry.at, provider: entry.provider, connection: entry.request.connection,
+                token: entry.judgement.token, tag: entry.judgement.tag,
+                content: entry.judgement.content ?? .bytes(entry.request.body),
+                answer: entry.answer, refused: entry.judgement.refused, block: entry.request.headers
+            )
+            kept.summary.add(received)
+            kept.slots.append(received)
+            kept.bytes += received.byteCount
+            while kept.slots.count - kept.first > bounds.requests || kept.bytes > bounds.bytes {
+                Self.evictOldest(&kept)
+            }
+        }
+    }
+
+    /// What is kept, oldest first.
+    ///
+    /// - Parameters:
+    ///   - provider: nil for all.
+    ///   - number: only what came after the request of this number.
+    ///   - limit: at most so many.
+    func requests(
+        of provider: ProviderName? = nil, after number: UInt64 = 0, limit: Int = .max
+    ) -> [ReceivedRequest] {
+        let all = kept.withLock { Array($0.slots[$0.first...]) }
+        let matching = all.lazy.compactMap { $0 }.filter { request in
+            request.number > number && (provider == nil || request.provider == provider)
+        }
+        return Array(matching.prefix(limit))
+    }
+
+    /// Cheap, whatever was received.
+    var summary: ReceivedSummary {
+        kept.withLock { kept in
+            var summary = kept.summary
+            summary.kept = kept.slots.count - kept.first
+            return summary
+        }
+    }
+
+    /// Forgets everything, the counts too.
+    func removeAll() {
+        kept.withLock { $0 = Kept(number: $0.number) }
+    }
+
+    private static func evictOldest(_ kept: inout Kept) {
+        kept.bytes -= kept.slots[kept.first]?.byteCount ?? 0
+        kept.slots[kept.first] = nil
+        kept.first += 1
+        // Rarely enough that it costs a step per eviction.
+        guard kept.first >= 1_024, kept.first > kept.slots.count / 2 else { return }
+        kept.slots.removeFirst(kept.first)
+        kept.first = 0
+    }
+}

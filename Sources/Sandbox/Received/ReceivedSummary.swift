@@ -1,0 +1,59 @@
+import BellhopRules
+
+/// How much arrived and what became of it, counted as it comes: it costs nothing to ask during a large run.
+package struct ReceivedSummary: Sendable, Equatable {
+    /// The counts of one provider.
+    package struct Counts: Sendable, Equatable {
+        package fileprivate(set) var received = 0
+        /// Answers by status.
+        package fileprivate(set) var answers: [Int: Int] = [:]
+        /// Requests that were wrong in themselves.
+        package fileprivate(set) var refused = 0
+        /// Requests whose connection was dropped in place of an answer.
+        package fileprivate(set) var dropped = 0
+    }
+
+    package private(set) var total = 0
+    package private(set) var providers: [ProviderName: Counts] = [:]
+    /// Requests for paths that belong to no provider.
+    package private(set) var strays = 0
+    /// Requests that are still there in full.
+    package internal(set) var kept = 0
+
+    mutating func add(_ request: ReceivedRequest) {
+        total += 1
+        guard let provider = request.provider else {
+            strays += 1
+            return
+        }
+        var counts = providers[provider] ?? Counts()
+        counts.received += 1
+        if request.refused != nil { counts.refused += 1 }
+        if let answer = request.answer {
+            counts.answers[answer.status, default: 0] += 1
+        } else {
+            counts.dropped += 1
+        }
+        providers[provider] = counts
+    }
+
+    var json: JSONValue {
+        let members = ProviderName.allCases.compactMap { name in
+            providers[name].map { (name.rawValue, $0.json) }
+        }
+        return [
+            "total": .whole(total), "kept": .whole(kept), "evicted": .whole(total - kept), "strays": .whole(strays),
+            "providers": .object(JSONObject(members)),
+        ]
+    }
+}
+
+extension ReceivedSummary.Counts {
+    fileprivate var json: JSONValue {
+        let byStatus = answers.sorted { $0.key < $1.key }.map { (String($0.key), JSONValue.whole($0.value)) }
+        return [
+            "received": .whole(received), "answers": .object(JSONObject(byStatus)), "refused": .whole(refused),
+            "dropped": .whole(dropped),
+        ]
+    }
+}

@@ -1,0 +1,47 @@
+import ServiceRuntime
+
+/// Everything a sandbox consists of before anything of it runs.
+struct SandboxBlueprint: Sendable {
+    /// `https://host:port`, as clients reach it.
+    let origin: String
+    let identity: TLSIdentity
+    let authorityPEM: String
+    let serviceAccountJSON: [UInt8]
+    let log: ReceivedLog
+    let faults: FaultList
+    let handler: any HTTP2Handler
+
+    var tokenURI: String { origin + TokenEndpoint.path }
+
+    /// - Parameter port: where it will be reached.
+    init(_ options: SandboxOptions, port: UInt16) throws(SandboxError) {
+        let origin = "https://\(ListenAddress(host: options.announcedHost, port: port))"
+        let now = options.time.now()
+        let authority = try CertificateAuthority(now: now)
+        let name = CertificateOrder.Name(options.announcedHost)
+        let usual = CertificateOrder.usualNames
+        let order = CertificateOrder(
+            names: usual.contains(name) ? usual : usual + [name],
+            validity: now - .seconds(86_400)..<now + .seconds(365 * 86_400)
+        )
+        let account = try ServiceAccount(projectID: options.project)
+        self.origin = origin
+        identity = try authority.issue(order)
+        authorityPEM = try authority.certificate.pem()
+        serviceAccountJSON = try account.json(tokenURI: origin + TokenEndpoint.path)
+        log = ReceivedLog(ReceivedLog.Bounds(requests: options.keptRequests))
+        faults = FaultList(seed: options.seed)
+        switch options.checking {
+        case .none: handler = UncheckedHandler()
+        case .strict:
+            let tokens = AccessTokens(lifetime: options.tokenLifetime)
+            let endpoint = TokenEndpoint(
+                accounts: [account], tokens: tokens,
+                audiences: [origin + TokenEndpoint.path, "https://oauth2.googleapis.com/token"]
+            )
+            handler = SandboxCore(
+                providers: [FCMStandIn(tokens: tokens), endpoint], faults: faults, log: log, time: options.time
+            )
+        }
+    }
+}

@@ -1,0 +1,49 @@
+package import ServiceRuntime
+
+/// What a sandbox is made of; the defaults are those of a test: free ports of the loopback, files of its own.
+package struct SandboxOptions: Sendable {
+    package enum Checking: Sendable, Equatable {
+        /// Requests are judged as the real services would, befallen by faults, and recorded.
+        case strict
+        /// Every request is answered with 200, unread: for benchmarks of senders.
+        case none
+    }
+
+    /// Where the providers' side listens, with TLS and HTTP/2.
+    package var listen = ListenAddress(host: "127.0.0.1", port: 0)
+    /// Where the control interface listens, in plain HTTP.
+    package var control = ListenAddress(host: "127.0.0.1", port: 0)
+    /// The host by which clients reach the providers' side; `listen`'s own where nil, or `localhost` for a wildcard.
+    package var publicHost: String?
+    /// The project of the one service account.
+    package var project = "bellhop-sandbox"
+    package var checking = Checking.strict
+    package var limits = HTTP2Limits()
+    /// Decides whom faults with a rate befall.
+    package var seed: UInt64 = 1
+    /// How long an access token is good.
+    package var tokenLifetime = Duration.seconds(3_600)
+    /// How many of the latest requests are kept in full.
+    package var keptRequests = 200_000
+    /// Where the authority's certificate goes; a temporary file that goes away with the sandbox where nil.
+    package var caFile: String?
+    /// Where the service account goes, readable by its owner alone; nowhere where nil.
+    package var serviceAccountFile: String?
+    package var time: any TimeSource = SystemTime()
+
+    package init() {}
+
+    /// Whether a text can stand for a project in paths and addresses.
+    package static func isProject(_ text: String) -> Bool {
+        let isSpelledRight = text.utf8.allSatisfy { byte in
+            (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte) || byte == UInt8(ascii: "-")
+        }
+        return (1...63).contains(text.utf8.count) && isSpelledRight
+    }
+
+    /// The host that endpoints are told with.
+    var announcedHost: String {
+        if let publicHost { return publicHost }
+        return ["0.0.0.0", "::"].contains(listen.host) ? "localhost" : listen.host
+    }
+}

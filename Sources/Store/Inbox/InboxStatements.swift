@@ -1,0 +1,83 @@
+import BellhopRules
+import Postgres
+
+/// The SQL of the inbox.
+enum InboxStatements {
+    static func parameters(of records: [InboxRecord], _ claim: Claim) -> [Parameter] {
+        let lines = records.flatMap { record in record.deliveries.map { (id: record.id.text, line: $0) } }
+        return [
+            .textArray(records.map { $0.app.text }),
+            .textArray(records.map { $0.user.text }),
+            .textArray(records.map { $0.id.text }),
+            .textArray(records.map { $0.words.content.event.text }),
+            .bytesArray(records.map { $0.words.contentHash.bytes }),
+            .textArray(records.map { $0.words.content.type.text }),
+            .textArray(records.map { $0.words.content.title }),
+            .textArray(records.map { $0.words.content.body }),
+            .textArray(records.map { $0.words.content.priority.rawValue }),
+            .textArray(records.map { $0.words.content.venueID }),
+            .jsonArray(records.map { $0.words.link }),
+            .jsonArray(records.map { $0.words.data }),
+            .jsonArray(records.map { $0.words.extras }),
+            .instantArray(records.map { $0.words.saidAt?.microseconds }),
+            .bytesArray(records.map { SubjectHash.recipient($0.app, $0.user).bytes }),
+            .textArray(lines.map(\.id)),
+            .textArray(lines.map(\.line.channel.rawValue)),
+            .textArray(lines.map(\.line.target)),
+            .textArray(lines.map(\.line.state.rawValue)),
+            .textArray(lines.map(\.line.reason)),
+            .integer(claim.number),
+        ]
+    }
+
+    /// Lines open only for what is new: the statement that inserts a `sending` line is what gives the right to send it.
+    static let record = Statement(
+        """
+        WITH recorded AS (
+            INSERT INTO notifications
+                (app, user_id, id, event_id, content_hash, type, title, body, priority, venue_id, link, data, extras)
+            SELECT r.app, r.user_id, r.id, r.event_id, r.content_hash, r.type, r.title, r.body, r.priority, r.venue_id,
+                   r.link, r.data, r.extras
+            FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bytea[], $6::text[], $7::text[],
+                        $8::text[], $9::text[], $10::text[], $11::jsonb[], $12::jsonb[], $13::jsonb[],
+                        $14::timestamptz[], $15::bytea[])
+                 AS r (app, user_id, id, event_id, content_hash, type, title, body, priority, venue_id, link, data,
+                       extras, said_at, subject_hash)
+            WHERE NOT EXISTS (
+                SELECT FROM tombstones t
+                WHERE t.app = r.app AND t.subject_hash = r.subject_hash
+                  AND CASE WHEN r.said_at IS NULL THEN t.returned_at IS NULL ELSE r.said_at <= t.deleted_at END
+            )
+            ON CONFLICT (app, user_id, id) DO NOTHING
+            RETURNING app, user_id, id
+        ), opened AS (
+            INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, reason, claim)
+            SELECT n.app, n.user_id, n.id, d.channel, d.target, d.state, d.reason,
+                   CASE WHEN d.state = 'sending' THEN $21::bigint END
+            FROM unnest($16::text[], $17::text[], $18::text[], $19::text[], $20::text[])
+                 AS d (id, channel, target, state, reason)
+            JOIN recorded n ON n.id = d.id
+        )
+        SELECT id FROM recorded
+        """
+    )
+
+    static let lookUp = Statement(
+        """
+        SELECT r.position, n.content_hash
+        FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY AS r (app, user_id, id, position)
+        JOIN notifications n ON n.app = r.app AND n.user_id = r.user_id AND n.id = r.id
+        """,
+        effect: .reads
+    )
+
+    static let load = Statement(
+        """
+        SELECT n.app, n.user_id, n.id, n.event_id, n.type, n.title, n.body, n.priority, n.venue_id, n.link, n.data,
+               n.extras, n.read_at IS NOT NULL
+        FROM unnest($1::text[], $2::text[], $3::text[]) AS r (app, user_id, id)
+        JOIN notifications n ON n.app = r.app AND n.user_id = r.user_id AND n.id = r.id
+        """,
+        effect: .reads
+    )
+}

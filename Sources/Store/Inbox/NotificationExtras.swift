@@ -1,0 +1,53 @@
+package import BellhopRules
+
+/// What a push needs of an event beside what the inbox shows: kept with the notification, so that a retry or a replay
+/// finds everything in the database.
+package struct NotificationExtras: Hashable, Sendable {
+    package var targetID: String?
+    package var metadata = JSONObject()
+    package var imageURL: String?
+    package var collapseKey: String?
+    package var expiresAt: Timestamp?
+
+    package init(_ event: Event) {
+        targetID = event.content.targetID
+        metadata = event.content.metadata
+        imageURL = event.content.imageURL
+        collapseKey = event.content.collapseKey
+        expiresAt = event.expiresAt
+    }
+
+    /// Reads what ``json`` wrote; whatever is missing or foreign counts as absent.
+    package init(json: [UInt8]?) {
+        guard let json, case .success(.object(let object)) = JSONParser(limits: .event).parse(json) else { return }
+        targetID = Self.text(object[Key.targetID])
+        if case .object(let metadata)? = object[Key.metadata] { self.metadata = metadata }
+        imageURL = Self.text(object[Key.imageURL])
+        collapseKey = Self.text(object[Key.collapseKey])
+        expiresAt = Self.text(object[Key.expiresAt]).flatMap(Timestamp.init(validating:))
+    }
+
+    /// JSON text; nil where there is nothing to keep.
+    var json: [UInt8]? {
+        var object = JSONObject()
+        object[Key.targetID] = targetID.map(JSONValue.string)
+        object[Key.metadata] = metadata.isEmpty ? nil : .object(metadata)
+        object[Key.imageURL] = imageURL.map(JSONValue.string)
+        object[Key.collapseKey] = collapseKey.map(JSONValue.string)
+        object[Key.expiresAt] = expiresAt.map { .string($0.description) }
+        return object.isEmpty ? nil : object.jsonBytes
+    }
+
+    private static func text(_ value: JSONValue?) -> String? {
+        guard case .string(let text)? = value else { return nil }
+        return text
+    }
+
+    private enum Key {
+        static let targetID = "targetId"
+        static let metadata = "metadata"
+        static let imageURL = "imageUrl"
+        static let collapseKey = "collapseKey"
+        static let expiresAt = "expiresAt"
+    }
+}

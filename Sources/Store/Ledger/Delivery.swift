@@ -1,0 +1,98 @@
+package import BellhopRules
+
+/// Through what a notification leaves the house.
+package enum Channel: String, CaseIterable, Sendable {
+    case push
+    case email
+}
+
+/// One notification of one user.
+package struct NotificationKey: Hashable, Sendable {
+    package let recipient: RecipientKey
+    package let notification: NotificationID
+
+    package init(recipient: RecipientKey, notification: NotificationID) {
+        self.recipient = recipient
+        self.notification = notification
+    }
+}
+
+/// One line of the ledger: a notification, a channel, and where it goes.
+package struct DeliveryKey: Hashable, Sendable {
+    package let notification: NotificationKey
+    package let channel: Channel
+    /// A subscription's id, `email`, or `-` where nothing was eligible.
+    package let target: String
+
+    package init(notification: NotificationKey, channel: Channel, target: String) {
+        self.notification = notification
+        self.channel = channel
+        self.target = target
+    }
+}
+
+/// How a delivery enters the ledger, beside the notification that it is of.
+package struct OpeningDelivery: Sendable, Equatable {
+    package let channel: Channel
+    package let target: String
+    package let state: DeliveryState
+    package let reason: String?
+
+    /// Claimed by the statement that records it: it goes out at once.
+    package static func sending(to target: String) -> OpeningDelivery {
+        OpeningDelivery(channel: .push, target: target, state: .sending, reason: nil)
+    }
+
+    package static func suppressed(_ reason: SuppressionReason, target: String = nobody) -> OpeningDelivery {
+        OpeningDelivery(channel: .push, target: target, state: .suppressed, reason: reason.rawValue)
+    }
+
+    package static let expired = OpeningDelivery(
+        channel: .push, target: nobody, state: .expired, reason: "expired-before-sending"
+    )
+
+    /// The target where nothing was eligible.
+    package static let nobody = "-"
+}
+
+/// The right to send and to settle what one batch has claimed: a number that no other batch has.
+package struct Claim: Sendable, Hashable {
+    package let number: Int64
+
+    package init(using chance: inout some RandomNumberGenerator) {
+        number = Int64.random(in: .min ... .max, using: &chance)
+    }
+}
+
+/// A delivery in the hands of its claimer.
+package struct ClaimedDelivery: Sendable {
+    package let key: DeliveryKey
+    /// Attempts before this one.
+    package let attempts: Int
+    /// An earlier claimer never settled it: whether it was sent is not known.
+    package let outcomeWasUnknown: Bool
+}
+
+/// What became of a claimed delivery.
+package struct Settlement: Sendable {
+    package var key: DeliveryKey
+    package var state: DeliveryState
+    package var reason: String?
+    package var providerMessageID: String?
+    /// Whether the attempt counts.
+    package var burnsAttempt: Bool
+    /// From now on by the database's clock, for `retrying` and `deferred`.
+    package var dueIn: Duration?
+
+    package init(
+        _ key: DeliveryKey, _ state: DeliveryState, reason: String? = nil, providerMessageID: String? = nil,
+        burnsAttempt: Bool = true, dueIn: Duration? = nil
+    ) {
+        self.key = key
+        self.state = state
+        self.reason = reason
+        self.providerMessageID = providerMessageID
+        self.burnsAttempt = burnsAttempt
+        self.dueIn = dueIn
+    }
+}

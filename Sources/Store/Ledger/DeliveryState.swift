@@ -1,0 +1,43 @@
+/// Where a delivery stands. `docs/delivery-states.md` draws the same table; a test holds them together.
+package enum DeliveryState: String, CaseIterable, Sendable {
+    /// Decided, and nobody has claimed it.
+    case pending
+    /// Claimed: whoever wrote the claim has the right to send and to settle, until the lease ends.
+    case sending
+    /// A resume waits in a retry tier.
+    case retrying
+    /// Waits in the database until it is due.
+    case deferred
+    /// The provider took it and answers later.
+    case accepted
+    case delivered
+    case suppressed
+    case expired
+    case failed
+    /// The answer never came, and policy forbids a repeat.
+    case unknown
+
+    /// The states that may follow; none after a final one, but that a replay takes up what failed.
+    package var successors: Set<DeliveryState> {
+        switch self {
+        case .pending: [.sending]
+        case .sending:
+            [.sending, .retrying, .deferred, .accepted, .delivered, .suppressed, .expired, .failed, .unknown]
+        case .retrying, .deferred: [.pending, .sending]
+        case .accepted: [.delivered, .failed, .unknown]
+        case .failed: [.pending]
+        case .delivered, .suppressed, .expired, .unknown: []
+        }
+    }
+
+    /// In which state a delivery may begin.
+    package static let beginnings: Set<DeliveryState> = [.sending, .deferred, .suppressed, .expired]
+
+    /// Whether somebody still has to do something about it.
+    package var isOwed: Bool {
+        switch self {
+        case .pending, .sending, .retrying, .deferred: true
+        case .accepted, .delivered, .suppressed, .expired, .failed, .unknown: false
+        }
+    }
+}

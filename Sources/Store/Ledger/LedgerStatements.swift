@@ -1,0 +1,81 @@
+import Postgres
+
+/// The SQL of the ledger.
+enum LedgerStatements {
+    /// What this very claim holds already, since an answer was lost on the way, it gets again. A claim on another's
+    /// `sending` line takes it over after the lease; `due_at` then keeps it in the sweeper's sight until it
+    /// is settled. Lines that another statement holds right now are in good hands.
+    static let claim = Statement(
+        """
+        WITH owed AS (
+            SELECT d.app, d.user_id, d.notification_id, d.channel, d.target, d.attempts,
+                   CASE WHEN d.claim = $4 THEN 'pending' ELSE d.state END AS state,
+                   CASE d.state
+                       WHEN 'pending' THEN true
+                       WHEN 'sending' THEN d.claim = $4 OR d.updated_at + $5::bigint * interval '1 ms' <= now()
+                       ELSE d.due_at <= now() + interval '1 s'
+                   END AS is_free,
+                   CASE d.state
+                       WHEN 'sending' THEN d.updated_at + $5::bigint * interval '1 ms'
+                       ELSE coalesce(d.due_at, now())
+                   END AS free_at
+            FROM unnest($1::text[], $2::text[], $3::text[]) AS k (app, user_id, id)
+            JOIN deliveries d ON d.app = k.app AND d.user_id = k.user_id AND d.notification_id = k.id
+            WHERE d.state IN ('pending', 'sending', 'retrying', 'deferred')
+            ORDER BY d.app, d.user_id, d.notification_id, d.channel, d.target
+            FOR UPDATE OF d SKIP LOCKED
+        ), taken AS (
+            UPDATE deliveries d
+            SET state = 'sending', claim = $4, updated_at = now(),
+                due_at = now() + $5::bigint * interval '1 ms' + interval '1 min'
+            FROM owed o
+            WHERE o.is_free AND d.app = o.app AND d.user_id = o.user_id AND d.notification_id = o.notification_id
+              AND d.channel = o.channel AND d.target = o.target
+        )
+        SELECT app, user_id, notification_id, channel, target, attempts::bigint, state, is_free,
+               ceil(extract(epoch FROM free_at - now()) * 1000)::bigint
+        FROM owed
+        """
+    )
+
+    /// Only its own claim: a line that was taken over after the lease belongs to another.
+    static let settle = Statement(
+        """
+        UPDATE deliveries d
+        SET state = s.state, reason = s.reason, attempts = least(d.attempts + s.burns::integer, 32000),
+            provider_message_id = coalesce(s.provider_message_id, d.provider_message_id),
+            due_at = now() + s.due_in * interval '1 ms', updated_at = now(), claim = NULL
+        FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
+                    $9::boolean[], $10::bigint[])
+             AS s (app, user_id, id, channel, target, state, reason, provider_message_id, burns, due_in)
+        WHERE d.app = s.app AND d.user_id = s.user_id AND d.notification_id = s.id AND d.channel = s.channel
+          AND d.target = s.target AND d.claim = $11 AND d.state = 'sending'
+        """
+    )
+
+    static let handOver = Statement(
+        """
+        WITH due AS (
+            SELECT app, user_id, notification_id, channel, target
+            FROM deliveries
+            WHERE due_at IS NOT NULL AND due_at <= now() AND (
+                state IN ('deferred', 'pending')
+                OR state IN ('retrying', 'sending') AND due_at <= now() - $2::bigint * interval '1 ms')
+            ORDER BY due_at
+            LIMIT $1
+            FOR UPDATE SKIP LOCKED
+        ), moved AS (
+            UPDATE deliveries d
+            SET state = CASE d.state WHEN 'sending' THEN 'sending' ELSE 'pending' END,
+                due_at = now() + interval '10 min'
+            FROM due
+            WHERE d.app = due.app AND d.user_id = due.user_id AND d.notification_id = due.notification_id
+              AND d.channel = due.channel AND d.target = due.target
+            RETURNING d.app, d.user_id, d.notification_id
+        )
+        SELECT DISTINCT n.app, n.user_id, n.id, n.priority
+        FROM moved m
+        JOIN notifications n ON n.app = m.app AND n.user_id = m.user_id AND n.id = m.notification_id
+        """
+    )
+}

@@ -1,0 +1,92 @@
+package import BellhopRules
+package import Postgres
+
+/// A user of an app: the key of everything that a user owns.
+package struct RecipientKey: Hashable, Sendable {
+    package let app: AppID
+    package let user: UserID
+
+    package init(app: AppID, user: UserID) {
+        self.app = app
+        self.user = user
+    }
+}
+
+/// What is known of users, looked up for a whole batch at once.
+package struct RecipientDirectory: Sendable {
+    private let pool: PostgresPool
+
+    package init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    /// One round trip, whatever the size. A user of whom nothing is stored gets the defaults.
+    package func recipients(of keys: Set<RecipientKey>) async throws(PostgresError) -> [RecipientKey: Recipient] {
+        guard !keys.isEmpty else { return [:] }
+        let order = Array(keys)
+        let parameters: [Parameter] = [.textArray(order.map(\.app.text)), .textArray(order.map(\.user.text))]
+        return try await pool.withConnection { (connection) throws(PostgresError) in
+            let answers = try connection.pipeline([
+                (statement: Self.people, parameters: parameters), (statement: Self.devices, parameters: parameters),
+            ])
+            var found = Array(repeating: Recipient(), count: order.count)
+            try Self.readPeople(answers[0], into: &found)
+            try Self.readDevices(answers[1], into: &found)
+            return Dictionary(uniqueKeysWithValues: zip(order, found))
+        }
+    }
+
+    private static func readPeople(_ rows: Rows, into found: inout [Recipient]) throws(PostgresError) {
+        for row in rows.indices {
+            guard let position = Int(exactly: try rows.integer(row, 0) - 1), found.indices.contains(position) else { continue }
+            found[position].locale = try rows.optionalText(row, 1).flatMap(LanguageTag.init(validating:))
+            found[position].timezone = try rows.optionalText(row, 2).flatMap(TimeZoneName.init(validating:))
+            found[position].pushEnabled = try rows.optionalBoolean(row, 3) ?? true
+            found[position].preferences = try rows.optionalJSON(row, 4).flatMap(preferences)
+        }
+    }
+
+    private static func readDevices(_ rows: Rows, into found: inout [Recipient]) throws(PostgresError) {
+        for row in rows.indices {
+            guard let position = Int(exactly: try rows.integer(row, 0) - 1), found.indices.contains(position),
+                let token = DeviceToken(validating: try rows.text(row, 2)),
+                let platform = DevicePlatform(rawValue: try rows.text(row, 3)),
+                let provider = PushProvider(rawValue: try rows.text(row, 4))
+            else { continue }
+            found[position].devices.append(
+                Device(
+                    subscription: try rows.text(row, 1), token: token, platform: platform, provider: provider,
+                    permission: try rows.optionalText(row, 5).flatMap(PushPermission.init(rawValue:)),
+                    environment: try rows.optionalText(row, 6).flatMap(PushEnvironment.init(rawValue:))
+                )
+            )
+        }
+    }
+
+    /// A document that cannot be read says nothing: the defaults hold.
+    private static func preferences(_ json: [UInt8]) -> Preferences? {
+        guard case .success(.object(let document)) = JSONParser(limits: .event).parse(json) else { return nil }
+        return Preferences(document)
+    }
+
+    private static let people = Statement(
+        """
+        SELECT k.position, r.locale, r.timezone, r.push_enabled, p.preferences
+        FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (app, user_id, position)
+        LEFT JOIN recipients r ON r.app = k.app AND r.user_id = k.user_id
+        LEFT JOIN notification_preferences p ON p.app = k.app AND p.profile_id = k.user_id
+        WHERE r.app IS NOT NULL OR p.app IS NOT NULL
+        """,
+        effect: .reads
+    )
+
+    private static let devices = Statement(
+        """
+        SELECT k.position, s.id, s.device_token, s.platform, s.provider, s.permission, s.environment
+        FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (app, user_id, position)
+        JOIN push_subscriptions s ON s.app = k.app AND s.profile_id = k.user_id AND s.revoked_at IS NULL
+        ORDER BY s.id
+        """,
+        effect: .reads
+    )
+}

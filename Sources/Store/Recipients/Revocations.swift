@@ -1,0 +1,54 @@
+package import BellhopRules
+package import Postgres
+
+/// A device that its provider calls dead.
+package struct DeadDevice: Sendable {
+    package let recipient: RecipientKey
+    package let subscription: String
+    package let token: DeviceToken
+    package let reason: String
+    /// A registration after this instant lives: it is newer than the answer, or than the send that was answered.
+    package let deadSince: Timestamp
+
+    package init(
+        recipient: RecipientKey, subscription: String, token: DeviceToken, reason: String, deadSince: Timestamp
+    ) {
+        self.recipient = recipient
+        self.subscription = subscription
+        self.token = token
+        self.reason = reason
+        self.deadSince = deadSince
+    }
+}
+
+/// Ends subscriptions whose device is gone.
+package struct Revocations: Sendable {
+    private let pool: PostgresPool
+
+    package init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    /// Revokes each device once, unless its token has changed or was registered again since; returns how many.
+    package func revoke(_ devices: [DeadDevice]) async throws(PostgresError) -> Int {
+        guard !devices.isEmpty else { return 0 }
+        return try await pool.run(
+            Self.statement,
+            [
+                .textArray(devices.map(\.recipient.app.text)), .textArray(devices.map(\.recipient.user.text)),
+                .textArray(devices.map(\.subscription)), .textArray(devices.map(\.token.text)),
+                .textArray(devices.map(\.reason)), .instantArray(devices.map(\.deadSince.microseconds)),
+            ]
+        ).affectedCount
+    }
+
+    private static let statement = Statement(
+        """
+        UPDATE push_subscriptions s SET revoked_at = now(), revoke_reason = r.reason
+        FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::timestamptz[])
+             AS r (app, user_id, id, token, reason, dead_since)
+        WHERE s.app = r.app AND s.profile_id = r.user_id AND s.id = r.id AND s.device_token = r.token
+          AND s.registered_at <= r.dead_since AND s.revoked_at IS NULL
+        """
+    )
+}

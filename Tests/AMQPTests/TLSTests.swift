@@ -1,0 +1,116 @@
+import TestSupport
+import Testing
+
+@testable import AMQP
+
+@Suite("TLS", .enabled(if: PrivateBroker.isPossible, Comment(rawValue: PrivateBroker.absence)), .timeLimit(.minutes(5)))
+struct TLSTests {
+    private func address(
+        _ host: String = "localhost",
+        port: Int? = nil,
+        authority: KeyPath<Certificates, String>? = \.authority,
+        isKnown: Bool = true
+    ) async throws -> BrokerAddress {
+        let broker = try await PrivateBroker.shared()
+        var options: [String] = []
+        if let authority { options.append("cacertfile=\(broker.certificates[keyPath: authority])") }
+        if isKnown {
+            options.append("certfile=\(broker.certificates.client)&keyfile=\(broker.certificates.clientKey)")
+        }
+        let query = options.isEmpty ? "" : "?" + options.joined(separator: "&")
+        return try BrokerAddress(validating: "amqps://guest:guest@\(host):\(port ?? broker.tlsPort)/" + query)
+    }
+
+    private func refusal(_ address: BrokerAddress) async -> AMQPError? {
+        await failure { try await BrokerSession.with(address, name: "test") { _ in } }
+    }
+
+    @Test(
+        "messages of every size travel both ways, by host name and by IP address",
+        arguments: ["localhost", "127.0.0.1"]
+    )
+    func roundTrip(host: String) async throws {
+        let address = try await address(host)
+        let queue = Servers.uniqueName("amqp_tls")
+        try await BrokerSession.with(address, name: "test") {
+            try $0.declareQueue(queue, arguments: ["x-queue-type": "quorum"])
+        }
+        let publisher = Publisher(.init(broker: address, name: "test"))
+        publisher.start()
+        let sizes = [0, 1, 16_384, 16_385, 131_072, 1_000_000] + Array(repeating: 300, count: 500)
+        let messages = sizes.map {
+            OutgoingMessage(exchange: "", routingKey: queue, body: (0..<$0).map { UInt8(truncatingIfNeeded: $0) })
+        }
+        #expect(await publisher.publish(messages) == messages.map { _ in .confirmed })
+        await publisher.close()
+        let consumer = Consumer(
+            .init(broker: address, name: "test", subscriptions: [.init(queue: queue, prefetch: 50)])
+        )
+        consumer.start()
+        let taken = try await consumer.collect(messages.count)
+        #expect(taken.map(\.body) == messages.map(\.body))
+        await consumer.close()
+        try await BrokerSession.with(address, name: "test") { try $0.deleteQueue(queue) }
+    }
+
+    @Test("an acknowledgement wakes an idle TLS connection")
+    func promptAcknowledgement() async throws {
+        let address = try await address()
+        let queue = Servers.uniqueName("amqp_tls")
+        try await BrokerSession.with(address, name: "test") {
+            try $0.declareQueue(queue, arguments: ["x-queue-type": "quorum"])
+        }
+        let publisher = Publisher(.init(broker: address, name: "test"))
+        publisher.start()
+        _ = await publisher.publish(Broker.messages(40, to: queue))
+        await publisher.close()
+        let consumer = Consumer(.init(broker: address, name: "test", subscriptions: [.init(queue: queue, prefetch: 1)]))
+        consumer.start()
+        #expect(try await consumer.collect(40).count == 40)
+        await consumer.close()
+        try await BrokerSession.with(address, name: "test") { try $0.deleteQueue(queue) }
+    }
+
+    @Test("a broker whose authority is not trusted is refused")
+    func strangeAuthority() async throws {
+        let error = await refusal(try await address(authority: \.strangeAuthority))
+        #expect(error?.code == .tls)
+        #expect(error?.description.contains("certificate verify failed") == true)
+        let byDefault = await refusal(try await address(authority: nil))
+        #expect(byDefault?.code == .tls, "the system's authorities do not know it either")
+    }
+
+    @Test("a certificate for another host is refused")
+    func otherHost() async throws {
+        // Resolves to 127.0.0.1 without being an address to OpenSSL, and is in no certificate.
+        let error = await refusal(try await address("127.1"))
+        #expect(error?.code == .tls)
+        #expect(error?.description.contains("verify failed") == true)
+    }
+
+    @Test("without a client's certificate the broker refuses")
+    func unknownClient() async throws {
+        let error = await refusal(try await address(isKnown: false))
+        #expect(error != nil)
+        #expect(error?.code != .accessRefused, "it fails before the password is asked for")
+    }
+
+    @Test("a key or an authority that cannot be read is named")
+    func unreadableFiles() async throws {
+        let absent = await refusal(try BrokerAddress(validating: "amqps://localhost?cacertfile=/absent/ca.pem"))
+        #expect(absent?.code == .tls)
+        #expect(absent?.description.contains("/absent/ca.pem") == true)
+        let keys = "certfile=/absent/cert.pem&keyfile=/absent/key.pem"
+        let noKey = await refusal(try BrokerAddress(validating: "amqps://localhost?\(keys)"))
+        #expect(noKey?.code == .tls)
+        #expect(noKey?.description.contains("/absent/cert.pem") == true)
+    }
+
+    @Test("plain text where TLS is expected, and TLS where plain text is, end as errors")
+    func wrongPort() async throws {
+        let broker = try await PrivateBroker.shared()
+        #expect(await refusal(try await address(port: broker.port))?.code == .tls)
+        let plain = try BrokerAddress(validating: "amqp://127.0.0.1:\(broker.tlsPort)?connection_timeout=3000")
+        #expect(await refusal(plain) != nil)
+    }
+}

@@ -1,0 +1,182 @@
+import Foundation
+import HTTPTransfer
+import Synchronization
+import Testing
+
+@Suite("A transport's life", .timeLimit(.minutes(1)))
+struct LifecycleTests {
+    /// How many requests are being served at the moment, and how many it were at most.
+    private final class Load: Sendable {
+        private let counts = Mutex((current: 0, most: 0))
+        var current: Int { counts.withLock { $0.current } }
+        var most: Int { counts.withLock { $0.most } }
+
+        func enter() {
+            counts.withLock { counts in
+                counts.current += 1
+                counts.most = max(counts.most, counts.current)
+            }
+        }
+
+        func leave() { counts.withLock { $0.current -= 1 } }
+    }
+
+    private func silentServer() throws -> RawServer {
+        try RawServer { connection in
+            guard connection.readRequest() != nil else { return }
+            connection.waitForPeerToClose()
+        }
+    }
+
+    @Test("no more requests than the window are in flight, and those that wait do not time out")
+    func window() async throws {
+        let load = Load()
+        let server = try RawServer { connection in
+            while connection.readRequest() != nil {
+                load.enter()
+                Thread.sleep(forTimeInterval: 0.15)
+                load.leave()
+                connection.answer()
+            }
+        }
+        defer { server.stop() }
+        let transport = try CurlTransport.plain {
+            $0.window = 2
+            $0.maxConnectionsPerHost = 20
+        }
+        // Twenty requests of 0.15 s, two at a time, take as long as the timeout allows for one.
+        let timeouts = TransferTimeouts(total: .milliseconds(1500))
+        let requests = (0..<20).map { _ in TransferRequest(.post, url: server.url(), body: [1], timeouts: timeouts) }
+        let outcomes = await transport.send(requests)
+        #expect(outcomes.compactMap(\.answer).count == 20)
+        #expect(load.most == 2)
+        await transport.close()
+    }
+
+    @Test("an origin that hangs does not hold up another")
+    func fairness() async throws {
+        let silent = try silentServer()
+        defer { silent.stop() }
+        let lively = try RawServer { connection in
+            while connection.readRequest() != nil { connection.answer() }
+        }
+        defer { lively.stop() }
+        let transport = try CurlTransport.plain { $0.window = 2 }
+        let stuck = Task { await transport.send((0..<50).map { _ in TransferRequest(.get, url: silent.url()) }) }
+        try await eventually { silent.requests.count == 1 }
+        let outcomes = await transport.send((0..<50).map { _ in TransferRequest(.get, url: lively.url()) })
+        #expect(outcomes.compactMap(\.answer).count == 50)
+        stuck.cancel()
+        _ = await stuck.value
+        await transport.close()
+    }
+
+    @Test("a cancelled task gets its batch back at once: what was sent is unknown, what waited is not sent")
+    func cancellation() async throws {
+        let server = try RawServer { connection in
+            while let request = connection.readRequest() {
+                guard request.path != "/silent" else { return connection.waitForPeerToClose() }
+                connection.answer()
+            }
+        }
+        defer { server.stop() }
+        let transport = try CurlTransport.plain { $0.maxConnectionsPerHost = 1 }
+        let paths = ["/quick", "/silent", "/waiting", "/waiting"]
+        let sending = Task {
+            await transport.send(paths.map { TransferRequest(.post, url: server.url($0), body: [1]) })
+        }
+        try await eventually { server.requests.contains { $0.path == "/silent" } }
+        sending.cancel()
+        let outcomes = await sending.value
+        #expect(outcomes.map { $0.answer?.status } == [200, nil, nil, nil])
+        #expect(outcomes.map(\.unknown) == [nil, .cancelled, nil, nil])
+        #expect(outcomes.map(\.notSent) == [nil, nil, .cancelled, .cancelled])
+
+        let next = await transport.send(TransferRequest(.post, url: server.url("/quick"), body: [1]))
+        #expect(next.answer?.status == 200)
+        #expect(server.requests.filter { $0.path == "/waiting" }.isEmpty)
+        await transport.close()
+    }
+
+    @Test("a task that was cancelled before it sends sends nothing")
+    func cancelledBefore() async throws {
+        let server = try silentServer()
+        defer { server.stop() }
+        let transport = try CurlTransport.plain()
+        let outcome = await Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return await transport.send(TransferRequest(.post, url: server.url(), body: [1]))
+        }.value
+        #expect(outcome.notSent == .cancelled)
+        #expect(server.connectionCount == 0)
+        await transport.close()
+    }
+
+    @Test("closing waits for what is in flight and refuses what waits")
+    func closing() async throws {
+        let mayAnswer = Mutex(false)
+        let server = try RawServer { connection in
+            while connection.readRequest() != nil {
+                while !mayAnswer.withLock({ $0 }) { Thread.sleep(forTimeInterval: 0.002) }
+                connection.answer()
+            }
+        }
+        defer { server.stop() }
+        let transport = try CurlTransport.plain { $0.closeGrace = .seconds(30) }
+        let sending = Task { await transport.send((0..<5).map { TransferRequest(.get, url: server.url("/\($0)")) }) }
+        try await eventually { server.requests.count == 1 }
+        let closing = Task { await transport.close() }
+        // A refusal shows that the transport has begun to close.
+        while await transport.send(TransferRequest(.get, url: "http://127.0.0.1:1/")).notSent != .closed {}
+        mayAnswer.withLock { $0 = true }
+        let outcomes = await sending.value
+        #expect(outcomes.map { $0.answer?.status } == [200, nil, nil, nil, nil])
+        #expect(outcomes.dropFirst().map(\.notSent) == Array(repeating: .closed, count: 4))
+        await closing.value
+        #expect(server.requests.count == 1)
+    }
+
+    @Test("closing gives up what does not end within the grace, and releases the connection")
+    func closeDuringFlight() async throws {
+        let wasReleased = Mutex(false)
+        let server = try RawServer { connection in
+            guard connection.readRequest() != nil else { return }
+            connection.waitForPeerToClose()
+            wasReleased.withLock { $0 = true }
+        }
+        defer { server.stop() }
+        let transport = try CurlTransport.plain { $0.closeGrace = .milliseconds(50) }
+        let sending = Task { await transport.send(TransferRequest(.post, url: server.url(), body: [1])) }
+        try await eventually { server.requests.count == 1 }
+        await transport.close()
+        #expect(await sending.value.unknown == .closed)
+        try await eventually { wasReleased.withLock { $0 } }
+
+        #expect(await transport.send(TransferRequest(.get, url: server.url())).notSent == .closed)
+        await transport.close()
+    }
+
+    @Test("several may close at once")
+    func closedTwice() async throws {
+        let transport = try CurlTransport.plain()
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<5 { group.addTask { await transport.close() } }
+        }
+        #expect(await transport.send(TransferRequest(.get, url: "http://127.0.0.1/")).notSent == .closed)
+    }
+
+    @Test("a transport that nobody holds any more releases its connections")
+    func release() async throws {
+        let wasReleased = Mutex(false)
+        let server = try RawServer { connection in
+            while connection.readRequest() != nil { connection.answer() }
+            wasReleased.withLock { $0 = true }
+        }
+        defer { server.stop() }
+        var transport: CurlTransport? = try CurlTransport.plain()
+        #expect(await transport?.send(TransferRequest(.get, url: server.url())).answer != nil)
+        #expect(!wasReleased.withLock { $0 })
+        transport = nil
+        try await eventually { wasReleased.withLock { $0 } }
+    }
+}

@@ -1,0 +1,33 @@
+import Foundation
+import HTTPTransfer
+
+/// nghttpd with TLS on loopback: it answers a POST with the body that it got.
+final class HTTP2Server: Sendable {
+    static var isAvailable: Bool { ChildProcess.find("nghttpd") != nil && TestCertificate.isAvailable }
+
+    let port: UInt16
+    let certificate: TestCertificate
+    private let process: ChildProcess
+
+    /// Starts the server and waits until it accepts connections.
+    init(_ arguments: [String] = ["--echo-upload"]) async throws {
+        let certificate = try TestCertificate()
+        try Data("hello".utf8).write(to: certificate.folder.appendingPathComponent("small"))
+        (process, port) = try await ChildProcess.serving("nghttpd") { port in
+            arguments + [
+                "-a", "127.0.0.1", "-d", certificate.folder.path, "\(port)", certificate.keyFile,
+                certificate.certificateFile,
+            ]
+        }
+        self.certificate = certificate
+    }
+
+    func url(_ path: String = "/", host: String = "localhost") -> String { "https://\(host):\(port)\(path)" }
+
+    /// Options that trust this server.
+    func options(_ name: String) -> CurlTransportOptions {
+        var options = CurlTransportOptions(name: name)
+        options.authoritiesFile = certificate.certificateFile
+        return options
+    }
+}

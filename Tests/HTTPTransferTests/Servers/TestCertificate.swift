@@ -1,0 +1,33 @@
+import Foundation
+
+/// A self-signed certificate for `localhost` in a folder of its own, which goes away with it.
+final class TestCertificate: Sendable {
+    struct Failure: Error {
+        let status: Int32
+    }
+
+    let folder: URL
+    var certificateFile: String { folder.appendingPathComponent("certificate.pem").path }
+    var keyFile: String { folder.appendingPathComponent("key.pem").path }
+
+    static var isAvailable: Bool { ChildProcess.find("openssl") != nil }
+
+    init() throws {
+        folder = FileManager.default.temporaryDirectory.appendingPathComponent("bellhop-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let openssl = try ChildProcess(
+            "openssl",
+            [
+                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+                "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost",
+                "-keyout", keyFile, "-out", certificateFile,
+            ]
+        )
+        let status = openssl.waitUntilExit()
+        guard status == 0 else { throw Failure(status: status) }
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(at: folder)
+    }
+}

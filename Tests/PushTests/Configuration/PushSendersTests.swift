@@ -1,0 +1,86 @@
+import BellhopRules
+import HTTPTransfer
+import Push
+import ServiceRuntime
+import Synchronization
+import Testing
+
+@Suite("Senders from a configuration")
+struct PushSendersTests {
+    private func configuration(_ text: String) throws -> ProviderConfiguration {
+        let folder = try TemporaryFolder()
+        _ = try folder.write("a.json", Accounts.file())
+        _ = try folder.write("b.json", Accounts.file { $0["private_key_id"] = "key-2" })
+        _ = try folder.write("ca.pem", Array("-----BEGIN CERTIFICATE-----\n".utf8))
+        return try ProviderConfiguration.read(file: try folder.write("providers.json5", Array(text.utf8)))
+    }
+
+    private static func answer(_ request: TransferRequest) -> TransferOutcome {
+        request.url.hasSuffix("/token") ? .token("t") : .answer(200, "{}")
+    }
+
+    @Test("apps share transports and token sources where nothing keeps them apart")
+    func sharing() async throws {
+        let configuration = try configuration(
+            """
+            {
+              one: { fcm: { serviceAccount: "a.json" } },
+              two: { fcm: { serviceAccount: "a.json" } },
+              three: { fcm: { serviceAccount: "b.json" } },
+              four: { fcm: { serviceAccount: "a.json", caFile: "ca.pem" } },
+              five: {},
+            }
+            """
+        )
+        let log = CapturedLog()
+        let made = Mutex<[(name: String, transport: ScriptedTransport)]>([])
+        let senders = try PushSenders(configuration, surroundings: .init(logger: Logger(label: "push", sink: log))) {
+            options in
+            let transport = ScriptedTransport { Self.answer($0) }
+            made.withLock { $0.append((options.name, transport)) }
+            return transport
+        }
+        #expect(Set(senders.senders.keys.map(\.text)) == ["one", "two", "three", "four"])
+        for providers in senders.senders.values {
+            let sender = try #require(providers[.fcm])
+            #expect(sender.provider == .fcm)
+            #expect(await sender.send([try Messages.plain()]) == [.delivered(providerMessageID: nil)])
+        }
+        let transports = made.withLock { $0 }
+        #expect(transports.map(\.name).sorted() == ["fcm", "fcm", "tokens", "tokens"])
+        // Accounts a and b through the system's authorities, account a through its own.
+        #expect(transports.filter { $0.name == "tokens" }.map(\.transport.requests.count).sorted() == [1, 2])
+        #expect(transports.filter { $0.name == "fcm" }.map(\.transport.requests.count).sorted() == [1, 3])
+        await senders.close()
+        #expect(transports.allSatisfy { $0.transport.closeCount == 1 })
+    }
+
+    @Test("what a file says of connections, window and authorities reaches the transport")
+    func options() throws {
+        let configuration = try configuration(
+            #"{ one: { fcm: { serviceAccount: "a.json", connections: 5, window: 77, caFile: "ca.pem" } } }"#
+        )
+        let seen = Mutex<[CurlTransportOptions]>([])
+        _ = try PushSenders(configuration, surroundings: .init(logger: Logger(label: "push", sink: CapturedLog()))) {
+            options in
+            seen.withLock { $0.append(options) }
+            return ScriptedTransport { Self.answer($0) }
+        }
+        let options = try #require(seen.withLock { $0 }.first { $0.name == "fcm" })
+        #expect(options.maxConnectionsPerHost == 5)
+        #expect(options.window == 77)
+        #expect(options.authoritiesFile?.hasSuffix("/ca.pem") == true)
+        #expect(!options.allowsPlainHTTP)
+    }
+
+    @Test("a transport that cannot be opened is told, and not swallowed")
+    func failing() throws {
+        let configuration = try configuration(#"{ one: { fcm: { serviceAccount: "a.json" } } }"#)
+        #expect(throws: TransferError.self) {
+            try PushSenders(configuration, surroundings: .init(logger: Logger(label: "push", sink: CapturedLog()))) {
+                (_) throws(TransferError) in
+                throw TransferError(.invalidOptions, "x")
+            }
+        }
+    }
+}

@@ -1,0 +1,74 @@
+import BellhopRules
+import Push
+import Testing
+
+@Suite("FCM's data")
+struct FCMDataTests {
+    private func data(_ change: (inout PushMessage) -> Void) throws -> [String: String] {
+        var message = try Messages.plain()
+        change(&message)
+        return try ReadBody(try #require(FCMRequest.body(of: message, now: Messages.now))).data
+    }
+
+    @Test("a name that FCM or APNs keep for themselves gets x_ in front")
+    func reserved() throws {
+        let names = [
+            "from", "message_type", "collapse_key", "aps", "fcm_options", "gcm", "gcm.n.e", "google.ttl", "googled",
+        ]
+        let data = try data { message in
+            for name in names { message.data[name] = .string("v-\(name)") }
+        }
+        for name in names {
+            #expect(data[name] == nil)
+            #expect(data["x_\(name)"] == "v-\(name)")
+        }
+    }
+
+    @Test(
+        "names that only resemble reserved ones stay as they are",
+        arguments: ["fromage", "apsis", "g", "message", "goo"]
+    )
+    func unreserved(_ name: String) throws {
+        #expect(try data { $0.data[name] = "v" }[name] == "v")
+    }
+
+    @Test("a renamed member never pushes out one that has the name by itself")
+    func renamedClash() throws {
+        let data = try data { $0.data = ["from": "renamed", "x_from": "own"] }
+        #expect(data["x_from"] == "own")
+    }
+
+    @Test("our own names win over metadata, and metadata over data")
+    func precedence() throws {
+        let data = try data { message in
+            message.venueID = "42"
+            message.metadata = ["venueId": "m", "type": "m", "shared": "m", "targetId": "m"]
+            message.data = ["venueId": "d", "notificationId": "d", "shared": "d", "dataOmitted": "d", "own": "d"]
+        }
+        #expect(
+            data == [
+                "type": "transaction_complete", "notificationId": "noti_00000000000000ab", "venueId": "42",
+                "targetId": "m", "shared": "m", "own": "d",
+            ]
+        )
+    }
+
+    @Test("null and empty names are left out, and do not hide a value of the same name")
+    func nothing() throws {
+        let data = try data { message in
+            message.metadata = ["a": .null]
+            message.data = ["a": "kept", "b": .null, "": "nameless"]
+        }
+        #expect(data["a"] == "kept")
+        #expect(data["b"] == nil)
+        #expect(data[""] == nil)
+    }
+
+    @Test("every value is a text, numbers digit by digit")
+    func texts() throws {
+        let wei = try JSONParser().parse(Array(#"{"wei":123456789012345678901234567890,"e":1.50}"#.utf8)).get()
+        let data = try data { $0.data = wei.object ?? [:] }
+        #expect(data["wei"] == "123456789012345678901234567890")
+        #expect(data["e"] == "1.50")
+    }
+}

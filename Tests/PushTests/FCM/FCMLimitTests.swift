@@ -1,0 +1,138 @@
+import BellhopRules
+import Push
+import Testing
+
+@Suite("FCM's limit of 4096 bytes")
+struct FCMLimitTests {
+    private func read(_ message: PushMessage) throws -> ReadBody {
+        try ReadBody(try #require(FCMRequest.body(of: message, now: Messages.now)))
+    }
+
+    @Test("a body of words is cut to the last byte before anything else gives way")
+    func longBody() throws {
+        var message = try Messages.full(.android)
+        message.body = String(repeating: "a", count: 8000)
+        let body = try read(message)
+        #expect(body.byteCount == 4096)
+        #expect(body["/notification/body"]?.string?.hasSuffix("a…") == true)
+        #expect(body["/notification/title"]?.string == message.title)
+        #expect(body.data["amount"] == "2 000 kr")
+        #expect(body["/notification/image"] != nil)
+    }
+
+    @Test("a message that fits exactly is not touched, one byte more shortens it")
+    func exactFit() throws {
+        var message = try Messages.plain()
+        let spare = 4096 - (try read(message)).byteCount
+        message.body += String(repeating: "b", count: spare)
+        #expect(try read(message).byteCount == 4096)
+        #expect(try read(message)["/notification/body"]?.string == message.body)
+        message.body += "b"
+        #expect(try read(message).byteCount == 4096)
+        #expect(try read(message)["/notification/body"]?.string?.hasSuffix("…") == true)
+    }
+
+    @Test("the title gives way only when the body is down to its shortest")
+    func longTitle() throws {
+        var message = try Messages.plain()
+        message.title = String(repeating: "t", count: 4000)
+        message.body = String(repeating: "b", count: 4000)
+        let body = try read(message)
+        #expect(body["/notification/body"]?.string == String(repeating: "b", count: 157) + "…")
+        #expect(body["/notification/title"]?.string?.hasSuffix("t…") == true)
+        #expect(body.byteCount == 4096)
+    }
+
+    @Test("data is left out as a whole when even short words do not fit beside it, and the client is told")
+    func bigData() throws {
+        var message = try Messages.full(.android)
+        message.data["blob"] = .string(String(repeating: "x", count: 4000))
+        message.body = String(repeating: "b", count: 500)
+        let body = try read(message)
+        #expect(body.data["dataOmitted"] == "true")
+        #expect(body.data["blob"] == nil)
+        #expect(body.data["amount"] == nil)
+        #expect(body.data["matchId"] == nil)
+        #expect(body.data["targetId"] == "tx_rem_1")
+        #expect(body.data["route"] == "/transactions/tx_rem_1")
+        #expect(body["/notification/body"]?.string == message.body)
+    }
+
+    @Test("ten thousand members of data do not keep a message from going out")
+    func manyMembers() throws {
+        var message = try Messages.plain()
+        let members = (0..<10_000).map { "\"key\($0)\":\"v\"" }.joined(separator: ",")
+        message.data = try #require(try JSONParser().parse(Array("{\(members)}".utf8)).get().object)
+        #expect(try read(message).data["dataOmitted"] == "true")
+    }
+
+    @Test("the image is the last to give way")
+    func bigImage() throws {
+        var message = try Messages.plain()
+        message.imageURL = "https://cdn.example/" + String(repeating: "i", count: 2020)
+        message.link = .init(
+            web: "/" + String(repeating: "w", count: 1000),
+            mobile: "/" + String(repeating: "m", count: 1000)
+        )
+        message.data = ["a": "b"]
+        let body = try read(message)
+        #expect(body["/notification/image"] == nil)
+        #expect(body["/notification/title"]?.string == message.title)
+        #expect(body.data["link"] == message.link?.web)
+    }
+
+    @Test("a message whose links alone are too long is not built")
+    func tooLarge() throws {
+        var message = try Messages.plain()
+        message.link = .init(web: String(repeating: "w", count: 2048), mobile: String(repeating: "m", count: 2048))
+        #expect(FCMRequest.body(of: message, now: Messages.now) == nil)
+    }
+
+    @Test(
+        "a cut falls between characters as people see them",
+        arguments: ["👩‍👩‍👧‍👦", "🇳🇴", "e\u{301}", "👍🏽", "क्षि", "\"", "\\", "\u{1}", "\n", "å"]
+    )
+    func graphemes(_ character: String) throws {
+        for lead in 0..<8 {
+            var message = try Messages.plain()
+            message.body = String(repeating: "a", count: lead) + String(repeating: character, count: 4000)
+            let body = try read(message)
+            let sent = try #require(body["/notification/body"]?.string)
+            #expect(sent.hasSuffix("…"))
+            #expect(message.body.hasPrefix(String(sent.dropLast())))
+            let one = Array(JSONWriter.canonicalBytes(of: .string(character))).count - 2
+            #expect(body.byteCount <= 4096)
+            // White space before the ellipsis goes, whatever it leaves free.
+            guard character != "\n" else { continue }
+            #expect(body.byteCount > 4096 - one)
+        }
+    }
+
+    @Test("a single character that is longer than the limit leaves the ellipsis alone")
+    func endlessCharacter() throws {
+        var message = try Messages.plain()
+        message.body = "e" + String(repeating: "\u{301}", count: 4000)
+        #expect(try read(message)["/notification/body"]?.string == "…")
+    }
+
+    @Test("whatever the message, the body is valid JSON within the limit, or there is none")
+    func randomMessages() throws {
+        var generator = SeededGenerator.announced("FCM bodies")
+        var refused = 0
+        let rounds = SeededGenerator.rounds(400)
+        for round in 0..<rounds {
+            let message = try RandomMessage.make(using: &generator)
+            guard let bytes = FCMRequest.body(of: message, now: Messages.now) else {
+                refused += 1
+                continue
+            }
+            #expect(bytes.count <= 4096, "round \(round)")
+            let body = try ReadBody(bytes)
+            #expect(body["/token"]?.string == message.device.token.text, "round \(round)")
+            #expect(body["/notification/title"]?.string?.isEmpty == false, "round \(round)")
+            #expect(body.data["notificationId"] == message.notification.text, "round \(round)")
+            #expect(body["/data"]?.object?.members.allSatisfy { $0.value.string != nil } == true, "round \(round)")
+        }
+        #expect(refused < rounds / 2)
+    }
+}

@@ -1,0 +1,101 @@
+import BellhopRules
+import Push
+import Testing
+
+@Suite("FCM's request body")
+struct FCMRequestTests {
+    private func text(_ message: PushMessage) throws -> String {
+        String(decoding: try #require(FCMRequest.body(of: message, now: Messages.now)), as: UTF8.self)
+    }
+
+    private func read(_ message: PushMessage) throws -> ReadBody {
+        try ReadBody(try #require(FCMRequest.body(of: message, now: Messages.now)))
+    }
+
+    private static let common = """
+        "token":"device-token","notification":{"title":"Betaling mottatt","body":"Du har mottatt 2 000 kr",\
+        "image":"https://cdn.example/a.png"},"data":{"type":"transaction_complete",\
+        "notificationId":"noti_00000000000000ab","targetId":"tx_rem_1","route":"/transactions/tx_rem_1",\
+        "link":"/transactions?id=tx_rem_1","venueId":"42","matchId":"m-1","amount":"2 000 kr","count":"3",\
+        "paid":"true","parts":"[1,{\\"b\\":\\"x\\"}]"}
+        """
+
+    @Test("an Android message has its words, its data and the Android block, in a fixed order")
+    func android() throws {
+        let expected = """
+            {"message":{\(Self.common),"android":{"priority":"HIGH","ttl":"3600s","notification":{\
+            "tag":"noti_00000000000000ab","channel_id":"payments","visibility":"PUBLIC","icon":"ic_pay",\
+            "color":"#0B6E35","notification_count":4}}}}
+            """
+        #expect(try text(Messages.full(.android)) == expected)
+    }
+
+    @Test("an iOS message has the headers and the aps keys that APNs wants")
+    func apple() throws {
+        let expected = """
+            {"message":{\(Self.common),"apns":{"headers":{"apns-collapse-id":"noti_00000000000000ab",\
+            "apns-expiration":"1771166700","apns-priority":"10"},"payload":{"aps":{"badge":4,"mutable-content":1,\
+            "sound":"ding.caf"}}}}}
+            """
+        #expect(try text(Messages.full(.ios)) == expected)
+    }
+
+    @Test("a browser's message has the headers and the tag that Web Push wants")
+    func web() throws {
+        let expected = """
+            {"message":{\(Self.common),"webpush":{"headers":{"TTL":"3600","Urgency":"high"},"notification":{\
+            "tag":"noti_00000000000000ab"}}}}
+            """
+        #expect(try text(Messages.full(.web)) == expected)
+    }
+
+    @Test("what a message does not have is not in the body")
+    func bare() throws {
+        var message = try Messages.plain()
+        message.body = ""
+        let expected = """
+            {"message":{"token":"device-token","notification":{"title":"Betaling mottatt"},"data":{\
+            "type":"transaction_complete","notificationId":"noti_00000000000000ab"},"android":{"priority":"HIGH",\
+            "notification":{"tag":"noti_00000000000000ab"}}}}
+            """
+        #expect(try text(message) == expected)
+        message.device.platform = .ios
+        message.presentation.apple.sound = nil
+        #expect(try read(message)["/apns/payload"] == nil)
+    }
+
+    @Test("only what has time is sent as patient", arguments: Priority.allCases)
+    func priority(_ priority: Priority) throws {
+        var message = try Messages.plain()
+        message.priority = priority
+        #expect(try read(message)["/android/priority"]?.string == (priority == .low ? "NORMAL" : "HIGH"))
+        message.device.platform = .ios
+        #expect(try read(message)["/apns/headers/apns-priority"]?.string == (priority == .low ? "5" : "10"))
+    }
+
+    @Test(
+        "the time to live keeps between nothing and four weeks",
+        arguments: [(-5_000_000, "0s"), (999_999, "0s"), (61_500_000, "61s"), (9_000_000_000_000, "2419200s")]
+    )
+    func lifetime(_ microseconds: Int64, _ expected: String) throws {
+        var message = try Messages.plain()
+        message.expiry = Timestamp(clamping: Messages.now.microseconds + microseconds)
+        #expect(try read(message)["/android/ttl"]?.string == expected)
+    }
+
+    @Test("an event's collapse key takes the place of the notification's id, hashed where APNs could not carry it")
+    func collapseKey() throws {
+        var message = try Messages.plain(.ios)
+        let pointer = "/apns/headers/apns-collapse-id"
+        message.collapseKey = "match-7"
+        #expect(try read(message)[pointer]?.string == "match-7")
+        message.collapseKey = String(repeating: "k", count: 64)
+        #expect(try read(message)[pointer]?.string == message.collapseKey)
+        for key in [String(repeating: "k", count: 65), "kamp på lørdag", ""] {
+            message.collapseKey = key
+            let sent = try #require(try read(message)[pointer]?.string)
+            #expect(sent.utf8.count == 64 && sent.allSatisfy(\.isHexDigit), "\(key)")
+            #expect(try read(message)[pointer]?.string == sent)
+        }
+    }
+}

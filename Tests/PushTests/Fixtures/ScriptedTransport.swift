@@ -1,0 +1,82 @@
+import BellhopRules
+@testable import HTTPTransfer
+import Synchronization
+import Testing
+
+/// A transport whose far side is a closure: what FCM and Google would answer, one request after the other.
+final class ScriptedTransport: HTTPTransport {
+    typealias Answerer = @Sendable (TransferRequest) async -> TransferOutcome
+
+    private let answerer: Answerer
+    private let kept = Mutex<[TransferRequest]>([])
+    private let closings = Mutex(0)
+
+    init(_ answerer: @escaping Answerer) {
+        self.answerer = answerer
+    }
+
+    /// All requests so far, in the order in which they came.
+    var requests: [TransferRequest] { kept.withLock { $0 } }
+
+    var closeCount: Int { closings.withLock { $0 } }
+
+    func send(_ requests: [TransferRequest]) async -> [TransferOutcome] {
+        kept.withLock { $0 += requests }
+        var outcomes: [TransferOutcome] = []
+        for request in requests { outcomes.append(await answerer(request)) }
+        return outcomes
+    }
+
+    func close() async {
+        closings.withLock { $0 += 1 }
+    }
+}
+
+extension TransferOutcome {
+    static func answer(_ status: Int, _ body: String = "", retryAfter: Int? = nil) -> TransferOutcome {
+        .answered(
+            TransferAnswer(
+                status: status,
+                headers: AnswerHeaders(lines: []),
+                body: Array(body.utf8),
+                isBodyTruncated: false,
+                version: .http2,
+                newConnections: 0,
+                retryAfterSeconds: retryAfter
+            )
+        )
+    }
+
+    /// Google's answer with an access token.
+    static func token(_ text: String, lifetime: Int = 3600) -> TransferOutcome {
+        .answer(200, #"{"access_token":"\#(text)","expires_in":\#(lifetime),"token_type":"Bearer"}"#)
+    }
+}
+
+extension TransferRequest {
+    func header(_ name: String) -> String? {
+        headers.first { $0.name == name }?.value
+    }
+
+    /// The device token that a request to FCM is for.
+    var deviceToken: String? {
+        (try? ReadBody(body))?["/token"]?.string
+    }
+}
+
+/// A gate that holds whoever comes until it is opened.
+actor Gate {
+    private var isOpen = false
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    func pass() async {
+        guard !isOpen else { return }
+        await withCheckedContinuation { waiting.append($0) }
+    }
+
+    func open() {
+        isOpen = true
+        for continuation in waiting { continuation.resume() }
+        waiting = []
+    }
+}

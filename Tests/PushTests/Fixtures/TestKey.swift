@@ -1,0 +1,43 @@
+/// Keys made for these tests; they guard nothing.
+enum TestKey {
+    /// RSA with 2,048 bits.
+    static let pem = """
+        -----BEGIN PRIVATE KEY-----
+        MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQCne320dqy8PblO
+        G9LNHMfLILfKcxPHlt4CztUGIWS848bx/eJKhLK9f6wGhQ1mTZxA5068WIk9kC0N
+        e7pcoT95/SYs2/p9d1JhU9kWn11ToMYiujmv1ESV0vO/V6iCkLhWAnkLYI6P3bke
+        9ctQbEKm9BA4oqiFBMrLr9duvg4OEYRbvdJThFZ0B5lniIZJYiK8JgTgymE1wxs0
+        3AzX4dfi7ysv6GYaRhSDh4oXirirY5HuT/ZZePaT5LEawA4WfFY86SIYh8Fb0hYj
+        odoDuT9qCOvjQfUdCKFWIn8l4d7fXJ7rz9kRBmu7uVfToFRIEUuN7VtCzNNCUF/q
+        38aZsP5nAgMBAAECggEAPalNHCJvMTTmYvgCcerNMh9/GyWoHB0S6uS8cC/eN18D
+        EXggFsBpUDRPoOzehJJBW3HtvpE4IfbRZ3vsnortZFvL8Msim4vRRC0LKXWN9iqk
+        mAeJEo+rmp+ahxFeZIeknmH1r7cidZwzuk7TRm49Udtcl4VnVuXvRfOc9NQ7N3kp
+        l60YxCr0dksEUW3q5ODY8cIEAnVghLqbRBcPiK+x+DuayB4rd0u4DBL2v4eU9BYz
+        WI8IhUr0EJN/aBS+5f3Ncy8jwUE7FFDRbUPdk+0dQVqnsiPEUiDfupyA2PcpiVlZ
+        WhAZkdK3S4hyVbKPN2aiSFX2Cr+YhFU2EL8qtOtERQKBgQDgHn9QPN63UCvXLyEb
+        r/vmR7ElmBWtJnTpU8d8krMq8hl63x/4RaeQ/CgZ/8UlSzI5AevxTfxo5mGapa5M
+        jselR7Af0WMnEnikBy/UvzK4IE+ROm/aEW4zBsj96bzB9n2E1PFnrJzu1a2uxRWH
+        /SGn8PA+cF0lz2RNOk3vPUxVNQKBgQC/ToPYHZ7fVRf9Wt4bADuc6HRdiqcUnnaE
+        hcuAs/Ua0+1oK+SY6YjZoUgu1OkF/gX9qk2cYAlqr6eTQUPd1wn2m0FkLnbv3B86
+        FF5BjhuvbOhD3ckZKcaPDrTjUswC5OeVFcbQOVabPCBG2FkfojLO5X/NAy6JFZnI
+        tSaTeQpEqwKBgQDRi1In2DG4HUpQMC15cKpJ3YAAkVi7ArjOq1lZ3OON5Lv0CQgg
+        HigUw95OqLhQLSVw7Z4HiI3WGojpib0UsW5y1zsSFLjrADcxzdJnzLiENRmPxJ5t
+        ulxZcx+bX93vUCJ9foeTEm3MVJbGUFjYQ9Ei74AAMRi2UFkMZ9YUODDVfQKBgH5O
+        E0QrgkoHP3h5duyywaj93F4p/dfiK3OhdlN5/NiClVrSp/HBNiYhkqvAzDy1kzUA
+        LI+S5IS4hlX1oB4mLKDRrmG7P7FrTn6lFfoIHgU7TToJgw0HBN5Momb3slQy1yca
+        IpI1WRXSo6jCjE0TZKIu6arsb9v4E/lsiJSTNJFTAoGASpF4m7824v4dj0ltFcSJ
+        ms2H0f7J3nihvfSBfcHkxpbn+WLnvPBC1ZzAQQN5nVdt8YpuMRIjiIB7WSRquura
+        vLRCxSQ47b+ocPbZF2nGhCPFMiBbV2/qpMTITDuYHHwfSYetg1cW5yS8ugYcbZIG
+        9/TCTJGhWedcESLFJOxj9zI=
+        -----END PRIVATE KEY-----
+        """
+
+    /// P-256, which Google's token endpoint does not take.
+    static let ellipticPEM = """
+        -----BEGIN PRIVATE KEY-----
+        MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgBOGRAZExTItade6s
+        W8ldobEXYKQz2OK9QK/ZUfOCVe6hRANCAAQ9jfP50Xne9auKVASt4iVaqkR7kneG
+        CX9r2r+7r4/Q2xkx8jzGTjeHZf8INOIYrR+EoHzv9DTxnePip/rctyu1
+        -----END PRIVATE KEY-----
+        """
+}

@@ -1,0 +1,66 @@
+import HTTPTransfer
+import Push
+import Testing
+
+@Suite("Verdicts")
+struct VerdictTests {
+    private static let wait = Duration.seconds(10)
+
+    private static let notSent: [(TransferError.Code, Verdict)] = [
+        (.nameLookup, .retry(.nameLookup, notBefore: wait, scope: .provider)),
+        (.connect, .retry(.connect, notBefore: wait, scope: .provider)),
+        (.tls, .retry(.tls, notBefore: wait, scope: .provider)),
+        (.timeout, .retry(.timeout, notBefore: wait, scope: .provider)),
+        (.connectionLost, .retry(.connectionLost, notBefore: wait, scope: .message)),
+        (.incompleteAnswer, .retry(.incompleteAnswer, notBefore: wait, scope: .message)),
+        (.protocolViolation, .retry(.protocolViolation, notBefore: wait, scope: .message)),
+        (.library, .retry(.library, notBefore: wait, scope: .message)),
+        (.cancelled, .retry(.cancelled, notBefore: .zero, scope: .message)),
+        (.closed, .retry(.closed, notBefore: .zero, scope: .message)),
+        (.certificate, .configError(.certificate, scope: .provider)),
+        (.addressRefused, .configError(.addressRefused, scope: .provider)),
+        (.invalidRequest, .configError(.invalidRequest, scope: .provider)),
+        (.invalidOptions, .configError(.invalidOptions, scope: .provider)),
+    ]
+
+    @Test("a request that was not sent may be tried again, unless our settings are why", arguments: notSent)
+    func unsent(_ code: TransferError.Code, _ verdict: Verdict) {
+        #expect(FCMAnswer.read(.notSent(TransferError(code, "x"))) == .verdict(verdict))
+    }
+
+    @Test("a request whose fate nobody knows is unknown, whatever happened", arguments: notSent)
+    func unknown(_ code: TransferError.Code, _ verdict: Verdict) throws {
+        let reason = try #require(verdict.reason)
+        let expected = Verdict.unknown(reason, notBefore: Self.wait)
+        #expect(FCMAnswer.read(.unknown(TransferError(code, "x"))) == .verdict(expected))
+    }
+
+    @Test("only what no repeat could change is final")
+    func finality() {
+        #expect(Verdict.delivered(providerMessageID: nil).isFinal)
+        #expect(Verdict.deviceGone(.unregistered, at: nil).isFinal)
+        #expect(Verdict.payloadError(.payloadTooLarge).isFinal)
+        #expect(!Verdict.accepted(ticket: "t").isFinal)
+        #expect(!Verdict.retry(.timeout, notBefore: .zero, scope: .message).isFinal)
+        #expect(!Verdict.configError(.notFound, scope: .provider).isFinal)
+        #expect(!Verdict.unknown(.timeout, notBefore: .zero).isFinal)
+    }
+
+    @Test("neither our own fault nor our own closing burns an attempt")
+    func attempts() {
+        #expect(!Verdict.configError(.certificate, scope: .provider).burnsAttempt)
+        #expect(!Verdict.retry(.cancelled, notBefore: .zero, scope: .message).burnsAttempt)
+        #expect(!Verdict.retry(.closed, notBefore: .zero, scope: .message).burnsAttempt)
+        #expect(Verdict.retry(.connect, notBefore: .zero, scope: .provider).burnsAttempt)
+        #expect(Verdict.unknown(.cancelled, notBefore: .zero).burnsAttempt)
+    }
+
+    @Test("reasons are distinct words without spaces, fit for a label")
+    func words() {
+        #expect(Set(VerdictReason.allCases.map(\.rawValue)).count == VerdictReason.allCases.count)
+        for reason in VerdictReason.allCases {
+            #expect(reason.rawValue.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F })
+            #expect(reason.rawValue.utf8.count <= 32)
+        }
+    }
+}
