@@ -25,7 +25,7 @@ package struct PipelineMetrics: Sendable {
         )
         events = registry.counter(
             "bellhop_planned_events_total",
-            help: "Events kept for a wider audience or for later, by outcome: kept, duplicate, conflict, cancelled.",
+            help: "Events kept for a wider audience or for later: kept, duplicate, conflict, cancelled, cancellation.",
             labels: ["app", "outcome"]
         )
         feeds = registry.counter(
@@ -57,7 +57,7 @@ package struct PipelineMetrics: Sendable {
             "bellhop_batch_messages", help: "Messages in one batch.", bounds: [1, 4, 16, 64, 128, 256]
         )
         batchSeconds = registry.histogram(
-            "bellhop_batch_seconds", help: "Time from a batch's arrival until it may be acknowledged.",
+            "bellhop_batch_seconds", help: "Time from a batch's arrival until all of it is stored.",
             bounds: Histogram.secondBounds
         )
         storeFailures = registry.counter(
