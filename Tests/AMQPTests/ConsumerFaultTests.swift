@@ -167,6 +167,7 @@ struct ConsumerFaultTests {
             try await Broker.publish(Broker.messages(1, to: late))
             let joined = try await consumer.collect(1)
             #expect(joined[0].queue == late)
+            #expect(log.connections == 1)
             #expect(held.allSatisfy { !$0.redelivered })
             consumer.acknowledge(held.map(\.tag))
             await consumer.close()
