@@ -125,17 +125,15 @@ struct HostileMessageTests {
         }
     }
 
-    @Test("random tables travel through the broker unchanged, except for the type it does not know")
+    @Test("random tables of every type travel through the broker unchanged")
     func randomTables() async throws {
         try await Broker.withQueue(["x-queue-type": "classic"]) { queue in
             let seed = UInt64.random(in: 1...UInt64.max)
             var chance = SeededChance(seed: seed)
             var messages: [OutgoingMessage] = []
-            for _ in 0..<200 {
+            for _ in 0..<500 {
                 var properties = MessageProperties()
-                properties.headers = FieldTable(
-                    RandomFields.table(&chance, depth: 1).entries.map { .init($0.name, $0.value.withoutUnsigned64) }
-                )
+                properties.headers = RandomFields.table(&chance, depth: 1)
                 properties.correlationID = RandomFields.text(&chance)
                 messages.append(OutgoingMessage(exchange: "", routingKey: queue, properties: properties, body: []))
             }
@@ -181,18 +179,6 @@ struct HostileMessageTests {
                 }
                 #expect(seen <= accepted + 1, "seed \(seed)")
             }
-        }
-    }
-}
-
-extension FieldValue {
-    /// The value with every unsigned 64-bit number made signed.
-    fileprivate var withoutUnsigned64: FieldValue {
-        switch self {
-        case .uint64(let number): .int64(Int64(truncatingIfNeeded: number))
-        case .array(let values): .array(values.map(\.withoutUnsigned64))
-        case .table(let table): .table(FieldTable(table.entries.map { .init($0.name, $0.value.withoutUnsigned64) }))
-        default: self
         }
     }
 }
