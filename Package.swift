@@ -55,7 +55,7 @@ let package = Package(
         ),
         room(
             "Commands",
-            ["AMQP", "Postgres", "Store", "Pipeline", "Sandbox", "HTTPServer", "BellhopRules", "ServiceRuntime"]
+            ["AMQP", "Postgres", "Store", "Push", "Pipeline", "Sandbox", "HTTPServer", "BellhopRules", "ServiceRuntime"]
         ),
         .executableTarget(name: "bellhop", dependencies: ["Commands"], swiftSettings: settings),
 
@@ -67,7 +67,9 @@ let package = Package(
         ),
         .target(
             name: "Workbench",
-            dependencies: ["TestSupport", "AMQP", "Postgres", "Store", "Pipeline", "BellhopRules", "ServiceRuntime"],
+            dependencies: [
+                "TestSupport", "AMQP", "Postgres", "Store", "Push", "Pipeline", "BellhopRules", "ServiceRuntime",
+            ],
             path: "Tests/Workbench",
             swiftSettings: settings
         ),
@@ -80,7 +82,10 @@ let package = Package(
         tests(of: "BellhopRules"),
         tests(of: "Push", ["Sandbox", "HTTPTransfer", "Cryptography", "BellhopRules", "ServiceRuntime"]),
         tests(of: "Store", ["Workbench", "Postgres", "BellhopRules", "ServiceRuntime"]),
-        tests(of: "Pipeline", ["Workbench", "AMQP", "Postgres", "Store", "BellhopRules", "ServiceRuntime"]),
+        tests(
+            of: "Pipeline",
+            ["Workbench", "AMQP", "Postgres", "Store", "Push", "Sandbox", "BellhopRules", "ServiceRuntime"]
+        ),
         tests(of: "Sandbox", ["HTTPTransfer", "HTTPServer", "Cryptography", "BellhopRules", "ServiceRuntime"]),
         tests(of: "Commands", ["Workbench", "AMQP", "Postgres", "Store", "Pipeline", "BellhopRules", "ServiceRuntime"]),
     ],

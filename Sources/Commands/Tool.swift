@@ -1,6 +1,7 @@
 import AMQP
 import Foundation
 import Postgres
+import Push
 package import ServiceRuntime
 
 /// The program `bellhop`: finds the command, runs it, and turns its end into an exit code and one line.
@@ -84,7 +85,7 @@ private struct Failure {
             case let error as PostgresError where error.isTransient: .unavailable
             case let error as AMQPError: error.exitCode
             case let error as PostgresError where error.code == .invalidParameter: .configuration
-            case is CatalogFailure: .configuration
+            case is CatalogFailure, is ProviderFaults: .configuration
             default: .bug
             }
     }

@@ -2,6 +2,7 @@ import AMQP
 import BellhopRules
 import HTTPServer
 import Pipeline
+import Push
 import ServiceRuntime
 import Store
 

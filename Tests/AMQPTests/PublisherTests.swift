@@ -155,7 +155,7 @@ struct PublisherTests {
                     messages.append(OutgoingMessage(exchange: "", routingKey: queue, properties: properties, body: []))
                 }
                 for outcome in await publisher.publish(messages) {
-                    guard case .notSent = outcome else { throw Unexpected("\(outcome)") }
+                    guard case .unwritable = outcome else { throw Unexpected("\(outcome)") }
                 }
                 #expect(await publisher.publish(Broker.messages(1, to: queue, size: 1000)) == [.confirmed])
                 #expect(log.count { if case .channelClosed = $0 { true } else { false } } == 0)

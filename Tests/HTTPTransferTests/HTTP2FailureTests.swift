@@ -20,6 +20,17 @@ struct HTTP2FailureTests {
         TransferRequest(.post, url: "https://localhost:\(server.port)/", body: [1, 2, 3], timeouts: timeouts)
     }
 
+    @Test("a new connection gets one request alone, until the peer has told how many it takes")
+    func firstRequest() async throws {
+        let server = try await ScriptedHTTP2Server(withholdsSettings: true) { _ in [.answer()] }
+        let transport = try transport(server)
+        let outcomes = await transport.send((0..<20).map { _ in post(server) })
+        #expect(outcomes.compactMap(\.answer).count == 20)
+        #expect(server.requests.count == 20)
+        #expect(server.requests.filter(\.precedesSettings).count == 1)
+        await transport.close()
+    }
+
     @Test("a POST whose stream is reset is unknown and not repeated", arguments: [UInt32(1), 2, 8, 11])
     func reset(code: UInt32) async throws {
         let server = try await ScriptedHTTP2Server { $0.index == 1 ? [.reset(code: code)] : [.answer()] }

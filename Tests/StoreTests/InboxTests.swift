@@ -99,6 +99,14 @@ struct InboxTests {
     private static let expectedDigits = "9b0dca399d7868a6"
 }
 
+extension Inbox {
+    /// Records under a claim that nobody else has.
+    func record(_ records: [InboxRecord]) async throws -> [Outcome] {
+        var chance = SystemRandomNumberGenerator()
+        return try await record(records, as: Claim(using: &chance))
+    }
+}
+
 extension Bench {
     /// The records of one event of the type `system`.
     func records(id: String, users: [String], title: String, sentAt: String? = nil) throws -> [InboxRecord] {
@@ -110,7 +118,7 @@ extension Bench {
         guard case .event(let event) = try submission(json), case .users(let users) = event.audience,
             let content = try catalogs[event.app]?.render(event, language: nil).get()
         else { throw BenchError("the event is no event") }
-        let words = InboxWords(event: event, contentHash: ContentHash(of: event), content: content, priority: .low)
+        let words = InboxWords(event: event, contentHash: ContentHash(of: event), rendered: content, priority: .low)
         return users.map { InboxRecord(words, for: $0) }
     }
 

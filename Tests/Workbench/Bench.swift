@@ -16,8 +16,8 @@ package struct Bench: Sendable {
     package let owner: PostgresPool
     package let catalogs: CatalogSet
 
-    /// The tiers that a test can afford to wait for are short; here none is waited for.
-    package static let tiers = [RetryTier(.seconds(10))]
+    /// Tiers that a test can afford to wait for.
+    package static let tiers = [RetryTier(.seconds(1)), RetryTier(.seconds(3))]
 
     /// Runs a body on a fresh schema and removes it afterwards.
     package static func withSchema<Value>(_ body: (Bench) async throws -> Value) async throws -> Value {

@@ -1,7 +1,8 @@
 package import AMQP
-import BellhopRules
+package import BellhopRules
 import Foundation
 import Pipeline
+package import Push
 package import ServiceRuntime
 import Store
 
@@ -10,16 +11,21 @@ package struct Rig: Sendable {
     package let bench: Bench
     package let publisher: Publisher
     package let metrics = MetricsRegistry()
+    private let senders: [AppID: [PushProvider: any PushSender]]
     private let drain = DrainSignal()
 
-    /// Runs a body beside a worker of all lanes and a dead-letter clerk, and drains them afterwards.
+    /// How long a claim holds in tests: long enough for a loaded machine, short enough to wait for.
+    package static let lease = Duration.seconds(4)
+
+    /// Runs a body beside a worker of all lanes, a dead-letter clerk and a sweeper, and drains them afterwards.
     package static func on<Value: Sendable>(
-        _ bench: Bench, clerk: Bool = true, _ body: @escaping @Sendable (Rig) async throws -> Value
+        _ bench: Bench, senders: [AppID: [PushProvider: any PushSender]] = [:],
+        _ body: @escaping @Sendable (Rig) async throws -> Value
     ) async throws -> Value {
         let publisher = Publisher(PublisherOptions(broker: try bench.broker, name: "test, publishing"))
         publisher.start()
-        let rig = Rig(bench: bench, publisher: publisher)
-        let services: [any Service] = try rig.lanes() + (clerk ? [try rig.clerk()] : [])
+        let rig = Rig(bench: bench, publisher: publisher, senders: senders)
+        let services: [any Service] = try rig.lanes() + [try rig.clerk(), rig.sweeper()]
         return try await withThrowingTaskGroup(of: Void.self) { group in
             for service in services {
                 group.addTask { try await service.run(until: rig.drain) }
@@ -35,21 +41,32 @@ package struct Rig: Sendable {
 
     private var surroundings: FrontDoor.Surroundings {
         FrontDoor.Surroundings(
-            time: SystemTime(), logger: Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text)),
-            metrics: FrontDoorMetrics(metrics)
+            time: SystemTime(), logger: logger, metrics: PipelineMetrics(metrics)
         )
+    }
+
+    private var logger: Logger { Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text)) }
+
+    private var policy: DeliveryPolicy {
+        DeliveryPolicy(ladder: RetryLadder(tiers: Bench.tiers, limit: 4), lease: Self.lease)
     }
 
     private func lanes() throws -> [LaneWorker] {
         let frontDoor = FrontDoor(
-            catalogs: CatalogSource(bench.catalogs), stores: FrontDoor.Stores(pool: bench.pool), publisher: publisher,
-            names: bench.names, surroundings: surroundings
+            catalogs: CatalogSource(bench.catalogs),
+            tools: FrontDoor.Tools(
+                pool: bench.pool, publisher: publisher, names: bench.names,
+                senders: SenderDirectory(senders, window: 512), policy: policy
+            ),
+            surroundings: surroundings
         )
         return try Lane.allCases.map { lane in
             let consumer = Consumer(
                 ConsumerOptions(
                     broker: try bench.broker, name: "test, \(lane.rawValue)",
-                    subscriptions: [.init(queue: bench.names.lane(lane), prefetch: 1024)]
+                    subscriptions: [bench.names.lane(lane), bench.names.resume(lane)].map {
+                        .init(queue: $0, prefetch: 1024)
+                    }
                 )
             )
             return LaneWorker(lane: lane, consumer: consumer, frontDoor: frontDoor, limits: .init(batch: 256))
@@ -62,8 +79,15 @@ package struct Rig: Sendable {
         )
         return DeadLetterClerk(
             pool: bench.pool, time: SystemTime(),
-            logger: Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text)), metrics: metrics,
+            logger: logger, metrics: metrics,
             makeConsumer: { Consumer(options) }
+        )
+    }
+
+    private func sweeper() -> Sweeper {
+        Sweeper(
+            pool: bench.pool, lease: Self.lease, publisher: publisher, names: bench.names,
+            rhythm: .init(interval: .milliseconds(200), grace: .seconds(2)), logger: logger, metrics: metrics
         )
     }
 

@@ -21,6 +21,7 @@ struct Footing: Sendable {
         return PostgresPool(options)
     }
 
+    @inline(never)
     func broker() throws -> BrokerAddress {
         guard let url = configuration.amqpURL else { throw Self.missing(.amqpURL) }
         return try BrokerAddress(validating: url.revealed)

@@ -3,6 +3,7 @@ import BellhopRules
 import HTTPServer
 import Pipeline
 import Postgres
+import Push
 import ServiceRuntime
 import Store
 
@@ -36,6 +37,19 @@ struct RoleProcess: Sendable {
         )
         guard let first = try await applier.differences(comparingArguments: false).first else { return }
         throw Self.notReady("the broker's topology", first, "bellhop topology apply")
+    }
+
+    /// The senders of the providers' file; without one nothing can be pushed, which the log says once.
+    func pushSenders() throws -> PushSenders {
+        let surroundings = PushSenders.Surroundings(time: time, logger: logger, metrics: PushMetrics(metrics))
+        guard let file = footing.configuration.providers else {
+            logger.notice(
+                "no providers are configured: notifications are recorded and not pushed",
+                ["setting": .text(Setting.providers.environmentName)]
+            )
+            return try PushSenders(.none, surroundings: surroundings)
+        }
+        return try PushSenders(try ProviderConfiguration.read(file: file), surroundings: surroundings)
     }
 
     /// Runs the services beside the endpoint until a signal, and closes the pool behind them.

@@ -40,7 +40,7 @@ private final class Probe: Sendable {
         let work = current()
         let (answers, continuation) = AsyncStream<String?>.makeStream()
         // Tasks of their own: a check that ignores its cancellation must not hold up the answer.
-        let relay = Task { continuation.yield(await work.value) }
+        let relay = Task { _ = continuation.yield(await work.value) }
         let timer = Task {
             guard (try? await Task.sleep(for: timeout)) != nil else { return }
             work.cancel()

@@ -1,30 +1,28 @@
 /// Collects an answer while it arrives and keeps it within bounds.
-struct AnswerBuffer {
+package struct AnswerBuffer {
     /// Longer header blocks are no answer of a provider.
     private static let headLimit = 64 * 1024
 
     private let bodyLimit: Int
-    private(set) var lines: [UInt8] = []
-    private(set) var body: [UInt8] = []
+    package private(set) var lines: [UInt8] = []
+    package private(set) var body: [UInt8] = []
 
     /// Bytes of the body were dropped since they exceeded the cap.
-    private(set) var isBodyTruncated = false
+    package private(set) var isBodyTruncated = false
 
-    private(set) var hasRetryAfter = false
+    package private(set) var hasRetryAfter = false
 
     /// The blank line after the headers has come.
-    ///
-    /// libcurl takes an answer that breaks off before it for a whole one.
-    private(set) var isHeadComplete = false
+    private var isHeadComplete = false
 
-    init(bodyLimit: Int) {
+    package init(bodyLimit: Int) {
         self.bodyLimit = bodyLimit
     }
 
     /// Takes one line of the head; false ends the transfer.
     ///
     /// A status line begins anew, since an interim answer (1xx) may have come before. Trailers are dropped.
-    mutating func takeLine(_ line: UnsafeRawBufferPointer) -> Bool {
+    package mutating func takeLine(_ line: UnsafeRawBufferPointer) -> Bool {
         if line.starts(with: "HTTP/".utf8) {
             lines.removeAll(keepingCapacity: true)
             isHeadComplete = false
@@ -43,11 +41,20 @@ struct AnswerBuffer {
     }
 
     /// Takes a piece of the body; false ends the transfer once the cap is exceeded.
-    mutating func takeBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    package mutating func takeBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
         let room = bodyLimit - body.count
         body.append(contentsOf: bytes.prefix(room))
         isBodyTruncated = bytes.count > room
         return !isBodyTruncated
+    }
+
+    /// Whether nothing is missing from an answer with `status` that announced `length` bytes (negative: nothing).
+    ///
+    /// libcurl takes a head that breaks off for a whole one, and before 8.0 also a stream that was cut off next to
+    /// others. A body that we cut at the cap ourselves misses nothing.
+    package func isComplete(status: Int, announced length: Int) -> Bool {
+        guard isHeadComplete, status >= 200 else { return false }
+        return isBodyTruncated || status == 204 || status == 304 || body.count >= length
     }
 
     private static func isRetryAfter(_ line: UnsafeRawBufferPointer) -> Bool {

@@ -61,7 +61,7 @@ final class TransferSlot {
             return failed(failure(result, of: ticket))
         }
         let status = number(CURLINFO_RESPONSE_CODE)
-        guard status >= 200, answer.isHeadComplete, isBodyComplete(status: status) else {
+        guard answer.isComplete(status: status, announced: offset(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)) else {
             return failed(CurlFailure.error(CURLE_PARTIAL_FILE, for: ticket.request, detail: ""))
         }
         return .answered(
@@ -103,12 +103,6 @@ final class TransferSlot {
 
     private var wasSent: Bool {
         number(CURLINFO_REQUEST_SIZE) > 0 || offset(CURLINFO_SIZE_UPLOAD_T) > 0
-    }
-
-    /// libcurl before 8.0 can report a stream that was cut off as complete, so the announced length is compared.
-    private func isBodyComplete(status: Int) -> Bool {
-        guard !answer.isBodyTruncated, status != 204, status != 304 else { return true }
-        return answer.body.count >= offset(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
     }
 
     private var retryAfter: Int? {

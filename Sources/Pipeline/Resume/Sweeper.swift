@@ -1,5 +1,5 @@
 package import AMQP
-package import BellhopRules
+import BellhopRules
 package import Postgres
 package import ServiceRuntime
 import Store

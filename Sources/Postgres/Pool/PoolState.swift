@@ -3,7 +3,7 @@
 /// A pure value: it opens nothing, waits for nothing and reads no clock. A slot stands for one connection and the
 /// thread that holds it, from the first attempt to connect until the thread ends. Callers are served in the order in
 /// which they came; the connection used last is used next, so that those not needed grow old and can be closed.
-struct PoolState<Request> {
+struct PoolState<Request: Sendable> {
     typealias Instant = ContinuousClock.Instant
 
     enum Phase: Hashable, Sendable {
@@ -19,7 +19,7 @@ struct PoolState<Request> {
     }
 
     /// What a slot does next.
-    enum Turn {
+    enum Turn: Sendable {
         case serve(Request)
         case rest
         case end

@@ -4,6 +4,9 @@ package import BellhopRules
 package struct ProviderConfiguration: Sendable {
     package let apps: [AppID: Providers]
 
+    /// Nothing can be pushed.
+    package static let none = ProviderConfiguration(apps: [:])
+
     /// The providers of one app; nil for those it does not use.
     package struct Providers: Sendable {
         package let fcm: FCM?

@@ -51,7 +51,9 @@ private final class Blank {
         let begin = ASN1_TIME_set(X509_getm_notBefore(handle), Int(validity.lowerBound.microseconds / 1_000_000))
         let end = ASN1_TIME_set(X509_getm_notAfter(handle), Int(validity.upperBound.microseconds / 1_000_000))
         let subject = X509_get_subject_name(handle)
-        let added = X509_NAME_add_entry_by_txt(subject, "CN", bellhop_utf8_text, Array(name.utf8), -1, -1, 0)
+        let text = Array(name.utf8)
+        let length = Int32(clamping: text.count)
+        let added = X509_NAME_add_entry_by_txt(subject, "CN", bellhop_utf8_text, text, length, -1, 0)
         guard begin != nil, end != nil, added == 1 else { throw .openSSL(attempted) }
     }
 

@@ -96,7 +96,8 @@ struct CloudEventsTests {
         let bytes = JSONWriter.canonicalBytes(of: .object(Self.data))
         let base64 = Foundation.Data(bytes).base64EncodedString()
         let event = try Messages.event(structured(["data": nil, "data_base64": .string(base64)]))
-        #expect(event == (try Messages.event(structured())))
+        let plain = try Messages.event(structured())
+        #expect(event == plain)
         #expect(try Messages.rejection(structured(["data": nil])).reason == .missingAudience)
         var envelope = binary(prefix: "ce-")
         envelope.body = []

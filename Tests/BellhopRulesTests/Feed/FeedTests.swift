@@ -71,7 +71,8 @@ struct FeedTests {
         #expect(device.environment == .cleared)
         let revoked = try update(.subscriptionRevoked, #"{"userId":"u1","token":"t"}"#).change
         let user = try #require(UserID(validating: "u1"))
-        #expect(revoked == .subscriptionRevoked(user: user, token: try #require(DeviceToken(validating: "t"))))
+        let token = try #require(DeviceToken(validating: "t"))
+        #expect(revoked == .subscriptionRevoked(user: user, token: token))
     }
 
     @Test("follows with and without role")

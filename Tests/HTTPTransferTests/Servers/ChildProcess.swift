@@ -95,10 +95,10 @@ final class ChildProcess: Sendable {
         }
     }
 
-    /// Two connected sockets. No other program inherits them, so that the end of one side is seen by the other.
     /// Two connected sockets.
     ///
     /// No other program inherits them, so that the end of one side is seen by the other.
+    private static func pair() throws -> (ours: CInt, theirs: CInt) {
         var ends: [CInt] = [-1, -1]
         let kind = CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue)
         guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else { throw Failure(program: "socketpair", reason: errno) }

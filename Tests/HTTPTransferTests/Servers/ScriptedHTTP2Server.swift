@@ -19,8 +19,12 @@ final class ScriptedHTTP2Server: Sendable {
     struct Request: Sendable {
         let connection: Int
         let stream: UInt32
+
         /// Over all connections, from 0.
         let index: Int
+
+        /// Whether the client sent it before it had heard the server's settings.
+        let precedesSettings: Bool
     }
 
     static var isAvailable: Bool { TestCertificate.isAvailable }
@@ -30,9 +34,15 @@ final class ScriptedHTTP2Server: Sendable {
     private let conversation: Conversation
 
     /// Requests that arrived whole, over all connections.
-    var requestCount: Int { conversation.requestCount }
+    var requestCount: Int { requests.count }
 
-    init(_ script: @escaping @Sendable (Request) -> [Reply]) async throws {
+    var requests: [Request] { conversation.received }
+
+    /// Starts the server.
+    ///
+    /// With `withholdsSettings`, it tells its settings (one stream at a time) only when the first request of a
+    /// connection has come, as seen from a client that is far away.
+    init(withholdsSettings: Bool = false, _ script: @escaping @Sendable (Request) -> [Reply]) async throws {
         let certificate = try TestCertificate()
         let (process, port) = try await ChildProcess.serving("openssl", connected: true) { port in
             [
@@ -42,7 +52,7 @@ final class ScriptedHTTP2Server: Sendable {
         }
         self.certificate = certificate
         self.port = port
-        let conversation = Conversation(process, script)
+        let conversation = Conversation(process, withholdsSettings: withholdsSettings, script)
         self.conversation = conversation
         Thread { conversation.run() }.start()
     }
@@ -58,13 +68,19 @@ private final class Conversation: Sendable {
     typealias Request = ScriptedHTTP2Server.Request
 
     private let process: ChildProcess
+    private let withholdsSettings: Bool
     private let script: @Sendable (Request) -> [ScriptedHTTP2Server.Reply]
     private let requests = Mutex<[Request]>([])
 
-    var requestCount: Int { requests.withLock { $0.count } }
+    var received: [Request] { requests.withLock { $0 } }
 
-    init(_ process: ChildProcess, _ script: @escaping @Sendable (Request) -> [ScriptedHTTP2Server.Reply]) {
+    init(
+        _ process: ChildProcess,
+        withholdsSettings: Bool,
+        _ script: @escaping @Sendable (Request) -> [ScriptedHTTP2Server.Reply]
+    ) {
         self.process = process
+        self.withholdsSettings = withholdsSettings
         self.script = script
     }
 
@@ -75,21 +91,33 @@ private final class Conversation: Sendable {
     func run() {
         var reader = FrameReader(process.stream)
         var connection = -1
+        var areSettingsTold = false
+        var areSettingsKnown = false
         while let frame = reader.next() {
             if frame.isPreface {
                 connection += 1
-                write(Frame(kind: .settings))
+                areSettingsTold = !withholdsSettings
+                areSettingsKnown = false
+                if areSettingsTold { write(Frame(kind: .settings)) }
                 continue
             }
-            if frame.kind == .settings, frame.flags & Frame.acknowledges == 0 {
-                write(Frame(kind: .settings, flags: Frame.acknowledges))
+            if frame.kind == .settings {
+                areSettingsKnown = areSettingsKnown || frame.acknowledges
+                if !frame.acknowledges { write(Frame(kind: .settings, flags: Frame.acknowledgement)) }
             }
-            guard frame.kind == .headers || frame.kind == .data, frame.flags & Frame.endsStream != 0 else { continue }
+            guard frame.endsRequest else { continue }
             let request = requests.withLock { requests in
-                let request = Request(connection: connection, stream: frame.stream, index: requests.count)
+                let request = Request(
+                    connection: connection,
+                    stream: frame.stream,
+                    index: requests.count,
+                    precedesSettings: !areSettingsKnown
+                )
                 requests.append(request)
                 return request
             }
+            if !areSettingsTold { write(Frame(kind: .settings, payload: Frame.oneStream)) }
+            areSettingsTold = true
             for reply in script(request) { send(reply, to: request) }
         }
     }
@@ -129,9 +157,12 @@ private struct Frame {
         case goAway = 7
     }
 
-    static let acknowledges: UInt8 = 1
+    static let acknowledgement: UInt8 = 1
     static let endsStream: UInt8 = 1
     static let endsHeaders: UInt8 = 4
+
+    /// SETTINGS_MAX_CONCURRENT_STREAMS = 1.
+    static let oneStream: [UInt8] = [0, 3, 0, 0, 0, 1]
 
     /// `:status: 200` in HPACK's static table.
     static let statusOK: UInt8 = 0x88
@@ -142,6 +173,10 @@ private struct Frame {
     var stream: UInt32 = 0
     var payload: [UInt8] = []
     var isPreface = false
+
+    var acknowledges: Bool { flags & Self.acknowledgement != 0 }
+
+    var endsRequest: Bool { (kind == .headers || kind == .data) && flags & Self.endsStream != 0 }
 
     static func bytes(of number: UInt32) -> [UInt8] {
         withUnsafeBytes(of: number.bigEndian) { Array($0) }

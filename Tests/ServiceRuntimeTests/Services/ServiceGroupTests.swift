@@ -26,6 +26,8 @@ private final class Hand: Sendable {
         (signals, send) = AsyncStream.makeStream()
     }
 
+    var noted: [String] { notes.withLock { $0 } }
+
     func note(_ text: String) {
         notes.withLock { $0.append(text) }
     }
@@ -67,7 +69,7 @@ struct ServiceGroupTests {
             Issue.record("ended otherwise")
             return
         }
-        let notes = hand.notes.withLock { $0 }
+        let notes = hand.noted
         #expect(Set(notes.prefix(2)) == ["a started", "b started"])
         #expect(notes.contains("a done") && notes.contains("b done"))
         #expect(hand.log.messages.contains("draining"))

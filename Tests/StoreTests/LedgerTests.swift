@@ -1,0 +1,193 @@
+import BellhopRules
+import Postgres
+import Store
+import TestSupport
+import Testing
+import Workbench
+
+@Suite("Ledger", .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"), .timeLimit(.minutes(2)))
+struct LedgerTests {
+    @Test("the statement that records opens the lines, and only for what is new")
+    func opening() async throws {
+        try await Bench.withSchema { bench in
+            let (claim, other) = (Claim.fresh, Claim.fresh)
+            let inbox = Inbox(pool: bench.pool)
+            let records = try bench.sending(id: "e1", users: ["u1", "u2"])
+            let first = try await inbox.record(records, as: claim)
+            let second = try await inbox.record(records, as: other)
+            #expect(first == [.recorded, .recorded])
+            #expect(second == [.duplicate, .duplicate])
+            let claims = try await bench.column("SELECT DISTINCT claim::text FROM deliveries WHERE state = 'sending'")
+            #expect(claims == ["\(claim.number)"])
+            #expect(try await bench.count("SELECT count(*) FROM deliveries") == 2)
+        }
+    }
+
+    @Test("whoever settles, settles only its own claim")
+    func ownClaim() async throws {
+        try await Bench.withSchema { bench in
+            let (claim, other) = (Claim.fresh, Claim.fresh)
+            let ledger = Ledger(pool: bench.pool, lease: .seconds(60))
+            let records = try bench.sending(id: "e1", users: ["u1"])
+            _ = try await Inbox(pool: bench.pool).record(records, as: claim)
+            let settlement = Settlement(records[0].line, .delivered, providerMessageID: "m1")
+            let foreign = try await ledger.settle([settlement], of: other)
+            let own = try await ledger.settle([settlement], of: claim)
+            let again = try await ledger.settle([settlement], of: claim)
+            #expect([foreign, own, again] == [0, 1, 0])
+            let line = try await bench.column(
+                "SELECT concat_ws('|', state, attempts, provider_message_id, due_at IS NULL) FROM deliveries"
+            )
+            #expect(line == ["delivered|1|m1|t"])
+        }
+    }
+
+    @Test("a live lease holds, an expired one is taken over once, and the outcome before it is unknown")
+    func leases() async throws {
+        try await Bench.withSchema { bench in
+            let patient = Ledger(pool: bench.pool, lease: .seconds(600))
+            let impatient = Ledger(pool: bench.pool, lease: .zero)
+            let records = try bench.sending(id: "e1", users: ["u1"])
+            _ = try await Inbox(pool: bench.pool).record(records, as: .fresh)
+            let keys = records.map(\.key)
+            let held = try await patient.claim(keys, as: .fresh)
+            #expect(held.claimed.isEmpty)
+            #expect(held.leased.keys.contains(keys[0]))
+            let taken = try await impatient.claim(keys, as: .fresh)
+            #expect(taken.claimed.map(\.outcomeWasUnknown) == [true])
+            let heldAgain = try await patient.claim(keys, as: .fresh)
+            #expect(heldAgain.claimed.isEmpty)
+        }
+    }
+
+    @Test("a claimer whose answer was lost gets its own lines again, and they count as unsent")
+    func lostAnswer() async throws {
+        try await Bench.withSchema { bench in
+            let claim = Claim.fresh
+            let ledger = Ledger(pool: bench.pool, lease: .seconds(600))
+            let records = try bench.sending(id: "e1", users: ["u1"])
+            _ = try await Inbox(pool: bench.pool).record(records, as: claim)
+            let again = try await ledger.claim(records.map(\.key), as: claim)
+            #expect(again.claimed.map(\.outcomeWasUnknown) == [false])
+        }
+    }
+
+    @Test("fifty claimers at once: one gets each line")
+    func race() async throws {
+        try await Bench.withSchema { bench in
+            let ledger = Ledger(pool: bench.pool, lease: .seconds(600))
+            let records = try bench.sending(id: "e1", users: (0..<20).map { "u\($0)" })
+            let claim = Claim.fresh
+            _ = try await Inbox(pool: bench.pool).record(records, as: claim)
+            _ = try await ledger.settle(
+                records.map { Settlement($0.line, .retrying, reason: "UNAVAILABLE", dueIn: .zero) }, of: claim
+            )
+            let claimed = try await withThrowingTaskGroup(of: [ClaimedDelivery].self) { group in
+                for _ in 0..<50 {
+                    group.addTask { try await ledger.claim(records.map(\.key), as: .fresh).claimed }
+                }
+                return try await group.reduce(into: []) { $0 += $1 }
+            }
+            #expect(claimed.count == 20)
+            #expect(Set(claimed.map(\.key)).count == 20)
+            #expect(claimed.allSatisfy { $0.attempts == 1 && !$0.outcomeWasUnknown })
+        }
+    }
+
+    @Test("what waits is not to be had before it is due, and settling does not burn what was not tried")
+    func dueTimes() async throws {
+        try await Bench.withSchema { bench in
+            let claim = Claim.fresh
+            let ledger = Ledger(pool: bench.pool, lease: .seconds(600))
+            let records = try bench.sending(id: "e1", users: ["u1", "u2"])
+            _ = try await Inbox(pool: bench.pool).record(records, as: claim)
+            _ = try await ledger.settle(
+                [
+                    Settlement(records[0].line, .retrying, reason: "window-full", burnsAttempt: false, dueIn: .seconds(60)),
+                    Settlement(records[1].line, .deferred, reason: "breaker", burnsAttempt: false, dueIn: .zero),
+                ],
+                of: claim
+            )
+            let harvest = try await ledger.claim(records.map(\.key), as: .fresh)
+            #expect(harvest.claimed.map(\.key.notification) == [records[1].key])
+            #expect(harvest.claimed.map(\.attempts) == [0])
+            #expect(harvest.leased.isEmpty)
+        }
+    }
+
+    @Test("the sweeper hands over what is due and what is stranded, each once in ten minutes")
+    func handingOver() async throws {
+        try await Bench.withSchema { bench in
+            let claim = Claim.fresh
+            let ledger = Ledger(pool: bench.pool, lease: .seconds(600))
+            let records = try bench.sending(id: "e1", users: ["due", "stranded", "waiting"])
+            _ = try await Inbox(pool: bench.pool).record(records, as: claim)
+            _ = try await ledger.settle(
+                [
+                    Settlement(records[0].line, .deferred, reason: "breaker", dueIn: .zero),
+                    Settlement(records[1].line, .retrying, reason: "UNAVAILABLE", dueIn: .zero),
+                    Settlement(records[2].line, .deferred, reason: "breaker", dueIn: .seconds(600)),
+                ],
+                of: claim
+            )
+            let due = try await ledger.handOver(atMost: 10, strandedAfter: .seconds(600))
+            let stranded = try await ledger.handOver(atMost: 10, strandedAfter: .zero)
+            let nothing = try await ledger.handOver(atMost: 10, strandedAfter: .zero)
+            #expect(due.map(\.key.recipient.user.text) == ["due"])
+            #expect(stranded.map(\.key.recipient.user.text) == ["stranded"])
+            #expect(nothing.isEmpty)
+            let harvest = try await ledger.claim(records.map(\.key), as: .fresh)
+            #expect(Set(harvest.claimed.map(\.key.notification.recipient.user.text)) == ["due", "stranded"])
+        }
+    }
+
+    @Test("a device is revoked by an answer about it, not by one older than its registration")
+    func revocations() async throws {
+        try await Bench.withSchema { bench in
+            try await bench.feed([
+                """
+                {"app":"drop","eventType":"subscription.upserted","userId":"u1","token":"t","platform":"android",\
+                "provider":"fcm","sentAtIso":"2026-03-01T12:00:10Z"}
+                """
+            ])
+            let id = try #require(try await bench.column("SELECT id FROM push_subscriptions").first ?? nil)
+            func revoke(token: String, since: String) async throws -> Int {
+                let device = DeadDevice(
+                    recipient: RecipientKey(
+                        app: try #require(AppID(validating: "drop")), user: try #require(UserID(validating: "u1"))
+                    ),
+                    subscription: id, token: try #require(DeviceToken(validating: token)), reason: "UNREGISTERED",
+                    deadSince: try #require(Timestamp(validating: since))
+                )
+                return try await Revocations(pool: bench.pool).revoke([device])
+            }
+            let older = try await revoke(token: "t", since: "2026-03-01T12:00:09Z")
+            let otherToken = try await revoke(token: "rotated", since: "2026-03-01T12:00:11Z")
+            let newer = try await revoke(token: "t", since: "2026-03-01T12:00:11Z")
+            let again = try await revoke(token: "t", since: "2026-03-01T12:00:12Z")
+            #expect([older, otherToken, newer, again] == [0, 0, 1, 0])
+        }
+    }
+}
+
+extension Claim {
+    static var fresh: Claim {
+        var chance = SystemRandomNumberGenerator()
+        return Claim(using: &chance)
+    }
+}
+
+extension InboxRecord {
+    fileprivate var line: DeliveryKey { DeliveryKey(notification: key, channel: .push, target: "sub_1") }
+}
+
+extension Bench {
+    /// Records that go out to one device each.
+    fileprivate func sending(id: String, users: [String]) throws -> [InboxRecord] {
+        try records(id: id, users: users, title: "Hei").map { record in
+            var record = record
+            record.deliveries = [.sending(to: "sub_1")]
+            return record
+        }
+    }
+}
