@@ -17,7 +17,7 @@ extension SandboxError {
 }
 
 /// Text that OpenSSL writes.
-enum PEMText {
+enum PEMOutput {
     /// What `write` wrote; 1 is its sign of success.
     static func collect(
         _ attempted: String, _ write: (OpaquePointer) -> Int32

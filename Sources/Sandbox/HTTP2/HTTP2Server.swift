@@ -6,7 +6,7 @@ import ServiceRuntime
 final class HTTP2Server: Sendable {
     /// Where it listens, with the real port where any was asked for.
     let address: ListenAddress
-    private let loop: ServerLoop
+    let loop: ServerLoop
 
     /// Listens and serves from the return of this call on.
     static func start(
