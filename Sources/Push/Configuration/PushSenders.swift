@@ -15,7 +15,7 @@ package struct PushSenders: Sendable {
 
     /// Opens the transports; nothing is connected yet.
     ///
-    /// - Parameter makeTransport: what a transport is made of, curl unless a test says otherwise.
+    /// `makeTransport` makes a transport, of curl unless a test says otherwise.
     package init(
         _ configuration: ProviderConfiguration,
         surroundings: Surroundings,
