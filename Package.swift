@@ -55,7 +55,10 @@ let package = Package(
         ),
         room(
             "Commands",
-            ["AMQP", "Postgres", "Store", "Push", "Pipeline", "Sandbox", "HTTPServer", "BellhopRules", "ServiceRuntime"]
+            [
+                "AMQP", "Postgres", "Store", "Push", "Pipeline", "Sandbox", "HTTPServer", "BellhopRules",
+                "ServiceRuntime",
+            ]
         ),
         .executableTarget(name: "bellhop", dependencies: ["Commands"], swiftSettings: settings),
 
@@ -87,7 +90,10 @@ let package = Package(
             ["Workbench", "AMQP", "Postgres", "Store", "Push", "Sandbox", "BellhopRules", "ServiceRuntime"]
         ),
         tests(of: "Sandbox", ["HTTPTransfer", "HTTPServer", "Cryptography", "BellhopRules", "ServiceRuntime"]),
-        tests(of: "Commands", ["Workbench", "AMQP", "Postgres", "Store", "Pipeline", "BellhopRules", "ServiceRuntime"]),
+        tests(
+            of: "Commands",
+            ["Workbench", "AMQP", "Postgres", "Store", "Pipeline", "BellhopRules", "ServiceRuntime"]
+        ),
     ],
     swiftLanguageModes: [.v6]
 )

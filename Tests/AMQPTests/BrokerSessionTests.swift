@@ -125,20 +125,22 @@ struct BrokerSessionTests {
             #expect(error?.description.contains("wr0ng") == false)
             return error?.code
         }
-        #expect(try await code("amqp://guest:wr0ng@\(host)") == .accessRefused)
-        #expect(try await code("amqp://guest:guest@\(host)/no-such-host") == .accessRefused)
-        #expect(try await code("amqp://guest:guest@127.0.0.1:1") == .unreachable)
-        #expect(try await code("amqp://guest:guest@no-such-host.invalid") == .unreachable)
+        #expect(try await code(Broker.url(on: "\(host)", password: "wr0ng")) == .accessRefused)
+        #expect(try await code(Broker.url(on: "\(host)", virtualHost: "no-such-host")) == .accessRefused)
+        #expect(try await code(Broker.url(on: "127.0.0.1:1")) == .unreachable)
+        #expect(try await code(Broker.url(on: "no-such-host.invalid")) == .unreachable)
     }
 
     @Test("the second host is used when the first is away, and a silent one times out")
     func hosts() async throws {
         let host = try Broker.address.hosts[0]
-        let reachable = try BrokerAddress(validating: "amqp://guest:guest@127.0.0.1:1,\(host)")
+        let reachable = try BrokerAddress(validating: Broker.url(on: "127.0.0.1:1,\(host)"))
         #expect(try await BrokerSession.with(reachable, name: "test") { try $0.checkExchange("amq.direct") })
         let proxy = try Broker.proxy()
         proxy.blackHole(true)
-        let silent = try BrokerAddress(validating: "amqp://guest:guest@127.0.0.1:\(proxy.port)?connection_timeout=300")
+        let silent = try BrokerAddress(
+            validating: Broker.url(on: "127.0.0.1:\(proxy.port)") + "?connection_timeout=300"
+        )
         let error = await failure { try await BrokerSession.with(silent, name: "test") { _ in } }
         #expect(error?.code == .timedOut)
         proxy.stop()

@@ -203,7 +203,7 @@ struct ConsumerFaultTests {
         try await Broker.withQueue { queue in
             let host = try Broker.address.hosts[0]
             let log = EventLog()
-            let address = try BrokerAddress(validating: "amqp://guest:guest@127.0.0.1:1,\(host)")
+            let address = try BrokerAddress(validating: Broker.url(on: "127.0.0.1:1,\(host)"))
             let consumer = consumer(address, [queue], log)
             try await eventually("it consumes") { consumer.isConsuming }
             #expect(log.losses == 1)

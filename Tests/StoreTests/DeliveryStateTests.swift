@@ -10,7 +10,8 @@ struct DeliveryStateTests {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
         let page = try String(contentsOf: root.appendingPathComponent("docs/delivery-states.md"), encoding: .utf8)
-        let arrows = page.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }.filter { $0.contains(" --> ") }
+        let lines = page.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+        let arrows = lines.filter { $0.contains(" --> ") }
         var drawn: Set<String> = []
         for arrow in arrows { drawn.insert(arrow) }
         var coded: Set<String> = []
