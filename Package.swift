@@ -87,7 +87,10 @@ let package = Package(
             ["Workbench", "AMQP", "Postgres", "Store", "Push", "Sandbox", "BellhopRules", "ServiceRuntime"]
         ),
         tests(of: "Sandbox", ["HTTPTransfer", "HTTPServer", "Cryptography", "BellhopRules", "ServiceRuntime"]),
-        tests(of: "Commands", ["Workbench", "AMQP", "Postgres", "Store", "Pipeline", "BellhopRules", "ServiceRuntime"]),
+        tests(
+            of: "Commands",
+            ["Workbench", "AMQP", "Postgres", "Store", "Pipeline", "Sandbox", "BellhopRules", "ServiceRuntime"]
+        ),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -16,7 +16,9 @@ struct ServerTests {
             let port = client.sandbox.address.port
             var generator = SplitMix(state: 42)
             let noise = (0..<4_096).map { _ in UInt8.random(in: 0...255, using: &generator) }
-            let attempts = [noise, Array("GET / HTTP/1.1\r\nHost: a\r\n\r\n".utf8), [0x16, 0x03, 0x01, 0xFF, 0xFF] + noise]
+            let attempts = [
+                noise, Array("GET / HTTP/1.1\r\nHost: a\r\n\r\n".utf8), [0x16, 0x03, 0x01, 0xFF, 0xFF] + noise,
+            ]
             for bytes in attempts {
                 let raw = try #require(RawClient(port: port))
                 raw.send(bytes)
@@ -163,7 +165,9 @@ struct ServerTests {
         try await withSandbox { client in
             let bearer = try await client.accessToken()
             client.sandbox.setFaults([SandboxFault(.fcm, .delay, delay: .seconds(600))])
-            let waiting = Task { await client.transport.send((0..<20).map { _ in client.request(message, bearer: bearer) }) }
+            let waiting = Task {
+                await client.transport.send((0..<20).map { _ in client.request(message, bearer: bearer) })
+            }
             #expect(await eventually { client.sandbox.summary.providers[.fcm]?.received == 20 })
             waiting.cancel()
             _ = await waiting.value
