@@ -123,6 +123,13 @@ final class EventLog: Sendable {
     }
 }
 
+/// Runs what blocks on a thread of its own, so that the other tests go on.
+func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+    try await withCheckedThrowingContinuation { answer in
+        ConnectionThread.start(named: "test-blocking") { answer.resume(with: Result { try body() }) }
+    }
+}
+
 /// Waits until `condition` holds; fails the test's flow after `limit`.
 func eventually(
     _ what: String,

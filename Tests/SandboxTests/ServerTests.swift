@@ -97,18 +97,19 @@ struct ServerTests {
         }
     }
 
-    @Test("with one stream at a time all requests are served, one after the other")
-    func servesOneStreamAtATime() async throws {
+    @Test("streams beyond the limit are refused before anything is done about them")
+    func limitsStreams() async throws {
         try await withSandbox {
             $0.limits.concurrentStreams = 1
         } _: { client in
             let bearer = try await client.accessToken()
             let requests = (0..<50).map { _ in client.request(message, bearer: bearer) }
-            let outcomes = await client.transport.send(requests)
-            let answered = outcomes.count { outcome in
+            // A client that has not seen the limit yet opens too many; which of them get through is a matter of time.
+            let answered = await client.transport.send(requests).count { outcome in
                 if case .answered(let answer) = outcome { answer.status == 200 } else { false }
             }
-            #expect(answered == 50, "\(outcomes.map { "\($0)".prefix(300) })")
+            #expect(answered > 0)
+            #expect(client.sandbox.received(.fcm).count == answered)
         }
     }
 

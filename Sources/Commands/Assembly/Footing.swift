@@ -11,13 +11,17 @@ struct Footing: Sendable {
     let configuration: BellhopConfiguration
 
     /// - Parameter rights: nil for the log-in's own, as the schema's owner.
-    func pool(as rights: Rights?, name: String, size: Int, patience: Duration = .seconds(30)) throws -> PostgresPool {
+    func pool(
+        as rights: Rights?, name: String, size: Int, patience: Duration = .seconds(30),
+        observer: @escaping @Sendable (PoolEvent) -> Void = { _ in }
+    ) throws -> PostgresPool {
         guard let url = configuration.databaseURL else { throw Self.missing(.databaseURL) }
         var options = PoolOptions(url: try DatabaseURL(url.revealed))
         options.size = 1...size
         options.applicationName = "bellhop \(name)"
         options.setUp = rights.map(configuration.namespace.setUp) ?? ["SET search_path TO \(configuration.namespace)"]
         options.statementTimeout = patience
+        options.observer = observer
         return PostgresPool(options)
     }
 

@@ -107,10 +107,13 @@ package struct FrontDoor: Sendable {
         // Rejections go out while the good ones are recorded: a flood of bad messages does not hold the good ones up.
         async let rejected = bury(sorted.faults, of: messages, drain)
         async let planned = plan(sorted, of: messages, persistence, drain)
-        async let fed = feed(sorted.feeds, of: messages, persistence, drain)
+        // What a producer fed before its event in the same batch counts for the event.
+        intake.unfinished.formUnion(await feed(sorted.feeds, of: messages, persistence, drain))
         await record(sorted.records, decider, persistence, into: &intake, sorted.resumed)
-        intake.unfinished.formUnion(await rejected.union(planned).union(fed))
-        surroundings.metrics.batch(messages.count, took: surroundings.time.now() - started)
+        intake.unfinished.formUnion(await rejected.union(planned))
+        let span = surroundings.time.now() - started
+        surroundings.metrics.batch(messages.count, took: span)
+        surroundings.logger.info("took in a batch", sorted.summary(intake, took: span))
         return intake
     }
 

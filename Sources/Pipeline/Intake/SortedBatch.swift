@@ -1,5 +1,6 @@
 import AMQP
 import BellhopRules
+import ServiceRuntime
 import Store
 
 /// One batch of messages, read and sorted by what has to happen with each; indices point into the batch.
@@ -46,6 +47,19 @@ struct SortedBatch {
                 cancellations.append(Entry(index: index, work: EventCancellation(app: app, event: event)))
             }
         }
+    }
+
+    /// What a log line says of the batch; empty parts are left out.
+    func summary(_ intake: FrontDoor.Intake, took span: Duration) -> LogFields {
+        var fields: LogFields = ["lane": .text(intake.run.lane.rawValue), "messages": .integer(intake.messages.count)]
+        let parts = [
+            ("notifications", records.count), ("pushes", intake.parcels.count), ("refused", faults.count),
+            ("planned", plans.count), ("cancelled", cancellations.count), ("fed", feeds.count),
+            ("resumed", resumed.count),
+        ]
+        for (name, count) in parts where count > 0 { fields[name] = .integer(count) }
+        fields["took"] = .span(span)
+        return fields
     }
 
     private mutating func addResume(_ message: IncomingMessage, _ index: Int) {

@@ -29,6 +29,8 @@ package struct TopologyApplier: Sendable {
     /// arrive twice, which the inbox collapses, but never nowhere.
     package func apply() async throws -> Report {
         let recorded = try await records.all()
+        // A record comes before its binding and goes after it, so that no binding is ever unknown. A crash in between
+        // leaves a type without its binding, which the alternate exchange carries to the normal lane, until the next run.
         let gone = recorded.keys.filter { plan.lanes[$0] == nil }.sorted()
         try await records.record(plan.lanes)
         try await BrokerSession.with(broker, name: "topology apply") { [plan] session in

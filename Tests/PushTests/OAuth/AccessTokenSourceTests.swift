@@ -8,7 +8,7 @@ import Testing
 struct AccessTokenSourceTests {
     private let time = ManualTime(Instant(seconds: 1_771_163_100))
 
-    /// An endpoint that gives out `token-1`, `token-2` and so on.
+    /// An endpoint that numbers its tokens: `token-1` is the first.
     private func counting(lifetime: Int = 3600) -> ScriptedTransport {
         let count = Mutex(0)
         return ScriptedTransport { _ in
