@@ -1,6 +1,6 @@
 import ServiceRuntime
 
-/// `bellhop check-config`
+/// The command `bellhop check-config`.
 struct CheckConfigCommand: Command {
     static let name = "check-config"
     static let summary = "Shows the configuration in force, secrets masked, or every fault in it at once."

@@ -90,8 +90,8 @@ package final class ProviderSandbox: Sendable {
         }
     }
 
-    /// What has arrived and is kept, oldest first: of one provider or of all, only what came after the request of this
-    /// number.
+    /// What has arrived and is kept, oldest first: of one provider or (nil) of all, and only what came after the request
+    /// of this number.
     package func received(_ provider: ProviderName? = nil, after number: UInt64 = 0) -> [ReceivedRequest] {
         log.requests(of: provider, after: number)
     }

@@ -13,7 +13,7 @@ struct SandboxBlueprint: Sendable {
 
     var tokenURI: String { origin + TokenEndpoint.path }
 
-    /// `port` is where it will be reached.
+    /// Makes an authority, an identity and an account for a sandbox that will be reached at `port`.
     init(_ options: SandboxOptions, port: UInt16) throws(SandboxError) {
         let origin = "https://\(ListenAddress(host: options.announcedHost, port: port))"
         let now = options.time.now()

@@ -45,7 +45,9 @@ struct ConsumerFaultTests {
                 try (0..<10).compactMap { _ in try session.get(queue)?.properties.messageID }
             }
             #expect(Set(left) == Set((4..<10).map { "m\($0)" }))
+            try await eventually("events have arrived") { log.losses >= 1 }
             #expect(log.losses == 1)
+            try await eventually("events have arrived") { log.connections >= 2 }
             #expect(log.connections == 2)
             proxy.stop()
         }
@@ -94,6 +96,7 @@ struct ConsumerFaultTests {
             let proxy = try Broker.proxy()
             let consumer = consumer(try Broker.address(behind: proxy, heartbeat: 1), [queue], log)
             #expect(await consumer.next(atMost: 1, within: .seconds(5)) == nil)
+            try await eventually("events have arrived") { log.connections >= 1 }
             #expect(log.connections == 1)
             #expect(log.losses == 0)
             await consumer.close()
@@ -145,6 +148,7 @@ struct ConsumerFaultTests {
             try await Broker.session { try $0.declareQueue(queue, arguments: ["x-queue-type": "quorum"]) }
             try await Broker.publish(Broker.messages(2, to: queue))
             #expect(try await consumer.collect(2).count == 2)
+            try await eventually("events have arrived") { log.connections >= 1 }
             #expect(log.connections == 1)
             await consumer.close()
         }
@@ -167,6 +171,7 @@ struct ConsumerFaultTests {
             try await Broker.publish(Broker.messages(1, to: late))
             let joined = try await consumer.collect(1)
             #expect(joined[0].queue == late)
+            try await eventually("events have arrived") { log.connections >= 1 }
             #expect(log.connections == 1)
             #expect(held.allSatisfy { !$0.redelivered })
             consumer.acknowledge(held.map(\.tag))
@@ -191,6 +196,7 @@ struct ConsumerFaultTests {
                 let arrived = try await consumer.collect(5)
                 #expect(Set(arrived.map(\.properties.messageID)) == Set((0..<5).map { "m\($0)" }))
                 #expect(!consumer.isConsuming)
+                try await eventually("events have arrived") { log.connections >= 1 }
                 #expect(log.connections == 1)
                 await consumer.close()
                 withExtendedLifetime(owner) {}
@@ -206,8 +212,9 @@ struct ConsumerFaultTests {
             let address = try BrokerAddress(validating: Broker.url(on: "127.0.0.1:1,\(host)"))
             let consumer = consumer(address, [queue], log)
             try await eventually("it consumes") { consumer.isConsuming }
+            try await eventually("events have arrived") { log.losses >= 1 }
             #expect(log.losses == 1)
-            #expect(log.all.contains(.connected(host: host.description)))
+            try await eventually("the event has arrived") { log.all.contains(.connected(host: host.description)) }
             await consumer.close()
         }
     }

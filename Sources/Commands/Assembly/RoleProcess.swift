@@ -16,13 +16,18 @@ struct RoleProcess: Sendable {
     let pool: PostgresPool
     let time = SystemTime()
 
-    /// - Parameter size: connections to the database at most.
+    /// `size` bounds the connections to the database.
     init(_ configuration: BellhopConfiguration, role: String, connections size: Int) throws {
         footing = Footing(configuration: configuration)
         logger = configuration.log.makeLogger(label: role)
         metrics = MetricsRegistry()
         ProcessMetrics.register(in: metrics)
-        pool = try footing.pool(as: .worker, name: role, size: size, observer: Self.observer(logger.labelled("database")))
+        pool = try footing.pool(
+            as: .worker,
+            name: role,
+            size: size,
+            observer: Self.observer(logger.labelled("database"))
+        )
     }
 
     /// Says when the database goes and when it comes back, once each, however many connections notice.
@@ -31,9 +36,17 @@ struct RoleProcess: Sendable {
         return { event in
             switch event {
             case .connected:
-                if isAway.withLock({ away in defer { away = false }; return away }) { logger.notice("the database is back") }
+                if isAway.withLock({ away in
+                    defer { away = false }; return away
+                }) {
+                    logger.notice("the database is back")
+                }
             case .refused(let error, _), .lost(let error?):
-                guard !isAway.withLock({ away in defer { away = true }; return away }) else { return }
+                guard
+                    !isAway.withLock({ away in
+                        defer { away = true }; return away
+                    })
+                else { return }
                 logger.warning("the database is away", ["error": .error(error)])
             case .lost(nil): break
             case .notice(let notice): logger.debug("the database remarks", ["notice": .text("\(notice)")])
@@ -46,11 +59,14 @@ struct RoleProcess: Sendable {
         let migrator = Migrator(pool: pool, namespace: footing.configuration.namespace)
         switch try await migrator.check() {
         case .current: break
-        case .pending(let names): throw Self.notReady("the database schema", "pending: \(names.joined(separator: ", "))", "bellhop migrate")
+        case .pending(let names):
+            throw Self.notReady("the database schema", "pending: \(names.joined(separator: ", "))", "bellhop migrate")
         case .diverged(let why): throw Self.notReady("the database schema", why, "the matching release")
         }
         let applier = TopologyApplier(
-            broker: try footing.broker(), plan: footing.plan(catalogs), records: BindingRecords(pool: pool)
+            broker: try footing.broker(),
+            plan: footing.plan(catalogs),
+            records: BindingRecords(pool: pool)
         )
         guard let first = try await applier.differences(comparingArguments: false).first else { return }
         throw Self.notReady("the broker's topology", first, "bellhop topology apply")
@@ -73,7 +89,9 @@ struct RoleProcess: Sendable {
     func run(_ services: [any Service], listen: ListenAddress, checks: [ReadinessCheck]) async -> ExitCode {
         let endpoint = OperationsEndpoint(listen: listen, registry: metrics, checks: checks, logger: logger)
         let group = ServiceGroup(
-            services + [endpoint], drainTimeout: footing.configuration.drainTimeout, logger: logger
+            services + [endpoint],
+            drainTimeout: footing.configuration.drainTimeout,
+            logger: logger
         )
         let ending = await group.run()
         await pool.close()
@@ -94,6 +112,11 @@ struct RoleProcess: Sendable {
     }
 
     private static func notReady(_ what: String, _ cameBack: String, _ command: String) -> CommandFailure {
-        CommandFailure(.configuration, attempted: "checking \(what)", cameBack: cameBack, whatToDo: "run \(command) first")
+        CommandFailure(
+            .configuration,
+            attempted: "checking \(what)",
+            cameBack: cameBack,
+            whatToDo: "run \(command) first"
+        )
     }
 }

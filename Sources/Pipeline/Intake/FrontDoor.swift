@@ -43,7 +43,10 @@ package struct FrontDoor: Sendable {
         let policy: DeliveryPolicy
 
         package init(
-            pool: PostgresPool, publisher: Publisher, names: TopologyNames, senders: SenderDirectory,
+            pool: PostgresPool,
+            publisher: Publisher,
+            names: TopologyNames,
+            senders: SenderDirectory,
             policy: DeliveryPolicy
         ) {
             self.pool = pool
@@ -64,7 +67,9 @@ package struct FrontDoor: Sendable {
         plans = EventPlans(pool: tools.pool)
         feeds = FeedStore(pool: tools.pool)
         deadLetters = DeadLetterQueue(
-            publisher: tools.publisher, exchange: tools.names.dead, surroundings: surroundings
+            publisher: tools.publisher,
+            exchange: tools.names.dead,
+            surroundings: surroundings
         )
         let ledger = Ledger(pool: tools.pool, lease: tools.policy.lease)
         resumption = Resumption(ledger: ledger, inbox: inbox, directory: directory, ladder: tools.policy.ladder)
@@ -99,7 +104,8 @@ package struct FrontDoor: Sendable {
         let catalogs = catalogs.current
         var chance = SystemRandomNumberGenerator()
         var intake = Intake(
-            messages: messages, run: Courier.Run(claim: Claim(using: &chance), lane: lane, drain: drain)
+            messages: messages,
+            run: Courier.Run(claim: Claim(using: &chance), lane: lane, drain: drain)
         )
         let sorted = SortedBatch(messages, catalogs: catalogs, names: names, arrival: now)
         let persistence = Persistence(drain: drain, surroundings: surroundings)
@@ -132,8 +138,11 @@ package struct FrontDoor: Sendable {
     // MARK: - Notifications
 
     private func record(
-        _ entries: [SortedBatch.Entry<InboxRecord>], _ decider: Decider, _ persistence: Persistence,
-        into intake: inout Intake, _ resumed: [SortedBatch.Entry<NotificationKey>]
+        _ entries: [SortedBatch.Entry<InboxRecord>],
+        _ decider: Decider,
+        _ persistence: Persistence,
+        into intake: inout Intake,
+        _ resumed: [SortedBatch.Entry<NotificationKey>]
     ) async {
         var owed = resumed
         var refusals: [SortedBatch.Entry<Fault>] = []
@@ -172,7 +181,9 @@ package struct FrontDoor: Sendable {
 
     /// Looks the recipients up and decides, so that each record enters the ledger with its deliveries.
     private func open(
-        _ entries: [SortedBatch.Entry<InboxRecord>], _ decider: Decider, _ persistence: Persistence
+        _ entries: [SortedBatch.Entry<InboxRecord>],
+        _ decider: Decider,
+        _ persistence: Persistence
     ) async -> (records: [InboxRecord], parcels: [[Parcel]])? {
         let keys = Set(entries.map(\.work.key.recipient))
         let recipients = await persistence.insist { [directory] () throws(PostgresError) in
@@ -185,7 +196,9 @@ package struct FrontDoor: Sendable {
         for (position, entry) in entries.enumerated() {
             let record = entry.work
             let opened = decider.open(
-                record.key, record.words.content, for: recipients[record.key.recipient] ?? Recipient(),
+                record.key,
+                record.words.content,
+                for: recipients[record.key.recipient] ?? Recipient(),
                 index: entry.index
             )
             records[position].deliveries = opened.lines
@@ -195,11 +208,14 @@ package struct FrontDoor: Sendable {
     }
 
     private func resume(
-        _ owed: [SortedBatch.Entry<NotificationKey>], _ decider: Decider, _ persistence: Persistence,
+        _ owed: [SortedBatch.Entry<NotificationKey>],
+        _ decider: Decider,
+        _ persistence: Persistence,
         into intake: inout Intake
     ) async {
         guard !owed.isEmpty else { return }
-        guard let work = await resumption.take(owed, claim: intake.run.claim, decider: decider, persistence: persistence)
+        guard
+            let work = await resumption.take(owed, claim: intake.run.claim, decider: decider, persistence: persistence)
         else {
             intake.unfinished.formUnion(owed.map(\.index))
             return
@@ -214,7 +230,10 @@ package struct FrontDoor: Sendable {
     // MARK: - Plans and feeds
 
     private func plan(
-        _ sorted: SortedBatch, of messages: [IncomingMessage], _ persistence: Persistence, _ drain: DrainSignal
+        _ sorted: SortedBatch,
+        of messages: [IncomingMessage],
+        _ persistence: Persistence,
+        _ drain: DrainSignal
     ) async -> Set<Int> {
         var unfinished: Set<Int> = []
         var refusals: [SortedBatch.Entry<Fault>] = []
@@ -246,7 +265,9 @@ package struct FrontDoor: Sendable {
     }
 
     private func feed(
-        _ entries: [SortedBatch.Entry<FeedEntry>], of messages: [IncomingMessage], _ persistence: Persistence,
+        _ entries: [SortedBatch.Entry<FeedEntry>],
+        of messages: [IncomingMessage],
+        _ persistence: Persistence,
         _ drain: DrainSignal
     ) async -> Set<Int> {
         var unfinished: Set<Int> = []
@@ -266,7 +287,9 @@ package struct FrontDoor: Sendable {
 
     /// Dead-letters what is at fault and returns the indices of those that could not be, because of the drain.
     private func bury(
-        _ faults: [SortedBatch.Entry<Fault>], of messages: [IncomingMessage], _ drain: DrainSignal
+        _ faults: [SortedBatch.Entry<Fault>],
+        of messages: [IncomingMessage],
+        _ drain: DrainSignal
     ) async -> Set<Int> {
         guard !faults.isEmpty else { return [] }
         let casualties = faults.map { Casualty.message(messages[$0.index], $0.work) }

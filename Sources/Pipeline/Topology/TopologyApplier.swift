@@ -23,7 +23,7 @@ package struct TopologyApplier: Sendable {
         package let unboundTypes: [String]
     }
 
-    /// Declares everything, binds each type to its lane and unbinds it from the others. Safe to repeat.
+    /// Declares everything, binds each type to its lane and unbinds it from the others; safe to repeat.
     ///
     /// A type that changes its lane is bound to the new one before it leaves the old one: for a moment an event may
     /// arrive twice, which the inbox collapses, but never nowhere.
@@ -57,14 +57,17 @@ package struct TopologyApplier: Sendable {
         }
         try await records.forget(gone)
         return Report(
-            exchanges: plan.exchanges.count, queues: plan.queues.count, boundTypes: plan.lanes.count, unboundTypes: gone
+            exchanges: plan.exchanges.count,
+            queues: plan.queues.count,
+            boundTypes: plan.lanes.count,
+            unboundTypes: gone
         )
     }
 
     /// Every difference between the plan and what stands, in words; empty when they agree.
     ///
-    /// - Parameter comparingArguments: redeclares what exists, which the broker refuses where an argument differs. That
-    ///   takes the right to configure, so the operator's check does it and a worker's start does not.
+    /// Comparing arguments means to redeclare what exists, which the broker refuses where one differs. That takes the right
+    /// to configure, so the operator's check does it and a worker's start does not.
     package func differences(comparingArguments: Bool) async throws -> [String] {
         var differences = try await BrokerSession.with(broker, name: "topology check") { [plan] session in
             var found: [String] = []

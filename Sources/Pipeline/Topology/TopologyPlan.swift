@@ -28,7 +28,7 @@ package struct TopologyPlan: Sendable {
     /// Which lane each routing key of the events exchange belongs to.
     package let lanes: [String: Lane]
 
-    /// - Parameter tiers: the retry ladder; two equal tiers would be one queue, so they count once.
+    /// Two equal tiers would be one queue, so they count once.
     package init(names: TopologyNames, catalogs: CatalogSet, tiers: [RetryTier]) {
         let tiers = Array(Set(tiers)).sorted { $0.delay < $1.delay }
         self.names = names
@@ -66,7 +66,9 @@ package struct TopologyPlan: Sendable {
 
     /// At-least-once dead-lettering needs reject-publish and a limit, since what is kept for it counts toward the length.
     private static func quorum(
-        maxLength: Int64 = 10_000_000, deliveryLimit: Int64 = 20, deadLettersTo exchange: String? = nil
+        maxLength: Int64 = 10_000_000,
+        deliveryLimit: Int64 = 20,
+        deadLettersTo exchange: String? = nil
     ) -> FieldTable {
         var arguments: FieldTable = [
             "x-queue-type": .string("quorum"),

@@ -103,7 +103,7 @@ extension FCMError {
         return error
     }()
 
-    /// A token that was handed out once and `hasExpired`, or one that was never handed out.
+    /// An access token that has expired, or one that was never handed out.
     static func badCredentials(hasExpired: Bool) -> FCMError {
         var error = FCMError(401, "UNAUTHENTICATED", "Request had invalid authentication credentials. " + expected)
         error.errorInfo = hasExpired ? "ACCESS_TOKEN_EXPIRED" : "ACCESS_TOKEN_TYPE_UNSUPPORTED"

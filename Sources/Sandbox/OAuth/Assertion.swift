@@ -36,9 +36,7 @@ extension Assertion {
         "https://www.googleapis.com/auth/firebase.messaging", "https://www.googleapis.com/auth/cloud-platform",
     ]
 
-    /// Why Google would refuse it; nil where it is good for `account`.
-    ///
-    /// `audiences` is what `aud` may say.
+    /// Why Google would refuse it; nil where it is good for `account` and addressed to one of `audiences`.
     func fault(for account: ServiceAccount, audiences: Set<String>, now: Instant) -> TokenRefusal? {
         guard header["alg"]?.string == "RS256" else { return .invalidGrant("Invalid JWT: unsupported algorithm.") }
         guard header["typ"]?.string == "JWT" else { return .invalidGrant("Invalid JWT: typ must be JWT.") }

@@ -58,7 +58,8 @@ final class ReceivedLog: Sendable {
         }
     }
 
-    /// What is kept, oldest first: of one provider or of all, only what came after the request of this number.
+    /// What is kept, oldest first: of one provider or (nil) of all, only what came after the request of this number, and
+    /// at most `limit` of it.
     func requests(
         of provider: ProviderName? = nil,
         after number: UInt64 = 0,
