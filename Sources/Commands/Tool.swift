@@ -7,8 +7,8 @@ package import ServiceRuntime
 /// The program `bellhop`: finds the command, runs it, and turns its end into an exit code and one line.
 package enum Tool {
     static let commands: [any Command.Type] = [
-        MigrateCommand.self, TopologyCommand.self, WorkerCommand.self, SchedulerCommand.self, PublishCommand.self,
-        ValidateCommand.self, CheckConfigCommand.self, SandboxCommand.self,
+        MigrateCommand.self, TopologyCommand.self, WorkerCommand.self, PoolCommand.self, SchedulerCommand.self,
+        PublishCommand.self, ValidateCommand.self, CheckConfigCommand.self, SandboxCommand.self,
     ]
 
     /// Runs the command that the words name, as `main` does.
