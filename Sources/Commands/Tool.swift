@@ -9,6 +9,7 @@ package enum Tool {
     static let commands: [any Command.Type] = [
         MigrateCommand.self, TopologyCommand.self, WorkerCommand.self, SchedulerCommand.self, PublishCommand.self,
         ValidateCommand.self, CheckConfigCommand.self, SandboxCommand.self,
+        BenchCommand.self,
     ]
 
     /// Runs the command that the words name, as `main` does.
