@@ -56,7 +56,8 @@ let package = Package(
         room(
             "Commands",
             [
-                "AMQP", "Postgres", "Store", "Push", "Pipeline", "Sandbox", "HTTPServer", "BellhopRules",
+                "AMQP", "Postgres", "Store", "Push", "Pipeline", "Sandbox", "HTTPServer", "HTTPTransfer",
+                "BellhopRules",
                 "ServiceRuntime",
             ]
         ),
