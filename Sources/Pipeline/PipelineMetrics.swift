@@ -84,16 +84,9 @@ package struct PipelineMetrics: Sendable {
         batchSeconds.observe(span)
     }
 
-    /// Counts runs of equal outcomes at once: most batches are one run.
-    func count(
-        _ results: [Persistence.Result<Inbox.Outcome>],
-        _ entries: [SortedBatch.Entry<InboxRecord>]
-    ) {
+    func count(_ outcomes: [(app: AppID, outcome: Inbox.Outcome)]) {
         var tally: [Tally: Int] = [:]
-        for (result, entry) in zip(results, entries) {
-            guard case .written(let outcome) = result else { continue }
-            tally[Tally(app: entry.work.app, word: outcome.rawValue), default: 0] += 1
-        }
+        for (app, outcome) in outcomes { tally[Tally(app: app, word: outcome.rawValue), default: 0] += 1 }
         for (key, count) in tally { notifications.with(key.app.text, key.word).increment(by: count) }
     }
 
