@@ -47,7 +47,8 @@ JSON5
     export_line BELLHOP_SANDBOX_CONTROL "http://127.0.0.1:$((port + 1))"
 }
 
-# How many pushes the sandbox has got since it started.
+# How many pushes the sandbox has got since it started; token requests do not count.
 pushes_received() {
-    http_body 127.0.0.1 $(($(port_of SANDBOX_PORT) + 1)) /received/summary | sed -n 's/.*"total":\([0-9]*\).*/\1/p'
+    http_body 127.0.0.1 $(($(port_of SANDBOX_PORT) + 1)) /received/summary \
+        | sed -n 's/.*"fcm":{"answers":{[^}]*},"dropped":[0-9]*,"received":\([0-9]*\).*/\1/p'
 }
