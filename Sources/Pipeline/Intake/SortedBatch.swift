@@ -22,9 +22,8 @@ struct SortedBatch {
         let work: Work
     }
 
-    /// - Parameters:
-    ///   - names: the events exchange, whose routing keys speak for their messages, and the resume queues.
-    ///   - arrival: stands for the time of what does not say when it was sent.
+    /// `names` tells the events exchange, whose routing keys speak for their messages, and the resume queues; `arrival`
+    /// stands for the time of what does not say when it was sent.
     init(_ messages: [IncomingMessage], catalogs: CatalogSet, names: TopologyNames, arrival: Timestamp) {
         let parser = SubmissionParser(catalogs)
         records.reserveCapacity(messages.count)
@@ -72,12 +71,17 @@ struct SortedBatch {
     }
 
     private mutating func add(
-        _ event: Event, _ index: Int, _ catalogs: CatalogSet, _ arrival: Timestamp
+        _ event: Event,
+        _ index: Int,
+        _ catalogs: CatalogSet,
+        _ arrival: Timestamp
     ) -> Rejection? {
         guard let catalog = catalogs[event.app], let type = catalog[event.type] else {
             return Rejection(
-                reason: .unknownType, pointer: JSONPointer.root.key("eventType"),
-                message: "the app's catalogue does not know this type", event: event
+                reason: .unknownType,
+                pointer: JSONPointer.root.key("eventType"),
+                message: "the app's catalogue does not know this type",
+                event: event
             )
         }
         if let rejection = Self.refusal(of: event, at: arrival) { return rejection }
@@ -103,8 +107,10 @@ struct SortedBatch {
         let year: Int64 = 366 * 86_400 * 1_000_000
         guard let planned = event.deliverAt, planned.microseconds - arrival.microseconds > year else { return nil }
         return Rejection(
-            reason: .invalidField, pointer: JSONPointer.root.key("deliverAt"),
-            message: "expected an instant within a year, found one further ahead", event: event
+            reason: .invalidField,
+            pointer: JSONPointer.root.key("deliverAt"),
+            message: "expected an instant within a year, found one further ahead",
+            event: event
         )
     }
 }

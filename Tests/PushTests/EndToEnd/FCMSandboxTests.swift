@@ -162,7 +162,7 @@ struct FCMSandboxTests {
             counterpart.sandbox.setFaults([SandboxFault(.fcm, .delay, delay: .seconds(600))])
             let batch = try batch((0..<300).map { "device-\($0)" })
             let sending = Task { await counterpart.fcm.send(batch) }
-            while counterpart.received(.fcm) == 0 { await Task.yield() }
+            try await eventually("a request arrives") { counterpart.received(.fcm) > 0 }
             sending.cancel()
             let verdicts = await sending.value
             #expect(verdicts[0] == .unknown(.cancelled, notBefore: .seconds(10)))
