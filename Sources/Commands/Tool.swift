@@ -1,14 +1,12 @@
-import AMQP
 import Foundation
-import Postgres
-import Push
 package import ServiceRuntime
 
 /// The program `bellhop`: finds the command, runs it, and turns its end into an exit code and one line.
 package enum Tool {
     static let commands: [any Command.Type] = [
-        MigrateCommand.self, TopologyCommand.self, WorkerCommand.self, SchedulerCommand.self, PublishCommand.self,
-        ValidateCommand.self, CheckConfigCommand.self, SandboxCommand.self,
+        MigrateCommand.self, TopologyCommand.self, WorkerCommand.self, PoolCommand.self, SchedulerCommand.self,
+        PublishCommand.self, ValidateCommand.self, CheckConfigCommand.self, SandboxCommand.self,
+        BenchCommand.self,
     ]
 
     /// Runs the command that the words name, as `main` does.
@@ -22,7 +20,9 @@ package enum Tool {
     }
 
     static func run(
-        _ words: [String], _ surroundings: Surroundings, complain: @Sendable (String) -> Void
+        _ words: [String],
+        _ surroundings: Surroundings,
+        complain: @Sendable (String) -> Void
     ) async -> ExitCode {
         guard let name = words.first, !["help", "--help", "-h"].contains(name) else {
             surroundings.print(overview)
@@ -52,7 +52,9 @@ package enum Tool {
 
     private static var overview: String {
         let width = commands.map { $0.name.count }.max() ?? 0
-        let lines = commands.map { "  " + $0.name.padding(toLength: width + 2, withPad: " ", startingAt: 0) + $0.summary }
+        let lines = commands.map {
+            "  " + $0.name.padding(toLength: width + 2, withPad: " ", startingAt: 0) + $0.summary
+        }
         return """
             bellhop delivers notifications: from RabbitMQ, by each user's rules, to the app and the device.
 
@@ -65,38 +67,10 @@ package enum Tool {
     private static func unknown(_ name: String) -> CommandFailure {
         let hint = NearestName.find(name, among: commands.map { $0.name }).map { "; did you mean \($0)?" } ?? ""
         return CommandFailure(
-            .usage, attempted: "finding the command \(name)", cameBack: "there is no such command\(hint)",
+            .usage,
+            attempted: "finding the command \(name)",
+            cameBack: "there is no such command\(hint)",
             whatToDo: "see bellhop --help"
         )
-    }
-}
-
-/// An error as it ends the program.
-private struct Failure {
-    let exitCode: ExitCode
-    let text: String
-
-    init(_ error: any Error) {
-        text = String(describing: error)
-        exitCode =
-            switch error {
-            case let failure as CommandFailure: failure.exitCode
-            case is ConfigurationFaults: .configuration
-            case let error as PostgresError where error.isTransient: .unavailable
-            case let error as AMQPError: error.exitCode
-            case let error as PostgresError where error.code == .invalidParameter: .configuration
-            case is CatalogFailure, is ProviderFaults: .configuration
-            default: .bug
-            }
-    }
-}
-
-extension AMQPError {
-    fileprivate var exitCode: ExitCode {
-        switch code {
-        case .unreachable, .tls, .accessRefused, .connectionClosed, .connectionLost, .timedOut: .unavailable
-        case .invalidAddress, .preconditionFailed, .notFound: .configuration
-        case .invalidArgument, .channelClosed, .protocolViolation: .bug
-        }
     }
 }

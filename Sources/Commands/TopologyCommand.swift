@@ -3,7 +3,7 @@ import Postgres
 import ServiceRuntime
 import Store
 
-/// `bellhop topology apply|check`
+/// The command `bellhop topology apply|check`.
 struct TopologyCommand: Command {
     static let name = "topology"
     static let summary = "Puts exchanges, queues and bindings on the broker, or compares them with the catalogues."
@@ -47,10 +47,15 @@ struct TopologyCommand: Command {
     private func apply(_ applier: TopologyApplier, _ surroundings: Surroundings) async throws -> ExitCode {
         let report = try await applier.apply()
         surroundings.print(
-            "\(report.exchanges) exchanges, \(report.queues) queues, \(report.boundTypes) types bound to their lanes"
+            """
+            \(report.exchanges) exchanges, \(report.queues) queues; bound to their lanes: \(report.eventTypes) event types \
+            and \(report.feedKeys) keys of feeds and cancellations
+            """
         )
         if !report.unboundTypes.isEmpty {
-            surroundings.print("unbound, since no catalogue knows them any more: \(report.unboundTypes.joined(separator: ", "))")
+            surroundings.print(
+                "unbound, since no catalogue knows them any more: \(report.unboundTypes.joined(separator: ", "))"
+            )
         }
         return .done
     }

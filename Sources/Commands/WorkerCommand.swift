@@ -6,36 +6,31 @@ import Push
 import ServiceRuntime
 import Store
 
-/// `bellhop worker [--lanes urgent,normal,bulk]`
+/// The command `bellhop worker [--lanes urgent,normal,bulk] [--number N] [--until-stdin-ends]`.
 struct WorkerCommand: Command {
     static let name = "worker"
     static let summary = "Takes events off the lanes and records what each user shall find in the app."
-    static let synopsis = ["worker [--lanes urgent,normal,bulk]"]
-    static let options = [Option.taking("lanes", "LIST", "the lanes to serve; all three unless given")]
+    static let synopsis = ["worker [--lanes urgent,normal,bulk] [--number N] [--until-stdin-ends]"]
+    static let options = [
+        Option.taking("lanes", "LIST", "the lanes to serve; all three unless given"),
+        Option.taking("number", "N", "its number among several, for the log"),
+        Option.switch("until-stdin-ends", "drain too when stdin ends, so that it cannot outlive its pool"),
+    ]
 
     private let words: Words
     private let lanes: [Lane]
+    private let number: Int?
 
     init(_ words: Words) throws(CommandFailure) {
         try words.expectNoOperands(of: Self.name)
         self.words = words
-        guard let named = words.value("lanes") else {
-            lanes = Lane.allCases
-            return
-        }
-        var lanes: [Lane] = []
-        for name in named.split(separator: ",", omittingEmptySubsequences: false) {
-            guard let lane = Lane(rawValue: String(name)), !lanes.contains(lane) else {
-                throw .usage(of: Self.name, "--lanes takes some of urgent,normal,bulk, each once; found \(named)")
-            }
-            lanes.append(lane)
-        }
-        self.lanes = lanes
+        lanes = try words.lanes(of: Self.name)
+        number = try words.number("number", in: 0...99_999, of: Self.name)
     }
 
     func run(_ surroundings: Surroundings) async throws -> ExitCode {
         let configuration = try surroundings.configuration(words, requiring: [.amqpURL, .databaseURL, .catalogs])
-        let process = try RoleProcess(configuration, role: Self.name, connections: 2 * lanes.count + 2)
+        let process = try RoleProcess(configuration, role: Self.name, connections: 2 * lanes.count + 2, number: number)
         let catalogs = try process.footing.catalogs()
         try await process.verifyGround(catalogs)
         return try await serve(process, catalogs)
@@ -53,18 +48,26 @@ struct WorkerCommand: Command {
         let frontDoor = FrontDoor(
             catalogs: CatalogSource(catalogs),
             tools: FrontDoor.Tools(
-                pool: process.pool, publisher: publisher, names: process.footing.names,
+                pool: process.pool,
+                publisher: publisher,
+                names: process.footing.names,
                 senders: SenderDirectory(senders.senders, window: Self.window(configuration.prefetch)),
                 policy: process.footing.policy
             ),
             surroundings: FrontDoor.Surroundings(
-                time: process.time, logger: process.logger, metrics: PipelineMetrics(process.metrics)
+                time: process.time,
+                logger: process.logger,
+                metrics: PipelineMetrics(process.metrics)
             )
         )
         let workers = lanes.map { lane in worker(for: lane, process, broker, frontDoor) }
-        let checks = workers.map { worker in ReadinessCheck(worker.name) { worker.isReady ? nil : "it does not consume" } }
+        let checks = workers.map { worker in
+            ReadinessCheck(worker.name) { worker.isReady ? nil : "it does not consume" }
+        }
         let ending = await process.run(
-            workers, listen: configuration.metricsListen,
+            workers,
+            listen: configuration.metricsListen,
+            untilInputEnds: words.has("until-stdin-ends"),
             checks: checks + [
                 ReadinessCheck("publisher") { publisher.isConnected ? nil : "it is not connected" },
                 ReadinessCheck("database") { [pool = process.pool] in await pool.ping() ? nil : "it does not answer" },
@@ -81,7 +84,10 @@ struct WorkerCommand: Command {
     }
 
     private func worker(
-        for lane: Lane, _ process: RoleProcess, _ broker: BrokerAddress, _ frontDoor: FrontDoor
+        for lane: Lane,
+        _ process: RoleProcess,
+        _ broker: BrokerAddress,
+        _ frontDoor: FrontDoor
     ) -> LaneWorker {
         let configuration = process.footing.configuration
         let prefetch = lane == .urgent ? configuration.prefetch.urgent : configuration.prefetch.usual
@@ -96,7 +102,10 @@ struct WorkerCommand: Command {
             )
         )
         return LaneWorker(
-            lane: lane, consumer: consumer, frontDoor: frontDoor, limits: .init(batch: configuration.batch)
+            lane: lane,
+            consumer: consumer,
+            frontDoor: frontDoor,
+            limits: .init(batch: configuration.batch)
         )
     }
 }

@@ -17,7 +17,7 @@ package struct Bench: Sendable {
     package let catalogs: CatalogSet
 
     /// Tiers that a test can afford to wait for.
-    package static let tiers = [RetryTier(.seconds(1)), RetryTier(.seconds(3))]
+    package static let tiers = [RetryTier(.seconds(1)), RetryTier(.seconds(3)), RetryTier(.seconds(10))]
 
     /// Runs a body on a fresh schema and removes it afterwards.
     package static func withSchema<Value>(_ body: (Bench) async throws -> Value) async throws -> Value {
@@ -29,7 +29,9 @@ package struct Bench: Sendable {
             throw BenchError("the migrations were refused")
         }
         let bench = Bench(
-            namespace: namespace, pool: try makePool(setUp: namespace.setUp(as: .worker)), owner: owner,
+            namespace: namespace,
+            pool: try makePool(setUp: namespace.setUp(as: .worker)),
+            owner: owner,
             catalogs: try drop()
         )
         return try await ending(bench) { try await body(bench) }

@@ -6,6 +6,7 @@ import Postgres
 import Push
 import ServiceRuntime
 import Store
+import Synchronization
 
 /// What every long-running role has: a log, meters, a pool, an endpoint for probes, and an orderly end.
 struct RoleProcess: Sendable {
@@ -15,13 +16,43 @@ struct RoleProcess: Sendable {
     let pool: PostgresPool
     let time = SystemTime()
 
-    /// - Parameter size: connections to the database at most.
-    init(_ configuration: BellhopConfiguration, role: String, connections size: Int) throws {
+    /// `size` bounds the connections to the database; `number` tells which of several it is, in every line of its log.
+    init(_ configuration: BellhopConfiguration, role: String, connections size: Int, number: Int? = nil) throws {
         footing = Footing(configuration: configuration)
-        logger = configuration.log.makeLogger(label: role)
+        let log = configuration.log.makeLogger(label: role)
+        logger = number.map { log.with(["worker": .integer($0)]) } ?? log
         metrics = MetricsRegistry()
         ProcessMetrics.register(in: metrics)
-        pool = try footing.pool(as: .worker, name: role, size: size)
+        pool = try footing.pool(
+            as: .worker,
+            name: role,
+            size: size,
+            observer: Self.observer(logger.labelled("database"))
+        )
+    }
+
+    /// Says when the database goes and when it comes back, once each, however many connections notice.
+    private static func observer(_ logger: Logger) -> @Sendable (PoolEvent) -> Void {
+        let isAway = Mutex(false)
+        return { event in
+            switch event {
+            case .connected:
+                if isAway.withLock({ away in
+                    defer { away = false }; return away
+                }) {
+                    logger.notice("the database is back")
+                }
+            case .refused(let error, _), .lost(let error?):
+                guard
+                    !isAway.withLock({ away in
+                        defer { away = true }; return away
+                    })
+                else { return }
+                logger.warning("the database is away", ["error": .error(error)])
+            case .lost(nil): break
+            case .notice(let notice): logger.debug("the database remarks", ["notice": .text("\(notice)")])
+            }
+        }
     }
 
     /// Ends the command with what to do where the schema or the broker is not what this program was built for.
@@ -29,11 +60,14 @@ struct RoleProcess: Sendable {
         let migrator = Migrator(pool: pool, namespace: footing.configuration.namespace)
         switch try await migrator.check() {
         case .current: break
-        case .pending(let names): throw Self.notReady("the database schema", "pending: \(names.joined(separator: ", "))", "bellhop migrate")
+        case .pending(let names):
+            throw Self.notReady("the database schema", "pending: \(names.joined(separator: ", "))", "bellhop migrate")
         case .diverged(let why): throw Self.notReady("the database schema", why, "the matching release")
         }
         let applier = TopologyApplier(
-            broker: try footing.broker(), plan: footing.plan(catalogs), records: BindingRecords(pool: pool)
+            broker: try footing.broker(),
+            plan: footing.plan(catalogs),
+            records: BindingRecords(pool: pool)
         )
         guard let first = try await applier.differences(comparingArguments: false).first else { return }
         throw Self.notReady("the broker's topology", first, "bellhop topology apply")
@@ -53,12 +87,28 @@ struct RoleProcess: Sendable {
     }
 
     /// Runs the services beside the endpoint until a signal, and closes the pool behind them.
-    func run(_ services: [any Service], listen: ListenAddress, checks: [ReadinessCheck]) async -> ExitCode {
+    ///
+    /// `untilInputEnds` makes the end of stdin count as a signal: it is the lifeline of a parent process.
+    func run(
+        _ services: [any Service],
+        listen: ListenAddress,
+        untilInputEnds: Bool = false,
+        checks: [ReadinessCheck]
+    ) async -> ExitCode {
         let endpoint = OperationsEndpoint(listen: listen, registry: metrics, checks: checks, logger: logger)
         let group = ServiceGroup(
-            services + [endpoint], drainTimeout: footing.configuration.drainTimeout, logger: logger
+            services + [endpoint],
+            drainTimeout: footing.configuration.drainTimeout,
+            logger: logger
         )
-        let ending = await group.run()
+        let running = Task { await group.run() }
+        if untilInputEnds {
+            Lifeline.whenInputEnds { [logger] in
+                logger.warning("stdin ended, so whoever started this is gone")
+                running.cancel()
+            }
+        }
+        let ending = await running.value
         await pool.close()
         logger.notice("stopped", ["because": .text("\(ending)")])
         return ending.exitCode
@@ -69,14 +119,21 @@ struct RoleProcess: Sendable {
         let logger = logger.labelled(connection)
         return { event in
             switch event {
-            case .disconnected: logger.warning("\(event)")
-            case .blocked, .consumerCancelled: logger.warning("\(event)")
+            // Closing one's own connection is no cause for concern.
+            case .disconnected(_, retryIn: nil): logger.info("\(event)")
+            case .disconnected, .blocked, .consumerCancelled, .subscriptionFailed, .unreadable, .channelClosed:
+                logger.warning("\(event)")
             default: logger.notice("\(event)")
             }
         }
     }
 
     private static func notReady(_ what: String, _ cameBack: String, _ command: String) -> CommandFailure {
-        CommandFailure(.configuration, attempted: "checking \(what)", cameBack: cameBack, whatToDo: "run \(command) first")
+        CommandFailure(
+            .configuration,
+            attempted: "checking \(what)",
+            cameBack: cameBack,
+            whatToDo: "run \(command) first"
+        )
     }
 }

@@ -3,6 +3,7 @@ import BellhopRules
 package import Postgres
 package import ServiceRuntime
 import Store
+import Synchronization
 
 /// Files what lies in the dead-letter queue into the table that the on-call engineer works with.
 ///
@@ -16,10 +17,17 @@ package struct DeadLetterClerk: Service {
     private let time: any TimeSource
     private let logger: Logger
     private let filed: Counter
+    private let current = CurrentConsumer()
 
-    /// - Parameter makeConsumer: a fresh consumer of the dead-letter queue, not yet started.
+    /// Whether dead letters can arrive: it has a consumer, and that is subscribed.
+    package var isReady: Bool { current.isConsuming }
+
+    /// `makeConsumer` makes a fresh consumer of the dead-letter queue, not yet started.
     package init(
-        pool: PostgresPool, time: any TimeSource, logger: Logger, metrics: MetricsRegistry,
+        pool: PostgresPool,
+        time: any TimeSource,
+        logger: Logger,
+        metrics: MetricsRegistry,
         makeConsumer: @escaping @Sendable () -> Consumer
     ) {
         self.makeConsumer = makeConsumer
@@ -48,6 +56,8 @@ package struct DeadLetterClerk: Service {
     /// Runs one consumer until the drain, or until the database fails; unfiled letters go back to the queue.
     private func fileUntilTrouble(_ drain: DrainSignal) async {
         let consumer = makeConsumer()
+        current.replace(by: consumer)
+        defer { current.replace(by: nil) }
         consumer.start()
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
@@ -62,7 +72,8 @@ package struct DeadLetterClerk: Service {
                     logger.info("filed dead letters", ["count": .integer(batch.count), "new": .integer(new)])
                 } catch {
                     logger.warning(
-                        "the database takes no dead letters, leaving them in the queue", ["error": .error(error)]
+                        "the database takes no dead letters, leaving them in the queue",
+                        ["error": .error(error)]
                     )
                     break
                 }
@@ -77,7 +88,7 @@ package struct DeadLetterClerk: Service {
         let items = batch.map { DeadLetterReading.item(of: $0, at: now) }
         do {
             return try await file.file(items)
-        } catch where error.refusesContent {
+        } catch  where error.refusesContent {
             var new = 0
             for item in items { new += try await fileAlone(item) }
             return new
@@ -88,8 +99,11 @@ package struct DeadLetterClerk: Service {
     private func fileAlone(_ item: DeadLetterItem) async throws(PostgresError) -> Int {
         do {
             return try await file.file([item])
-        } catch where error.refusesContent {
-            logger.warning("filing a dead letter without its headers", ["id": .text(item.deadID), "error": .error(error)])
+        } catch  where error.refusesContent {
+            logger.warning(
+                "filing a dead letter without its headers",
+                ["id": .text(item.deadID), "error": .error(error)]
+            )
             var bare = item
             bare.pointer = nil
             bare.app = nil
@@ -104,4 +118,15 @@ package struct DeadLetterClerk: Service {
     }
 
     private static let batch = 200
+}
+
+/// The consumer that the clerk has at the moment, for those who ask from outside.
+private final class CurrentConsumer: Sendable {
+    private let consumer = Mutex<Consumer?>(nil)
+
+    var isConsuming: Bool { consumer.withLock { $0 }?.isConsuming ?? false }
+
+    func replace(by other: Consumer?) {
+        consumer.withLock { $0 = other }
+    }
 }

@@ -41,6 +41,11 @@ struct FCMBody {
         }
     }
 
+    /// Both platforms count in 32 bits.
+    private var badge: Int? {
+        message.badge.map { min(max($0, 0), Int(Int32.max)) }
+    }
+
     private func writeAndroid(_ json: inout JSONBytes) {
         let presentation = message.presentation.android
         json.open("android")
@@ -52,7 +57,7 @@ struct FCMBody {
         json.add("visibility", presentation.visibility?.rawValue)
         json.add("icon", presentation.icon)
         json.add("color", presentation.color)
-        if let badge = message.badge { json.add("notification_count", max(0, badge)) }
+        if let badge { json.add("notification_count", badge) }
         json.close()
         json.close()
     }
@@ -65,10 +70,10 @@ struct FCMBody {
         json.add("apns-expiration", message.expiry.map { String($0.microseconds / 1_000_000) })
         json.add("apns-priority", plain: isPatient ? "5" : "10")
         json.close()
-        if message.badge != nil || presentation.sound != nil || presentation.isMutable {
+        if badge != nil || presentation.sound != nil || presentation.isMutable {
             json.open("payload")
             json.open("aps")
-            if let badge = message.badge { json.add("badge", max(0, badge)) }
+            if let badge { json.add("badge", badge) }
             if presentation.isMutable { json.add("mutable-content", 1) }
             json.add("sound", presentation.sound)
             json.close()

@@ -17,12 +17,12 @@ final class Certificate: @unchecked Sendable {
     }
 
     func pem() throws(SandboxError) -> String {
-        try PEMText.collect("writing a certificate") { PEM_write_bio_X509($0, handle) }
+        try PEMOutput.collect("writing a certificate") { PEM_write_bio_X509($0, handle) }
     }
 }
 
 /// A certificate with the key that proves it.
 struct TLSIdentity: Sendable {
     let certificate: Certificate
-    let key: PrivateKey
+    let key: GeneratedKey
 }

@@ -5,13 +5,15 @@ import ServiceRuntime
 /// A certificate authority that lives as long as the process: clients trust it by its PEM, and nothing else does.
 struct CertificateAuthority: Sendable {
     let certificate: Certificate
-    private let key: PrivateKey
+    private let key: GeneratedKey
 
     /// A fresh authority, valid from a day ago (clocks differ) for a year.
     init(now: Instant) throws(SandboxError) {
-        key = try PrivateKey.generateP256()
+        key = try GeneratedKey.generateP256()
         let blank = try Blank(
-            key: key, name: "Bellhop sandbox authority", validity: now - .seconds(86_400)..<now + .seconds(365 * 86_400)
+            key: key,
+            name: "Bellhop sandbox authority",
+            validity: now - .seconds(86_400)..<now + .seconds(365 * 86_400)
         )
         try blank.name(issuer: blank.handle)
         try blank.extend(NID_basic_constraints, "critical,CA:TRUE,pathlen:0", issuer: blank.handle)
@@ -22,7 +24,7 @@ struct CertificateAuthority: Sendable {
 
     /// A server's certificate with a key of its own.
     func issue(_ order: CertificateOrder) throws(SandboxError) -> TLSIdentity {
-        let serverKey = try PrivateKey.generateP256()
+        let serverKey = try GeneratedKey.generateP256()
         let blank = try Blank(key: serverKey, name: "Bellhop sandbox", validity: order.validity)
         let issuer = certificate.handle
         try blank.name(issuer: issuer)
@@ -41,7 +43,7 @@ struct CertificateAuthority: Sendable {
 private final class Blank {
     private(set) var handle: OpaquePointer?
 
-    init(key: PrivateKey, name: String, validity: Range<Instant>) throws(SandboxError) {
+    init(key: GeneratedKey, name: String, validity: Range<Instant>) throws(SandboxError) {
         handle = X509_new()
         let attempted = Self.attempted
         guard let handle, X509_set_version(handle, 2) == 1, X509_set_pubkey(handle, key.handle) == 1 else {
@@ -51,7 +53,9 @@ private final class Blank {
         let begin = ASN1_TIME_set(X509_getm_notBefore(handle), Int(validity.lowerBound.microseconds / 1_000_000))
         let end = ASN1_TIME_set(X509_getm_notAfter(handle), Int(validity.upperBound.microseconds / 1_000_000))
         let subject = X509_get_subject_name(handle)
-        let added = X509_NAME_add_entry_by_txt(subject, "CN", bellhop_utf8_text, Array(name.utf8), -1, -1, 0)
+        let text = Array(name.utf8)
+        let length = Int32(clamping: text.count)
+        let added = X509_NAME_add_entry_by_txt(subject, "CN", bellhop_utf8_text, text, length, -1, 0)
         guard begin != nil, end != nil, added == 1 else { throw .openSSL(attempted) }
     }
 
@@ -68,7 +72,7 @@ private final class Blank {
     }
 
     /// The finished certificate; the blank is empty from here on.
-    func signed(by key: PrivateKey) throws(SandboxError) -> Certificate {
+    func signed(by key: GeneratedKey) throws(SandboxError) -> Certificate {
         guard let signed = handle, X509_sign(signed, key.handle, EVP_sha256()) > 0 else {
             throw .openSSL(Self.attempted)
         }

@@ -26,6 +26,7 @@ extension FaultList.Entry {
 extension JSONValue {
     /// A number that may have a fraction; read back from its text, since the rules' JSON keeps numbers as texts.
     fileprivate static func number(_ value: Double) -> JSONValue {
-        (try? JSONParser().parse(Array("\(value)".utf8)).get()) ?? .null
+        if let whole = Int(exactly: value) { return .whole(whole) }
+        return (try? JSONParser().parse(Array("\(value)".utf8)).get()) ?? .null
     }
 }

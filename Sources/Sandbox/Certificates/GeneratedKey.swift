@@ -1,9 +1,12 @@
 import COpenSSL
 
-/// A key pair of OpenSSL's.
+/// A key pair that was made here.
+///
+/// Signatures are checked here too, and not by the room that the senders sign with: a fault that both shared would go
+/// unseen.
 ///
 /// Thread safety: the key is never changed after it was made, and OpenSSL lets any number of threads use such a key.
-final class PrivateKey: @unchecked Sendable {
+final class GeneratedKey: @unchecked Sendable {
     /// Lent to OpenSSL's functions, which count their own references.
     let handle: OpaquePointer
 
@@ -16,20 +19,20 @@ final class PrivateKey: @unchecked Sendable {
     }
 
     /// A fresh key on P-256, for certificates.
-    static func generateP256() throws(SandboxError) -> PrivateKey {
+    static func generateP256() throws(SandboxError) -> GeneratedKey {
         guard let key = bellhop_generate_p256() else { throw .openSSL("making a key on P-256") }
-        return PrivateKey(key)
+        return GeneratedKey(key)
     }
 
     /// A fresh RSA key of 2,048 bits, as Google gives to service accounts; takes a tenth of a second.
-    static func generateRSA() throws(SandboxError) -> PrivateKey {
+    static func generateRSA() throws(SandboxError) -> GeneratedKey {
         guard let key = bellhop_generate_rsa(2_048) else { throw .openSSL("making an RSA key") }
-        return PrivateKey(key)
+        return GeneratedKey(key)
     }
 
     /// The private key as PKCS#8 in PEM, unencrypted.
     func pkcs8() throws(SandboxError) -> String {
-        try PEMText.collect("writing a private key") { output in
+        try PEMOutput.collect("writing a private key") { output in
             PEM_write_bio_PKCS8PrivateKey(output, handle, nil, nil, 0, nil, nil)
         }
     }
@@ -44,17 +47,5 @@ final class PrivateKey: @unchecked Sendable {
         }
         guard EVP_DigestVerifyInit(context, nil, EVP_sha256(), nil, handle) == 1 else { return false }
         return EVP_DigestVerify(context, signature, signature.count, message, message.count) == 1
-    }
-
-    /// RS256 of `message`, for the tests of what the token endpoint refuses.
-    func signRS256(_ message: [UInt8]) throws(SandboxError) -> [UInt8] {
-        guard let context = EVP_MD_CTX_new() else { throw .openSSL("signing") }
-        defer { EVP_MD_CTX_free(context) }
-        var length = 512
-        var signature = [UInt8](repeating: 0, count: length)
-        guard EVP_DigestSignInit(context, nil, EVP_sha256(), nil, handle) == 1,
-            EVP_DigestSign(context, &signature, &length, message, message.count) == 1
-        else { throw .openSSL("signing") }
-        return Array(signature.prefix(length))
     }
 }

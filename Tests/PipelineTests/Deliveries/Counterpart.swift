@@ -1,0 +1,92 @@
+import BellhopRules
+import Foundation
+import Push
+import Sandbox
+import ServiceRuntime
+import TestSupport
+import Testing
+import Workbench
+
+/// A worker with a real FCM sender and the strict stand-in at its other end.
+struct Counterpart: Sendable {
+    let rig: Rig
+    let sandbox: ProviderSandbox
+
+    static func run(_ body: @escaping @Sendable (Counterpart) async throws -> Void) async throws {
+        let sandbox = try await ProviderSandbox.start()
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(Servers.uniqueName("counterpart"))
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        do {
+            let senders = try senders(for: sandbox, in: folder)
+            try await Bench.withTopology { bench in
+                try await Rig.on(bench, senders: senders.senders) { rig in
+                    try await body(Counterpart(rig: rig, sandbox: sandbox))
+                }
+            }
+            await senders.close()
+        } catch {
+            await sandbox.stop()
+            throw error
+        }
+        await sandbox.stop()
+    }
+
+    private static func senders(for sandbox: ProviderSandbox, in folder: URL) throws -> PushSenders {
+        try Data(sandbox.serviceAccountJSON).write(to: folder.appendingPathComponent("account.json"))
+        let text = """
+            {drop: {fcm: {serviceAccount: "account.json", endpoint: "\(sandbox.fcmEndpoint)", caFile: "\(sandbox.caFile)"}}}
+            """
+        let file = folder.appendingPathComponent("providers.json5")
+        try Data(text.utf8).write(to: file)
+        return try PushSenders(
+            ProviderConfiguration.read(file: file.path),
+            surroundings: .init(logger: Logger(label: "push", level: .error, sink: StandardErrorSink(form: .text)))
+        )
+    }
+
+    // MARK: - What tests do
+
+    /// Registers devices and waits until they are stored.
+    func register(_ devices: [(user: String, token: String)], more: String = "") async throws {
+        try await rig.publish(
+            devices.map { user, token in
+                let body = #"{"userId":"\#(user)","token":"\#(token)","platform":"android","provider":"fcm"\#(more)}"#
+                return rig.event(body, key: "drop.subscription.upserted")
+            }
+        )
+        try await rig.wait(for: devices.count, "SELECT count(*) FROM push_subscriptions")
+    }
+
+    func publish(_ ids: [String], to users: [String], more: String = "") async throws {
+        let names = users.map { "\"\($0)\"" }.joined(separator: ",")
+        try await rig.publish(
+            ids.map { id in
+                rig.event(
+                    #"{"id":"\#(id)","to":{"users":[\#(names)]},"title":"Hei","body":"på deg"\#(more)}"#,
+                    key: "drop.transaction_complete"
+                )
+            }
+        )
+    }
+
+    /// Every line of the ledger in words: user, state, reason, attempts.
+    func ledger() async throws -> [String?] {
+        try await rig.bench.column(
+            "SELECT concat_ws('|', user_id, state, reason, attempts) FROM deliveries ORDER BY user_id, target"
+        )
+    }
+
+    /// Waits until nothing is owed any more.
+    func waitUntilSettled(_ count: Int) async throws {
+        try await rig.wait(
+            for: count,
+            "SELECT count(*) FROM deliveries WHERE state NOT IN ('pending', 'sending', 'retrying', 'deferred')"
+        )
+    }
+
+    /// The tags of the pushes that have arrived, with how often.
+    var arrivals: [String: Int] {
+        sandbox.received(.fcm).reduce(into: [:]) { counts, request in counts[request.tag ?? "-", default: 0] += 1 }
+    }
+}

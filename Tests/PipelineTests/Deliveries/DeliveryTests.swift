@@ -1,0 +1,172 @@
+import Sandbox
+import TestSupport
+import Testing
+import Workbench
+
+@Suite(
+    "Deliveries",
+    .enabled(
+        if: Servers.amqpURL != nil && Servers.databaseURL != nil,
+        "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"
+    ),
+    .timeLimit(.minutes(3))
+)
+struct DeliveryTests {
+    @Test("each device gets each notification once, tagged by the notification, and the ledger knows the message")
+    func delivered() async throws {
+        try await Counterpart.run { counterpart in
+            try await counterpart.register([("u1", "t1"), ("u1", "t2"), ("u2", "t3")])
+            try await counterpart.publish((0..<50).map { "e\($0)" }, to: ["u1", "u2"])
+            try await counterpart.waitUntilSettled(150)
+            let bench = counterpart.rig.bench
+            #expect(
+                try await bench.count("SELECT count(*) FROM deliveries WHERE state = 'delivered' AND attempts = 1")
+                    == 150
+            )
+            let unnamed = try await bench.count("SELECT count(*) FROM deliveries WHERE provider_message_id IS NULL")
+            #expect(unnamed == 0)
+            let ids = Set(try await bench.column("SELECT id FROM notifications").compactMap { $0 })
+            #expect(ids.count == 100)
+            #expect(Set(counterpart.arrivals.keys) == ids)
+            #expect(counterpart.sandbox.received(.fcm).count == 150)
+            #expect(counterpart.sandbox.received(.fcm).allSatisfy { $0.refused == nil })
+        }
+    }
+
+    @Test("the user's word decides: muted, the type muted, push off, no permission, no device")
+    func suppressed() async throws {
+        try await Counterpart.run { counterpart in
+            let rig = counterpart.rig
+            try await counterpart.register([("muted", "t1"), ("type", "t2"), ("off", "t3")])
+            try await rig.publish([
+                rig.event(
+                    #"{"userId":"denied","token":"t4","platform":"ios","provider":"fcm","permission":"denied"}"#,
+                    key: "drop.subscription.upserted"
+                ),
+                rig.event(#"{"userId":"muted","preferences":{"enabled":false}}"#, key: "drop.recipient.upserted"),
+                rig.event(
+                    #"{"userId":"type","preferences":{"eventToggles":{"transaction_complete":false}}}"#,
+                    key: "drop.recipient.upserted"
+                ),
+                rig.event(#"{"userId":"off","pushEnabled":false}"#, key: "drop.recipient.upserted"),
+            ])
+            try await rig.wait(for: 4, "SELECT count(*) FROM push_subscriptions")
+            try await rig.wait(for: 3, "SELECT count(*) FROM recipients")
+            let users = ["denied", "muted", "nobody", "off", "type"]
+            try await counterpart.publish(["e1"], to: users)
+            try await counterpart.publish(["e2"], to: ["late"], more: #","expiresAt":"2020-01-01T00:00:00Z""#)
+            try await counterpart.waitUntilSettled(6)
+            let ledger = try await counterpart.ledger()
+            #expect(
+                ledger == [
+                    "denied|suppressed|no-permission|0", "late|expired|expired-before-sending|0",
+                    "muted|suppressed|muted|0", "nobody|suppressed|no-device|0", "off|suppressed|push-disabled|0",
+                    "type|suppressed|type-muted|0",
+                ]
+            )
+            #expect(counterpart.sandbox.received(.fcm).isEmpty)
+            #expect(try await rig.bench.count("SELECT count(*) FROM notifications") == 6)
+        }
+    }
+
+    @Test("a dead device is revoked and troubles nobody; the notification stays in the app")
+    func deadDevice() async throws {
+        try await Counterpart.run { counterpart in
+            try await counterpart.register([("u1", "dead-1"), ("u1", "alive")])
+            try await counterpart.publish(["e1"], to: ["u1"])
+            try await counterpart.waitUntilSettled(2)
+            let ledger = try await counterpart.ledger()
+            #expect(Set(ledger) == ["u1|failed|UNREGISTERED|1", "u1|delivered|1"])
+            try await counterpart.rig.wait(
+                for: 1,
+                "SELECT count(*) FROM push_subscriptions WHERE revoke_reason = 'UNREGISTERED' AND device_token = 'dead-1'"
+            )
+            #expect(try await counterpart.rig.bench.count("SELECT count(*) FROM dead_letters") == 0)
+        }
+    }
+
+    @Test("what the provider cannot take now is tried again under the same tag, after the provider's shortest wait")
+    func retried() async throws {
+        try await Counterpart.run { counterpart in
+            try await counterpart.register([("u1", "t1")])
+            counterpart.sandbox.setFaults([
+                SandboxFault(.fcm, .answer(.init(status: 503))).limited(count: 1)
+            ])
+            try await counterpart.publish(["e1"], to: ["u1"])
+            try await counterpart.waitUntilSettled(1)
+            #expect(try await counterpart.ledger() == ["u1|delivered|2"])
+            #expect(counterpart.arrivals.values.map { $0 } == [2])
+        }
+    }
+
+    @Test("a delivery that is given up is one dead letter with its provider's last word")
+    func exhausted() async throws {
+        try await Counterpart.run { counterpart in
+            try await counterpart.register([("u1", "t1")])
+            counterpart.sandbox.setFaults([SandboxFault(.fcm, .answer(.init(status: 503)))])
+            try await counterpart.publish(["e1"], to: ["u1"])
+            try await counterpart.waitUntilSettled(1)
+            #expect(try await counterpart.ledger() == ["u1|failed|attempts-exhausted|2"])
+            try await counterpart.rig.wait(for: 1, "SELECT count(*) FROM dead_letters")
+            let letter = try await counterpart.rig.bench.column(
+                "SELECT concat_ws('|', stage, reason, provider, error, app, event_id, user_id, attempts) FROM dead_letters"
+            )
+            #expect(letter == ["dispatch|attempts-exhausted|fcm|fcm said UNAVAILABLE|drop|e1|u1|2"])
+        }
+    }
+
+    @Test("a message that the provider refuses for good is not tried again")
+    func refused() async throws {
+        try await Counterpart.run { counterpart in
+            try await counterpart.register([("u1", "t1")])
+            counterpart.sandbox.setFaults([
+                SandboxFault(.fcm, .answer(.init(status: 400, reason: "INVALID_ARGUMENT")))
+            ])
+            try await counterpart.publish(["e1"], to: ["u1"])
+            try await counterpart.waitUntilSettled(1)
+            #expect(try await counterpart.ledger() == ["u1|failed|payload-refused|1"])
+            try await counterpart.rig.wait(for: 1, "SELECT count(*) FROM dead_letters WHERE reason = 'payload-refused'")
+        }
+    }
+
+    @Test("connections cut behind the request: repeats carry the same tag and are counted")
+    func unknownOutcomes() async throws {
+        try await Counterpart.run { counterpart in
+            try await counterpart.register([("u1", "t1")])
+            counterpart.sandbox.setFaults([SandboxFault(.fcm, .drop).limited(count: 3)])
+            try await counterpart.publish((0..<20).map { "e\($0)" }, to: ["u1"])
+            try await counterpart.waitUntilSettled(20)
+            #expect(
+                try await counterpart.rig.bench.count("SELECT count(*) FROM deliveries WHERE state = 'delivered'") == 20
+            )
+            #expect(counterpart.arrivals.count == 20)
+        }
+    }
+
+    @Test("a duplicate of every event sends nothing twice")
+    func duplicates() async throws {
+        try await Counterpart.run { counterpart in
+            try await counterpart.register([("u1", "t1")])
+            let ids = (0..<100).map { "e\($0)" }
+            try await counterpart.publish(ids + ids, to: ["u1"])
+            try await counterpart.waitUntilSettled(100)
+            try await counterpart.publish(ids, to: ["u1"])
+            try await counterpart.rig.waitUntilIdle(events: 301)
+            #expect(counterpart.arrivals.count == 100)
+            #expect(counterpart.arrivals.values.allSatisfy { $0 == 1 })
+        }
+    }
+
+    @Test("what was read in the app while it waited is not pushed later")
+    func readMeanwhile() async throws {
+        try await Counterpart.run { counterpart in
+            try await counterpart.register([("u1", "t1")])
+            counterpart.sandbox.setFaults([SandboxFault(.fcm, .answer(.init(status: 503))).limited(count: 1)])
+            try await counterpart.publish(["e1"], to: ["u1"])
+            try await counterpart.rig.wait(for: 1, "SELECT count(*) FROM deliveries WHERE state = 'retrying'")
+            _ = try await counterpart.rig.bench.owner.run("UPDATE notifications SET read_at = now()")
+            try await counterpart.waitUntilSettled(1)
+            #expect(try await counterpart.ledger() == ["u1|suppressed|already-read|1"])
+        }
+    }
+}

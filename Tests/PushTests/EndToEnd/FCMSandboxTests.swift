@@ -1,0 +1,174 @@
+import BellhopRules
+import Push
+import Sandbox
+import Testing
+
+@Suite("FCM end to end, over TLS and HTTP/2", .timeLimit(.minutes(2)))
+struct FCMSandboxTests {
+    private func batch(_ tokens: some Sequence<String>) throws -> [PushMessage] {
+        try tokens.enumerated().map { try Messages.plain(token: $1, notification: UInt64($0)) }
+    }
+
+    @Test("a batch of 500 arrives whole, over few connections, with one access token, and dead devices are told apart")
+    func fullBatch() async throws {
+        try await Counterpart.run { counterpart in
+            let tokens = (0..<500).map { index in
+                switch index % 50 {
+                case 7: "dead-\(index)"
+                case 13: "invalid-\(index)"
+                case 21: "mismatch-\(index)"
+                default: "device-\(index)"
+                }
+            }
+            let verdicts = await counterpart.fcm.send(try batch(tokens))
+            #expect(verdicts.count == 500)
+            for (token, verdict) in zip(tokens, verdicts) {
+                switch token.prefix(while: { $0 != "-" }) {
+                case "dead": #expect(verdict == .deviceGone(.unregistered, at: nil))
+                case "invalid": #expect(verdict == .deviceGone(.invalidToken, at: nil))
+                case "mismatch": #expect(verdict == .deviceGone(.senderIDMismatch, at: nil))
+                default: #expect(verdict.kind == .delivered)
+                }
+            }
+            let names = verdicts.compactMap { verdict -> String? in
+                guard case .delivered(let name) = verdict else { return nil }
+                return name
+            }
+            #expect(Set(names).count == 470)
+            #expect(names.allSatisfy { $0.hasPrefix("projects/bellhop-sandbox/messages/") })
+            #expect(
+                counterpart.sandbox.count(.fcm, by: .token).counts
+                    == Dictionary(uniqueKeysWithValues: tokens.map { ($0, 1) })
+            )
+            #expect(counterpart.received(.oauth) == 1)
+            #expect(Set(counterpart.sandbox.received(.fcm).map(\.connection)).count <= 2)
+        }
+    }
+
+    @Test("every message that can be built is one that FCM accepts")
+    func randomMessages() async throws {
+        var generator = SeededGenerator.announced("FCM messages end to end")
+        var messages: [PushMessage] = []
+        for index in 0..<SeededGenerator.rounds(300) {
+            var message = try RandomMessage.make(using: &generator)
+            message.device.token = try #require(DeviceToken(validating: "device-\(index)"))
+            messages.append(message)
+        }
+        try await Counterpart.run { counterpart in
+            let verdicts = await counterpart.fcm.send(messages)
+            #expect(verdicts.allSatisfy { $0.kind == .delivered || $0 == .payloadError(.payloadTooLarge) })
+            #expect(verdicts.contains { $0.kind == .delivered })
+            #expect(counterpart.sandbox.received(.fcm).compactMap(\.refused) == [])
+        }
+    }
+
+    @Test("a busy FCM's own waits reach the verdicts")
+    func busy() async throws {
+        try await Counterpart.run { counterpart in
+            counterpart.sandbox.setFaults([
+                SandboxFault(.fcm, .answer(.init(status: 503, retryAfter: "45")), match: "busy"),
+                SandboxFault(.fcm, .answer(.init(status: 429, retryAfter: "90")), match: "quota"),
+                SandboxFault(.fcm, .answer(.init(status: 429)), match: "flood"),
+                SandboxFault(.fcm, .answer(.init(status: 502)), match: "gateway"),
+                SandboxFault(.fcm, .answer(.init(status: 500)), match: "broken"),
+            ])
+            let tokens = ["busy", "quota", "flood", "gateway", "broken", "fine"]
+            let verdicts = await counterpart.fcm.send(try batch(tokens))
+            #expect(
+                verdicts.dropLast() == [
+                    .retry(.unavailable, notBefore: .seconds(45), scope: .message),
+                    .retry(.quotaExceeded, notBefore: .seconds(90), scope: .provider),
+                    .retry(.quotaExceeded, notBefore: .seconds(60), scope: .provider),
+                    .retry(.unavailable, notBefore: .seconds(10), scope: .message),
+                    .retry(.internalError, notBefore: .seconds(10), scope: .message),
+                ]
+            )
+            #expect(verdicts.last?.kind == .delivered)
+        }
+    }
+
+    @Test("a connection that dies under a batch leaves unknown outcomes, and a repeat carries the same tags")
+    func dropped() async throws {
+        try await Counterpart.run { counterpart in
+            counterpart.sandbox.setFaults([SandboxFault(.fcm, .drop, match: "device-20").limited(count: 1)])
+            let batch = try batch((0..<40).map { "device-\($0)" })
+            let verdicts = await counterpart.fcm.send(batch)
+            #expect(verdicts[20].kind == .unknown)
+            // What shared the connection may be lost with it; what never went out may be a retry.
+            #expect(verdicts.allSatisfy { [.delivered, .unknown, .retry].contains($0.kind) })
+            let lost = zip(batch, verdicts).filter { $1.kind != .delivered }.map(\.0)
+            let repeated = await counterpart.fcm.send(lost)
+            #expect(repeated.allSatisfy { $0.kind == .delivered })
+            let tags = counterpart.sandbox.count(.fcm, by: .tag)
+            #expect(tags.without == 0)
+            #expect(Set(tags.counts.keys) == Set(batch.map(\.notification.text)))
+            #expect(tags.counts[batch[20].notification.text] == 2)
+        }
+    }
+
+    @Test("an access token that FCM stops accepting is replaced once, and nobody notices")
+    func staleToken() async throws {
+        try await Counterpart.run { counterpart in
+            counterpart.sandbox.setFaults([
+                SandboxFault(.fcm, .answer(.init(status: 401)), match: "device-").limited(count: 5)
+            ])
+            let verdicts = await counterpart.fcm.send(try batch((0..<20).map { "device-\($0)" }))
+            #expect(verdicts.allSatisfy { $0.kind == .delivered })
+            #expect(counterpart.received(.oauth) == 2)
+            #expect(counterpart.received(.fcm) == 25)
+        }
+    }
+
+    @Test("a token endpoint that is down sends nothing and loses nothing")
+    func tokensDown() async throws {
+        try await Counterpart.run { counterpart in
+            counterpart.sandbox.setFaults([
+                SandboxFault(.oauth, .answer(.init(status: 503, retryAfter: "30"))).limited(count: 1)
+            ])
+            let batch = try batch(["a", "b"])
+            let expected = Verdict.retry(.tokenUnavailable, notBefore: .seconds(30), scope: .provider)
+            for verdict in await counterpart.fcm.send(batch) {
+                guard case .retry(.tokenUnavailable, let wait, .provider) = verdict else {
+                    Issue.record("\(verdict) is not \(expected)")
+                    continue
+                }
+                #expect(wait > .seconds(29) && wait <= .seconds(30))
+            }
+            #expect(counterpart.received(.fcm) == 0)
+        }
+    }
+
+    @Test("an account that Google does not know is a config error")
+    func refused() async throws {
+        try await Counterpart.run { counterpart in
+            counterpart.sandbox.setFaults([SandboxFault(.oauth, .answer(.init(status: 400)))])
+            let verdicts = await counterpart.fcm.send(try batch(["a"]))
+            #expect(verdicts == [.configError(.tokenRefused, scope: .provider)])
+        }
+    }
+
+    @Test("an authority that is not trusted is a config error, and no secret goes out")
+    func untrusted() async throws {
+        try await Counterpart.run(trusting: false) { counterpart in
+            let verdicts = await counterpart.fcm.send(try batch(["a"]))
+            #expect(verdicts == [.configError(.tokenRefused, scope: .provider)])
+            #expect(counterpart.sandbox.summary.total == 0)
+        }
+    }
+
+    @Test("a cancelled batch ends at once: what was on its way is unknown, the rest may be tried again")
+    func cancelled() async throws {
+        try await Counterpart.run { counterpart in
+            counterpart.sandbox.setFaults([SandboxFault(.fcm, .delay, delay: .seconds(600))])
+            let batch = try batch((0..<300).map { "device-\($0)" })
+            let sending = Task { await counterpart.fcm.send(batch) }
+            try await eventually("a request arrives") { counterpart.received(.fcm) > 0 }
+            sending.cancel()
+            let verdicts = await sending.value
+            #expect(verdicts[0] == .unknown(.cancelled, notBefore: .seconds(10)))
+            // More than the window of 200, so that some never left.
+            #expect(verdicts[299] == .retry(.cancelled, notBefore: .zero, scope: .message))
+            #expect(verdicts.allSatisfy { $0.reason == .cancelled })
+        }
+    }
+}

@@ -1,0 +1,195 @@
+import BellhopRules
+import Testing
+
+@testable import Sandbox
+
+/// A body, and what the service has against it.
+struct RefusedBody: Sendable, CustomTestStringConvertible {
+    let body: String
+    /// The field of the first violation.
+    let field: String
+    /// Whether FCM's own detail comes with it: not where the body's form is wrong.
+    var isFormFault = false
+
+    var testDescription: String { field }
+
+    static func form(_ field: String, _ message: String) -> RefusedBody {
+        RefusedBody(body: #"{"message":{\#(message)}}"#, field: field, isFormFault: true)
+    }
+
+    static func rule(_ field: String, _ message: String) -> RefusedBody {
+        RefusedBody(body: #"{"message":{\#(message)}}"#, field: field)
+    }
+
+    static let all: [RefusedBody] = [
+        form("message", #""token":"t","nonsense":1"#),
+        form("message.android", #""token":"t","android":{"time_to_live":"5s"}"#),
+        form("message.notification", #""token":"t","notification":{"title":"a","subtitle":"b"}"#),
+        form("message.token", #""token":12"#),
+        form("message.notification", #""token":"t","notification":"hello""#),
+        form("message.notification.title", #""token":"t","notification":{"title":5}"#),
+        form("message.data[1].value", #""token":"t","data":{"a":"b","n":5}"#),
+        form("message.data[0].value", #""token":"t","data":{"a":{"b":"c"}}"#),
+        form("message.data", #""token":"t","data":["a"]"#),
+        form("message.android.data[0].value", #""token":"t","android":{"data":{"a":true}}"#),
+        form("message.android.priority", #""token":"t","android":{"priority":"urgent"}"#),
+        form("message.android.ttl", #""token":"t","android":{"ttl":3600}"#),
+        form("message.android.ttl", #""token":"t","android":{"ttl":"3600"}"#),
+        form("message.android.ttl", #""token":"t","android":{"ttl":"1.s"}"#),
+        form("message.android.ttl", #""token":"t","android":{"ttl":"99999999999999999999s"}"#),
+        form("message.android.direct_boot_ok", #""token":"t","android":{"direct_boot_ok":"yes"}"#),
+        form(
+            "message.android.notification.visibility",
+            #""token":"t","android":{"notification":{"visibility":"private"}}"#
+        ),
+        form(
+            "message.android.notification.notification_priority",
+            #""token":"t","android":{"notification":{"notification_priority":"HIGH"}}"#
+        ),
+        form(
+            "message.android.notification.notification_count",
+            #""token":"t","android":{"notification":{"notification_count":1.5}}"#
+        ),
+        form(
+            "message.android.notification.notification_count",
+            #""token":"t","android":{"notification":{"notification_count":99999999999}}"#
+        ),
+        form(
+            "message.android.notification.event_time",
+            #""token":"t","android":{"notification":{"event_time":"yesterday"}}"#
+        ),
+        form(
+            "message.android.notification.vibrate_timings[1]",
+            #""token":"t","android":{"notification":{"vibrate_timings":["1s",2]}}"#
+        ),
+        form("message.android.notification.sticky", #""token":"t","android":{"notification":{"sticky":1}}"#),
+        form("message.apns.headers[0].value", #""token":"t","apns":{"headers":{"apns-priority":10}}"#),
+        form("message.apns.payload", #""token":"t","apns":{"payload":"aps"}"#),
+        form("message.webpush.headers[0].value", #""token":"t","webpush":{"headers":{"TTL":60}}"#),
+        form("message.android.collapse_key", #""token":"t","android":{"collapse_key":"a","collapseKey":"b"}"#),
+
+        rule("message", #""notification":{"title":"a"}"#),
+        rule("message", #""token":"t","topic":"news""#),
+        rule("message.token", #""token":"""#),
+        rule("message.topic", #""topic":"bad topic""#),
+        rule("message.condition", #""condition":"""#),
+        rule("message.data.from", #""token":"t","data":{"from":"x"}"#),
+        rule("message.data.gcm", #""token":"t","data":{"gcm":"x"}"#),
+        rule("message.data.google.thing", #""token":"t","data":{"google.thing":"x"}"#),
+        rule("message.android.data.gcm.x", #""token":"t","android":{"data":{"gcm.x":"x"}}"#),
+        rule("message.android.ttl", #""token":"t","android":{"ttl":"-1s"}"#),
+        rule("message.android.ttl", #""token":"t","android":{"ttl":"2419201s"}"#),
+        rule("message.android.notification.color", #""token":"t","android":{"notification":{"color":"red"}}"#),
+        rule("message.android.notification.color", ##""token":"t","android":{"notification":{"color":"#12345"}}"##),
+        rule(
+            "message.android.notification.notification_count",
+            #""token":"t","android":{"notification":{"notification_count":-1}}"#
+        ),
+        rule(
+            "message.android.notification.title_loc_key",
+            #""token":"t","android":{"notification":{"title_loc_args":["a"]}}"#
+        ),
+        rule("message.apns.headers.apns-priority", #""token":"t","apns":{"headers":{"apns-priority":"7"}}"#),
+        rule("message.apns.headers.apns-collapse-id", #""token":"t","apns":{"headers":{"apns-collapse-id":""}}"#),
+        rule("message.webpush.fcm_options.link", #""token":"t","webpush":{"fcm_options":{"link":"http://a"}}"#),
+        rule("message.webpush.headers.TTL", #""token":"t","webpush":{"headers":{"TTL":"soon"}}"#),
+    ]
+}
+
+@Suite("What FCM refuses", .timeLimit(.minutes(2)))
+struct FCMRefusalTests {
+    @Test("every wrong field is refused by its name, with a 400 in Google's form")
+    func refusesFields() async throws {
+        try await withSandbox { client in
+            let bearer = try await client.accessToken()
+            for refused in RefusedBody.all {
+                let answer = try await client.send(refused.body, bearer: bearer)
+                #expect(answer.status == 400, "\(refused.body)")
+                #expect(answer.json?.at("error/code") == 400, "\(refused.body)")
+                #expect(answer.json?.at("error/status") == "INVALID_ARGUMENT", "\(refused.body)")
+                #expect(answer.violatedField == refused.field, "\(refused.body)")
+                #expect(answer.fcmErrorCode == (refused.isFormFault ? nil : "INVALID_ARGUMENT"), "\(refused.body)")
+            }
+            let received = client.sandbox.received(.fcm)
+            #expect(received.count == RefusedBody.all.count)
+            #expect(received.allSatisfy { $0.refused != nil && $0.answer?.status == 400 })
+        }
+    }
+
+    @Test(
+        "what is no JSON object, or not said to be JSON, is refused",
+        arguments: [
+            ("", "application/json"), ("[]", "application/json"), ("{", "application/json"),
+            (#"{"message":{"token":"t","token":"u"}}"#, "application/json"),
+            (#"{"message":{"token":"t"}}"#, "text/plain"),
+            (#"{"message":{"token":"t"}}"#, "application/x-www-form-urlencoded"),
+        ]
+    )
+    func refusesOtherBodies(body: String, type: String) async throws {
+        try await withSandbox { client in
+            let answer = try await client.send(body, bearer: try await client.accessToken(), type: type)
+            #expect(answer.status == 400)
+            #expect(answer.json?.at("error/status") == "INVALID_ARGUMENT")
+        }
+    }
+
+    @Test("a message above 4,096 bytes is refused without details, one of 4,096 is taken; topics have half of it")
+    func refusesSize() async throws {
+        try await withSandbox { client in
+            let bearer = try await client.accessToken()
+            func body(_ target: String, _ bytes: Int) -> String {
+                let text = String(repeating: "x", count: bytes - 1)
+                return #"{"message":{\#(target),"data":{"k":"\#(text)"}}}"#
+            }
+            let cases = [
+                (#""token":"t""#, 4_096, 200), (#""token":"t""#, 4_097, 400), (#""topic":"t""#, 2_048, 200),
+                (#""topic":"t""#, 2_049, 400),
+            ]
+            for (target, bytes, status) in cases {
+                let answer = try await client.send(body(target, bytes), bearer: bearer)
+                #expect(answer.status == status, "\(target) \(bytes)")
+                #expect(answer.json?.at("error/details") == nil)
+                #expect(answer.json?.at("error/status") == (status == 200 ? nil : "INVALID_ARGUMENT"))
+            }
+            let apns = String(repeating: "y", count: 4_096)
+            let large = #"{"message":{"token":"t","apns":{"payload":{"aps":{"alert":"\#(apns)"}}}}}"#
+            #expect(try await client.send(large, bearer: bearer).status == 400)
+        }
+    }
+
+    @Test("without a good token there is a 401, with another project's a 403")
+    func refusesCredentials() async throws {
+        try await withSandbox { client in
+            let message = #"{"message":{"token":"device-1"}}"#
+            let none = try await client.send(message, bearer: nil)
+            #expect(none.status == 401)
+            #expect(none.json?.at("error/status") == "UNAUTHENTICATED")
+            #expect(none.headers["www-authenticate"] != nil)
+            #expect(try await client.send(message, bearer: "ya29.made-up").status == 401)
+
+            var foreign = client.request(message, bearer: try await client.accessToken())
+            foreign.url = client.sandbox.fcmEndpoint + "/v1/projects/another/messages:send"
+            let answer = try await client.answer(foreign)
+            #expect(answer.status == 403)
+            #expect(answer.json?.at("error/status") == "PERMISSION_DENIED")
+            #expect(answer.fcmErrorCode == nil)
+        }
+    }
+
+    @Test("other paths and methods get a page, as the front end of the real service gives it")
+    func refusesPaths() async throws {
+        try await withSandbox { client in
+            for path in ["/v1/projects/bellhop-sandbox/messages", "/v1/projects//messages:send", "/fcm/send", "/"] {
+                var request = client.request("{}", bearer: "x")
+                request.url = client.sandbox.fcmEndpoint + path
+                let answer = try await client.answer(request)
+                #expect(answer.status == 404, "\(path)")
+                #expect(answer.json == nil, "\(path)")
+            }
+            var read = client.request("", bearer: "x")
+            read.method = .get
+            #expect(try await client.answer(read).status == 404)
+            #expect(client.sandbox.summary.strays == 2)
+        }
+    }
+}

@@ -1,0 +1,127 @@
+import BellhopRules
+import Cryptography
+import HTTPTransfer
+import ServiceRuntime
+import Testing
+
+@testable import Sandbox
+
+/// A running sandbox, and a client that speaks HTTP/2 with it over TLS.
+struct SandboxClient {
+    let sandbox: ProviderSandbox
+    let transport: CurlTransport
+    /// The sandbox's clock, where the test moves it.
+    let time: ManualTime
+
+    var projectPath: String { "/v1/projects/bellhop-sandbox/messages:send" }
+
+    /// An answer in full; fails the test where there is none.
+    func answer(_ request: TransferRequest) async throws -> TransferAnswer {
+        let outcomes = await transport.send([request])
+        guard case .answered(let answer) = try #require(outcomes.first) else {
+            throw Unanswered(outcome: "\(outcomes)")
+        }
+        return answer
+    }
+
+    func send(_ body: String, bearer: String?, type: String = "application/json") async throws -> TransferAnswer {
+        try await answer(request(body, bearer: bearer, type: type))
+    }
+
+    func request(_ body: String, bearer: String?, type: String = "application/json") -> TransferRequest {
+        var headers = [(name: "content-type", value: type)]
+        if let bearer { headers.append((name: "authorization", value: "Bearer \(bearer)")) }
+        return TransferRequest(.post, url: sandbox.fcmEndpoint + projectPath, headers: headers, body: Array(body.utf8))
+    }
+
+    /// A request to the token endpoint with this assertion.
+    func tokenRequest(_ assertion: String) -> TransferRequest {
+        TransferRequest(
+            .post,
+            url: sandbox.tokenURI,
+            headers: [(name: "content-type", value: "application/x-www-form-urlencoded")],
+            body: Array("grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=\(assertion)".utf8)
+        )
+    }
+
+    /// A fresh access token, by the way that a sender takes.
+    func accessToken() async throws -> String {
+        let answer = try await answer(tokenRequest(try AssertionDraft(self).signed()))
+        return try #require(JSONText.parse(answer.body)["access_token"]?.string)
+    }
+
+    func control(
+        _ method: TransferRequest.Method,
+        _ path: String,
+        _ body: String = ""
+    ) async throws -> TransferAnswer {
+        try await answer(
+            TransferRequest(method, url: "http://\(sandbox.controlAddress)\(path)", body: Array(body.utf8))
+        )
+    }
+
+    func setFaults(_ json: String) async throws {
+        let answer = try await control(.put, "/faults", json)
+        #expect(answer.status == 200, "\(String(decoding: answer.body, as: UTF8.self))")
+    }
+}
+
+/// A request that should have been answered and was not.
+struct Unanswered: Error {
+    let outcome: String
+}
+
+/// Runs `body` with a sandbox of its own, and stops it behind.
+func withSandbox(
+    _ change: (inout SandboxOptions) -> Void = { _ in },
+    _ body: (SandboxClient) async throws -> Void
+) async throws {
+    let time = ManualTime(Instant(seconds: 1_800_000_000))
+    var options = SandboxOptions()
+    // Certificates must hold by the real clock; whatever the test moves starts from there.
+    time.set(to: SystemTime().now())
+    options.time = time
+    change(&options)
+    let sandbox = try await ProviderSandbox.start(options)
+    var transportOptions = CurlTransportOptions(name: "sandbox-tests")
+    transportOptions.authoritiesFile = sandbox.caFile
+    transportOptions.allowsPlainHTTP = true
+    let transport = try CurlTransport(transportOptions)
+    do {
+        try await body(SandboxClient(sandbox: sandbox, transport: transport, time: time))
+    } catch {
+        await transport.close()
+        await sandbox.stop(grace: .zero)
+        throw error
+    }
+    await transport.close()
+    await sandbox.stop(grace: .zero)
+}
+
+/// JSON as the tests read it.
+enum JSONText {
+    static func parse(_ bytes: [UInt8]) throws -> JSONValue {
+        try JSONParser(limits: .init(bytes: 64 * 1_024 * 1_024, depth: 64)).parse(bytes).get()
+    }
+}
+
+extension JSONValue {
+    /// The value at a place such as `error/details/0/errorCode`.
+    func at(_ way: String) -> JSONValue? {
+        JSONPointer("/" + way)?.value(in: self)
+    }
+}
+
+extension TransferAnswer {
+    var json: JSONValue? { try? JSONText.parse(body) }
+
+    /// FCM's own error code, wherever among the details it is.
+    var fcmErrorCode: String? {
+        json?.at("error/details")?.array?.compactMap { $0["errorCode"]?.string }.first
+    }
+
+    /// The first field that the answer calls wrong.
+    var violatedField: String? {
+        json?.at("error/details/0/fieldViolations/0/field")?.string
+    }
+}

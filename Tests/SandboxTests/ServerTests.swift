@@ -1,0 +1,199 @@
+import Foundation
+import HTTPTransfer
+import ServiceRuntime
+import Testing
+
+@testable import Sandbox
+
+@Suite("The HTTP/2 server", .timeLimit(.minutes(2)))
+struct ServerTests {
+    private let message = #"{"message":{"token":"device-1"}}"#
+
+    @Test("garbage on the TLS port ends that connection and no other")
+    func survivesGarbage() async throws {
+        try await withSandbox { client in
+            let bearer = try await client.accessToken()
+            let port = client.sandbox.address.port
+            var generator = SplitMix(state: 42)
+            let noise = (0..<4_096).map { _ in UInt8.random(in: 0...255, using: &generator) }
+            let attempts = [
+                noise, Array("GET / HTTP/1.1\r\nHost: a\r\n\r\n".utf8), [0x16, 0x03, 0x01, 0xFF, 0xFF] + noise,
+            ]
+            for bytes in attempts {
+                let raw = try #require(RawClient(port: port))
+                raw.send(bytes)
+                // A record that says it is longer than it is leaves the server waiting, as it should.
+                if bytes.first != 0x16 { #expect(await raw.isClosedByServer()) }
+                #expect(try await client.send(message, bearer: bearer).status == 200)
+            }
+            #expect(await eventually { client.sandbox.openConnections <= 2 })
+        }
+    }
+
+    @Test("whoever does not finish the handshake in time is cut off")
+    func limitsHandshakes() async throws {
+        try await withSandbox {
+            $0.limits.handshakeTimeout = .milliseconds(100)
+        } _: { client in
+            let silent = try #require(RawClient(port: client.sandbox.address.port))
+            #expect(await silent.isClosedByServer())
+            #expect(await eventually { client.sandbox.openConnections == 0 })
+        }
+    }
+
+    @Test("a client that does not offer h2 gets no connection")
+    func insistsOnHTTP2() async throws {
+        try await withSandbox { client in
+            let address = client.sandbox.address
+            let (status, said) = await onThread { Self.connectWithoutHTTP2(to: address) }
+            #expect(status != 0)
+            #expect(said.contains("no application protocol"), "\(said)")
+        }
+    }
+
+    /// How a client of TLS that offers HTTP/1.1 alone ends, and what it says.
+    private static func connectWithoutHTTP2(to address: ListenAddress) -> (status: Int32, said: String) {
+        let output = Pipe()
+        let program = Process()
+        program.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        program.arguments = ["openssl", "s_client", "-connect", "\(address)", "-alpn", "http/1.1", "-brief"]
+        program.standardInput = FileHandle.nullDevice
+        program.standardOutput = output
+        program.standardError = output
+        guard (try? program.run()) != nil else { return (0, "openssl cannot be run") }
+        let said = output.fileHandleForReading.readDataToEndOfFile()
+        program.waitUntilExit()
+        return (program.terminationStatus, String(decoding: said, as: UTF8.self))
+    }
+
+    @Test("a client that does not know the authority does not connect")
+    func isTrustedByAuthorityOnly() async throws {
+        try await withSandbox { client in
+            let stranger = try CurlTransport(CurlTransportOptions(name: "stranger"))
+            let outcomes = await stranger.send([client.request(message, bearer: nil)])
+            await stranger.close()
+            guard case .notSent = try #require(outcomes.first) else {
+                throw Unanswered(outcome: "\(outcomes)")
+            }
+            #expect(client.sandbox.received().isEmpty)
+        }
+    }
+
+    @Test("what is larger than the limits is answered with 413 and 431, and the connection goes on")
+    func limitsRequests() async throws {
+        try await withSandbox {
+            $0.limits.bodyBytes = 10_000
+            $0.limits.headerBytes = 2_000
+        } _: { client in
+            let bearer = try await client.accessToken()
+            let large = String(repeating: "x", count: 300_000)
+            #expect(try await client.send(large, bearer: bearer).status == 413)
+            var long = client.request(message, bearer: bearer)
+            long.headers.append((name: "x-long", value: String(repeating: "x", count: 3_000)))
+            #expect(try await client.answer(long).status == 431)
+            #expect(try await client.send(message, bearer: bearer).status == 200)
+            #expect(client.sandbox.received(.fcm).count == 1)
+            #expect(Set(client.sandbox.received().map(\.connection)).count == 1)
+        }
+    }
+
+    @Test("streams beyond the limit are refused before anything is done about them")
+    func limitsStreams() async throws {
+        try await withSandbox {
+            $0.limits.concurrentStreams = 1
+        } _: { client in
+            let bearer = try await client.accessToken()
+            let requests = (0..<50).map { _ in client.request(message, bearer: bearer) }
+            // A client that has not seen the limit yet opens too many; which of them get through is a matter of time.
+            let answered = await client.transport.send(requests).count { outcome in
+                if case .answered(let answer) = outcome { answer.status == 200 } else { false }
+            }
+            #expect(answered > 0)
+            #expect(client.sandbox.received(.fcm).count == answered)
+        }
+    }
+
+    @Test("more clients than the limit wait until others have gone")
+    func limitsConnections() async throws {
+        try await withSandbox {
+            $0.limits.connections = 2
+        } _: { client in
+            let port = client.sandbox.address.port
+            var idle = [RawClient(port: port), RawClient(port: port)]
+            #expect(await eventually { client.sandbox.openConnections == 2 })
+            async let token = client.accessToken()
+            idle.removeAll()
+            let late = try await token
+            #expect(!late.isEmpty)
+        }
+    }
+
+    @Test("a stop lets answers that are late go out, and takes nothing new")
+    func stopsInOrder() async throws {
+        try await withSandbox { client in
+            let bearer = try await client.accessToken()
+            client.sandbox.setFaults([SandboxFault(.fcm, .delay, delay: .milliseconds(300))])
+            async let outcomes = client.transport.send([client.request(message, bearer: bearer)])
+            #expect(await eventually { client.sandbox.summary.providers[.fcm] != nil })
+            await client.sandbox.stop(grace: .seconds(10))
+            guard case .answered(let answer) = try #require(await outcomes.first) else {
+                throw Unanswered(outcome: "cut off")
+            }
+            #expect(answer.status == 200)
+            #expect(client.sandbox.openConnections == 0)
+            #expect(RawClient(port: client.sandbox.address.port) == nil)
+        }
+    }
+
+    @Test("a stop without patience cuts off what waits")
+    func stopsAtOnce() async throws {
+        try await withSandbox { client in
+            let bearer = try await client.accessToken()
+            client.sandbox.setFaults([SandboxFault(.fcm, .delay, delay: .seconds(600))])
+            async let outcomes = client.transport.send([client.request(message, bearer: bearer)])
+            #expect(await eventually { client.sandbox.summary.providers[.fcm] != nil })
+            await client.sandbox.stop(grace: .milliseconds(50))
+            guard case .unknown = try #require(await outcomes.first) else {
+                throw Unanswered(outcome: "answered in spite of the delay")
+            }
+            #expect(client.sandbox.openConnections == 0)
+        }
+    }
+
+    @Test("a client that goes away in the middle leaves nothing behind")
+    func forgetsLostClients() async throws {
+        try await withSandbox { client in
+            let bearer = try await client.accessToken()
+            client.sandbox.setFaults([SandboxFault(.fcm, .delay, delay: .seconds(600))])
+            let waiting = Task {
+                await client.transport.send((0..<20).map { _ in client.request(message, bearer: bearer) })
+            }
+            #expect(await eventually { client.sandbox.summary.providers[.fcm]?.received == 20 })
+            waiting.cancel()
+            _ = await waiting.value
+            await client.transport.close()
+            #expect(await eventually { client.sandbox.openConnections == 0 })
+        }
+    }
+
+    @Test("the server is freed when it has stopped")
+    func freesItself() async throws {
+        weak var loop: ServerLoop?
+        do {
+            let authority = try CertificateAuthority(now: SystemTime().now())
+            let order = CertificateOrder(
+                names: CertificateOrder.usualNames,
+                validity: SystemTime().now() - .seconds(60)..<SystemTime().now() + .seconds(60)
+            )
+            let tls = try TLSServerContext(try authority.issue(order))
+            let socket = try ListeningSocket.open(ListenAddress(host: "127.0.0.1", port: 0))
+            let server = try HTTP2Server.start(socket, tls, HTTP2Limits(), UncheckedHandler())
+            loop = server.loop
+            let client = try #require(RawClient(port: server.address.port))
+            #expect(await eventually { server.openConnections == 1 })
+            await server.stop(grace: .zero)
+            #expect(await client.isClosedByServer())
+        }
+        #expect(await eventually { loop == nil })
+    }
+}

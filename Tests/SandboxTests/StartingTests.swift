@@ -1,0 +1,92 @@
+import BellhopRules
+import Foundation
+import ServiceRuntime
+import Testing
+
+@testable import Sandbox
+
+@Suite("Starting a sandbox", .timeLimit(.minutes(2)))
+struct StartingTests {
+    @Test("a port that is taken is a clear error, on either side, and leaves nothing behind")
+    func refusesTakenPorts() async throws {
+        try await withSandbox { client in
+            let file = NSTemporaryDirectory() + "sandbox-\(UUID().uuidString).pem"
+            for side in [\SandboxOptions.listen, \SandboxOptions.control] {
+                var options = SandboxOptions()
+                options.caFile = file
+                options[keyPath: side] =
+                    side == \SandboxOptions.listen
+                    ? client.sandbox.address : client.sandbox.controlAddress
+                do {
+                    let second = try await ProviderSandbox.start(options)
+                    await second.stop(grace: .zero)
+                    Issue.record("two sandboxes on one port")
+                } catch let error as SandboxError {
+                    #expect(error.code == .addressTaken)
+                    #expect(error.description.contains("\(options[keyPath: side])"))
+                }
+                #expect(!FileManager.default.fileExists(atPath: file))
+            }
+        }
+    }
+
+    @Test("the files appear, the account for its owner alone; a file of the sandbox's own goes away with it")
+    func writesFiles() async throws {
+        let folder = NSTemporaryDirectory() + "sandbox-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        var temporary = ""
+        try await withSandbox {
+            $0.serviceAccountFile = folder + "/account.json"
+            $0.project = "another-project"
+        } _: { client in
+            let account = try JSONText.parse([UInt8](Data(contentsOf: URL(fileURLWithPath: folder + "/account.json"))))
+            #expect(account["type"] == "service_account")
+            #expect(account["project_id"] == "another-project")
+            #expect(account["token_uri"]?.string == client.sandbox.tokenURI)
+            #expect(account["private_key"]?.string?.hasPrefix("-----BEGIN PRIVATE KEY-----") == true)
+            let attributes = try FileManager.default.attributesOfItem(atPath: folder + "/account.json")
+            #expect(attributes[.posixPermissions] as? Int == 0o600)
+            temporary = client.sandbox.caFile
+            #expect(FileManager.default.fileExists(atPath: temporary))
+        }
+        #expect(!FileManager.default.fileExists(atPath: temporary))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["account.json"])
+    }
+
+    @Test("a file that cannot be written is a clear error, and the ports are free again")
+    func refusesUnwritableFiles() async throws {
+        var options = SandboxOptions()
+        options.caFile = "/nonexistent/ca.pem"
+        do {
+            let sandbox = try await ProviderSandbox.start(options)
+            await sandbox.stop(grace: .zero)
+            Issue.record("wrote into a folder that does not exist")
+        } catch let error as SandboxError {
+            #expect(error.code == .fileUnwritable)
+            #expect(error.description.contains("/nonexistent/ca.pem"))
+        }
+    }
+
+    @Test("the endpoints are told with the host that clients use")
+    func announcesItsHost() async throws {
+        try await withSandbox {
+            $0.listen = ListenAddress(host: "0.0.0.0", port: 0)
+        } _: { client in
+            #expect(client.sandbox.fcmEndpoint == "https://localhost:\(client.sandbox.address.port)")
+            let token = try await client.accessToken()
+            #expect(!token.isEmpty)
+        }
+        var options = SandboxOptions()
+        options.publicHost = "sandbox.example"
+        #expect(options.announcedHost == "sandbox.example")
+    }
+
+    @Test("a project is spelled in small letters, digits and hyphens")
+    func checksProjects() {
+        #expect(["a", "my-project-1"].allSatisfy(SandboxOptions.isProject))
+        #expect(
+            !["", "A", "a b", "a/b", "ä", String(repeating: "a", count: 64)].contains(where: SandboxOptions.isProject)
+        )
+    }
+}
