@@ -29,7 +29,7 @@ let package = Package(
     targets: [
         .systemLibrary(name: "CRabbitMQ", pkgConfig: "librabbitmq", providers: [.apt(["librabbitmq-dev"])]),
         .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
-        .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
         .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
@@ -55,7 +55,10 @@ let package = Package(
         ),
         room(
             "Commands",
-            ["AMQP", "Postgres", "Store", "Push", "Pipeline", "Sandbox", "HTTPServer", "BellhopRules", "ServiceRuntime"]
+            [
+                "AMQP", "Postgres", "Store", "Push", "Pipeline", "Sandbox", "HTTPServer", "BellhopRules",
+                "ServiceRuntime",
+            ]
         ),
         .executableTarget(name: "bellhop", dependencies: ["Commands"], swiftSettings: settings),
 
@@ -87,7 +90,10 @@ let package = Package(
             ["Workbench", "AMQP", "Postgres", "Store", "Push", "Sandbox", "BellhopRules", "ServiceRuntime"]
         ),
         tests(of: "Sandbox", ["HTTPTransfer", "HTTPServer", "Cryptography", "BellhopRules", "ServiceRuntime"]),
-        tests(of: "Commands", ["Workbench", "AMQP", "Postgres", "Store", "Pipeline", "BellhopRules", "ServiceRuntime"]),
+        tests(
+            of: "Commands",
+            ["Workbench", "AMQP", "Postgres", "Store", "Pipeline", "Sandbox", "BellhopRules", "ServiceRuntime"]
+        ),
     ],
     swiftLanguageModes: [.v6]
 )

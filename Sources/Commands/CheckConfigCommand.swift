@@ -2,7 +2,7 @@ import BellhopRules
 import Push
 import ServiceRuntime
 
-/// `bellhop check-config`
+/// The command `bellhop check-config`.
 struct CheckConfigCommand: Command {
     static let name = "check-config"
     static let summary = "Shows the configuration in force, secrets masked, or every fault in it at once."
@@ -58,7 +58,9 @@ private struct Files {
             do { return try read() } catch { failures.append(error) }
             return nil
         }
-        catalogs = attempt { try configuration.catalogs.map { _ in try Footing(configuration: configuration).catalogs() } }
+        catalogs = attempt {
+            try configuration.catalogs.map { _ in try Footing(configuration: configuration).catalogs() }
+        }
         providers = attempt { try configuration.providers.map { try ProviderConfiguration.read(file: $0) } }
         guard failures.isEmpty else { throw FileFaults(failures: failures) }
     }
@@ -68,7 +70,9 @@ private struct Files {
     }
 
     var catalogsInWords: String {
-        guard let catalogs else { return "none configured (\(Setting.catalogs.environmentName)); no worker starts without" }
+        guard let catalogs else {
+            return "none configured (\(Setting.catalogs.environmentName)); no worker starts without"
+        }
         return catalogs.catalogs.map { "\($0.app) (\($0.types.count) types)" }.joined(separator: ", ")
     }
 

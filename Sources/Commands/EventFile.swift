@@ -21,7 +21,7 @@ struct EventFile: Sendable {
         }
     }
 
-    /// - Parameter bytes: the whole file.
+    /// Judges every message of a whole file.
     init(_ bytes: [UInt8], catalogs: CatalogSet) {
         entries = Self.documents(bytes).map { line, body in
             Entry(line: line, body: body, judgement: Self.judge(body, catalogs))
@@ -35,7 +35,9 @@ struct EventFile: Sendable {
             return [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
         } catch {
             throw CommandFailure(
-                .badInput, attempted: "reading \(path)", cameBack: "the file cannot be read",
+                .badInput,
+                attempted: "reading \(path)",
+                cameBack: "the file cannot be read",
                 whatToDo: "name a readable file, or - for stdin"
             )
         }

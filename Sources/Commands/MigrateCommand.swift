@@ -2,7 +2,7 @@ import Postgres
 import ServiceRuntime
 import Store
 
-/// `bellhop migrate [--check]`
+/// The command `bellhop migrate [--check]`.
 struct MigrateCommand: Command {
     static let name = "migrate"
     static let summary = "Brings the database schema up to date; safe to run twice and from two machines at once."
@@ -20,11 +20,15 @@ struct MigrateCommand: Command {
         let configuration = try surroundings.configuration(words, requiring: [.databaseURL])
         let pool = try Footing(configuration: configuration).pool(
             // Another machine may be migrating: its lock is waited for.
-            as: nil, name: "migrate", size: 1, patience: .seconds(600)
+            as: nil,
+            name: "migrate",
+            size: 1,
+            patience: .seconds(600)
         )
         let migrator = Migrator(pool: pool, namespace: configuration.namespace)
         do {
-            let code = words.has("check") ? try await check(migrator, surroundings) : try await migrate(migrator, surroundings)
+            let code =
+                words.has("check") ? try await check(migrator, surroundings) : try await migrate(migrator, surroundings)
             await pool.close()
             return code
         } catch {
@@ -39,7 +43,10 @@ struct MigrateCommand: Command {
         case .applied(let names): surroundings.print("applied \(names.joined(separator: ", "))")
         case .refused(let why):
             throw CommandFailure(
-                .configuration, attempted: "migrating the schema", cameBack: why, whatToDo: "run the matching release"
+                .configuration,
+                attempted: "migrating the schema",
+                cameBack: why,
+                whatToDo: "run the matching release"
             )
         }
         return .done

@@ -2,7 +2,7 @@ import AMQP
 import BellhopRules
 import ServiceRuntime
 
-/// `bellhop publish FILE|-`
+/// The command `bellhop publish FILE|-`.
 struct PublishCommand: Command {
     static let name = "publish"
     static let summary = "Publishes the events of a file and waits for the broker's confirms; all of them or none."
@@ -40,14 +40,17 @@ struct PublishCommand: Command {
     private func refuseInvalid(_ file: EventFile) throws(CommandFailure) {
         guard !file.entries.isEmpty else {
             throw CommandFailure(
-                .badInput, attempted: "publishing \(path)", cameBack: "there is no event in it",
+                .badInput,
+                attempted: "publishing \(path)",
+                cameBack: "there is no event in it",
                 whatToDo: "write one JSON object, or one a line"
             )
         }
         guard let first = file.rejected.first else { return }
         let others = file.rejected.count > 1 ? " (and \(file.rejected.count - 1) more)" : ""
         throw CommandFailure(
-            .badInput, attempted: "publishing \(path)",
+            .badInput,
+            attempted: "publishing \(path)",
             cameBack: "line \(first.line) would be refused, \(first.rejection.summary)\(others)",
             whatToDo: "nothing was published; bellhop validate \(path) lists every fault"
         )
@@ -83,7 +86,9 @@ struct PublishCommand: Command {
         case .confirmed: return .done
         }
         throw CommandFailure(
-            code, attempted: "publishing", cameBack: why,
+            code,
+            attempted: "publishing",
+            cameBack: why,
             whatToDo: "publish the file again: what did arrive is recognised by its id"
         )
     }

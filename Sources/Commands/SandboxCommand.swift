@@ -1,7 +1,7 @@
 import Sandbox
 import ServiceRuntime
 
-/// `bellhop sandbox`
+/// `bellhop sandbox`: runs the stand-ins until a signal ends them.
 struct SandboxCommand: Command {
     static let name = "sandbox"
     static let summary = "Stands in for the push providers: TLS, HTTP/2, strict, with faults on request."
@@ -46,7 +46,9 @@ struct SandboxCommand: Command {
         let logger = configuration.log.makeLogger(label: Self.name)
         let sandbox = try await start()
         let group = ServiceGroup(
-            [SandboxService(sandbox, logger: logger)], drainTimeout: configuration.drainTimeout, logger: logger
+            [SandboxService(sandbox, logger: logger)],
+            drainTimeout: configuration.drainTimeout,
+            logger: logger
         )
         let ending = await group.run()
         logger.notice("stopped", ["because": .text("\(ending)")])
@@ -58,7 +60,10 @@ struct SandboxCommand: Command {
             return try await ProviderSandbox.start(options)
         } catch let error as SandboxError {
             throw CommandFailure(
-                .configuration, attempted: error.attempted, cameBack: error.cameBack, whatToDo: error.advice
+                .configuration,
+                attempted: error.attempted,
+                cameBack: error.cameBack,
+                whatToDo: error.advice
             )
         }
     }

@@ -3,7 +3,7 @@ import HTTPServer
 import Pipeline
 import ServiceRuntime
 
-/// `bellhop scheduler`
+/// The command `bellhop scheduler`.
 struct SchedulerCommand: Command {
     static let name = "scheduler"
     static let summary = "Files dead letters and does what falls due; any number may run together."
@@ -33,22 +33,31 @@ struct SchedulerCommand: Command {
             observer: process.observe("dead-letter clerk")
         )
         let clerk = DeadLetterClerk(
-            pool: process.pool, time: process.time, logger: process.logger, metrics: process.metrics,
+            pool: process.pool,
+            time: process.time,
+            logger: process.logger,
+            metrics: process.metrics,
             makeConsumer: { Consumer(options) }
         )
         let publisher = Publisher(
             PublisherOptions(
-                broker: try process.footing.broker(), name: "bellhop scheduler, publishing",
+                broker: try process.footing.broker(),
+                name: "bellhop scheduler, publishing",
                 observer: process.observe("publisher")
             )
         )
         publisher.start()
         let sweeper = Sweeper(
-            pool: process.pool, lease: configuration.lease, publisher: publisher, names: process.footing.names,
-            logger: process.logger, metrics: process.metrics
+            pool: process.pool,
+            lease: configuration.lease,
+            publisher: publisher,
+            names: process.footing.names,
+            logger: process.logger,
+            metrics: process.metrics
         )
         let ending = await process.run(
-            [clerk, sweeper], listen: configuration.metricsListen.shifted(by: Self.portOffset) ?? configuration.metricsListen,
+            [clerk, sweeper],
+            listen: configuration.metricsListen.shifted(by: Self.portOffset) ?? configuration.metricsListen,
             checks: [
                 ReadinessCheck(clerk.name) { clerk.isReady ? nil : "it does not consume" },
                 ReadinessCheck("publisher") { publisher.isConnected ? nil : "it is not connected" },

@@ -19,7 +19,9 @@ package enum Tool {
     }
 
     static func run(
-        _ words: [String], _ surroundings: Surroundings, complain: @Sendable (String) -> Void
+        _ words: [String],
+        _ surroundings: Surroundings,
+        complain: @Sendable (String) -> Void
     ) async -> ExitCode {
         guard let name = words.first, !["help", "--help", "-h"].contains(name) else {
             surroundings.print(overview)
@@ -49,7 +51,9 @@ package enum Tool {
 
     private static var overview: String {
         let width = commands.map { $0.name.count }.max() ?? 0
-        let lines = commands.map { "  " + $0.name.padding(toLength: width + 2, withPad: " ", startingAt: 0) + $0.summary }
+        let lines = commands.map {
+            "  " + $0.name.padding(toLength: width + 2, withPad: " ", startingAt: 0) + $0.summary
+        }
         return """
             bellhop delivers notifications: from RabbitMQ, by each user's rules, to the app and the device.
 
@@ -62,7 +66,9 @@ package enum Tool {
     private static func unknown(_ name: String) -> CommandFailure {
         let hint = NearestName.find(name, among: commands.map { $0.name }).map { "; did you mean \($0)?" } ?? ""
         return CommandFailure(
-            .usage, attempted: "finding the command \(name)", cameBack: "there is no such command\(hint)",
+            .usage,
+            attempted: "finding the command \(name)",
+            cameBack: "there is no such command\(hint)",
             whatToDo: "see bellhop --help"
         )
     }

@@ -3,7 +3,7 @@ import Postgres
 import ServiceRuntime
 import Store
 
-/// `bellhop topology apply|check`
+/// The command `bellhop topology apply|check`.
 struct TopologyCommand: Command {
     static let name = "topology"
     static let summary = "Puts exchanges, queues and bindings on the broker, or compares them with the catalogues."
@@ -53,7 +53,9 @@ struct TopologyCommand: Command {
             """
         )
         if !report.unboundTypes.isEmpty {
-            surroundings.print("unbound, since no catalogue knows them any more: \(report.unboundTypes.joined(separator: ", "))")
+            surroundings.print(
+                "unbound, since no catalogue knows them any more: \(report.unboundTypes.joined(separator: ", "))"
+            )
         }
         return .done
     }

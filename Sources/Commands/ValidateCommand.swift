@@ -1,7 +1,7 @@
 import BellhopRules
 import ServiceRuntime
 
-/// `bellhop validate FILE|-`
+/// The command `bellhop validate FILE|-`.
 struct ValidateCommand: Command {
     static let name = "validate"
     static let summary = "Says of each event in a file whether Bellhop would take it, and if not, why."
@@ -23,7 +23,9 @@ struct ValidateCommand: Command {
         let file = EventFile(try EventFile.read(path, surroundings), catalogs: catalogs)
         guard !file.entries.isEmpty else {
             throw CommandFailure(
-                .badInput, attempted: "validating \(path)", cameBack: "there is no event in it",
+                .badInput,
+                attempted: "validating \(path)",
+                cameBack: "there is no event in it",
                 whatToDo: "write one JSON object, or one a line"
             )
         }

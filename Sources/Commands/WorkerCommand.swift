@@ -6,7 +6,7 @@ import Push
 import ServiceRuntime
 import Store
 
-/// `bellhop worker [--lanes urgent,normal,bulk] [--number N] [--until-stdin-ends]`
+/// The command `bellhop worker [--lanes urgent,normal,bulk] [--number N] [--until-stdin-ends]`.
 struct WorkerCommand: Command {
     static let name = "worker"
     static let summary = "Takes events off the lanes and records what each user shall find in the app."
@@ -48,18 +48,26 @@ struct WorkerCommand: Command {
         let frontDoor = FrontDoor(
             catalogs: CatalogSource(catalogs),
             tools: FrontDoor.Tools(
-                pool: process.pool, publisher: publisher, names: process.footing.names,
+                pool: process.pool,
+                publisher: publisher,
+                names: process.footing.names,
                 senders: SenderDirectory(senders.senders, window: Self.window(configuration.prefetch)),
                 policy: process.footing.policy
             ),
             surroundings: FrontDoor.Surroundings(
-                time: process.time, logger: process.logger, metrics: PipelineMetrics(process.metrics)
+                time: process.time,
+                logger: process.logger,
+                metrics: PipelineMetrics(process.metrics)
             )
         )
         let workers = lanes.map { lane in worker(for: lane, process, broker, frontDoor) }
-        let checks = workers.map { worker in ReadinessCheck(worker.name) { worker.isReady ? nil : "it does not consume" } }
+        let checks = workers.map { worker in
+            ReadinessCheck(worker.name) { worker.isReady ? nil : "it does not consume" }
+        }
         let ending = await process.run(
-            workers, listen: configuration.metricsListen, untilInputEnds: words.has("until-stdin-ends"),
+            workers,
+            listen: configuration.metricsListen,
+            untilInputEnds: words.has("until-stdin-ends"),
             checks: checks + [
                 ReadinessCheck("publisher") { publisher.isConnected ? nil : "it is not connected" },
                 ReadinessCheck("database") { [pool = process.pool] in await pool.ping() ? nil : "it does not answer" },
@@ -76,7 +84,10 @@ struct WorkerCommand: Command {
     }
 
     private func worker(
-        for lane: Lane, _ process: RoleProcess, _ broker: BrokerAddress, _ frontDoor: FrontDoor
+        for lane: Lane,
+        _ process: RoleProcess,
+        _ broker: BrokerAddress,
+        _ frontDoor: FrontDoor
     ) -> LaneWorker {
         let configuration = process.footing.configuration
         let prefetch = lane == .urgent ? configuration.prefetch.urgent : configuration.prefetch.usual
@@ -91,7 +102,10 @@ struct WorkerCommand: Command {
             )
         )
         return LaneWorker(
-            lane: lane, consumer: consumer, frontDoor: frontDoor, limits: .init(batch: configuration.batch)
+            lane: lane,
+            consumer: consumer,
+            frontDoor: frontDoor,
+            limits: .init(batch: configuration.batch)
         )
     }
 }

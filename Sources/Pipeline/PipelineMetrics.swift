@@ -2,7 +2,9 @@ import BellhopRules
 package import ServiceRuntime
 import Store
 
-/// What the pipeline counts. Labels are apps and closed sets of outcomes, never anything of a user's.
+/// What the pipeline counts.
+///
+/// Labels are apps and closed sets of outcomes, never anything of a user's.
 package struct PipelineMetrics: Sendable {
     private let notifications: Labelled<Counter>
     private let events: Labelled<Counter>
@@ -29,7 +31,9 @@ package struct PipelineMetrics: Sendable {
             labels: ["app", "outcome"]
         )
         feeds = registry.counter(
-            "bellhop_feed_messages_total", help: "Messages that feed what belongs to a user.", labels: ["app", "kind"]
+            "bellhop_feed_messages_total",
+            help: "Messages that feed what belongs to a user.",
+            labels: ["app", "kind"]
         )
         deadLetters = registry.counter(
             "bellhop_dead_lettered_total",
@@ -37,31 +41,41 @@ package struct PipelineMetrics: Sendable {
             labels: ["stage", "reason"]
         )
         deliveries = registry.counter(
-            "bellhop_deliveries_total", help: "Deliveries settled, by the state they were left in.",
+            "bellhop_deliveries_total",
+            help: "Deliveries settled, by the state they were left in.",
             labels: ["app", "state"]
         )
         retries = registry.counter(
-            "bellhop_retries_total", help: "Deliveries that wait in a retry tier for another attempt.", labels: ["tier"]
+            "bellhop_retries_total",
+            help: "Deliveries that wait in a retry tier for another attempt.",
+            labels: ["tier"]
         )
         repeats = registry.counter(
             "bellhop_repeated_sends_total",
-            help: "Deliveries sent again because the outcome of an earlier send is unknown, under the same collapse key."
+            help:
+                "Deliveries sent again because the outcome of an earlier send is unknown, under the same collapse key."
         )
         lostClaims = registry.counter(
-            "bellhop_lost_claims_total", help: "Settlements that came after the lease: another has taken the delivery over."
+            "bellhop_lost_claims_total",
+            help: "Settlements that came after the lease: another has taken the delivery over."
         )
         revocations = registry.counter(
-            "bellhop_revoked_devices_total", help: "Subscriptions ended because their provider called the device dead."
+            "bellhop_revoked_devices_total",
+            help: "Subscriptions ended because their provider called the device dead."
         )
         batchSizes = registry.histogram(
-            "bellhop_batch_messages", help: "Messages in one batch.", bounds: [1, 4, 16, 64, 128, 256]
+            "bellhop_batch_messages",
+            help: "Messages in one batch.",
+            bounds: [1, 4, 16, 64, 128, 256]
         )
         batchSeconds = registry.histogram(
-            "bellhop_batch_seconds", help: "Time from a batch's arrival until all of it is stored.",
+            "bellhop_batch_seconds",
+            help: "Time from a batch's arrival until all of it is stored.",
             bounds: Histogram.secondBounds
         )
         storeFailures = registry.counter(
-            "bellhop_store_failures_total", help: "Statements that failed and were tried again."
+            "bellhop_store_failures_total",
+            help: "Statements that failed and were tried again."
         )
     }
 
@@ -70,15 +84,9 @@ package struct PipelineMetrics: Sendable {
         batchSeconds.observe(span)
     }
 
-    /// Counts runs of equal outcomes at once: most batches are one run.
-    func count(
-        _ results: [Persistence.Result<Inbox.Outcome>], _ entries: [SortedBatch.Entry<InboxRecord>]
-    ) {
+    func count(_ outcomes: [(app: AppID, outcome: Inbox.Outcome)]) {
         var tally: [Tally: Int] = [:]
-        for (result, entry) in zip(results, entries) {
-            guard case .written(let outcome) = result else { continue }
-            tally[Tally(app: entry.work.app, word: outcome.rawValue), default: 0] += 1
-        }
+        for (app, outcome) in outcomes { tally[Tally(app: app, word: outcome.rawValue), default: 0] += 1 }
         for (key, count) in tally { notifications.with(key.app.text, key.word).increment(by: count) }
     }
 

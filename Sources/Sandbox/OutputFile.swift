@@ -2,7 +2,7 @@ import Glibc
 
 /// A file that others wait for: it appears whole or not at all.
 enum OutputFile {
-    /// - Parameter mode: who may read it, such as `0o600`.
+    /// Writes beside the path and renames; `mode` says who may read it, such as `0o600`.
     static func write(_ bytes: [UInt8], to path: String, mode: mode_t) throws(SandboxError) {
         let draft = "\(path).\(getpid()).new"
         let file = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode)

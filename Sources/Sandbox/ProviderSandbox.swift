@@ -47,7 +47,10 @@ package final class ProviderSandbox: Sendable {
     }
 
     private init(
-        _ options: SandboxOptions, _ blueprint: SandboxBlueprint, _ server: HTTP2Server, _ control: HTTPServer
+        _ options: SandboxOptions,
+        _ blueprint: SandboxBlueprint,
+        _ server: HTTP2Server,
+        _ control: HTTPServer
     ) throws(SandboxError) {
         address = server.address
         controlAddress = control.address
@@ -55,7 +58,8 @@ package final class ProviderSandbox: Sendable {
         tokenURI = blueprint.tokenURI
         serviceAccountJSON = blueprint.serviceAccountJSON
         isCAFileTemporary = options.caFile == nil
-        caFile = options.caFile
+        caFile =
+            options.caFile
             ?? NSTemporaryDirectory() + "bellhop-sandbox-\(getpid())-\(server.address.port).pem"
         self.server = server
         self.control = control
@@ -69,7 +73,9 @@ package final class ProviderSandbox: Sendable {
 
     private static func startControl(_ options: SandboxOptions, _ blueprint: SandboxBlueprint) throws -> HTTPServer {
         let api = ControlAPI(
-            log: blueprint.log, faults: blueprint.faults, unchecked: blueprint.handler as? UncheckedHandler
+            log: blueprint.log,
+            faults: blueprint.faults,
+            unchecked: blueprint.handler as? UncheckedHandler
         )
         do {
             return try HTTPServer.start(listen: options.control, handler: api.router.respond(to:))
@@ -84,11 +90,8 @@ package final class ProviderSandbox: Sendable {
         }
     }
 
-    /// What has arrived and is kept, oldest first.
-    ///
-    /// - Parameters:
-    ///   - provider: nil for all.
-    ///   - number: only what came after the request of this number.
+    /// What has arrived and is kept, oldest first: of one provider or (nil) of all, and only what came after the request
+    /// of this number.
     package func received(_ provider: ProviderName? = nil, after number: UInt64 = 0) -> [ReceivedRequest] {
         log.requests(of: provider, after: number)
     }

@@ -13,7 +13,7 @@ struct SandboxBlueprint: Sendable {
 
     var tokenURI: String { origin + TokenEndpoint.path }
 
-    /// - Parameter port: where it will be reached.
+    /// Makes an authority, an identity and an account for a sandbox that will be reached at `port`.
     init(_ options: SandboxOptions, port: UInt16) throws(SandboxError) {
         let origin = "https://\(ListenAddress(host: options.announcedHost, port: port))"
         let now = options.time.now()
@@ -36,11 +36,15 @@ struct SandboxBlueprint: Sendable {
         case .strict:
             let tokens = AccessTokens(lifetime: options.tokenLifetime)
             let endpoint = TokenEndpoint(
-                accounts: [account], tokens: tokens,
+                accounts: [account],
+                tokens: tokens,
                 audiences: [origin + TokenEndpoint.path, "https://oauth2.googleapis.com/token"]
             )
             handler = SandboxCore(
-                providers: [FCMStandIn(tokens: tokens), endpoint], faults: faults, log: log, time: options.time
+                providers: [FCMStandIn(tokens: tokens), endpoint],
+                faults: faults,
+                log: log,
+                time: options.time
             )
         }
     }

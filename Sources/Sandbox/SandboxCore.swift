@@ -18,7 +18,10 @@ struct SandboxCore: HTTP2Handler {
         let answer = answer(provider, judgement, fault)
         log.append(
             ReceivedLog.Entry(
-                at: now, provider: provider.name, request: request, judgement: judgement,
+                at: now,
+                provider: provider.name,
+                request: request,
+                judgement: judgement,
                 answer: answer.map { .init(status: $0.http.status, reason: $0.reason) }
             )
         )
@@ -28,7 +31,9 @@ struct SandboxCore: HTTP2Handler {
 
     /// Nil where the connection shall be dropped.
     private func answer(
-        _ provider: any ProviderStandIn, _ judgement: Judgement, _ fault: SandboxFault?
+        _ provider: any ProviderStandIn,
+        _ judgement: Judgement,
+        _ fault: SandboxFault?
     ) -> ProviderAnswer? {
         switch fault?.effect {
         case nil, .delay: judgement.answer()
@@ -42,7 +47,10 @@ struct SandboxCore: HTTP2Handler {
         let judgement = Judgement.refuse("no provider has this path", ProviderAnswer(http: page, reason: nil))
         log.append(
             ReceivedLog.Entry(
-                at: now, provider: nil, request: request, judgement: judgement,
+                at: now,
+                provider: nil,
+                request: request,
+                judgement: judgement,
                 answer: .init(status: page.status, reason: nil)
             )
         )

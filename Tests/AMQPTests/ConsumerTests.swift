@@ -200,6 +200,7 @@ struct ConsumerTests {
             forgotten?.start()
             forgotten?.start()
             try await eventually("it consumes") { forgotten?.isConsuming == true }
+            try await eventually("events have arrived") { log.connections >= 1 }
             #expect(log.connections == 1)
             forgotten = nil
             try await eventually("its connection has ended") {

@@ -14,6 +14,14 @@ enum Broker {
 
     static var url: String { Servers.amqpURL ?? "amqp://127.0.0.1:1" }
 
+    /// The shared broker's user, on these hosts: `host:port`, several with commas between.
+    static func url(on hosts: String, password: String? = nil, virtualHost: String? = nil) throws -> String {
+        let address = try address
+        let encoded = [address.user, password ?? address.password, virtualHost ?? address.virtualHost]
+            .map(AddressParts.percentEncoded)
+        return "amqp://\(encoded[0]):\(encoded[1])@\(hosts)/\(encoded[2])"
+    }
+
     /// The shared broker behind a proxy; a heartbeat of one second shows quickly that a peer has vanished.
     static func address(behind proxy: TCPProxy, heartbeat: Int = 1) throws -> BrokerAddress {
         try BrokerAddress(validating: proxy.url(replacingHostOf: url) + "?heartbeat=\(heartbeat)")
@@ -112,6 +120,13 @@ final class EventLog: Sendable {
 
     var losses: Int {
         count { if case .disconnected = $0 { true } else { false } }
+    }
+}
+
+/// Runs what blocks on a thread of its own, so that the other tests go on.
+func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+    try await withCheckedThrowingContinuation { answer in
+        ConnectionThread.start(named: "test-blocking") { answer.resume(with: Result { try body() }) }
     }
 }
 

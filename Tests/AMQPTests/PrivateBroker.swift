@@ -57,9 +57,14 @@ final class PrivateBroker: Sendable {
             "FOLDER": folder.path,
         ]
         leash = try Self.launch(environment)
-        let address = try BrokerAddress(validating: "amqp://127.0.0.1:\(port)")
-        try await eventually("the private broker is up", within: .seconds(90)) {
-            (try? await BrokerSession.with(address, name: "test") { try $0.checkExchange("amq.direct") }) == true
+        let files =
+            "cacertfile=\(certificates.authority)&certfile=\(certificates.client)&keyfile=\(certificates.clientKey)"
+        // The TLS listener comes up after the other.
+        for url in ["amqp://127.0.0.1:\(port)", "amqps://localhost:\(tlsPort)?\(files)"] {
+            let address = try BrokerAddress(validating: url)
+            try await eventually("the private broker is up", within: .seconds(90)) {
+                (try? await BrokerSession.with(address, name: "test") { try $0.checkExchange("amq.direct") }) == true
+            }
         }
     }
 

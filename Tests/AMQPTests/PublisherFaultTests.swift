@@ -11,7 +11,7 @@ import Testing
 struct PublisherFaultTests {
     private func publisher(_ address: BrokerAddress, _ log: EventLog, timeout: Duration = .seconds(20)) -> Publisher {
         let publisher = Publisher(
-            .init(broker: address, name: "test-faults", timeout: timeout, chance: { 0.9 }, observer: log.observer)
+            .init(broker: address, name: "test-faults", timeout: timeout, chance: { 0.5 }, observer: log.observer)
         )
         publisher.start()
         return publisher

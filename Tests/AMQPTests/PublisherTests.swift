@@ -117,6 +117,7 @@ struct PublisherTests {
                 #expect(mixed.allSatisfy { if case .unroutable = $0 { false } else { true } })
                 #expect(mixed.contains { if case .unknown = $0 { true } else { false } })
                 #expect(await publisher.publish(good) == good.map { _ in .confirmed })
+                try await eventually("events have arrived") { log.connections >= 1 }
                 #expect(log.connections == 1, "the connection stays")
             }
         }
@@ -159,6 +160,7 @@ struct PublisherTests {
                 }
                 #expect(await publisher.publish(Broker.messages(1, to: queue, size: 1000)) == [.confirmed])
                 #expect(log.count { if case .channelClosed = $0 { true } else { false } } == 0)
+                try await eventually("events have arrived") { log.connections >= 1 }
                 #expect(log.connections == 1)
             }
         }

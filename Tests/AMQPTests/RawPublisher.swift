@@ -14,18 +14,19 @@ final class RawPublisher {
     private let socket: Int32
 
     init() throws {
-        let host = try Broker.address.hosts[0]
+        let address = try Broker.address
+        let host = address.hosts[0]
         guard let socket = ProxySocket.connect(host.name, Int(host.port)) else { throw Unexpected("no connection") }
         self.socket = socket
         var limit = timeval(tv_sec: 20, tv_usec: 0)
         setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         try send(Array("AMQP".utf8) + [0, 0, 9, 1])
         try expect(10, 10)
-        let login = RawTable.long([0] + Array("guest".utf8) + [0] + Array("guest".utf8))
+        let login = RawTable.long([0] + Array(address.user.utf8) + [0] + Array(address.password.utf8))
         try sendMethod(10, 11, RawTable.long([]) + short("PLAIN") + login + short("en_US"), channel: 0)
         try expect(10, 30)
         try sendMethod(10, 31, number(UInt16(1)) + number(UInt32(131_072)) + number(UInt16(0)), channel: 0)
-        try sendMethod(10, 40, short("/") + short("") + [0], channel: 0)
+        try sendMethod(10, 40, short(address.virtualHost) + short("") + [0], channel: 0)
         try expect(10, 41)
         try sendMethod(20, 10, short(""))
         try expect(20, 11)

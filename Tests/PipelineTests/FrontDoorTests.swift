@@ -8,7 +8,10 @@ import Workbench
 
 @Suite(
     "Front door",
-    .enabled(if: Servers.amqpURL != nil && Servers.databaseURL != nil, "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"),
+    .enabled(
+        if: Servers.amqpURL != nil && Servers.databaseURL != nil,
+        "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"
+    ),
     .timeLimit(.minutes(3))
 )
 struct FrontDoorTests {
@@ -24,7 +27,8 @@ struct FrontDoorTests {
             let lines = try await rig.bench.column(
                 "SELECT concat_ws('|', user_id, title, body, priority, link->>'web') FROM notifications ORDER BY user_id"
             )
-            let words = "Overføring til Mama Jasmina fullført|2 000 kr sendt til Serbia|normal|/transactions?id=tx_rem_1"
+            let words =
+                "Overføring til Mama Jasmina fullført|2 000 kr sendt til Serbia|normal|/transactions?id=tx_rem_1"
             #expect(lines == ["u1|\(words)", "u2|\(words)"])
         }
     }
@@ -46,7 +50,8 @@ struct FrontDoorTests {
                 rig.event(#"{"id":"/shop/7",\#(fields)}"#, key: "drop.system"),
                 rig.event("{\(fields)}", key: "drop.system", properties: binary),
                 rig.event(
-                    structured, key: "drop.system",
+                    structured,
+                    key: "drop.system",
                     properties: MessageProperties(contentType: "application/cloudevents+json")
                 ),
             ])
@@ -101,13 +106,18 @@ struct FrontDoorTests {
             try await rig.publish([rig.event(first, key: "drop.system")])
             try await rig.wait(for: 1, "SELECT count(*) FROM notifications")
             try await rig.publish([rig.event(second, key: "drop.system")])
-            try await rig.wait(for: 1, "SELECT count(*) FROM dead_letters WHERE reason = 'id-conflict' AND user_id = 'u1'")
+            try await rig.wait(
+                for: 1,
+                "SELECT count(*) FROM dead_letters WHERE reason = 'id-conflict' AND user_id = 'u1'"
+            )
             let titles = try await rig.bench.column("SELECT title FROM notifications ORDER BY user_id")
             #expect(titles == ["First", "Second"])
         }
     }
 
-    @Test("events for a topic, for everyone and for later are kept once; a cancellation takes them back, also in advance")
+    @Test(
+        "events for a topic, for everyone and for later are kept once; a cancellation takes them back, also in advance"
+    )
     func plans() async throws {
         try await withRig { rig in
             let words = #""title":"Hei","body":"""#
@@ -152,7 +162,9 @@ struct FrontDoorTests {
             // Nothing that the rules let pass is known to be refused, so the database gets a rule of its own.
             _ = try await rig.bench.owner.run("ALTER TABLE notifications ADD CHECK (title <> 'poison')")
             let poison = #"{"id":"bad","to":{"user":"u"},"title":"poison","body":""}"#
-            let good = (0..<50).map { rig.event(#"{"id":"g\#($0)","to":{"user":"u"},"title":"t","body":""}"#, key: "drop.system") }
+            let good = (0..<50).map {
+                rig.event(#"{"id":"g\#($0)","to":{"user":"u"},"title":"t","body":""}"#, key: "drop.system")
+            }
             try await rig.publish(good.prefix(25) + [rig.event(poison, key: "drop.system")] + good.suffix(25))
             try await rig.wait(for: 50, "SELECT count(*) FROM notifications")
             try await rig.wait(for: 1, "SELECT count(*) FROM dead_letters WHERE reason = 'refused-by-store'")

@@ -10,7 +10,10 @@ import Workbench
 
 @Suite(
     "Topology",
-    .enabled(if: Servers.amqpURL != nil && Servers.databaseURL != nil, "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"),
+    .enabled(
+        if: Servers.amqpURL != nil && Servers.databaseURL != nil,
+        "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"
+    ),
     .timeLimit(.minutes(3))
 )
 struct TopologyTests {
@@ -92,7 +95,9 @@ struct TopologyTests {
             await publisher.close()
             let consumer = Consumer(
                 ConsumerOptions(
-                    broker: try bench.broker, name: "test", subscriptions: [.init(queue: bench.names.lane(.urgent), prefetch: 1)]
+                    broker: try bench.broker,
+                    name: "test",
+                    subscriptions: [.init(queue: bench.names.lane(.urgent), prefetch: 1)]
                 )
             )
             consumer.start()
@@ -145,7 +150,9 @@ struct TopologyPlanTests {
     private static func plan(_ delays: [Duration]) throws -> TopologyPlan {
         let namespace = try #require(Namespace("ns"))
         return TopologyPlan(
-            names: TopologyNames(namespace), catalogs: try Bench.drop(), tiers: delays.map(RetryTier.init)
+            names: TopologyNames(namespace),
+            catalogs: try Bench.drop(),
+            tiers: delays.map(RetryTier.init)
         )
     }
 }

@@ -1,7 +1,8 @@
-import Postgres
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import Postgres
 
 /// What the tests against a real server share: a pool on a schema of its own, gone again at the end.
 enum Ground {
@@ -10,6 +11,18 @@ enum Ground {
 
     static func url() throws -> DatabaseURL {
         try DatabaseURL(try #require(Servers.databaseURL))
+    }
+
+    /// The test's settings, password included, with some of libpq's keywords set to something else.
+    static func url(with changes: [String: String]) throws -> DatabaseURL {
+        let given = try url().settings.map { ($0.keyword, $0.value) }
+        let settings = Dictionary(given, uniquingKeysWith: { $1 }).merging(changes) { $1 }
+        return try DatabaseURL(settings.map { "\($0)='\(escaped($1))'" }.joined(separator: " "))
+    }
+
+    /// The manual: "single quotes and backslashes within a value must be escaped with a backslash".
+    private static func escaped(_ value: String) -> String {
+        String(value.flatMap { "'\\".contains($0) ? ["\\", $0] : [$0] })
     }
 
     /// The test's URL with its host replaced by the proxy's.

@@ -203,9 +203,7 @@ struct LossTests {
 
     @Test("a database that does not exist is told at once, with its SQLSTATE")
     func unknownDatabase() async throws {
-        let url = try Ground.url()
-        let place = "host=\(url["host"] ?? "") port=\(url["port"] ?? "5432") user=\(url["user"] ?? "")"
-        let pool = PostgresPool(PoolOptions(url: try DatabaseURL("\(place) dbname=no_such_database")))
+        let pool = PostgresPool(PoolOptions(url: try Ground.url(with: ["dbname": "no_such_database"])))
         let error = try await Ground.error { _ = try await pool.run("SELECT 1") }
         #expect(error.code == .cannotConnect)
         #expect(error.sqlState == .databaseUnknown)
@@ -218,16 +216,12 @@ struct LossTests {
         let url = try Ground.url()
         let dead = try Ground.proxy()
         dead.stop()
-        let pool = PostgresPool(
-            PoolOptions(
-                url: try DatabaseURL(
-                    """
-                    host=127.0.0.1,\(url["host"] ?? "") port=\(dead.port),\(url["port"] ?? "5432")
-                    user=\(url["user"] ?? "") dbname=\(url["dbname"] ?? "") target_session_attrs=read-write
-                    """
-                )
-            )
-        )
+        let several = try Ground.url(with: [
+            "host": "127.0.0.1,\(url["host"] ?? "")",
+            "port": "\(dead.port),\(url["port"] ?? "5432")",
+            "target_session_attrs": "read-write",
+        ])
+        let pool = PostgresPool(PoolOptions(url: several))
         #expect(try await pool.run("SELECT 1").count == 1)
         await pool.close()
     }

@@ -27,7 +27,9 @@ struct AssertionDraft {
     func signed() throws -> String {
         try JSONWebToken.sign(
             header: JSONWriter.canonicalBytes(of: .object(header)),
-            claims: JSONWriter.canonicalBytes(of: .object(claims)), algorithm: .rs256, key: key
+            claims: JSONWriter.canonicalBytes(of: .object(claims)),
+            algorithm: .rs256,
+            key: key
         )
     }
 }

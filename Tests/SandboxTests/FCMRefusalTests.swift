@@ -38,12 +38,30 @@ struct RefusedBody: Sendable, CustomTestStringConvertible {
         form("message.android.ttl", #""token":"t","android":{"ttl":"1.s"}"#),
         form("message.android.ttl", #""token":"t","android":{"ttl":"99999999999999999999s"}"#),
         form("message.android.direct_boot_ok", #""token":"t","android":{"direct_boot_ok":"yes"}"#),
-        form("message.android.notification.visibility", #""token":"t","android":{"notification":{"visibility":"private"}}"#),
-        form("message.android.notification.notification_priority", #""token":"t","android":{"notification":{"notification_priority":"HIGH"}}"#),
-        form("message.android.notification.notification_count", #""token":"t","android":{"notification":{"notification_count":1.5}}"#),
-        form("message.android.notification.notification_count", #""token":"t","android":{"notification":{"notification_count":99999999999}}"#),
-        form("message.android.notification.event_time", #""token":"t","android":{"notification":{"event_time":"yesterday"}}"#),
-        form("message.android.notification.vibrate_timings[1]", #""token":"t","android":{"notification":{"vibrate_timings":["1s",2]}}"#),
+        form(
+            "message.android.notification.visibility",
+            #""token":"t","android":{"notification":{"visibility":"private"}}"#
+        ),
+        form(
+            "message.android.notification.notification_priority",
+            #""token":"t","android":{"notification":{"notification_priority":"HIGH"}}"#
+        ),
+        form(
+            "message.android.notification.notification_count",
+            #""token":"t","android":{"notification":{"notification_count":1.5}}"#
+        ),
+        form(
+            "message.android.notification.notification_count",
+            #""token":"t","android":{"notification":{"notification_count":99999999999}}"#
+        ),
+        form(
+            "message.android.notification.event_time",
+            #""token":"t","android":{"notification":{"event_time":"yesterday"}}"#
+        ),
+        form(
+            "message.android.notification.vibrate_timings[1]",
+            #""token":"t","android":{"notification":{"vibrate_timings":["1s",2]}}"#
+        ),
         form("message.android.notification.sticky", #""token":"t","android":{"notification":{"sticky":1}}"#),
         form("message.apns.headers[0].value", #""token":"t","apns":{"headers":{"apns-priority":10}}"#),
         form("message.apns.payload", #""token":"t","apns":{"payload":"aps"}"#),
@@ -63,8 +81,14 @@ struct RefusedBody: Sendable, CustomTestStringConvertible {
         rule("message.android.ttl", #""token":"t","android":{"ttl":"2419201s"}"#),
         rule("message.android.notification.color", #""token":"t","android":{"notification":{"color":"red"}}"#),
         rule("message.android.notification.color", ##""token":"t","android":{"notification":{"color":"#12345"}}"##),
-        rule("message.android.notification.notification_count", #""token":"t","android":{"notification":{"notification_count":-1}}"#),
-        rule("message.android.notification.title_loc_key", #""token":"t","android":{"notification":{"title_loc_args":["a"]}}"#),
+        rule(
+            "message.android.notification.notification_count",
+            #""token":"t","android":{"notification":{"notification_count":-1}}"#
+        ),
+        rule(
+            "message.android.notification.title_loc_key",
+            #""token":"t","android":{"notification":{"title_loc_args":["a"]}}"#
+        ),
         rule("message.apns.headers.apns-priority", #""token":"t","apns":{"headers":{"apns-priority":"7"}}"#),
         rule("message.apns.headers.apns-collapse-id", #""token":"t","apns":{"headers":{"apns-collapse-id":""}}"#),
         rule("message.webpush.fcm_options.link", #""token":"t","webpush":{"fcm_options":{"link":"http://a"}}"#),

@@ -37,7 +37,8 @@ struct SandboxClient {
     /// A request to the token endpoint with this assertion.
     func tokenRequest(_ assertion: String) -> TransferRequest {
         TransferRequest(
-            .post, url: sandbox.tokenURI,
+            .post,
+            url: sandbox.tokenURI,
             headers: [(name: "content-type", value: "application/x-www-form-urlencoded")],
             body: Array("grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=\(assertion)".utf8)
         )
@@ -50,7 +51,9 @@ struct SandboxClient {
     }
 
     func control(
-        _ method: TransferRequest.Method, _ path: String, _ body: String = ""
+        _ method: TransferRequest.Method,
+        _ path: String,
+        _ body: String = ""
     ) async throws -> TransferAnswer {
         try await answer(
             TransferRequest(method, url: "http://\(sandbox.controlAddress)\(path)", body: Array(body.utf8))
@@ -70,7 +73,8 @@ struct Unanswered: Error {
 
 /// Runs `body` with a sandbox of its own, and stops it behind.
 func withSandbox(
-    _ change: (inout SandboxOptions) -> Void = { _ in }, _ body: (SandboxClient) async throws -> Void
+    _ change: (inout SandboxOptions) -> Void = { _ in },
+    _ body: (SandboxClient) async throws -> Void
 ) async throws {
     let time = ManualTime(Instant(seconds: 1_800_000_000))
     var options = SandboxOptions()

@@ -16,7 +16,9 @@ struct ServerTests {
             let port = client.sandbox.address.port
             var generator = SplitMix(state: 42)
             let noise = (0..<4_096).map { _ in UInt8.random(in: 0...255, using: &generator) }
-            let attempts = [noise, Array("GET / HTTP/1.1\r\nHost: a\r\n\r\n".utf8), [0x16, 0x03, 0x01, 0xFF, 0xFF] + noise]
+            let attempts = [
+                noise, Array("GET / HTTP/1.1\r\nHost: a\r\n\r\n".utf8), [0x16, 0x03, 0x01, 0xFF, 0xFF] + noise,
+            ]
             for bytes in attempts {
                 let raw = try #require(RawClient(port: port))
                 raw.send(bytes)
@@ -95,18 +97,19 @@ struct ServerTests {
         }
     }
 
-    @Test("with one stream at a time all requests are served, one after the other")
-    func servesOneStreamAtATime() async throws {
+    @Test("streams beyond the limit are refused before anything is done about them")
+    func limitsStreams() async throws {
         try await withSandbox {
             $0.limits.concurrentStreams = 1
         } _: { client in
             let bearer = try await client.accessToken()
             let requests = (0..<50).map { _ in client.request(message, bearer: bearer) }
-            let outcomes = await client.transport.send(requests)
-            let answered = outcomes.count { outcome in
+            // A client that has not seen the limit yet opens too many; which of them get through is a matter of time.
+            let answered = await client.transport.send(requests).count { outcome in
                 if case .answered(let answer) = outcome { answer.status == 200 } else { false }
             }
-            #expect(answered == 50, "\(outcomes.map { "\($0)".prefix(300) })")
+            #expect(answered > 0)
+            #expect(client.sandbox.received(.fcm).count == answered)
         }
     }
 
@@ -162,7 +165,9 @@ struct ServerTests {
         try await withSandbox { client in
             let bearer = try await client.accessToken()
             client.sandbox.setFaults([SandboxFault(.fcm, .delay, delay: .seconds(600))])
-            let waiting = Task { await client.transport.send((0..<20).map { _ in client.request(message, bearer: bearer) }) }
+            let waiting = Task {
+                await client.transport.send((0..<20).map { _ in client.request(message, bearer: bearer) })
+            }
             #expect(await eventually { client.sandbox.summary.providers[.fcm]?.received == 20 })
             waiting.cancel()
             _ = await waiting.value

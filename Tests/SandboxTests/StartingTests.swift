@@ -14,7 +14,8 @@ struct StartingTests {
             for side in [\SandboxOptions.listen, \SandboxOptions.control] {
                 var options = SandboxOptions()
                 options.caFile = file
-                options[keyPath: side] = side == \SandboxOptions.listen
+                options[keyPath: side] =
+                    side == \SandboxOptions.listen
                     ? client.sandbox.address : client.sandbox.controlAddress
                 do {
                     let second = try await ProviderSandbox.start(options)
@@ -84,6 +85,8 @@ struct StartingTests {
     @Test("a project is spelled in small letters, digits and hyphens")
     func checksProjects() {
         #expect(["a", "my-project-1"].allSatisfy(SandboxOptions.isProject))
-        #expect(!["", "A", "a b", "a/b", "ä", String(repeating: "a", count: 64)].contains(where: SandboxOptions.isProject))
+        #expect(
+            !["", "A", "a b", "a/b", "ä", String(repeating: "a", count: 64)].contains(where: SandboxOptions.isProject)
+        )
     }
 }

@@ -12,7 +12,11 @@ struct FeedTests {
     func partialUpdates() async throws {
         try await Bench.withSchema { bench in
             try await bench.feed([
-                recipient("u1", 1, #""locale":"nb","timezone":"Europe/Oslo","email":"a@example.com","pushEnabled":false"#)
+                recipient(
+                    "u1",
+                    1,
+                    #""locale":"nb","timezone":"Europe/Oslo","email":"a@example.com","pushEnabled":false"#
+                )
             ])
             try await bench.feed([recipient("u1", 2, #""timezone":null,"emailEnabled":false"#)])
             let row = try await bench.column(
@@ -51,14 +55,17 @@ struct FeedTests {
         try await Bench.withSchema { bench in
             for user in ["u1", "u2"] {
                 try await bench.feed([
-                    recipient(user, 1, #""locale":"nb","preferences":{"enabled":true}"#), device(user, 2, "token-\(user)"),
+                    recipient(user, 1, #""locale":"nb","preferences":{"enabled":true}"#),
+                    device(user, 2, "token-\(user)"),
                     follow(user, 3, "venue:1"), reminder(user, 4),
                 ])
                 _ = try await Inbox(pool: bench.pool).record(
                     try bench.records(id: "e1", users: [user], title: "Hei", sentAt: at(5))
                 )
             }
-            try await bench.feed([#"{"app":"drop","eventType":"recipient.deleted","userId":"u1","sentAtIso":"\#(at(10))"}"#])
+            try await bench.feed([
+                #"{"app":"drop","eventType":"recipient.deleted","userId":"u1","sentAtIso":"\#(at(10))"}"#
+            ])
             let tables = [
                 ("notifications", "user_id"), ("recipients", "user_id"), ("notification_preferences", "profile_id"),
                 ("push_subscriptions", "profile_id"), ("follows", "user_id"), ("reminders", "user_id"),
@@ -75,9 +82,12 @@ struct FeedTests {
     @Test("what was sent before a deletion does not bring the user back, what was sent after it does")
     func noResurrection() async throws {
         try await Bench.withSchema { bench in
-            try await bench.feed([#"{"app":"drop","eventType":"recipient.deleted","userId":"u1","sentAtIso":"\#(at(10))"}"#])
             try await bench.feed([
-                recipient("u1", 9, #""locale":"nb""#), device("u1", 9, "t"), follow("u1", 9, "venue:1"), reminder("u1", 9),
+                #"{"app":"drop","eventType":"recipient.deleted","userId":"u1","sentAtIso":"\#(at(10))"}"#
+            ])
+            try await bench.feed([
+                recipient("u1", 9, #""locale":"nb""#), device("u1", 9, "t"), follow("u1", 9, "venue:1"),
+                reminder("u1", 9),
             ])
             #expect(try await bench.fedState().isEmpty)
             try await bench.feed([recipient("u1", 11, #""locale":"sv""#), device("u1", 8, "t")])
@@ -98,7 +108,9 @@ struct FeedTests {
                 "SELECT profile_id FROM push_subscriptions WHERE revoked_at IS NULL ORDER BY profile_id"
             )
             #expect(owners == ["u2", "u4"])
-            let reasons = try await bench.column("SELECT DISTINCT revoke_reason FROM push_subscriptions WHERE revoked_at IS NOT NULL")
+            let reasons = try await bench.column(
+                "SELECT DISTINCT revoke_reason FROM push_subscriptions WHERE revoked_at IS NOT NULL"
+            )
             #expect(reasons == ["token-moved"])
         }
     }
@@ -120,7 +132,8 @@ struct FeedTests {
     @Test("a revocation that overtakes its registration wins, a later registration revives the device")
     func revocation() async throws {
         try await Bench.withSchema { bench in
-            let revoked = #"{"app":"drop","eventType":"subscription.revoked","userId":"u1","token":"t","sentAtIso":"\#(at(5))"}"#
+            let revoked =
+                #"{"app":"drop","eventType":"subscription.revoked","userId":"u1","token":"t","sentAtIso":"\#(at(5))"}"#
             try await bench.feed([revoked])
             try await bench.feed([device("u1", 4, "t")])
             #expect(try await bench.count("SELECT count(*) FROM push_subscriptions WHERE revoked_at IS NULL") == 0)
@@ -228,7 +241,9 @@ extension Bench {
     }
 
     func forgetFeeds() async throws {
-        for table in ["recipients", "notification_preferences", "push_subscriptions", "follows", "reminders", "tombstones"] {
+        for table in [
+            "recipients", "notification_preferences", "push_subscriptions", "follows", "reminders", "tombstones",
+        ] {
             _ = try await owner.run(Statement("DELETE FROM \(table)"))
         }
     }

@@ -82,20 +82,24 @@ struct InboxTests {
     @Test("an erased user gets nothing from an event that is not known to be newer")
     func erasedUser() async throws {
         try await Bench.withSchema { bench in
-            try await bench.feed([#"{"app":"drop","eventType":"recipient.deleted","userId":"u1","sentAtIso":"2026-03-01T00:00:00Z"}"#])
+            try await bench.feed([
+                #"{"app":"drop","eventType":"recipient.deleted","userId":"u1","sentAtIso":"2026-03-01T00:00:00Z"}"#
+            ])
             let inbox = Inbox(pool: bench.pool)
             let older = try bench.records(id: "e1", users: ["u1"], title: "Hei", sentAt: "2026-02-28T23:59:59Z")
             let silent = try bench.records(id: "e2", users: ["u1"], title: "Hei")
             let newer = try bench.records(id: "e3", users: ["u1"], title: "Hei", sentAt: "2026-03-01T00:00:01Z")
             #expect(try await inbox.record(older + silent + newer) == [.recipientErased, .recipientErased, .recorded])
 
-            try await bench.feed([#"{"app":"drop","eventType":"recipient.upserted","userId":"u1","sentAtIso":"2026-04-01T00:00:00Z"}"#])
+            try await bench.feed([
+                #"{"app":"drop","eventType":"recipient.upserted","userId":"u1","sentAtIso":"2026-04-01T00:00:00Z"}"#
+            ])
             #expect(try await inbox.record(silent) == [.recorded])
             #expect(try await inbox.record(older) == [.recipientErased])
         }
     }
 
-    /// `python3 -c "import hashlib;print(hashlib.sha256(b'drop\0evt_1\0u1').hexdigest()[:16])"`
+    /// What came out of `python3 -c "import hashlib;print(hashlib.sha256(b'drop\0evt_1\0u1').hexdigest()[:16])"`.
     private static let expectedDigits = "9b0dca399d7868a6"
 }
 

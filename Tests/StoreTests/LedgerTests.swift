@@ -80,7 +80,8 @@ struct LedgerTests {
             let claim = Claim.fresh
             _ = try await Inbox(pool: bench.pool).record(records, as: claim)
             _ = try await ledger.settle(
-                records.map { Settlement($0.line, .retrying, reason: "UNAVAILABLE", dueIn: .zero) }, of: claim
+                records.map { Settlement($0.line, .retrying, reason: "UNAVAILABLE", dueIn: .zero) },
+                of: claim
             )
             let claimed = try await withThrowingTaskGroup(of: [ClaimedDelivery].self) { group in
                 for _ in 0..<50 {
@@ -103,7 +104,13 @@ struct LedgerTests {
             _ = try await Inbox(pool: bench.pool).record(records, as: claim)
             _ = try await ledger.settle(
                 [
-                    Settlement(records[0].line, .retrying, reason: "window-full", burnsAttempt: false, dueIn: .seconds(60)),
+                    Settlement(
+                        records[0].line,
+                        .retrying,
+                        reason: "window-full",
+                        burnsAttempt: false,
+                        dueIn: .seconds(60)
+                    ),
                     Settlement(records[1].line, .deferred, reason: "breaker", burnsAttempt: false, dueIn: .zero),
                 ],
                 of: claim
@@ -154,9 +161,12 @@ struct LedgerTests {
             func revoke(token: String, since: String) async throws -> Int {
                 let device = DeadDevice(
                     recipient: RecipientKey(
-                        app: try #require(AppID(validating: "drop")), user: try #require(UserID(validating: "u1"))
+                        app: try #require(AppID(validating: "drop")),
+                        user: try #require(UserID(validating: "u1"))
                     ),
-                    subscription: id, token: try #require(DeviceToken(validating: token)), reason: "UNREGISTERED",
+                    subscription: id,
+                    token: try #require(DeviceToken(validating: token)),
+                    reason: "UNREGISTERED",
                     deadSince: try #require(Timestamp(validating: since))
                 )
                 return try await Revocations(pool: bench.pool).revoke([device])

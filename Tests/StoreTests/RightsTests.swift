@@ -9,7 +9,9 @@ struct RightsTests {
     @Test("a signed-in user reaches only their own rows, and nobody reaches anything without saying who they are")
     func rowLevelSecurity() async throws {
         try await Bench.withSchema { bench in
-            _ = try await Inbox(pool: bench.pool).record(try bench.records(id: "e1", users: ["u1", "u2"], title: "Hei"))
+            _ = try await Inbox(pool: bench.pool).record(
+                try bench.records(id: "e1", users: ["u1", "u2"], title: "Hei")
+            )
             let api = try Bench.makePool(setUp: bench.namespace.setUp(as: .api))
             let nobody = try await api.run("SELECT user_id FROM notifications")
             let own = try await api.transaction { (connection) throws(PostgresError) in

@@ -29,7 +29,9 @@ package struct Bench: Sendable {
             throw BenchError("the migrations were refused")
         }
         let bench = Bench(
-            namespace: namespace, pool: try makePool(setUp: namespace.setUp(as: .worker)), owner: owner,
+            namespace: namespace,
+            pool: try makePool(setUp: namespace.setUp(as: .worker)),
+            owner: owner,
             catalogs: try drop()
         )
         return try await ending(bench) { try await body(bench) }

@@ -19,7 +19,8 @@ package struct Rig: Sendable {
 
     /// Runs a body beside a worker of all lanes, a dead-letter clerk and a sweeper, and drains them afterwards.
     package static func on<Value: Sendable>(
-        _ bench: Bench, senders: [AppID: [PushProvider: any PushSender]] = [:],
+        _ bench: Bench,
+        senders: [AppID: [PushProvider: any PushSender]] = [:],
         _ body: @escaping @Sendable (Rig) async throws -> Value
     ) async throws -> Value {
         let publisher = Publisher(PublisherOptions(broker: try bench.broker, name: "test, publishing"))
@@ -41,7 +42,9 @@ package struct Rig: Sendable {
 
     private var surroundings: FrontDoor.Surroundings {
         FrontDoor.Surroundings(
-            time: SystemTime(), logger: logger, metrics: PipelineMetrics(metrics)
+            time: SystemTime(),
+            logger: logger,
+            metrics: PipelineMetrics(metrics)
         )
     }
 
@@ -55,15 +58,19 @@ package struct Rig: Sendable {
         let frontDoor = FrontDoor(
             catalogs: CatalogSource(bench.catalogs),
             tools: FrontDoor.Tools(
-                pool: bench.pool, publisher: publisher, names: bench.names,
-                senders: SenderDirectory(senders, window: 512), policy: policy
+                pool: bench.pool,
+                publisher: publisher,
+                names: bench.names,
+                senders: SenderDirectory(senders, window: 512),
+                policy: policy
             ),
             surroundings: surroundings
         )
         return try Lane.allCases.map { lane in
             let consumer = Consumer(
                 ConsumerOptions(
-                    broker: try bench.broker, name: "test, \(lane.rawValue)",
+                    broker: try bench.broker,
+                    name: "test, \(lane.rawValue)",
                     subscriptions: [bench.names.lane(lane), bench.names.resume(lane)].map {
                         .init(queue: $0, prefetch: 1024)
                     }
@@ -75,19 +82,28 @@ package struct Rig: Sendable {
 
     private func clerk() throws -> DeadLetterClerk {
         let options = ConsumerOptions(
-            broker: try bench.broker, name: "test, clerk", subscriptions: [.init(queue: bench.names.dead, prefetch: 1000)]
+            broker: try bench.broker,
+            name: "test, clerk",
+            subscriptions: [.init(queue: bench.names.dead, prefetch: 1000)]
         )
         return DeadLetterClerk(
-            pool: bench.pool, time: SystemTime(),
-            logger: logger, metrics: metrics,
+            pool: bench.pool,
+            time: SystemTime(),
+            logger: logger,
+            metrics: metrics,
             makeConsumer: { Consumer(options) }
         )
     }
 
     private func sweeper() -> Sweeper {
         Sweeper(
-            pool: bench.pool, lease: Self.lease, publisher: publisher, names: bench.names,
-            rhythm: .init(interval: .milliseconds(200), grace: .seconds(2)), logger: logger, metrics: metrics
+            pool: bench.pool,
+            lease: Self.lease,
+            publisher: publisher,
+            names: bench.names,
+            rhythm: .init(interval: .milliseconds(200), grace: .seconds(2)),
+            logger: logger,
+            metrics: metrics
         )
     }
 
@@ -102,14 +118,18 @@ package struct Rig: Sendable {
     }
 
     package func event(
-        _ body: String, key: String, properties: MessageProperties = MessageProperties()
+        _ body: String,
+        key: String,
+        properties: MessageProperties = MessageProperties()
     ) -> OutgoingMessage {
         OutgoingMessage(exchange: bench.names.events, routingKey: key, properties: properties, body: Array(body.utf8))
     }
 
     /// Waits for a number in the database.
     package func wait(
-        for expected: Int, _ sql: String, within limit: Duration = .seconds(60)
+        for expected: Int,
+        _ sql: String,
+        within limit: Duration = .seconds(60)
     ) async throws {
         let deadline = ContinuousClock.now + limit
         var found = -1

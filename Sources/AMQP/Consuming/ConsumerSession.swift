@@ -160,7 +160,7 @@ struct ConsumerSession {
         while let index = subscriptions.nextDue() {
             tried = true
             do throws(AMQPError) {
-                try subscriptions.subscribe(index, on: connection)
+                guard try subscriptions.subscribe(index, on: connection) else { continue }
                 options.events.post(.subscribed(queue: subscriptions.queue(index)))
             } catch {
                 guard error.isAboutChannel else { throw error }

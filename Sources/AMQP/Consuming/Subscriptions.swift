@@ -7,6 +7,11 @@ struct Subscriptions {
     private static let pauseAfterRefusal = Duration.seconds(60)
     /// A subscription that lasted this long starts over with short pauses.
     private static let soundAfter = Duration.seconds(10)
+    /// A queue that was absent or deleted a moment ago may have a name and no leader yet (or still); RabbitMQ 3.10
+    /// answers a consumer with 541 then, which ends the connection.
+    ///
+    /// So it is left alone for this long after it is seen.
+    private static let ripeAfter = Duration.seconds(1)
     /// For looking whether a queue exists, which costs the channel when it does not.
     private static let probeChannel: UInt16 = 2
 
@@ -17,6 +22,10 @@ struct Subscriptions {
         /// When it became active, or when it is tried again.
         var due = ContinuousClock.now
         var backoff = Backoff()
+        /// Whether it has been absent, and is to be watched before it is consumed from.
+        var isSuspect = false
+        /// Since when a suspect is there.
+        var seenSince: ContinuousClock.Instant?
     }
 
     private var entries: [Entry]
@@ -46,13 +55,15 @@ struct Subscriptions {
         return due.map { max(.zero, ContinuousClock.now.duration(to: $0)) } ?? .seconds(60)
     }
 
-    /// Looks whether the queue exists, on a channel of its own, and consumes from it.
-    mutating func subscribe(_ index: Int, on connection: Connection) throws(AMQPError) {
+    /// Looks whether the queue exists, on a channel of its own, and consumes from it; `false` if it is to be watched
+    /// for a moment longer.
+    mutating func subscribe(_ index: Int, on connection: Connection) throws(AMQPError) -> Bool {
         let entry = entries[index]
         lostChannel = false
         try connection.openChannel(Self.probeChannel)
         _ = try connection.checkQueue(entry.queue, channel: Self.probeChannel)
         try connection.closeChannel(Self.probeChannel)
+        guard isRipe(index) else { return false }
         do throws(AMQPError) {
             try connection.setPrefetch(entry.prefetch, channel: ConsumerSession.channel)
             try connection.consume(entry.queue, tag: tag(index), channel: ConsumerSession.channel)
@@ -61,7 +72,19 @@ struct Subscriptions {
             throw error
         }
         entries[index].isActive = true
+        entries[index].isSuspect = false
         entries[index].due = .now
+        return true
+    }
+
+    /// Whether a queue that is there has been there long enough; if not, it is looked at again later.
+    private mutating func isRipe(_ index: Int) -> Bool {
+        guard entries[index].isSuspect else { return true }
+        let since = entries[index].seenSince ?? .now
+        guard since.duration(to: .now) < Self.ripeAfter else { return true }
+        entries[index].seenSince = since
+        entries[index].due = since + Self.ripeAfter
+        return false
     }
 
     /// Asks the broker to end all that are in place, without waiting for its answer.
@@ -101,6 +124,8 @@ struct Subscriptions {
 
     private mutating func postpone(_ index: Int, _ pause: Duration) {
         entries[index].isActive = false
+        entries[index].isSuspect = true
+        entries[index].seenSince = nil
         entries[index].due = .now + pause
     }
 

@@ -8,8 +8,6 @@ package indirect enum FieldValue: Sendable, Equatable {
     case int32(Int32)
     case uint32(UInt32)
     case int64(Int64)
-    /// Read and kept; RabbitMQ itself neither sends nor accepts this type, so a message that holds one is not
-    /// published.
     case uint64(UInt64)
     case float(Float)
     case double(Double)

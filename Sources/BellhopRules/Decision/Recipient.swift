@@ -35,8 +35,12 @@ public struct Device: Hashable, Sendable {
 
     /// A device as it is stored.
     public init(
-        subscription: String, token: DeviceToken, platform: DevicePlatform, provider: PushProvider,
-        permission: PushPermission? = nil, environment: PushEnvironment? = nil
+        subscription: String,
+        token: DeviceToken,
+        platform: DevicePlatform,
+        provider: PushProvider,
+        permission: PushPermission? = nil,
+        environment: PushEnvironment? = nil
     ) {
         self.subscription = subscription
         self.token = token

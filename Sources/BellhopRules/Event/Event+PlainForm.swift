@@ -1,6 +1,8 @@
 extension Event {
     /// The event as a plain JSON body, complete and canonical: reading it again gives an equal event, whichever form it
-    /// came in. This is how an event is kept until it falls due.
+    /// came in.
+    ///
+    /// This is how an event is kept until it falls due.
     public var plainForm: [UInt8] {
         var fields = JSONObject()
         fields[EventField.id.rawValue] = .string(id.text)

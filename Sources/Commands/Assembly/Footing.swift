@@ -10,14 +10,21 @@ import Store
 struct Footing: Sendable {
     let configuration: BellhopConfiguration
 
-    /// - Parameter rights: nil for the log-in's own, as the schema's owner.
-    func pool(as rights: Rights?, name: String, size: Int, patience: Duration = .seconds(30)) throws -> PostgresPool {
+    /// A pool with the rights of a role; nil stands for the log-in's own, as the schema's owner.
+    func pool(
+        as rights: Rights?,
+        name: String,
+        size: Int,
+        patience: Duration = .seconds(30),
+        observer: @escaping @Sendable (PoolEvent) -> Void = { _ in }
+    ) throws -> PostgresPool {
         guard let url = configuration.databaseURL else { throw Self.missing(.databaseURL) }
         var options = PoolOptions(url: try DatabaseURL(url.revealed))
         options.size = 1...size
         options.applicationName = "bellhop \(name)"
         options.setUp = rights.map(configuration.namespace.setUp) ?? ["SET search_path TO \(configuration.namespace)"]
         options.statementTimeout = patience
+        options.observer = observer
         return PostgresPool(options)
     }
 
@@ -36,7 +43,8 @@ struct Footing: Sendable {
     var policy: DeliveryPolicy {
         DeliveryPolicy(
             ladder: RetryLadder(
-                tiers: configuration.retryDelays.map(RetryTier.init), limit: configuration.retryLimit
+                tiers: configuration.retryDelays.map(RetryTier.init),
+                limit: configuration.retryLimit
             ),
             lease: configuration.lease
         )
@@ -45,15 +53,21 @@ struct Footing: Sendable {
     /// Reads every `*.json5` of the folder; all faults of all files end the command together.
     func catalogs() throws -> CatalogSet {
         guard let folder = configuration.catalogs else { throw Self.missing(.catalogs) }
-        let names = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".json5") }.sorted()
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".json5") }
+            .sorted()
         guard !names.isEmpty else {
             throw CommandFailure(
-                .configuration, attempted: "reading the catalogues in \(folder)", cameBack: "there is no *.json5 file",
+                .configuration,
+                attempted: "reading the catalogues in \(folder)",
+                cameBack: "there is no *.json5 file",
                 whatToDo: "point \(Setting.catalogs.environmentName) at a folder of catalogues, such as deploy/catalogs"
             )
         }
         let files = try names.map { name in
-            (name: name, bytes: [UInt8](try Data(contentsOf: URL(fileURLWithPath: folder).appendingPathComponent(name))))
+            (
+                name: name,
+                bytes: [UInt8](try Data(contentsOf: URL(fileURLWithPath: folder).appendingPathComponent(name)))
+            )
         }
         switch CatalogSet.load(files: files) {
         case .success(let catalogs): return catalogs
@@ -63,8 +77,10 @@ struct Footing: Sendable {
 
     private static func missing(_ setting: Setting) -> CommandFailure {
         CommandFailure(
-            .configuration, attempted: "reading the configuration",
-            cameBack: "\(setting.environmentName) is not set", whatToDo: "set it, or give --\(setting.flagName)"
+            .configuration,
+            attempted: "reading the configuration",
+            cameBack: "\(setting.environmentName) is not set",
+            whatToDo: "set it, or give --\(setting.flagName)"
         )
     }
 }

@@ -6,6 +6,7 @@ import Postgres
 import Push
 import ServiceRuntime
 import Store
+import Synchronization
 
 /// What every long-running role has: a log, meters, a pool, an endpoint for probes, and an orderly end.
 struct RoleProcess: Sendable {
@@ -24,7 +25,36 @@ struct RoleProcess: Sendable {
         logger = number.map { log.with(["worker": .integer($0)]) } ?? log
         metrics = MetricsRegistry()
         ProcessMetrics.register(in: metrics)
-        pool = try footing.pool(as: .worker, name: role, size: size)
+        pool = try footing.pool(
+            as: .worker,
+            name: role,
+            size: size,
+            observer: Self.observer(logger.labelled("database"))
+        )
+    }
+
+    /// Says when the database goes and when it comes back, once each, however many connections notice.
+    private static func observer(_ logger: Logger) -> @Sendable (PoolEvent) -> Void {
+        let isAway = Mutex(false)
+        return { event in
+            switch event {
+            case .connected:
+                if isAway.withLock({ away in
+                    defer { away = false }; return away
+                }) {
+                    logger.notice("the database is back")
+                }
+            case .refused(let error, _), .lost(let error?):
+                guard
+                    !isAway.withLock({ away in
+                        defer { away = true }; return away
+                    })
+                else { return }
+                logger.warning("the database is away", ["error": .error(error)])
+            case .lost(nil): break
+            case .notice(let notice): logger.debug("the database remarks", ["notice": .text("\(notice)")])
+            }
+        }
     }
 
     /// Ends the command with what to do where the schema or the broker is not what this program was built for.
@@ -32,11 +62,14 @@ struct RoleProcess: Sendable {
         let migrator = Migrator(pool: pool, namespace: footing.configuration.namespace)
         switch try await migrator.check() {
         case .current: break
-        case .pending(let names): throw Self.notReady("the database schema", "pending: \(names.joined(separator: ", "))", "bellhop migrate")
+        case .pending(let names):
+            throw Self.notReady("the database schema", "pending: \(names.joined(separator: ", "))", "bellhop migrate")
         case .diverged(let why): throw Self.notReady("the database schema", why, "the matching release")
         }
         let applier = TopologyApplier(
-            broker: try footing.broker(), plan: footing.plan(catalogs), records: BindingRecords(pool: pool)
+            broker: try footing.broker(),
+            plan: footing.plan(catalogs),
+            records: BindingRecords(pool: pool)
         )
         guard let first = try await applier.differences(comparingArguments: false).first else { return }
         throw Self.notReady("the broker's topology", first, "bellhop topology apply")
@@ -59,11 +92,16 @@ struct RoleProcess: Sendable {
     ///
     /// - Parameter untilInputEnds: the end of stdin counts as a signal: it is the lifeline of a parent process.
     func run(
-        _ services: [any Service], listen: ListenAddress, untilInputEnds: Bool = false, checks: [ReadinessCheck]
+        _ services: [any Service],
+        listen: ListenAddress,
+        untilInputEnds: Bool = false,
+        checks: [ReadinessCheck]
     ) async -> ExitCode {
         let endpoint = OperationsEndpoint(listen: listen, registry: metrics, checks: checks, logger: logger)
         let group = ServiceGroup(
-            services + [endpoint], drainTimeout: footing.configuration.drainTimeout, logger: logger
+            services + [endpoint],
+            drainTimeout: footing.configuration.drainTimeout,
+            logger: logger
         )
         let running = Task { await group.run() }
         if untilInputEnds {
@@ -93,6 +131,11 @@ struct RoleProcess: Sendable {
     }
 
     private static func notReady(_ what: String, _ cameBack: String, _ command: String) -> CommandFailure {
-        CommandFailure(.configuration, attempted: "checking \(what)", cameBack: cameBack, whatToDo: "run \(command) first")
+        CommandFailure(
+            .configuration,
+            attempted: "checking \(what)",
+            cameBack: cameBack,
+            whatToDo: "run \(command) first"
+        )
     }
 }

@@ -26,7 +26,9 @@ extension Command {
                 return left + String(repeating: " ", count: max(2, 28 - left.count)) + option.help
             }
         }
-        lines += ["", "Every setting can be a flag too, BELLHOP_AMQP_URL as --amqp-url: bellhop check-config lists them."]
+        lines += [
+            "", "Every setting can be a flag too, BELLHOP_AMQP_URL as --amqp-url: bellhop check-config lists them.",
+        ]
         return lines.joined(separator: "\n")
     }
 }

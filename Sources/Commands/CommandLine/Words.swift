@@ -55,7 +55,9 @@ extension CommandFailure {
     /// A command line that cannot be understood.
     static func usage(of command: String, _ why: String) -> CommandFailure {
         CommandFailure(
-            .usage, attempted: "reading the command line of bellhop \(command)", cameBack: why,
+            .usage,
+            attempted: "reading the command line of bellhop \(command)",
+            cameBack: why,
             whatToDo: "see bellhop \(command) --help"
         )
     }

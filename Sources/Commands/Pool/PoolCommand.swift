@@ -2,7 +2,7 @@ import BellhopRules
 import Foundation
 import ServiceRuntime
 
-/// `bellhop pool --workers N [--lanes urgent,normal,bulk]`
+/// The command `bellhop pool --workers N [--lanes urgent,normal,bulk]`.
 struct PoolCommand: Command {
     static let name = "pool"
     static let summary = "Runs several workers on this machine and starts each again when it ends."
@@ -36,7 +36,9 @@ struct PoolCommand: Command {
         let logger = configuration.log.makeLogger(label: Self.name)
         let seats = try seats(configuration, surroundings, logger)
         let group = ServiceGroup(
-            seats, drainTimeout: configuration.drainTimeout + Self.margin, logger: logger,
+            seats,
+            drainTimeout: configuration.drainTimeout + Self.margin,
+            logger: logger,
             surroundings: ServiceGroup.Surroundings(endProcess: { code in
                 for seat in seats { seat.kill() }
                 _exit(code.rawValue)
@@ -51,18 +53,26 @@ struct PoolCommand: Command {
     private static let margin = ServiceGroup.cancelTimeout + .seconds(2)
 
     private func seats(
-        _ configuration: BellhopConfiguration, _ surroundings: Surroundings, _ logger: Logger
+        _ configuration: BellhopConfiguration,
+        _ surroundings: Surroundings,
+        _ logger: Logger
     ) throws(CommandFailure) -> [WorkerSeat] {
         let lifeline = try Lifeline()
         let path = ChildProgram.own()
         var seats: [WorkerSeat] = []
         for number in 0..<workers {
             guard let listen = configuration.metricsListen.shifted(by: number) else {
-                throw .usage(of: Self.name, "port \(configuration.metricsListen.port) has no \(workers) ports from it on")
+                throw .usage(
+                    of: Self.name,
+                    "port \(configuration.metricsListen.port) has no \(workers) ports from it on"
+                )
             }
             let program = ChildProgram(
-                path: path, arguments: arguments(of: number),
-                environment: surroundings.environment.merging([Setting.metricsListen.environmentName: "\(listen)"]) { $1 }
+                path: path,
+                arguments: arguments(of: number),
+                environment: surroundings.environment.merging([Setting.metricsListen.environmentName: "\(listen)"]) {
+                    $1
+                }
             )
             seats.append(WorkerSeat(number: number, program: program, lifeline: lifeline, logger: logger))
         }

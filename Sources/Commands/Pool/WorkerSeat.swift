@@ -70,14 +70,18 @@ final class WorkerSeat: Service {
         switch ending {
         case .exited(let code) where [ExitCode.usage.rawValue, ExitCode.configuration.rawValue].contains(code):
             throw CommandFailure(
-                ExitCode(rawValue: code) ?? .bug, attempted: "running \(name)", cameBack: ending.description,
+                ExitCode(rawValue: code) ?? .bug,
+                attempted: "running \(name)",
+                cameBack: ending.description,
                 whatToDo: "its own last line says what to mend"
             )
         case .exited(0), .killed(signal: 15): break
         case .exited, .killed:
             guard isDraining else { return }
             throw CommandFailure(
-                .tryAgain, attempted: "draining \(name)", cameBack: ending.description,
+                .tryAgain,
+                attempted: "draining \(name)",
+                cameBack: ending.description,
                 whatToDo: "nothing is lost: what it held is delivered again"
             )
         }

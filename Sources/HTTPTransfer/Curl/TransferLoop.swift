@@ -19,6 +19,7 @@ final class TransferLoop: @unchecked Sendable {
 
     private let options: CurlTransportOptions
     private let multi: UnsafeMutableRawPointer
+    private let progress = TransferProgress()
     private var phase = Phase.open
     private var waiting: TransferQueue
     private var slots: [TransferSlot]
@@ -35,7 +36,7 @@ final class TransferLoop: @unchecked Sendable {
         waiting = TransferQueue(connections: options.maxConnectionsPerHost, streams: options.maxConcurrentStreams)
         do {
             // The first handle is made here, so that libcurl's refusal of an option reaches whoever set it.
-            let slot = try TransferSlot(options)
+            let slot = try TransferSlot(options, progress)
             slots = [slot]
             idle = [slot]
         } catch {
@@ -52,13 +53,18 @@ final class TransferLoop: @unchecked Sendable {
     func run() {
         while true {
             for message in inbox.drain() { handle(message) }
+            progress.hasReceived = false
             startWaiting()
             perform()
-            let didFinishSome = collectFinished()
+            let hasFinished = collectFinished()
             endIfDue()
             if case .ended = phase { break }
-            // What has ended makes room: fill it before sleeping.
-            if !didFinishSome { wait() }
+            // What has ended makes room, and what has received may have more to do: go on before sleeping.
+            guard !hasFinished, !progress.hasReceived else {
+                progress.deservesSecondLook = true
+                continue
+            }
+            wait()
         }
         end()
     }
@@ -112,6 +118,7 @@ final class TransferLoop: @unchecked Sendable {
             idle.append(slot)
             throw error
         }
+        progress.deservesSecondLook = true
         let result = curl_multi_add_handle(multi, slot.handle)
         guard result == CURLM_OK else {
             free(slot)
@@ -121,7 +128,7 @@ final class TransferLoop: @unchecked Sendable {
 
     private func takeSlot() throws(TransferError) -> TransferSlot {
         if let slot = idle.popLast() { return slot }
-        let slot = try TransferSlot(options)
+        let slot = try TransferSlot(options, progress)
         slots.append(slot)
         return slot
     }
@@ -140,16 +147,16 @@ final class TransferLoop: @unchecked Sendable {
 
     /// Settles what libcurl has ended; true if there was any.
     private func collectFinished() -> Bool {
-        var didFinishSome = false
+        var hasFinished = false
         var left: CInt = 0
         while let message = curl_multi_info_read(multi, &left) {
             guard message.pointee.msg == CURLMSG_DONE, let slot = slot(of: message.pointee.easy_handle) else {
                 continue
             }
             settle(slot) { $0.conclude(message.pointee.data.result, of: $1) }
-            didFinishSome = true
+            hasFinished = true
         }
-        return didFinishSome
+        return hasFinished
     }
 
     private func slot(of handle: UnsafeMutableRawPointer?) -> TransferSlot? {
@@ -180,7 +187,8 @@ final class TransferLoop: @unchecked Sendable {
     }
 
     private func wait() {
-        var limit = Self.longestWait
+        var limit = progress.deservesSecondLook ? TransferProgress.secondLook : Self.longestWait
+        progress.deservesSecondLook = false
         if case .closing(let deadline) = phase { limit = min(limit, max(deadline - .now, .zero)) }
         // Rounded up, so that the loop does not spin through the last millisecond before a deadline.
         let milliseconds = CInt(limit / .milliseconds(1)) + 1

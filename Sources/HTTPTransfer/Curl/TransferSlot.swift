@@ -9,6 +9,7 @@ final class TransferSlot {
     private(set) var ticket: TransferTicket?
 
     private let options: CurlTransportOptions
+    private let progress: TransferProgress
     private let detail = UnsafeMutableBufferPointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
     private let headerLines = HeaderLines()
     private var answer: AnswerBuffer
@@ -16,10 +17,11 @@ final class TransferSlot {
     private var bodyOffset = 0
     private var wasAddressRefused = false
 
-    init(_ options: CurlTransportOptions) throws(TransferError) {
+    init(_ options: CurlTransportOptions, _ progress: TransferProgress) throws(TransferError) {
         guard let handle = curl_easy_init() else { throw options.refusal("libcurl has no memory for a transfer") }
         self.handle = handle
         self.options = options
+        self.progress = progress
         detail.initialize(repeating: 0)
         answer = AnswerBuffer(bodyLimit: options.bodyLimit)
         let failure = configure(options, detail: detail)
@@ -137,9 +139,15 @@ extension TransferSlot {
         return count
     }
 
-    func takeLine(_ line: UnsafeRawBufferPointer) -> Bool { answer.takeLine(line) }
+    func takeLine(_ line: UnsafeRawBufferPointer) -> Bool {
+        progress.hasReceived = true
+        return answer.takeLine(line)
+    }
 
-    func takeBody(_ bytes: UnsafeRawBufferPointer) -> Bool { answer.takeBody(bytes) }
+    func takeBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        progress.hasReceived = true
+        return answer.takeBody(bytes)
+    }
 
     func openSocket(_ target: UnsafeMutablePointer<curl_sockaddr>) -> curl_socket_t {
         guard let socket = SocketOpener.open(target, policy: options.addressPolicy) else {

@@ -23,13 +23,19 @@ struct DeadLetter: Sendable {
 
     /// Built once per casualty: publishing the same letter again, after an unknown outcome, files it once.
     init(
-        _ casualty: Casualty, to exchange: String, at failedAt: Timestamp,
+        _ casualty: Casualty,
+        to exchange: String,
+        at failedAt: Timestamp,
         using chance: inout some RandomNumberGenerator
     ) {
         switch casualty {
         case .message(let original, let fault):
             message = Self.letter(
-                of: original, fault, to: exchange, failedAt, mark: UInt64.random(in: .min ... .max, using: &chance)
+                of: original,
+                fault,
+                to: exchange,
+                failedAt,
+                mark: UInt64.random(in: .min ... .max, using: &chance)
             )
         case .delivery(let loss): message = Self.letter(of: loss, to: exchange, failedAt)
         }
@@ -45,12 +51,19 @@ struct DeadLetter: Sendable {
         }
         properties.headers[DeadLetterHeaders.headersDropped] = .boolean(true)
         message = OutgoingMessage(
-            exchange: message.exchange, routingKey: message.routingKey, properties: properties, body: message.body
+            exchange: message.exchange,
+            routingKey: message.routingKey,
+            properties: properties,
+            body: message.body
         )
     }
 
     private static func letter(
-        of original: IncomingMessage, _ fault: Fault, to exchange: String, _ failedAt: Timestamp, mark: UInt64
+        of original: IncomingMessage,
+        _ fault: Fault,
+        to exchange: String,
+        _ failedAt: Timestamp,
+        mark: UInt64
     ) -> OutgoingMessage {
         let hash = DeadLetterContent(original).hash
         var headers = headers(fault, attempts: original.deliveryCount + 1, failedAt)
@@ -76,13 +89,18 @@ struct DeadLetter: Sendable {
         properties.headers = headers
         properties.deliveryMode = .persistent
         return OutgoingMessage(
-            exchange: exchange, routingKey: original.queue, properties: properties, body: original.body
+            exchange: exchange,
+            routingKey: original.queue,
+            properties: properties,
+            body: original.body
         )
     }
 
     /// Its id follows from the delivery and the attempt: whoever gives it up again writes the same letter.
     private static func letter(
-        of loss: DeliveryOutcome.Loss, to exchange: String, _ failedAt: Timestamp
+        of loss: DeliveryOutcome.Loss,
+        to exchange: String,
+        _ failedAt: Timestamp
     ) -> OutgoingMessage {
         let key = loss.key
         let body = JSONObject([
@@ -98,7 +116,9 @@ struct DeadLetter: Sendable {
         var properties = MessageProperties(contentType: "application/json")
         properties.headers = headers
         return OutgoingMessage(
-            exchange: exchange, routingKey: "delivery", properties: properties,
+            exchange: exchange,
+            routingKey: "delivery",
+            properties: properties,
             body: JSONWriter.canonicalBytes(of: .object(body))
         )
     }

@@ -22,9 +22,12 @@ package struct DeadLetterClerk: Service {
     /// Whether dead letters can arrive: it has a consumer, and that is subscribed.
     package var isReady: Bool { current.isConsuming }
 
-    /// - Parameter makeConsumer: a fresh consumer of the dead-letter queue, not yet started.
+    /// `makeConsumer` makes a fresh consumer of the dead-letter queue, not yet started.
     package init(
-        pool: PostgresPool, time: any TimeSource, logger: Logger, metrics: MetricsRegistry,
+        pool: PostgresPool,
+        time: any TimeSource,
+        logger: Logger,
+        metrics: MetricsRegistry,
         makeConsumer: @escaping @Sendable () -> Consumer
     ) {
         self.makeConsumer = makeConsumer
@@ -69,7 +72,8 @@ package struct DeadLetterClerk: Service {
                     logger.info("filed dead letters", ["count": .integer(batch.count), "new": .integer(new)])
                 } catch {
                     logger.warning(
-                        "the database takes no dead letters, leaving them in the queue", ["error": .error(error)]
+                        "the database takes no dead letters, leaving them in the queue",
+                        ["error": .error(error)]
                     )
                     break
                 }
@@ -84,7 +88,7 @@ package struct DeadLetterClerk: Service {
         let items = batch.map { DeadLetterReading.item(of: $0, at: now) }
         do {
             return try await file.file(items)
-        } catch where error.refusesContent {
+        } catch  where error.refusesContent {
             var new = 0
             for item in items { new += try await fileAlone(item) }
             return new
@@ -95,8 +99,11 @@ package struct DeadLetterClerk: Service {
     private func fileAlone(_ item: DeadLetterItem) async throws(PostgresError) -> Int {
         do {
             return try await file.file([item])
-        } catch where error.refusesContent {
-            logger.warning("filing a dead letter without its headers", ["id": .text(item.deadID), "error": .error(error)])
+        } catch  where error.refusesContent {
+            logger.warning(
+                "filing a dead letter without its headers",
+                ["id": .text(item.deadID), "error": .error(error)]
+            )
             var bare = item
             bare.pointer = nil
             bare.app = nil

@@ -3,7 +3,9 @@ import Cryptography
 
 /// What makes two rejected messages the same message, as far as anyone can tell: quorum queues give a message no name.
 struct DeadLetterContent {
-    /// 32 hex digits over body, properties, origin and the producer's headers. The broker's own headers stay out: they
+    /// 32 hex digits over body, properties, origin and the producer's headers.
+    ///
+    /// The broker's own headers stay out: they
     /// change from one delivery of a message to the next.
     let hash: String
 

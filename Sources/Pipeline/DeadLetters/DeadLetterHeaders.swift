@@ -30,7 +30,9 @@ enum DeadLetterHeaders {
         name.lowercased().hasPrefix("x-bellhop-")
     }
 
-    /// Headers that the broker interprets or writes. Republished, they make it drop the message in silence as a
+    /// Headers that the broker interprets or writes.
+    ///
+    /// Republished, they make it drop the message in silence as a
     /// dead-letter cycle, or route it elsewhere.
     static func belongsToBroker(_ name: String) -> Bool {
         let lowered = name.lowercased()

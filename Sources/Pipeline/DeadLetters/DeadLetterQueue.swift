@@ -28,6 +28,9 @@ struct DeadLetterQueue: Sendable {
                 if isHopeless(outcome, after: patience.failures) { letters[index].slim() }
                 remaining.append(index)
             }
+            if waiting.count > remaining.count {
+                surroundings.logger.info("dead-lettered", Self.summary(casualties, of: waiting, but: remaining))
+            }
             waiting = remaining
             guard !waiting.isEmpty else { return Array(repeating: true, count: casualties.count) }
             if patience.failures == 2 {
@@ -41,6 +44,17 @@ struct DeadLetterQueue: Sendable {
         }
         let unburied = Set(waiting)
         return casualties.indices.map { !unburied.contains($0) }
+    }
+
+    /// How many, and the reasons with their counts.
+    private static func summary(_ casualties: [Casualty], of sent: [Int], but remaining: [Int]) -> LogFields {
+        let kept = Set(remaining)
+        let reasons = sent.filter { !kept.contains($0) }.map { casualties[$0].fault.reason }
+        let counts = Dictionary(reasons.map { ($0, 1) }, uniquingKeysWith: +).sorted { $0.key < $1.key }
+        return [
+            "messages": .integer(reasons.count),
+            "reasons": .text(counts.map { "\($0.key):\($0.value)" }.joined(separator: ",")),
+        ]
     }
 
     /// Whether the letter itself seems to be the trouble: it cannot be written, or the broker closes the channel over it

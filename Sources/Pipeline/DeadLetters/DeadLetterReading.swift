@@ -20,7 +20,6 @@ struct DeadLetterReading {
         return reading.ownItem(id)
     }
 
-
     private func ownItem(_ id: String) -> DeadLetterItem {
         var properties = message.properties
         properties.expiration = text(DeadLetterHeaders.originExpiration)
@@ -77,9 +76,12 @@ struct DeadLetterReading {
         var at: Timestamp?
         if case .timestamp(let seconds) = death["time"] { at = Timestamp(seconds: seconds) }
         return Death(
-            queue: death["queue"]?.text ?? "", reason: death["reason"]?.text ?? "unexplained",
-            exchange: death["exchange"]?.text ?? "", routingKey: keys.first?.text ?? "",
-            count: death["count"]?.integer ?? 1, at: at
+            queue: death["queue"]?.text ?? "",
+            reason: death["reason"]?.text ?? "unexplained",
+            exchange: death["exchange"]?.text ?? "",
+            routingKey: keys.first?.text ?? "",
+            count: death["count"]?.integer ?? 1,
+            at: at
         )
     }
 
@@ -87,10 +89,14 @@ struct DeadLetterReading {
         let hash = DeadLetterContent(death: message).hash
         let reason = death.reason.replacingOccurrences(of: "_", with: "-").storable
         return brokerSide(
-            id: "broker-\(hash)", hash: hash, reason: reason,
+            id: "broker-\(hash)",
+            hash: hash,
+            reason: reason,
             error: "the broker took the message from \(death.queue): \(reason)".storable,
-            attempts: max(death.count, message.deliveryCount), at: death.at ?? now,
-            exchange: death.exchange, routingKey: death.routingKey
+            attempts: max(death.count, message.deliveryCount),
+            at: death.at ?? now,
+            exchange: death.exchange,
+            routingKey: death.routingKey
         )
     }
 
@@ -98,26 +104,44 @@ struct DeadLetterReading {
     private func foundItem() -> DeadLetterItem {
         let hash = DeadLetterContent(death: message).hash
         return brokerSide(
-            id: "found-\(hash)", hash: hash, reason: "unexplained",
-            error: "the message was put into the dead-letter queue without a reason", attempts: 1, at: now,
-            exchange: message.exchange, routingKey: message.routingKey
+            id: "found-\(hash)",
+            hash: hash,
+            reason: "unexplained",
+            error: "the message was put into the dead-letter queue without a reason",
+            attempts: 1,
+            at: now,
+            exchange: message.exchange,
+            routingKey: message.routingKey
         )
     }
 
     private func brokerSide(
-        id: String, hash: String, reason: String, error: String, attempts: Int, at failedAt: Timestamp,
-        exchange: String, routingKey: String
+        id: String,
+        hash: String,
+        reason: String,
+        error: String,
+        attempts: Int,
+        at failedAt: Timestamp,
+        exchange: String,
+        routingKey: String
     ) -> DeadLetterItem {
         DeadLetterItem(
-            deadID: id, stage: "broker", reason: reason, error: error,
-            app: message.properties.appID?.storable ?? routingKey.split(separator: ".").first.map { String($0).storable },
+            deadID: id,
+            stage: "broker",
+            reason: reason,
+            error: error,
+            app: message.properties.appID?.storable
+                ?? routingKey.split(separator: ".").first.map { String($0).storable },
             eventType: message.properties.type?.storable,
             eventID: message.properties.messageID?.storable,
             attempts: Int(Int32(clamping: attempts)),
             failedAt: failedAt,
             origin: DeadLetterItem.Origin(
-                exchange: exchange.storable, routingKey: routingKey.storable,
-                properties: AMQPJSON.object(message.properties), headers: AMQPJSON.object(headers), body: message.body
+                exchange: exchange.storable,
+                routingKey: routingKey.storable,
+                properties: AMQPJSON.object(message.properties),
+                headers: AMQPJSON.object(headers),
+                body: message.body
             ),
             redelivered: false,
             contentHash: Array(hash.utf8)

@@ -48,7 +48,8 @@ extension Fault {
     /// Other words were there already under this id, for one or more of the users of a message.
     static func conflict(_ records: [InboxRecord]) -> Fault {
         var fault = Fault(
-            .record, reason: RejectionReason.idConflict.rawValue,
+            .record,
+            reason: RejectionReason.idConflict.rawValue,
             error: records.count == 1
                 ? "the user already has a notification of this event with other content"
                 : "\(records.count) users already have a notification of this event with other content"
@@ -61,7 +62,9 @@ extension Fault {
 
     static func conflict(_ plan: PlannedEvent) -> Fault {
         var fault = Fault(
-            .record, reason: RejectionReason.idConflict.rawValue, error: "this event is kept already with other content"
+            .record,
+            reason: RejectionReason.idConflict.rawValue,
+            error: "this event is kept already with other content"
         )
         fault.name(plan.event.app, plan.event.type, plan.event.id)
         return fault
@@ -114,4 +117,3 @@ extension Fault {
         eventID = event.text
     }
 }
-

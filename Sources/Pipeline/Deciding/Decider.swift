@@ -10,7 +10,10 @@ struct Decider: Sendable {
 
     /// How a new notification enters the ledger, and what goes out at once.
     func open(
-        _ key: NotificationKey, _ content: NotificationContent, for recipient: Recipient, index: Int
+        _ key: NotificationKey,
+        _ content: NotificationContent,
+        for recipient: Recipient,
+        index: Int
     ) -> (lines: [OpeningDelivery], parcels: [Parcel]) {
         guard let type = catalogs[key.recipient.app]?[content.type] else {
             return ([.suppressed(.unknownType)], [])
@@ -35,7 +38,10 @@ struct Decider: Sendable {
 
     /// What becomes of a claimed delivery that comes back: it is decided anew, and may not be sent after all.
     func resume(
-        _ claimed: ClaimedDelivery, of stored: StoredNotification?, for recipient: Recipient, index: Int
+        _ claimed: ClaimedDelivery,
+        of stored: StoredNotification?,
+        for recipient: Recipient,
+        index: Int
     ) -> Resumed {
         func withheld(_ state: DeliveryState, _ reason: String) -> Resumed {
             .withheld(DeliveryOutcome(index: index, withheld: claimed.key, state, reason: reason))
@@ -56,7 +62,12 @@ struct Decider: Sendable {
             guard senders.serves(key.recipient.app, device.provider) else { return suppressed(.noProvider) }
             return .send(
                 parcel(
-                    key, stored.content, type, device, index: index, attempts: claimed.attempts,
+                    key,
+                    stored.content,
+                    type,
+                    device,
+                    index: index,
+                    attempts: claimed.attempts,
                     isRepeat: claimed.outcomeWasUnknown
                 )
             )
@@ -69,14 +80,22 @@ struct Decider: Sendable {
     }
 
     private func decision(
-        _ key: NotificationKey, _ content: NotificationContent, _ type: CatalogType, _ recipient: Recipient
+        _ key: NotificationKey,
+        _ content: NotificationContent,
+        _ type: CatalogType,
+        _ recipient: Recipient
     ) -> PushDecision {
         PushDecision(type: type, expiresAt: content.extras.expiresAt, recipient: recipient, now: now)
     }
 
     private func parcel(
-        _ key: NotificationKey, _ content: NotificationContent, _ type: CatalogType, _ device: Device, index: Int,
-        attempts: Int, isRepeat: Bool
+        _ key: NotificationKey,
+        _ content: NotificationContent,
+        _ type: CatalogType,
+        _ device: Device,
+        index: Int,
+        attempts: Int,
+        isRepeat: Bool
     ) -> Parcel {
         Parcel(
             index: index,

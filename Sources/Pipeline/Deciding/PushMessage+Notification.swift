@@ -6,8 +6,11 @@ extension PushMessage {
     /// What a device gets of a notification; the same at the first attempt and at every later one.
     init(_ key: NotificationKey, _ content: NotificationContent, _ type: CatalogType, to device: Device) {
         self.init(
-            app: key.recipient.app, notification: key.notification, type: content.type,
-            words: (title: content.title, body: content.body), device: PushDevice(device)
+            app: key.recipient.app,
+            notification: key.notification,
+            type: content.type,
+            words: (title: content.title, body: content.body),
+            device: PushDevice(device)
         )
         data = content.data
         metadata = content.extras.metadata
@@ -26,8 +29,11 @@ extension PushMessage {
 extension PushDevice {
     init(_ device: Device) {
         self.init(
-            subscription: device.subscription, token: device.token, platform: device.platform,
-            provider: device.provider, environment: device.environment ?? .production
+            subscription: device.subscription,
+            token: device.token,
+            platform: device.platform,
+            provider: device.provider,
+            environment: device.environment ?? .production
         )
     }
 }

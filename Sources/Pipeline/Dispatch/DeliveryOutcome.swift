@@ -38,7 +38,9 @@ struct DeliveryOutcome: Sendable {
         case .giveUp(let reason, let lastReason):
             settlement = Settlement(key, .failed, reason: reason)
             loss = Loss(
-                fault: Fault(parcel, reason: reason, lastReason: lastReason), key: key, attempts: parcel.attempts + 1
+                fault: Fault(parcel, reason: reason, lastReason: lastReason),
+                key: key,
+                attempts: parcel.attempts + 1
             )
         case .retry(let tier, let reason, let burns):
             settlement = Settlement(key, .retrying, reason: reason, burnsAttempt: burns, dueIn: tier.delay)
@@ -59,8 +61,11 @@ extension DeadDevice {
     fileprivate init?(_ parcel: Parcel, _ verdict: Verdict, _ sentAt: Timestamp) {
         guard case .deviceGone(let reason, let since) = verdict else { return nil }
         self.init(
-            recipient: parcel.key.notification.recipient, subscription: parcel.key.target,
-            token: parcel.message.device.token, reason: reason.rawValue, deadSince: since ?? sentAt
+            recipient: parcel.key.notification.recipient,
+            subscription: parcel.key.target,
+            token: parcel.message.device.token,
+            reason: reason.rawValue,
+            deadSince: since ?? sentAt
         )
     }
 }

@@ -32,7 +32,10 @@ struct Dispatcher: Sendable {
     }
 
     private func send(
-        _ indices: [Int], of parcels: [Parcel], through outlet: SenderDirectory.Outlet, _ lane: Lane
+        _ indices: [Int],
+        of parcels: [Parcel],
+        through outlet: SenderDirectory.Outlet,
+        _ lane: Lane
     ) async -> [(Int, Arrival)] {
         await withTaskGroup(of: [(Int, Arrival)].self) { tasks in
             var rest = indices[...]

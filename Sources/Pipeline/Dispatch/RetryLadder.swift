@@ -1,6 +1,6 @@
 package import Push
 
-/// What follows from a verdict, given how often it was tried before. Pure.
+/// What follows from a verdict, given how often it was tried before.
 package struct RetryLadder: Sendable {
     private let tiers: [RetryTier]
     private let limit: Int
@@ -29,7 +29,7 @@ package struct RetryLadder: Sendable {
         case postpone(Duration, reason: String, burnsAttempt: Bool)
     }
 
-    /// - Parameter attempts: attempts before this one.
+    /// What to do after a verdict, with so many attempts before this one.
     package func step(after verdict: Verdict, attempts: Int) -> Step {
         let reason = verdict.reason?.rawValue ?? ""
         let spent = attempts + (verdict.burnsAttempt ? 1 : 0)

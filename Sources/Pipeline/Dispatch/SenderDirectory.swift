@@ -15,13 +15,16 @@ package struct SenderDirectory: Sendable {
 
     private let outlets: [Place: Outlet]
 
-    /// - Parameter window: messages under way to one provider of one app at most; less than a lane's prefetch, so that a
-    ///   slow provider cannot hold all that a lane may hold.
+    /// `window` bounds the messages under way to one provider of one app; it is less than a lane's prefetch, so that a slow
+    /// provider cannot hold all that a lane may hold.
     package init(_ senders: [AppID: [PushProvider: any PushSender]], window: Int) {
         var outlets: [Place: Outlet] = [:]
         for (app, providers) in senders {
             for (provider, sender) in providers {
-                outlets[Place(app: app, provider: provider)] = Outlet(sender: sender, window: SendWindow(capacity: window))
+                outlets[Place(app: app, provider: provider)] = Outlet(
+                    sender: sender,
+                    window: SendWindow(capacity: window)
+                )
             }
         }
         self.outlets = outlets

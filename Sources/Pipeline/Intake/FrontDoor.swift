@@ -11,10 +11,8 @@ import Store
 package struct FrontDoor: Sendable {
     private let catalogs: CatalogSource
     private let senders: SenderDirectory
-    private let inbox: Inbox
-    private let directory: RecipientDirectory
-    private let plans: EventPlans
-    private let feeds: FeedStore
+    private let recorder: Recorder
+    private let keeper: Keeper
     private let names: TopologyNames
     private let deadLetters: DeadLetterQueue
     private let resumption: Resumption
@@ -43,7 +41,10 @@ package struct FrontDoor: Sendable {
         let policy: DeliveryPolicy
 
         package init(
-            pool: PostgresPool, publisher: Publisher, names: TopologyNames, senders: SenderDirectory,
+            pool: PostgresPool,
+            publisher: Publisher,
+            names: TopologyNames,
+            senders: SenderDirectory,
             policy: DeliveryPolicy
         ) {
             self.pool = pool
@@ -59,12 +60,18 @@ package struct FrontDoor: Sendable {
         self.surroundings = surroundings
         senders = tools.senders
         names = tools.names
-        inbox = Inbox(pool: tools.pool)
-        directory = RecipientDirectory(pool: tools.pool)
-        plans = EventPlans(pool: tools.pool)
-        feeds = FeedStore(pool: tools.pool)
+        let inbox = Inbox(pool: tools.pool)
+        let directory = RecipientDirectory(pool: tools.pool)
+        recorder = Recorder(inbox: inbox, directory: directory, metrics: surroundings.metrics)
+        keeper = Keeper(
+            plans: EventPlans(pool: tools.pool),
+            feeds: FeedStore(pool: tools.pool),
+            metrics: surroundings.metrics
+        )
         deadLetters = DeadLetterQueue(
-            publisher: tools.publisher, exchange: tools.names.dead, surroundings: surroundings
+            publisher: tools.publisher,
+            exchange: tools.names.dead,
+            surroundings: surroundings
         )
         let ledger = Ledger(pool: tools.pool, lease: tools.policy.lease)
         resumption = Resumption(ledger: ledger, inbox: inbox, directory: directory, ladder: tools.policy.ladder)
@@ -78,8 +85,6 @@ package struct FrontDoor: Sendable {
             surroundings: surroundings
         )
     }
-
-    // MARK: - Two phases
 
     /// What a batch has become once everything of it is stored: what is left is to send.
     struct Intake: Sendable {
@@ -99,18 +104,28 @@ package struct FrontDoor: Sendable {
         let catalogs = catalogs.current
         var chance = SystemRandomNumberGenerator()
         var intake = Intake(
-            messages: messages, run: Courier.Run(claim: Claim(using: &chance), lane: lane, drain: drain)
+            messages: messages,
+            run: Courier.Run(claim: Claim(using: &chance), lane: lane, drain: drain)
         )
         let sorted = SortedBatch(messages, catalogs: catalogs, names: names, arrival: now)
         let persistence = Persistence(drain: drain, surroundings: surroundings)
         let decider = Decider(catalogs: catalogs, senders: senders, now: now)
         // Rejections go out while the good ones are recorded: a flood of bad messages does not hold the good ones up.
         async let rejected = bury(sorted.faults, of: messages, drain)
-        async let planned = plan(sorted, of: messages, persistence, drain)
-        async let fed = feed(sorted.feeds, of: messages, persistence, drain)
-        await record(sorted.records, decider, persistence, into: &intake, sorted.resumed)
-        intake.unfinished.formUnion(await rejected.union(planned).union(fed))
-        surroundings.metrics.batch(messages.count, took: surroundings.time.now() - started)
+        async let kept = keeper.keep(sorted.plans, cancelling: sorted.cancellations, persistence)
+        // What a producer fed before its event in the same batch counts for the event.
+        let fed = await keeper.feed(sorted.feeds, persistence)
+        let recorded = await recorder.record(sorted.records, as: intake.run.claim, decider, persistence)
+        intake.parcels = recorded.parcels
+        await resume(sorted.resumed + recorded.duplicates, decider, persistence, into: &intake)
+        let faults = recorded.faults + fed.faults + (await kept.faults)
+        for part in [recorded.unfinished, fed.unfinished, await kept.unfinished, await rejected] {
+            intake.unfinished.formUnion(part)
+        }
+        intake.unfinished.formUnion(await bury(faults, of: messages, drain))
+        let span = surroundings.time.now() - started
+        surroundings.metrics.batch(messages.count, took: span)
+        surroundings.logger.info("took in a batch", sorted.summary(intake, took: span))
         return intake
     }
 
@@ -126,77 +141,15 @@ package struct FrontDoor: Sendable {
         return intake.messages.indices.filter { !unfinished.contains($0) }.map { intake.messages[$0] }
     }
 
-    // MARK: - Notifications
-
-    private func record(
-        _ entries: [SortedBatch.Entry<InboxRecord>], _ decider: Decider, _ persistence: Persistence,
-        into intake: inout Intake, _ resumed: [SortedBatch.Entry<NotificationKey>]
-    ) async {
-        var owed = resumed
-        var refusals: [SortedBatch.Entry<Fault>] = []
-        var conflicts: [Int: [InboxRecord]] = [:]
-        for start in stride(from: 0, to: entries.count, by: Self.pairsPerStatement) {
-            let chunk = Array(entries[start..<min(start + Self.pairsPerStatement, entries.count)])
-            guard let opened = await open(chunk, decider, persistence) else {
-                intake.unfinished.formUnion(chunk.map(\.index))
-                continue
-            }
-            let results = await persistence.write(opened.records) {
-                [inbox, claim = intake.run.claim] records throws(PostgresError) in
-                try await inbox.record(records, as: claim)
-            }
-            for (position, (entry, result)) in zip(chunk, results).enumerated() {
-                switch result {
-                case .written(.recorded): intake.parcels += opened.parcels[position]
-                case .written(.duplicate): owed.append(.init(index: entry.index, work: entry.work.key))
-                case .written(.conflict): conflicts[entry.index, default: []].append(entry.work)
-                case .written(.recipientErased): break
-                case .refused(let why): refusals.append(.init(index: entry.index, work: .refused(entry.work, why)))
-                case .abandoned: intake.unfinished.insert(entry.index)
-                }
-            }
-            surroundings.metrics.count(results, chunk)
-        }
-        // A copy inside this batch has nothing of its own to do: its twin's lines are under this very claim.
-        if !owed.isEmpty {
-            let taken = Set(intake.parcels.map(\.key.notification))
-            owed.removeAll { taken.contains($0.work) }
-        }
-        refusals += conflicts.map { .init(index: $0.key, work: .conflict($0.value)) }
-        intake.unfinished.formUnion(await bury(refusals, of: intake.messages, intake.run.drain))
-        await resume(owed, decider, persistence, into: &intake)
-    }
-
-    /// Looks the recipients up and decides, so that each record enters the ledger with its deliveries.
-    private func open(
-        _ entries: [SortedBatch.Entry<InboxRecord>], _ decider: Decider, _ persistence: Persistence
-    ) async -> (records: [InboxRecord], parcels: [[Parcel]])? {
-        let keys = Set(entries.map(\.work.key.recipient))
-        let recipients = await persistence.insist { [directory] () throws(PostgresError) in
-            try await directory.recipients(of: keys)
-        }
-        guard let recipients else { return nil }
-        var records = entries.map(\.work)
-        var parcels: [[Parcel]] = []
-        parcels.reserveCapacity(records.count)
-        for (position, entry) in entries.enumerated() {
-            let record = entry.work
-            let opened = decider.open(
-                record.key, record.words.content, for: recipients[record.key.recipient] ?? Recipient(),
-                index: entry.index
-            )
-            records[position].deliveries = opened.lines
-            parcels.append(opened.parcels)
-        }
-        return (records, parcels)
-    }
-
     private func resume(
-        _ owed: [SortedBatch.Entry<NotificationKey>], _ decider: Decider, _ persistence: Persistence,
+        _ owed: [SortedBatch.Entry<NotificationKey>],
+        _ decider: Decider,
+        _ persistence: Persistence,
         into intake: inout Intake
     ) async {
         guard !owed.isEmpty else { return }
-        guard let work = await resumption.take(owed, claim: intake.run.claim, decider: decider, persistence: persistence)
+        guard
+            let work = await resumption.take(owed, claim: intake.run.claim, decider: decider, persistence: persistence)
         else {
             intake.unfinished.formUnion(owed.map(\.index))
             return
@@ -208,69 +161,15 @@ package struct FrontDoor: Sendable {
         intake.laterIndices = Set(owed.filter { later.contains($0.work) }.map(\.index))
     }
 
-    // MARK: - Plans and feeds
-
-    private func plan(
-        _ sorted: SortedBatch, of messages: [IncomingMessage], _ persistence: Persistence, _ drain: DrainSignal
-    ) async -> Set<Int> {
-        var unfinished: Set<Int> = []
-        var refusals: [SortedBatch.Entry<Fault>] = []
-        let kept = await persistence.write(sorted.plans.map(\.work)) { [plans] entries throws(PostgresError) in
-            try await plans.keep(entries)
-        }
-        for (entry, result) in zip(sorted.plans, kept) {
-            switch result {
-            case .written(let outcome):
-                surroundings.metrics.count(outcome, entry.work)
-                if outcome == .conflict {
-                    refusals.append(.init(index: entry.index, work: .conflict(entry.work)))
-                }
-            case .refused(let why): refusals.append(.init(index: entry.index, work: .refused(entry.work, why)))
-            case .abandoned: unfinished.insert(entry.index)
-            }
-        }
-        let cancelled = await persistence.write(sorted.cancellations.map(\.work)) {
-            [plans] cancellations throws(PostgresError) in try await plans.cancel(cancellations)
-        }
-        for (entry, result) in zip(sorted.cancellations, cancelled) {
-            switch result {
-            case .written: surroundings.metrics.countCancellation(entry.work.app)
-            case .refused(let why): refusals.append(.init(index: entry.index, work: .refused(entry.work, why)))
-            case .abandoned: unfinished.insert(entry.index)
-            }
-        }
-        return unfinished.union(await bury(refusals, of: messages, drain))
-    }
-
-    private func feed(
-        _ entries: [SortedBatch.Entry<FeedEntry>], of messages: [IncomingMessage], _ persistence: Persistence,
-        _ drain: DrainSignal
-    ) async -> Set<Int> {
-        var unfinished: Set<Int> = []
-        var refusals: [SortedBatch.Entry<Fault>] = []
-        let results = await persistence.write(entries.map(\.work)) { [feeds] entries throws(PostgresError) in
-            try await feeds.apply(entries)
-        }
-        for (entry, result) in zip(entries, results) {
-            switch result {
-            case .written: surroundings.metrics.countFeed(entry.work.update)
-            case .refused(let why): refusals.append(.init(index: entry.index, work: .refused(entry.work, why)))
-            case .abandoned: unfinished.insert(entry.index)
-            }
-        }
-        return unfinished.union(await bury(refusals, of: messages, drain))
-    }
-
     /// Dead-letters what is at fault and returns the indices of those that could not be, because of the drain.
     private func bury(
-        _ faults: [SortedBatch.Entry<Fault>], of messages: [IncomingMessage], _ drain: DrainSignal
+        _ faults: [SortedBatch.Entry<Fault>],
+        of messages: [IncomingMessage],
+        _ drain: DrainSignal
     ) async -> Set<Int> {
         guard !faults.isEmpty else { return [] }
         let casualties = faults.map { Casualty.message(messages[$0.index], $0.work) }
         let buried = await deadLetters.bury(casualties, until: drain)
         return Set(zip(faults, buried).filter { !$1 }.map(\.0.index))
     }
-
-    /// Bounds one statement whatever the audiences: 256 events of 1,000 users are many statements, not one.
-    private static let pairsPerStatement = 1024
 }

@@ -4,8 +4,8 @@ import BellhopRules
 extension InboundEnvelope {
     /// What the rules may look at of an AMQP message.
     ///
-    /// - Parameter eventsExchange: the routing key speaks only for what came through this exchange, where the broker has
-    ///   held it against the producer's permissions.
+    /// The routing key speaks only for what came through the events exchange, where the broker has held it against the
+    /// producer's permissions.
     init(_ message: IncomingMessage, eventsExchange: String) {
         self.init(
             body: message.body,

@@ -17,7 +17,9 @@ package struct LaneWorker: Service {
     package struct Limits: Sendable {
         /// Events in one batch.
         package var batch: Int
-        /// Batches that are being stored: two keep the database busy while the next one is parsed. How many wait for
+        /// Batches that are being stored: two keep the database busy while the next one is parsed.
+        ///
+        /// How many wait for
         /// their providers' answers is bounded by the prefetch alone, so that a slow provider holds nobody else up.
         package var batchesAtOnce: Int
 

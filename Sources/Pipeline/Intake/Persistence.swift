@@ -18,7 +18,8 @@ struct Persistence: Sendable {
     /// One attempt for the whole batch; where the database refuses the content itself, one by one, so that only the
     /// culprit is refused.
     func write<Item: Sendable, Outcome: Sendable>(
-        _ items: [Item], _ write: @Sendable ([Item]) async throws(PostgresError) -> [Outcome]
+        _ items: [Item],
+        _ write: @Sendable ([Item]) async throws(PostgresError) -> [Outcome]
     ) async -> [Result<Outcome>] {
         guard !items.isEmpty else { return [] }
         switch await attempt(items, write) {
@@ -45,7 +46,8 @@ struct Persistence: Sendable {
     }
 
     private func attempt<Item: Sendable, Outcome: Sendable>(
-        _ items: [Item], _ write: @Sendable ([Item]) async throws(PostgresError) -> [Outcome]
+        _ items: [Item],
+        _ write: @Sendable ([Item]) async throws(PostgresError) -> [Outcome]
     ) async -> Swift.Result<[Outcome], GivenUp> {
         var chance = SystemRandomNumberGenerator()
         var patience = Patience(drain: drain)

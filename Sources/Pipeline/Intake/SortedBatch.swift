@@ -1,5 +1,6 @@
 import AMQP
 import BellhopRules
+import ServiceRuntime
 import Store
 
 /// One batch of messages, read and sorted by what has to happen with each; indices point into the batch.
@@ -21,9 +22,8 @@ struct SortedBatch {
         let work: Work
     }
 
-    /// - Parameters:
-    ///   - names: the events exchange, whose routing keys speak for their messages, and the resume queues.
-    ///   - arrival: stands for the time of what does not say when it was sent.
+    /// `names` tells the events exchange, whose routing keys speak for their messages, and the resume queues; `arrival`
+    /// stands for the time of what does not say when it was sent.
     init(_ messages: [IncomingMessage], catalogs: CatalogSet, names: TopologyNames, arrival: Timestamp) {
         let parser = SubmissionParser(catalogs)
         records.reserveCapacity(messages.count)
@@ -48,6 +48,19 @@ struct SortedBatch {
         }
     }
 
+    /// What a log line says of the batch; empty parts are left out.
+    func summary(_ intake: FrontDoor.Intake, took span: Duration) -> LogFields {
+        var fields: LogFields = ["lane": .text(intake.run.lane.rawValue), "messages": .integer(intake.messages.count)]
+        let parts = [
+            ("notifications", records.count), ("pushes", intake.parcels.count), ("refused", faults.count),
+            ("planned", plans.count), ("cancelled", cancellations.count), ("fed", feeds.count),
+            ("resumed", resumed.count),
+        ]
+        for (name, count) in parts where count > 0 { fields[name] = .integer(count) }
+        fields["took"] = .span(span)
+        return fields
+    }
+
     private mutating func addResume(_ message: IncomingMessage, _ index: Int) {
         guard let resume = ResumeMessage.read(message.body) else {
             let fault = Fault(.resume, reason: RejectionReason.malformedJSON.rawValue, error: "not a resume message")
@@ -58,12 +71,17 @@ struct SortedBatch {
     }
 
     private mutating func add(
-        _ event: Event, _ index: Int, _ catalogs: CatalogSet, _ arrival: Timestamp
+        _ event: Event,
+        _ index: Int,
+        _ catalogs: CatalogSet,
+        _ arrival: Timestamp
     ) -> Rejection? {
         guard let catalog = catalogs[event.app], let type = catalog[event.type] else {
             return Rejection(
-                reason: .unknownType, pointer: JSONPointer.root.key("eventType"),
-                message: "the app's catalogue does not know this type", event: event
+                reason: .unknownType,
+                pointer: JSONPointer.root.key("eventType"),
+                message: "the app's catalogue does not know this type",
+                event: event
             )
         }
         if let rejection = Self.refusal(of: event, at: arrival) { return rejection }
@@ -89,8 +107,10 @@ struct SortedBatch {
         let year: Int64 = 366 * 86_400 * 1_000_000
         guard let planned = event.deliverAt, planned.microseconds - arrival.microseconds > year else { return nil }
         return Rejection(
-            reason: .invalidField, pointer: JSONPointer.root.key("deliverAt"),
-            message: "expected an instant within a year, found one further ahead", event: event
+            reason: .invalidField,
+            pointer: JSONPointer.root.key("deliverAt"),
+            message: "expected an instant within a year, found one further ahead",
+            event: event
         )
     }
 }

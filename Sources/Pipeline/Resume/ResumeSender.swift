@@ -30,7 +30,8 @@ struct ResumeSender: Sendable {
             guard !waiting.isEmpty else { break }
             if patience.failures == 2 {
                 logger.warning(
-                    "the broker does not take resume messages, holding the batch", ["size": .integer(waiting.count)]
+                    "the broker does not take resume messages, holding the batch",
+                    ["size": .integer(waiting.count)]
                 )
             }
             guard await patience.pause(using: &chance) else { break }
@@ -46,8 +47,10 @@ struct ResumeSender: Sendable {
             }
         // Fresh properties: a republished message must carry none of the broker's own headers.
         return OutgoingMessage(
-            exchange: exchange, routingKey: names.resume(lane),
-            properties: MessageProperties(contentType: "application/json"), body: resume.body
+            exchange: exchange,
+            routingKey: names.resume(lane),
+            properties: MessageProperties(contentType: "application/json"),
+            body: resume.body
         )
     }
 }

@@ -19,10 +19,14 @@ struct Resumption: Sendable {
         var later: [ResumeSender.Way: [NotificationKey]] = [:]
     }
 
-    /// - Parameter entries: notifications, each with the position of the message that named it.
-    /// - Returns: nil where a drain came first.
+    /// Claims and decides anew; nil where a drain came first.
+    ///
+    /// Each notification comes with the position of the message that named it.
     func take(
-        _ entries: [SortedBatch.Entry<NotificationKey>], claim: Claim, decider: Decider, persistence: Persistence
+        _ entries: [SortedBatch.Entry<NotificationKey>],
+        claim: Claim,
+        decider: Decider,
+        persistence: Persistence
     ) async -> Work? {
         guard !entries.isEmpty else { return Work() }
         let indices = Dictionary(entries.map { ($0.work, $0.index) }, uniquingKeysWith: { first, _ in first })
@@ -40,7 +44,9 @@ struct Resumption: Sendable {
         for claimed in found.harvest.claimed {
             let key = claimed.key.notification
             let resumed = decider.resume(
-                claimed, of: found.notifications[key], for: found.recipients[key.recipient] ?? Recipient(),
+                claimed,
+                of: found.notifications[key],
+                for: found.recipients[key.recipient] ?? Recipient(),
                 index: indices[key] ?? 0
             )
             switch resumed {

@@ -29,14 +29,20 @@ package struct Sweeper: Service {
     }
 
     package init(
-        pool: PostgresPool, lease: Duration, publisher: Publisher, names: TopologyNames, rhythm: Rhythm = Rhythm(),
-        logger: Logger, metrics: MetricsRegistry
+        pool: PostgresPool,
+        lease: Duration,
+        publisher: Publisher,
+        names: TopologyNames,
+        rhythm: Rhythm = Rhythm(),
+        logger: Logger,
+        metrics: MetricsRegistry
     ) {
         self.logger = logger.labelled("sweeper")
         ledger = Ledger(pool: pool, lease: lease)
         resumes = ResumeSender(publisher: publisher, names: names, logger: self.logger)
         handedOver = metrics.counter(
-            "bellhop_handed_over_total", help: "Notifications handed over again because they were due or stranded."
+            "bellhop_handed_over_total",
+            help: "Notifications handed over again because they were due or stranded."
         )
         interval = rhythm.interval
         grace = rhythm.grace

@@ -25,12 +25,14 @@ package struct TopologyApplier: Sendable {
         package let unboundTypes: [String]
     }
 
-    /// Declares everything, binds each type to its lane and unbinds it from the others. Safe to repeat.
+    /// Declares everything, binds each type to its lane and unbinds it from the others; safe to repeat.
     ///
     /// A type that changes its lane is bound to the new one before it leaves the old one: for a moment an event may
     /// arrive twice, which the inbox collapses, but never nowhere.
     package func apply() async throws -> Report {
         let recorded = try await records.all()
+        // A record comes before its binding and goes after it, so that no binding is ever unknown. A crash in between
+        // leaves a type without its binding, which the alternate exchange carries to the normal lane, until the next run.
         let gone = recorded.keys.filter { plan.lanes[$0] == nil }.sorted()
         try await records.record(plan.lanes)
         try await BrokerSession.with(broker, name: "topology apply") { [plan] session in
@@ -57,15 +59,18 @@ package struct TopologyApplier: Sendable {
         }
         try await records.forget(gone)
         return Report(
-            exchanges: plan.exchanges.count, queues: plan.queues.count, eventTypes: plan.eventTypeCount,
-            feedKeys: plan.lanes.count - plan.eventTypeCount, unboundTypes: gone
+            exchanges: plan.exchanges.count,
+            queues: plan.queues.count,
+            eventTypes: plan.eventTypeCount,
+            feedKeys: plan.lanes.count - plan.eventTypeCount,
+            unboundTypes: gone
         )
     }
 
     /// Every difference between the plan and what stands, in words; empty when they agree.
     ///
-    /// - Parameter comparingArguments: redeclares what exists, which the broker refuses where an argument differs. That
-    ///   takes the right to configure, so the operator's check does it and a worker's start does not.
+    /// Comparing arguments means to redeclare what exists, which the broker refuses where one differs. That takes the right
+    /// to configure, so the operator's check does it and a worker's start does not.
     package func differences(comparingArguments: Bool) async throws -> [String] {
         var differences = try await BrokerSession.with(broker, name: "topology check") { [plan] session in
             var found: [String] = []

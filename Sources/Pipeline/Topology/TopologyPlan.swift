@@ -30,7 +30,7 @@ package struct TopologyPlan: Sendable {
     /// How many of those keys are event types of a catalogue; the others are what every app has, feeds and cancellations.
     package let eventTypeCount: Int
 
-    /// - Parameter tiers: the retry ladder; two equal tiers would be one queue, so they count once.
+    /// Two equal tiers would be one queue, so they count once.
     package init(names: TopologyNames, catalogs: CatalogSet, tiers: [RetryTier]) {
         let tiers = Array(Set(tiers)).sorted { $0.delay < $1.delay }
         self.names = names
@@ -69,7 +69,9 @@ package struct TopologyPlan: Sendable {
 
     /// At-least-once dead-lettering needs reject-publish and a limit, since what is kept for it counts toward the length.
     private static func quorum(
-        maxLength: Int64 = 10_000_000, deliveryLimit: Int64 = 20, deadLettersTo exchange: String? = nil
+        maxLength: Int64 = 10_000_000,
+        deliveryLimit: Int64 = 20,
+        deadLettersTo exchange: String? = nil
     ) -> FieldTable {
         var arguments: FieldTable = [
             "x-queue-type": .string("quorum"),

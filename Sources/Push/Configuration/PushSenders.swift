@@ -13,9 +13,7 @@ package struct PushSenders: Sendable {
 
     private let transports: [any HTTPTransport]
 
-    /// Opens the transports; nothing is connected yet.
-    ///
-    /// - Parameter makeTransport: what a transport is made of, curl unless a test says otherwise.
+    /// Opens the transports, with curl unless a test says otherwise; nothing is connected yet.
     package init(
         _ configuration: ProviderConfiguration,
         surroundings: Surroundings,

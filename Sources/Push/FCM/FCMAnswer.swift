@@ -1,7 +1,7 @@
 import BellhopRules
 package import HTTPTransfer
 
-/// Reads what became of one request to FCM; the rows of the table below are the rows of its test.
+/// Reads what became of one request to FCM: one verdict for every row of FCM's table of errors.
 ///
 /// Nothing is asked of the body that might not be there: details may be missing or in any order, and gateways answer
 /// with HTML. A bare 404 never costs a device its token, since a wrong project id looks the same.

@@ -18,7 +18,7 @@ package struct FCMSender: PushSender {
     /// FCM asks for ten seconds at least before giving up on an answer.
     private static let timeouts = TransferTimeouts(total: .seconds(20), connect: .seconds(10))
 
-    /// - Parameter endpoint: scheme, host and port of FCM, without a slash at the end.
+    /// The endpoint is FCM's scheme, host and port, without a slash at the end.
     package init(
         endpoint: String,
         projectID: String,

@@ -11,7 +11,9 @@ struct CertificateAuthority: Sendable {
     init(now: Instant) throws(SandboxError) {
         key = try GeneratedKey.generateP256()
         let blank = try Blank(
-            key: key, name: "Bellhop sandbox authority", validity: now - .seconds(86_400)..<now + .seconds(365 * 86_400)
+            key: key,
+            name: "Bellhop sandbox authority",
+            validity: now - .seconds(86_400)..<now + .seconds(365 * 86_400)
         )
         try blank.name(issuer: blank.handle)
         try blank.extend(NID_basic_constraints, "critical,CA:TRUE,pathlen:0", issuer: blank.handle)

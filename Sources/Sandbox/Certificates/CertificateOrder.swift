@@ -25,8 +25,8 @@ struct CertificateOrder: Sendable {
     var names: [Name]
     var validity: Range<Instant>
 
-    /// The names by which clients on this machine reach the sandbox, and those of the services it stands in for, so that
-    /// a client may be told to resolve the real names to it.
+    /// The names by which clients on this machine reach the sandbox, and those of the services it stands in for, so
+    /// that a client may be told to resolve the real names to it.
     static let usualNames: [Name] = [
         .host("localhost"), .address("127.0.0.1"), .address("::1"),
         .host("fcm.googleapis.com"), .host("oauth2.googleapis.com"),

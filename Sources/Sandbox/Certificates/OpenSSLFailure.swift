@@ -20,7 +20,8 @@ extension SandboxError {
 enum PEMOutput {
     /// What `write` wrote; 1 is its sign of success.
     static func collect(
-        _ attempted: String, _ write: (OpaquePointer) -> Int32
+        _ attempted: String,
+        _ write: (OpaquePointer) -> Int32
     ) throws(SandboxError) -> String {
         guard let output = BIO_new(BIO_s_mem()) else { throw .openSSL(attempted) }
         defer { BIO_free(output) }

@@ -51,7 +51,8 @@ struct ControlAPI: Sendable {
 
     private func received(_ request: HTTPRequest) throws(QueryRefusal) -> HTTPResponse {
         let requests = log.requests(
-            of: try provider(request), after: UInt64(try whole("after", request) ?? 0),
+            of: try provider(request),
+            after: UInt64(try whole("after", request) ?? 0),
             limit: try whole("limit", request) ?? .max
         )
         var output: [UInt8] = [UInt8(ascii: "[")]
@@ -89,7 +90,8 @@ struct ControlAPI: Sendable {
     }
 
     private func answer(
-        _ request: HTTPRequest, _ body: (HTTPRequest) throws(QueryRefusal) -> HTTPResponse
+        _ request: HTTPRequest,
+        _ body: (HTTPRequest) throws(QueryRefusal) -> HTTPResponse
     ) -> HTTPResponse {
         do {
             return try body(request)

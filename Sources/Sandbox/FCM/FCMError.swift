@@ -80,7 +80,9 @@ extension FCMError {
 
     static let invalidToken: FCMError = {
         var error = FCMError(
-            400, "INVALID_ARGUMENT", "The registration token is not a valid FCM registration token",
+            400,
+            "INVALID_ARGUMENT",
+            "The registration token is not a valid FCM registration token",
             errorCode: "INVALID_ARGUMENT"
         )
         error.violations = [FCMViolation(field: "message.token", description: "Invalid registration token")]
@@ -92,12 +94,16 @@ extension FCMError {
     static let senderMismatch = FCMError(403, "PERMISSION_DENIED", "SenderId mismatch", errorCode: "SENDER_ID_MISMATCH")
 
     static let noCredentials: FCMError = {
-        var error = FCMError(401, "UNAUTHENTICATED", "Request is missing required authentication credential. " + expected)
+        var error = FCMError(
+            401,
+            "UNAUTHENTICATED",
+            "Request is missing required authentication credential. " + expected
+        )
         error.errorInfo = "CREDENTIALS_MISSING"
         return error
     }()
 
-    /// - Parameter hasExpired: false for a token that was never handed out.
+    /// An access token that has expired, or one that was never handed out.
     static func badCredentials(hasExpired: Bool) -> FCMError {
         var error = FCMError(401, "UNAUTHENTICATED", "Request had invalid authentication credentials. " + expected)
         error.errorInfo = hasExpired ? "ACCESS_TOKEN_EXPIRED" : "ACCESS_TOKEN_TYPE_UNSUPPORTED"
@@ -106,7 +112,8 @@ extension FCMError {
 
     static func forbidden(projectID: String) -> FCMError {
         var error = FCMError(
-            403, "PERMISSION_DENIED",
+            403,
+            "PERMISSION_DENIED",
             "Permission 'cloudmessaging.messages.create' denied on resource "
                 + "'//cloudresourcemanager.googleapis.com/projects/\(projectID)' (or it may not exist)."
         )

@@ -22,7 +22,8 @@ enum FCMSchema {
         "collapse_key": .text,
         "priority": .choice(
             type: "type.googleapis.com/google.firebase.fcm.v1.AndroidConfig.AndroidMessagePriority",
-            ["NORMAL", "HIGH"], lowerCaseToo: true
+            ["NORMAL", "HIGH"],
+            lowerCaseToo: true
         ),
         "ttl": .duration,
         "restricted_package_name": .text,
@@ -51,11 +52,13 @@ enum FCMSchema {
         ),
         "visibility": .choice(
             type: "type.googleapis.com/google.firebase.fcm.v1.AndroidNotification.Visibility",
-            ["VISIBILITY_UNSPECIFIED", "PRIVATE", "PUBLIC", "SECRET"], lowerCaseToo: false
+            ["VISIBILITY_UNSPECIFIED", "PRIVATE", "PUBLIC", "SECRET"],
+            lowerCaseToo: false
         ),
         "proxy": .choice(
             type: "type.googleapis.com/google.firebase.fcm.v1.AndroidNotification.Proxy",
-            ["PROXY_UNSPECIFIED", "ALLOW", "DENY", "IF_PRIORITY_LOWERED"], lowerCaseToo: false
+            ["PROXY_UNSPECIFIED", "ALLOW", "DENY", "IF_PRIORITY_LOWERED"],
+            lowerCaseToo: false
         ),
         "light_settings": .message(
             FCMMessageType([

@@ -79,7 +79,9 @@ final class FCMStandIn: ProviderStandIn {
 
     private static func verdict(on token: String) -> FCMError? {
         if token.hasPrefix("dead-") { return .unregistered }
-        if token.hasPrefix("invalid-") || token.utf8.contains(where: { $0 <= 0x20 || $0 >= 0x7F }) { return .invalidToken }
+        if token.hasPrefix("invalid-") || token.utf8.contains(where: { $0 <= 0x20 || $0 >= 0x7F }) {
+            return .invalidToken
+        }
         return token.hasPrefix("mismatch-") ? .senderMismatch : nil
     }
 

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The faults that are set, in order: of those that match a request, the first that its rate and count allow befalls it.
+/// The faults that are set, in order: of those that match a request, the first that rate and count allow befalls it.
 final class FaultList: Sendable {
     /// A fault, and how many requests it has befallen.
     struct Entry: Sendable, Equatable {

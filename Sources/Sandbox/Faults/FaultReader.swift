@@ -8,7 +8,9 @@ enum FaultReader {
         let message: String
     }
 
-    private static let names = ["provider", "match", "status", "reason", "retryAfter", "delayMs", "drop", "rate", "count"]
+    private static let names = [
+        "provider", "match", "status", "reason", "retryAfter", "delayMs", "drop", "rate", "count",
+    ]
     private static let longestDelay: Int64 = 3_600_000
 
     static func read(_ body: [UInt8]) throws(Refusal) -> [SandboxFault] {

@@ -36,7 +36,10 @@ package struct SandboxFault: Sendable, Equatable {
     package var count: Int?
 
     package init(
-        _ provider: ProviderName, _ effect: Effect, match: String? = nil, delay: Duration = .zero
+        _ provider: ProviderName,
+        _ effect: Effect,
+        match: String? = nil,
+        delay: Duration = .zero
     ) {
         self.provider = provider
         self.effect = effect

@@ -19,7 +19,11 @@ struct AnswerFields {
             for (name, value) in lengths {
                 pairs.append(
                     nghttp2_nv(
-                        name: at, value: at + name, namelen: name, valuelen: value, flags: bellhop_no_field_flags
+                        name: at,
+                        value: at + name,
+                        namelen: name,
+                        valuelen: value,
+                        flags: bellhop_no_field_flags
                     )
                 )
                 at += name + value

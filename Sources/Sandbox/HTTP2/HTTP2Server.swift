@@ -10,7 +10,10 @@ final class HTTP2Server: Sendable {
 
     /// Listens and serves from the return of this call on.
     static func start(
-        listen: ListenAddress, identity: TLSIdentity, limits: HTTP2Limits, handler: any HTTP2Handler
+        listen: ListenAddress,
+        identity: TLSIdentity,
+        limits: HTTP2Limits,
+        handler: any HTTP2Handler
     ) throws(SandboxError) -> HTTP2Server {
         let tls = try TLSServerContext(identity)
         return try start(try ListeningSocket.open(listen), tls, limits, handler)
@@ -18,7 +21,10 @@ final class HTTP2Server: Sendable {
 
     /// The part behind an open socket, so that its port is known to whoever makes the handler.
     static func start(
-        _ socket: ListeningSocket, _ tls: TLSServerContext, _ limits: HTTP2Limits, _ handler: any HTTP2Handler
+        _ socket: ListeningSocket,
+        _ tls: TLSServerContext,
+        _ limits: HTTP2Limits,
+        _ handler: any HTTP2Handler
     ) throws(SandboxError) -> HTTP2Server {
         ProcessSignal.ignoreBrokenPipes()
         let loop = try ServerLoop(listener: socket, tls: tls, limits: limits, handler: handler)

@@ -97,7 +97,9 @@ final class ServerConnection {
         phase = .open(session: session)
         let limits = loop.limits
         let status = bellhop_submit_server_settings(
-            session, limits.concurrentStreams, UInt32(clamping: limits.headerBytes)
+            session,
+            limits.concurrentStreams,
+            UInt32(clamping: limits.headerBytes)
         )
         nghttp2_session_set_local_window_size(session, bellhop_no_flags, 0, 1 << 24)
         return status == 0 ? nil : .end
@@ -210,7 +212,8 @@ extension ServerConnection {
         source.read_callback = readAnswerBody
         var status: Int32 = 0
         fields.withPairs(answer) { pairs, count in
-            status = answer.body.isEmpty
+            status =
+                answer.body.isEmpty
                 ? nghttp2_submit_response(session, stream.id, pairs, count, nil)
                 : nghttp2_submit_response(session, stream.id, pairs, count, &source)
         }

@@ -41,7 +41,10 @@ final class ServerLoop: @unchecked Sendable {
     private static let listenerKey: UInt64 = 0
 
     init(
-        listener: ListeningSocket, tls: TLSServerContext, limits: HTTP2Limits, handler: any HTTP2Handler
+        listener: ListeningSocket,
+        tls: TLSServerContext,
+        limits: HTTP2Limits,
+        handler: any HTTP2Handler
     ) throws(SandboxError) {
         self.listener = listener
         self.tls = tls

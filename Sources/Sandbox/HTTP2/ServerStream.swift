@@ -48,7 +48,9 @@ final class ServerStream {
     func copyBody(into buffer: UnsafeMutableBufferPointer<UInt8>) -> Int {
         let count = min(buffer.count, answerBody.count - sent)
         answerBody.withUnsafeBytes { source in
-            UnsafeMutableRawBufferPointer(buffer).copyMemory(from: UnsafeRawBufferPointer(rebasing: source[sent..<sent + count]))
+            UnsafeMutableRawBufferPointer(buffer).copyMemory(
+                from: UnsafeRawBufferPointer(rebasing: source[sent..<sent + count])
+            )
         }
         sent += count
         return count

@@ -5,7 +5,7 @@ final class SessionCallbacks {
     private let callbacks: OpaquePointer
     private let option: OpaquePointer
 
-    /// - Parameter readsContent: false leaves out what collects headers and bodies.
+    /// Without `readsContent` it leaves out what collects headers and bodies.
     init(readsContent: Bool) throws(SandboxError) {
         var callbacks: OpaquePointer?
         var option: OpaquePointer?

@@ -36,9 +36,7 @@ extension Assertion {
         "https://www.googleapis.com/auth/firebase.messaging", "https://www.googleapis.com/auth/cloud-platform",
     ]
 
-    /// Why Google would refuse it; nil where it is good for `account`.
-    ///
-    /// - Parameter audiences: what `aud` may say.
+    /// Why Google would refuse it; nil where it is good for `account` and addressed to one of `audiences`.
     func fault(for account: ServiceAccount, audiences: Set<String>, now: Instant) -> TokenRefusal? {
         guard header["alg"]?.string == "RS256" else { return .invalidGrant("Invalid JWT: unsupported algorithm.") }
         guard header["typ"]?.string == "JWT" else { return .invalidGrant("Invalid JWT: typ must be JWT.") }
@@ -62,7 +60,9 @@ extension Assertion {
     }
 
     private func hasReasonableTimes(_ now: Instant) -> Bool {
-        guard let issued = claims["iat"]?.number?.int64, let expires = claims["exp"]?.number?.int64 else { return false }
+        guard let issued = claims["iat"]?.number?.int64, let expires = claims["exp"]?.number?.int64 else {
+            return false
+        }
         let issuedAt = Instant(seconds: issued)
         let expiresAt = Instant(seconds: expires)
         guard issuedAt < expiresAt, expiresAt <= issuedAt + .seconds(3_600) else { return false }

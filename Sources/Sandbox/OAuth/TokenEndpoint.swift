@@ -1,7 +1,7 @@
 import BellhopRules
 import ServiceRuntime
 
-/// Stands in for `https://oauth2.googleapis.com/token`: changes the signed word of a service account into an access token.
+/// Stands in for `https://oauth2.googleapis.com/token`: gives an access token for the signed word of a service account.
 struct TokenEndpoint: ProviderStandIn {
     static let path = "/token"
     static let grantType = "urn:ietf:params:oauth:grant-type:jwt-bearer"

@@ -38,10 +38,16 @@ final class ReceivedLog: Sendable {
         kept.withLock { kept in
             kept.number += 1
             let received = ReceivedRequest(
-                number: kept.number, at: entry.at, provider: entry.provider, connection: entry.request.connection,
-                token: entry.judgement.token, tag: entry.judgement.tag,
+                number: kept.number,
+                at: entry.at,
+                provider: entry.provider,
+                connection: entry.request.connection,
+                token: entry.judgement.token,
+                tag: entry.judgement.tag,
                 content: entry.judgement.content ?? .bytes(entry.request.body),
-                answer: entry.answer, refused: entry.judgement.refused, block: entry.request.headers
+                answer: entry.answer,
+                refused: entry.judgement.refused,
+                block: entry.request.headers
             )
             kept.summary.add(received)
             kept.slots.append(received)
@@ -52,14 +58,12 @@ final class ReceivedLog: Sendable {
         }
     }
 
-    /// What is kept, oldest first.
-    ///
-    /// - Parameters:
-    ///   - provider: nil for all.
-    ///   - number: only what came after the request of this number.
-    ///   - limit: at most so many.
+    /// What is kept, oldest first: of one provider or (nil) of all, only what came after the request of this number, and
+    /// at most `limit` of it.
     func requests(
-        of provider: ProviderName? = nil, after number: UInt64 = 0, limit: Int = .max
+        of provider: ProviderName? = nil,
+        after number: UInt64 = 0,
+        limit: Int = .max
     ) -> [ReceivedRequest] {
         let all = kept.withLock { Array($0.slots[$0.first...]) }
         let matching = all.lazy.compactMap { $0 }.filter { request in

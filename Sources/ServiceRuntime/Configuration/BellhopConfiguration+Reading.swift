@@ -53,7 +53,9 @@ extension BellhopConfiguration {
         let lease = reader.duration(.lease, in: .seconds(1) ... .seconds(600), default: .seconds(60))
         let log = reader.log(.log, default: LogSettings(level: .info, form: .text))
         guard let namespace, let apiListen, let consoleListen, let metricsListen else { return nil }
-        guard let retryDelays, let retryLimit, let prefetch, let batch, let drainTimeout, let lease, let log else { return nil }
+        guard let retryDelays, let retryLimit, let prefetch, let batch, let drainTimeout, let lease, let log else {
+            return nil
+        }
         self.namespace = namespace
         self.apiListen = apiListen
         self.consoleListen = consoleListen

@@ -81,7 +81,8 @@ package final class ChildProcess: Sendable {
         posix_spawnattr_setpgroup(&attributes, 0)
         restoreSignals(&attributes)
         posix_spawnattr_setflags(
-            &attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK)
+            &attributes,
+            Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK)
         )
         var words = ([program.path] + program.arguments).map { strdup($0) } + [nil]
         var environment = program.environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
@@ -90,7 +91,9 @@ package final class ChildProcess: Sendable {
         let failure = posix_spawn(&id, program.path, &actions, &attributes, &words, &environment)
         guard failure == 0 else {
             throw CommandFailure(
-                .tryAgain, attempted: "starting \(program.path)", cameBack: String(cString: strerror(failure)),
+                .tryAgain,
+                attempted: "starting \(program.path)",
+                cameBack: String(cString: strerror(failure)),
                 whatToDo: "look at the machine's memory and its limit of processes"
             )
         }

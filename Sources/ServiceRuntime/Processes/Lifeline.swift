@@ -12,7 +12,9 @@ package final class Lifeline: Sendable {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else {
             throw CommandFailure(
-                .tryAgain, attempted: "making a pipe", cameBack: String(cString: strerror(errno)),
+                .tryAgain,
+                attempted: "making a pipe",
+                cameBack: String(cString: strerror(errno)),
                 whatToDo: "raise the limit of open files"
             )
         }

@@ -34,7 +34,10 @@ package struct DeadLetterFile: Sendable {
             .textArray(
                 items.map {
                     DeadLetterFingerprint.of(
-                        stage: $0.stage, reason: $0.reason, provider: $0.provider, error: $0.error
+                        stage: $0.stage,
+                        reason: $0.reason,
+                        provider: $0.provider,
+                        error: $0.error
                     )
                 }
             ),
@@ -74,8 +77,9 @@ package struct DeadLetterFile: Sendable {
         """
     )
 
-    /// The oldest item with this content; none means that the message is new. The same dead id again is the clerk's own
-    /// redelivery, which must not count.
+    /// The oldest item with this content; none means that the message is new.
+    ///
+    /// The same dead id again is the clerk's own redelivery, which must not count.
     private static let countCopy = Statement(
         """
         UPDATE dead_letters SET copies = copies + (dead_id <> $2::text)::integer

@@ -25,9 +25,21 @@ package struct DeadLetterItem: Sendable {
     package var contentHash: [UInt8]
 
     package init(
-        deadID: String, stage: String, reason: String, pointer: String? = nil, error: String, provider: String? = nil,
-        app: String? = nil, eventType: String? = nil, eventID: String? = nil, user: String? = nil, attempts: Int,
-        failedAt: Timestamp, origin: Origin, redelivered: Bool, contentHash: [UInt8]
+        deadID: String,
+        stage: String,
+        reason: String,
+        pointer: String? = nil,
+        error: String,
+        provider: String? = nil,
+        app: String? = nil,
+        eventType: String? = nil,
+        eventID: String? = nil,
+        user: String? = nil,
+        attempts: Int,
+        failedAt: Timestamp,
+        origin: Origin,
+        redelivered: Bool,
+        contentHash: [UInt8]
     ) {
         self.deadID = deadID
         self.stage = stage

@@ -10,11 +10,14 @@ enum RecipientFeed {
         _ = try connection.run(
             update,
             Array(who.prefix(3)) + [
-                .textArray(words.map { $0.content.locale.value?.text }), .booleanArray(words.map(\.content.locale.isGiven)),
+                .textArray(words.map { $0.content.locale.value?.text }),
+                .booleanArray(words.map(\.content.locale.isGiven)),
                 .textArray(words.map { $0.content.timezone.value?.text }),
                 .booleanArray(words.map(\.content.timezone.isGiven)),
-                .textArray(words.map { $0.content.email.value?.text }), .booleanArray(words.map(\.content.email.isGiven)),
-                .booleanArray(words.map(\.content.pushEnabled.value)), .booleanArray(words.map(\.content.pushEnabled.isGiven)),
+                .textArray(words.map { $0.content.email.value?.text }),
+                .booleanArray(words.map(\.content.email.isGiven)),
+                .booleanArray(words.map(\.content.pushEnabled.value)),
+                .booleanArray(words.map(\.content.pushEnabled.isGiven)),
                 .booleanArray(words.map(\.content.emailEnabled.value)),
                 .booleanArray(words.map(\.content.emailEnabled.isGiven)),
             ]
@@ -134,7 +137,7 @@ enum RecipientFeed {
 
 /// The condition under which a word is not older than a deletion.
 enum Tombstone {
-    /// - Parameter subject: the column of `r` with the hash to look for.
+    /// `subject` is the column of `r` with the hash to look for.
     static func spares(_ subject: String) -> String {
         """
         NOT EXISTS (

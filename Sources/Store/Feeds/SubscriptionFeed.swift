@@ -5,8 +5,9 @@ import Postgres
 /// `subscription.upserted` and `subscription.revoked`.
 enum SubscriptionFeed {
     /// A token belongs to the last user who registered it, even when that registration was revoked since: a word that
-    /// was under way for longer must not hand the device back. Two workers that hear of one token at once take turns, or
-    /// neither would see the other's row.
+    /// was under way for longer must not hand the device back.
+    ///
+    /// Two workers that hear of one token at once take turns, or neither would see the other's row.
     static func upsert(_ words: [Word<SubscriptionUpdate>], on connection: PostgresConnection) throws(PostgresError) {
         let who = Word.who(words)
         let token: Parameter = .textArray(words.map(\.content.token.text))

@@ -72,7 +72,9 @@ package struct Inbox: Sendable {
         let rows = try await pool.run(InboxStatements.load, NotificationKey.parameters(keys))
         var found: [NotificationKey: StoredNotification] = [:]
         for row in rows.indices {
-            guard let key = try rows.notificationKey(row), let stored = try StoredNotification(rows, row) else { continue }
+            guard let key = try rows.notificationKey(row), let stored = try StoredNotification(rows, row) else {
+                continue
+            }
             found[key] = stored
         }
         return found

@@ -8,7 +8,7 @@ package struct NotificationContent: Sendable {
     package var body: String
     package var priority: Priority
     package var venueID: String?
-    /// `{"web": …, "mobile": …}`
+    /// Where a tap leads: `{"web": …, "mobile": …}`.
     package var link: JSONObject?
     package var data: JSONObject
     package var extras: NotificationExtras
@@ -26,7 +26,10 @@ package struct NotificationContent: Sendable {
     }
 
     init(
-        event: EventID, type: EventType, words: (title: String, body: String), priority: Priority
+        event: EventID,
+        type: EventType,
+        words: (title: String, body: String),
+        priority: Priority
     ) {
         self.event = event
         self.type = type

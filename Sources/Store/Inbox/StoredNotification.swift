@@ -8,7 +8,8 @@ package struct StoredNotification: Sendable {
 
     /// From the columns of `InboxStatements.load`; nil where they hold what no program of ours wrote.
     init?(_ rows: Rows, _ row: Int) throws(PostgresError) {
-        guard let event = EventID(validating: try rows.text(row, 3)), let type = EventType(validating: try rows.text(row, 4)),
+        guard let event = EventID(validating: try rows.text(row, 3)),
+            let type = EventType(validating: try rows.text(row, 4)),
             let priority = Priority(rawValue: try rows.text(row, 7))
         else { return nil }
         let words = (title: try rows.text(row, 5), body: try rows.text(row, 6))

@@ -48,7 +48,10 @@ package struct OpeningDelivery: Sendable, Equatable {
     }
 
     package static let expired = OpeningDelivery(
-        channel: .push, target: nobody, state: .expired, reason: "expired-before-sending"
+        channel: .push,
+        target: nobody,
+        state: .expired,
+        reason: "expired-before-sending"
     )
 
     /// The target where nothing was eligible.
@@ -85,8 +88,12 @@ package struct Settlement: Sendable {
     package var dueIn: Duration?
 
     package init(
-        _ key: DeliveryKey, _ state: DeliveryState, reason: String? = nil, providerMessageID: String? = nil,
-        burnsAttempt: Bool = true, dueIn: Duration? = nil
+        _ key: DeliveryKey,
+        _ state: DeliveryState,
+        reason: String? = nil,
+        providerMessageID: String? = nil,
+        burnsAttempt: Bool = true,
+        dueIn: Duration? = nil
     ) {
         self.key = key
         self.state = state

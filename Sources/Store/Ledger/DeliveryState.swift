@@ -1,4 +1,6 @@
-/// Where a delivery stands. `docs/delivery-states.md` draws the same table; a test holds them together.
+/// Where a delivery stands.
+///
+/// `docs/delivery-states.md` draws the same table; a test holds them together.
 package enum DeliveryState: String, CaseIterable, Sendable {
     /// Decided, and nobody has claimed it.
     case pending

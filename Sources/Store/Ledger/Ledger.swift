@@ -2,7 +2,9 @@ package import BellhopRules
 package import Postgres
 import ServiceRuntime
 
-/// The table `deliveries`: it alone decides what is still owed. Times are the database's.
+/// The table `deliveries`: it alone decides what is still owed.
+///
+/// Times are the database's.
 package struct Ledger: Sendable {
     private let pool: PostgresPool
     /// How long a claim holds; longer than any request to a provider may take.
@@ -16,8 +18,9 @@ package struct Ledger: Sendable {
     /// What a claim brought.
     package struct Harvest: Sendable {
         package var claimed: [ClaimedDelivery] = []
-        /// What another claimer holds, with the time until its lease ends. What is due later is not among it: a resume or
-        /// the sweeper brings it.
+        /// What another claimer holds, with the time until its lease ends.
+        ///
+        /// What is due later is not among it: a resume or the sweeper brings it.
         package var leased: [NotificationKey: Duration] = [:]
     }
 
@@ -25,7 +28,8 @@ package struct Ledger: Sendable {
     package func claim(_ keys: [NotificationKey], as claim: Claim) async throws(PostgresError) -> Harvest {
         guard !keys.isEmpty else { return Harvest() }
         let rows = try await pool.run(
-            LedgerStatements.claim, NotificationKey.parameters(keys) + [.integer(claim.number), .integer(lease.milliseconds)]
+            LedgerStatements.claim,
+            NotificationKey.parameters(keys) + [.integer(claim.number), .integer(lease.milliseconds)]
         )
         var harvest = Harvest()
         for row in rows.indices {
@@ -39,7 +43,8 @@ package struct Ledger: Sendable {
             }
             harvest.claimed.append(
                 ClaimedDelivery(
-                    key: key, attempts: Int(try rows.integer(row, 5)),
+                    key: key,
+                    attempts: Int(try rows.integer(row, 5)),
                     outcomeWasUnknown: state == DeliveryState.sending.rawValue
                 )
             )
@@ -65,14 +70,19 @@ package struct Ledger: Sendable {
     /// Hands over again what is due and what nobody has taken care of for too long: it becomes `pending` and due in ten
     /// minutes, so that no other sweeper takes it meanwhile and a lost hand-over is repeated.
     ///
-    /// - Parameter grace: how long overdue a retry or a claim must be before it counts as stranded.
+    /// A retry or a claim counts as stranded once it is overdue for longer than `grace`.
     package func handOver(
-        atMost limit: Int, strandedAfter grace: Duration
+        atMost limit: Int,
+        strandedAfter grace: Duration
     ) async throws(PostgresError) -> [(key: NotificationKey, priority: Priority)] {
-        let rows = try await pool.run(LedgerStatements.handOver, [.integer(Int64(limit)), .integer(grace.milliseconds)])
+        let rows = try await pool.run(
+            LedgerStatements.handOver,
+            [.integer(Int64(limit)), .integer(grace.milliseconds)]
+        )
         var found: [(key: NotificationKey, priority: Priority)] = []
         for row in rows.indices {
-            guard let key = try rows.notificationKey(row), let priority = Priority(rawValue: try rows.text(row, 3)) else {
+            guard let key = try rows.notificationKey(row), let priority = Priority(rawValue: try rows.text(row, 3))
+            else {
                 continue
             }
             found.append((key, priority))

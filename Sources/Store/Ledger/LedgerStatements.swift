@@ -2,9 +2,10 @@ import Postgres
 
 /// The SQL of the ledger.
 enum LedgerStatements {
-    /// What this very claim holds already, since an answer was lost on the way, it gets again. A claim on another's
-    /// `sending` line takes it over after the lease; `due_at` then keeps it in the sweeper's sight until it
-    /// is settled. Lines that another statement holds right now are in good hands.
+    /// What this very claim holds already, since an answer was lost on the way, it gets again.
+    ///
+    /// A claim on another's `sending` line takes it over after the lease; `due_at` then keeps it in the sweeper's sight
+    /// until it is settled. Lines that another statement holds right now are in good hands.
     static let claim = Statement(
         """
         WITH owed AS (

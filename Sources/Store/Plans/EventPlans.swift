@@ -48,7 +48,8 @@ package struct EventPlans: Sendable {
         let inserted = try await pool.run(
             Self.insert,
             [
-                apps, ids, .bytesArray(plans.map { $0.contentHash.bytes }), .jsonArray(plans.map { $0.event.plainForm }),
+                apps, ids, .bytesArray(plans.map { $0.contentHash.bytes }),
+                .jsonArray(plans.map { $0.event.plainForm }),
                 .instantArray(plans.map { $0.event.deliverAt?.microseconds }),
             ]
         )

@@ -20,7 +20,9 @@ package struct RecipientDirectory: Sendable {
         self.pool = pool
     }
 
-    /// One round trip, whatever the size. A user of whom nothing is stored gets the defaults.
+    /// One round trip, whatever the size.
+    ///
+    /// A user of whom nothing is stored gets the defaults.
     package func recipients(of keys: Set<RecipientKey>) async throws(PostgresError) -> [RecipientKey: Recipient] {
         guard !keys.isEmpty else { return [:] }
         let order = Array(keys)
@@ -38,7 +40,9 @@ package struct RecipientDirectory: Sendable {
 
     private static func readPeople(_ rows: Rows, into found: inout [Recipient]) throws(PostgresError) {
         for row in rows.indices {
-            guard let position = Int(exactly: try rows.integer(row, 0) - 1), found.indices.contains(position) else { continue }
+            guard let position = Int(exactly: try rows.integer(row, 0) - 1), found.indices.contains(position) else {
+                continue
+            }
             found[position].locale = try rows.optionalText(row, 1).flatMap(LanguageTag.init(validating:))
             found[position].timezone = try rows.optionalText(row, 2).flatMap(TimeZoneName.init(validating:))
             found[position].pushEnabled = try rows.optionalBoolean(row, 3) ?? true
@@ -55,7 +59,10 @@ package struct RecipientDirectory: Sendable {
             else { continue }
             found[position].devices.append(
                 Device(
-                    subscription: try rows.text(row, 1), token: token, platform: platform, provider: provider,
+                    subscription: try rows.text(row, 1),
+                    token: token,
+                    platform: platform,
+                    provider: provider,
                     permission: try rows.optionalText(row, 5).flatMap(PushPermission.init(rawValue:)),
                     environment: try rows.optionalText(row, 6).flatMap(PushEnvironment.init(rawValue:))
                 )

@@ -11,7 +11,11 @@ package struct DeadDevice: Sendable {
     package let deadSince: Timestamp
 
     package init(
-        recipient: RecipientKey, subscription: String, token: DeviceToken, reason: String, deadSince: Timestamp
+        recipient: RecipientKey,
+        subscription: String,
+        token: DeviceToken,
+        reason: String,
+        deadSince: Timestamp
     ) {
         self.recipient = recipient
         self.subscription = subscription

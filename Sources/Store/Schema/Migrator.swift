@@ -9,7 +9,7 @@ package struct Migrator: Sendable {
     private let pool: PostgresPool
     private let namespace: Namespace
 
-    /// - Parameter pool: connects with the rights of the schema's owner, not of a worker.
+    /// `pool` connects with the rights of the schema's owner, not of a worker.
     package init(pool: PostgresPool, namespace: Namespace) {
         self.pool = pool
         self.namespace = namespace
@@ -28,7 +28,8 @@ package struct Migrator: Sendable {
         let namespace = namespace
         return try await pool.withConnection { (connection) throws(PostgresError) in
             let known = try connection.run(
-                Statement("SELECT to_regclass($1) IS NOT NULL"), [.text("\(namespace).schema_migrations")]
+                Statement("SELECT to_regclass($1) IS NOT NULL"),
+                [.text("\(namespace).schema_migrations")]
             )
             guard try known.boolean(0, 0) else { return .pending(Migration.all.map(\.name)) }
             return Self.standing(applied: try Self.applied(connection, namespace))
@@ -62,7 +63,8 @@ package struct Migrator: Sendable {
     private static let lockKey: Int64 = 0x62_65_6c_6c_68_6f_70
 
     private static func migrate(
-        _ connection: PostgresConnection, _ namespace: Namespace
+        _ connection: PostgresConnection,
+        _ namespace: Namespace
     ) throws(PostgresError) -> Outcome {
         try connection.execute(
             """
@@ -84,7 +86,9 @@ package struct Migrator: Sendable {
     }
 
     private static func apply(
-        _ migration: Migration, _ connection: PostgresConnection, _ namespace: Namespace
+        _ migration: Migration,
+        _ connection: PostgresConnection,
+        _ namespace: Namespace
     ) throws(PostgresError) {
         // A script of several statements is one transaction; the name and the checksum are ours, not a user's.
         do throws(PostgresError) {
@@ -104,7 +108,8 @@ package struct Migrator: Sendable {
     }
 
     private static func applied(
-        _ connection: PostgresConnection, _ namespace: Namespace
+        _ connection: PostgresConnection,
+        _ namespace: Namespace
     ) throws(PostgresError) -> [String: String] {
         let rows = try connection.run(Statement("SELECT name, checksum FROM \(namespace).schema_migrations"), [])
         var applied: [String: String] = [:]
@@ -117,11 +122,15 @@ package struct Migrator: Sendable {
     static func standing(applied: [String: String]) -> Standing {
         let known = Set(Migration.all.map(\.name))
         if let foreign = applied.keys.filter({ !known.contains($0) }).min() {
-            return .diverged("migration \(foreign) is applied but unknown here: this program is older than the database")
+            return .diverged(
+                "migration \(foreign) is applied but unknown here: this program is older than the database"
+            )
         }
         for migration in Migration.all {
             if let checksum = applied[migration.name], checksum != migration.checksum {
-                return .diverged("migration \(migration.name) was changed after it had been applied: add a new one instead")
+                return .diverged(
+                    "migration \(migration.name) was changed after it had been applied: add a new one instead"
+                )
             }
         }
         let pending = Migration.all.map(\.name).filter { applied[$0] == nil }

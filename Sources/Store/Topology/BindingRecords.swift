@@ -37,7 +37,8 @@ package struct BindingRecords: Sendable {
     /// Called after the broker has unbound them.
     package func forget(_ routingKeys: [String]) async throws(PostgresError) {
         _ = try await pool.run(
-            Statement("DELETE FROM topology_bindings WHERE routing_key = ANY ($1::text[])"), [.textArray(routingKeys)]
+            Statement("DELETE FROM topology_bindings WHERE routing_key = ANY ($1::text[])"),
+            [.textArray(routingKeys)]
         )
     }
 }

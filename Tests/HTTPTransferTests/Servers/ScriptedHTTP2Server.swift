@@ -103,7 +103,7 @@ private final class Conversation: Sendable {
             }
             if frame.kind == .settings {
                 areSettingsKnown = areSettingsKnown || frame.acknowledges
-                if !frame.acknowledges { write(Frame(kind: .settings, flags: Frame.acknowledgement)) }
+                if !frame.acknowledges, areSettingsTold { write(Frame(kind: .settings, flags: Frame.acknowledgement)) }
             }
             guard frame.endsRequest else { continue }
             let request = requests.withLock { requests in
@@ -116,8 +116,11 @@ private final class Conversation: Sendable {
                 requests.append(request)
                 return request
             }
-            if !areSettingsTold { write(Frame(kind: .settings, payload: Frame.oneStream)) }
-            areSettingsTold = true
+            if !areSettingsTold {
+                areSettingsTold = true
+                write(Frame(kind: .settings, payload: Frame.oneStream))
+                write(Frame(kind: .settings, flags: Frame.acknowledgement))
+            }
             for reply in script(request) { send(reply, to: request) }
         }
     }

@@ -5,7 +5,10 @@ import Workbench
 
 @Suite(
     "Deliveries",
-    .enabled(if: Servers.amqpURL != nil && Servers.databaseURL != nil, "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"),
+    .enabled(
+        if: Servers.amqpURL != nil && Servers.databaseURL != nil,
+        "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"
+    ),
     .timeLimit(.minutes(3))
 )
 struct DeliveryTests {
@@ -16,7 +19,10 @@ struct DeliveryTests {
             try await counterpart.publish((0..<50).map { "e\($0)" }, to: ["u1", "u2"])
             try await counterpart.waitUntilSettled(150)
             let bench = counterpart.rig.bench
-            #expect(try await bench.count("SELECT count(*) FROM deliveries WHERE state = 'delivered' AND attempts = 1") == 150)
+            #expect(
+                try await bench.count("SELECT count(*) FROM deliveries WHERE state = 'delivered' AND attempts = 1")
+                    == 150
+            )
             let unnamed = try await bench.count("SELECT count(*) FROM deliveries WHERE provider_message_id IS NULL")
             #expect(unnamed == 0)
             let ids = Set(try await bench.column("SELECT id FROM notifications").compactMap { $0 })
@@ -130,7 +136,9 @@ struct DeliveryTests {
             counterpart.sandbox.setFaults([SandboxFault(.fcm, .drop).limited(count: 3)])
             try await counterpart.publish((0..<20).map { "e\($0)" }, to: ["u1"])
             try await counterpart.waitUntilSettled(20)
-            #expect(try await counterpart.rig.bench.count("SELECT count(*) FROM deliveries WHERE state = 'delivered'") == 20)
+            #expect(
+                try await counterpart.rig.bench.count("SELECT count(*) FROM deliveries WHERE state = 'delivered'") == 20
+            )
             #expect(counterpart.arrivals.count == 20)
         }
     }

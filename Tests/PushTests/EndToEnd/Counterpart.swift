@@ -34,8 +34,8 @@ struct Counterpart {
         let folder = try TemporaryFolder()
         _ = try folder.write("account.json", sandbox.serviceAccountJSON)
         let authorities = trusting ? #", caFile: "\#(sandbox.caFile)""# : ""
-        let text =
-            #"{ drop: { fcm: { serviceAccount: "account.json", endpoint: "\#(sandbox.fcmEndpoint)"\#(authorities) } } }"#
+        let settings = #"serviceAccount: "account.json", endpoint: "\#(sandbox.fcmEndpoint)"\#(authorities)"#
+        let text = "{ drop: { fcm: { \(settings) } } }"
         let file = try folder.write("providers.json5", Array(text.utf8))
         senders = try PushSenders(
             ProviderConfiguration.read(file: file),

@@ -27,7 +27,8 @@ struct AnswerRow: Sendable, CustomTestStringConvertible {
 
     /// An error as FCM words it; `details` as JSON.
     static func error(_ status: String, _ message: String = "", details: String...) -> String {
-        #"{"error":{"code":0,"message":"\#(message)","status":"\#(status)","details":[\#(details.joined(separator: ","))]}}"#
+        let details = details.joined(separator: ",")
+        return #"{"error":{"code":0,"message":"\#(message)","status":"\#(status)","details":[\#(details)]}}"#
     }
 
     static func fcm(_ code: String) -> String {
@@ -35,7 +36,8 @@ struct AnswerRow: Sendable, CustomTestStringConvertible {
     }
 
     static func violation(_ field: String) -> String {
-        #"{"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"\#(field)","description":"x"}]}"#
+        let violation = #"{"field":"\#(field)","description":"x"}"#
+        return #"{"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[\#(violation)]}"#
     }
 
     static let page = "<!DOCTYPE html><html><title>Error</title></html>"

@@ -9,7 +9,7 @@ import Testing
 struct FCMSenderTests {
     private let time = ManualTime(Instant(microseconds: Messages.now.microseconds))
 
-    /// A sender whose tokens are `token-1`, `token-2`, …
+    /// A sender whose tokens are numbered: `token-1` is the first.
     private func sender(
         tokens: ScriptedTransport? = nil,
         registry: MetricsRegistry? = nil,

@@ -8,7 +8,7 @@ import Testing
 struct AccessTokenSourceTests {
     private let time = ManualTime(Instant(seconds: 1_771_163_100))
 
-    /// An endpoint that gives out `token-1`, `token-2`, …
+    /// An endpoint that numbers its tokens: `token-1` is the first.
     private func counting(lifetime: Int = 3600) -> ScriptedTransport {
         let count = Mutex(0)
         return ScriptedTransport { _ in
@@ -21,13 +21,13 @@ struct AccessTokenSourceTests {
     }
 
     /// Waits until the endpoint was asked so often.
-    private func asked(_ transport: ScriptedTransport, _ count: Int) async {
-        while transport.requests.count < count { await Task.yield() }
+    private func asked(_ transport: ScriptedTransport, _ count: Int) async throws {
+        try await eventually("request \(count)") { transport.requests.count >= count }
     }
 
     /// Waits until a refresh has landed: it is handed out from then on.
     private func landed(_ source: AccessTokenSource, _ expected: String) async throws {
-        while try await text(source) != expected { await Task.yield() }
+        try await eventually("the token \(expected)") { try await text(source) == expected }
     }
 
     @Test("a hundred who want the first token at once share one request")
@@ -40,7 +40,7 @@ struct AccessTokenSourceTests {
         let source = try Accounts.source(transport, time: time)
         let texts = try await withThrowingTaskGroup(of: String.self) { group in
             for _ in 0..<100 { group.addTask { try await self.text(source) } }
-            await asked(transport, 1)
+            try await asked(transport, 1)
             await gate.open()
             return try await group.reduce(into: []) { $0.append($1) }
         }
@@ -66,7 +66,7 @@ struct AccessTokenSourceTests {
         #expect(transport.requests.count == 1)
         time.advance(by: .seconds(1))
         for _ in 0..<50 { #expect(try await text(source) == "token-1") }
-        await asked(transport, 2)
+        try await asked(transport, 2)
         #expect(try await text(source) == "token-1")
         await gate.open()
         try await landed(source, "token-2")
@@ -97,7 +97,7 @@ struct AccessTokenSourceTests {
             #expect(transport.requests.count == 1, "\(body)")
             time.advance(by: .seconds(1))
             _ = try await text(source)
-            await asked(transport, 2)
+            try await asked(transport, 2)
         }
         for life in ["-5", "0", #""nan""#, "-1e300"] {
             let transport = ScriptedTransport { _ in .answer(200, #"{"access_token":"t","expires_in":\#(life)}"#) }
@@ -168,7 +168,7 @@ struct AccessTokenSourceTests {
         #expect(try await text(source) == "old")
         time.advance(by: .seconds(900))
         #expect(try await text(source) == "old")
-        await asked(transport, 2)
+        try await asked(transport, 2)
         time.advance(by: .seconds(89))
         #expect(try await text(source) == "old")
         time.advance(by: .seconds(1))
@@ -219,7 +219,7 @@ struct AccessTokenSourceTests {
         }
         let source = try Accounts.source(transport, time: time)
         let first = Task { try await text(source) }
-        await asked(transport, 1)
+        try await asked(transport, 1)
         first.cancel()
         await gate.open()
         #expect(try await text(source) == "kept")

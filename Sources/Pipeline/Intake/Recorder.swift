@@ -1,0 +1,87 @@
+import BellhopRules
+import Postgres
+import Store
+
+/// Writes in-app records together with the lines of the ledger that open with them.
+struct Recorder: Sendable {
+    let inbox: Inbox
+    let directory: RecipientDirectory
+    let metrics: PipelineMetrics
+
+    /// What came of the notifications of a batch.
+    struct Recorded: Sendable {
+        /// What this batch has claimed and goes out at once.
+        var parcels: [Parcel] = []
+        /// Notifications that were there already; something of them may still be owed.
+        var duplicates: [SortedBatch.Entry<NotificationKey>] = []
+        var faults: [SortedBatch.Entry<Fault>] = []
+        var unfinished: Set<Int> = []
+    }
+
+    /// One record with what is to be sent of it, should it be new.
+    private struct Opened: Sendable {
+        var record: InboxRecord
+        var parcels: [Parcel]
+    }
+
+    func record(
+        _ entries: [SortedBatch.Entry<InboxRecord>],
+        as claim: Claim,
+        _ decider: Decider,
+        _ persistence: Persistence
+    ) async -> Recorded {
+        var recorded = Recorded()
+        var conflicts: [Int: [InboxRecord]] = [:]
+        for start in stride(from: 0, to: entries.count, by: Self.pairsPerStatement) {
+            let chunk = Array(entries[start..<min(start + Self.pairsPerStatement, entries.count)])
+            guard let opened = await open(chunk, decider, persistence) else {
+                recorded.unfinished.formUnion(chunk.map(\.index))
+                continue
+            }
+            let stored = await persistence.store(opened, refusing: { .refused($0.record, $1) }) {
+                [inbox] opened throws(PostgresError) in try await inbox.record(opened.map(\.record), as: claim)
+            }
+            for (entry, outcome) in stored.written {
+                switch outcome {
+                case .recorded: recorded.parcels += entry.work.parcels
+                case .duplicate: recorded.duplicates.append(.init(index: entry.index, work: entry.work.record.key))
+                case .conflict: conflicts[entry.index, default: []].append(entry.work.record)
+                case .recipientErased: break
+                }
+            }
+            metrics.count(stored.written.map { ($0.entry.work.record.app, $0.outcome) })
+            recorded.faults += stored.refused
+            recorded.unfinished.formUnion(stored.unfinished)
+        }
+        recorded.faults += conflicts.map { .init(index: $0.key, work: .conflict($0.value)) }
+        // A copy inside this batch has nothing of its own to do: its twin's lines are under this very claim.
+        if !recorded.duplicates.isEmpty {
+            let taken = Set(recorded.parcels.map(\.key.notification))
+            recorded.duplicates.removeAll { taken.contains($0.work) }
+        }
+        return recorded
+    }
+
+    /// Looks the recipients up and decides, so that each record enters the ledger with its deliveries.
+    private func open(
+        _ entries: [SortedBatch.Entry<InboxRecord>],
+        _ decider: Decider,
+        _ persistence: Persistence
+    ) async -> [SortedBatch.Entry<Opened>]? {
+        let keys = Set(entries.map(\.work.key.recipient))
+        let recipients = await persistence.insist { [directory] () throws(PostgresError) in
+            try await directory.recipients(of: keys)
+        }
+        guard let recipients else { return nil }
+        return entries.map { entry in
+            var record = entry.work
+            let recipient = recipients[record.key.recipient] ?? Recipient()
+            let opened = decider.open(record.key, record.words.content, for: recipient, index: entry.index)
+            record.deliveries = opened.lines
+            return .init(index: entry.index, work: Opened(record: record, parcels: opened.parcels))
+        }
+    }
+
+    /// Bounds one statement whatever the audiences: 256 events of 1,000 users are many statements, not one.
+    private static let pairsPerStatement = 1024
+}

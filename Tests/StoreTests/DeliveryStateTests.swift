@@ -1,0 +1,40 @@
+import Foundation
+import Testing
+
+@testable import Store
+
+@Suite("Delivery states")
+struct DeliveryStateTests {
+    @Test("docs/delivery-states.md draws exactly the transitions of the code")
+    func diagram() throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let page = try String(contentsOf: root.appendingPathComponent("docs/delivery-states.md"), encoding: .utf8)
+        let lines = page.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+        let arrows = lines.filter { $0.contains(" --> ") }
+        var drawn: Set<String> = []
+        for arrow in arrows { drawn.insert(arrow) }
+        var coded: Set<String> = []
+        for state in DeliveryState.beginnings { coded.insert("[*] --> \(state.rawValue)") }
+        for state in DeliveryState.allCases {
+            for next in state.successors { coded.insert("\(state.rawValue) --> \(next.rawValue)") }
+        }
+        #expect(drawn.subtracting(coded).isEmpty)
+        #expect(coded.subtracting(drawn).isEmpty)
+        #expect(arrows.count == drawn.count)
+    }
+
+    @Test("what is owed can still be sent, what is final cannot")
+    func owed() {
+        for state in DeliveryState.allCases {
+            if state.isOwed { #expect(state == .sending || state.successors.contains(.sending), "\(state)") }
+            if state.successors.isEmpty { #expect(!state.isOwed, "\(state)") }
+        }
+    }
+
+    @Test("the table takes every state of the code and no other")
+    func checkConstraint() throws {
+        let sql = try #require(Migration.all.first { $0.name == "0002_inbox" }).sql
+        for state in DeliveryState.allCases { #expect(sql.contains("'\(state.rawValue)'")) }
+    }
+}
