@@ -57,8 +57,7 @@ let package = Package(
             "Commands",
             [
                 "AMQP", "Postgres", "Store", "Push", "Pipeline", "Sandbox", "HTTPServer", "HTTPTransfer",
-                "BellhopRules",
-                "ServiceRuntime",
+                "BellhopRules", "ServiceRuntime",
             ]
         ),
         .executableTarget(name: "bellhop", dependencies: ["Commands"], swiftSettings: settings),

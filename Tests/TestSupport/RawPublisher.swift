@@ -18,7 +18,7 @@ package final class RawPublisher {
         let (user, password) = (Array((parts.user ?? "guest").utf8), Array((parts.password ?? "guest").utf8))
         let virtualHost = parts.path.count > 1 ? String(parts.path.dropFirst()) : "/"
         self.socket = socket
-        var limit = timeval(tv_sec: 20, tv_usec: 0)
+        var limit = timeval(tv_sec: Int(Patience.seconds), tv_usec: 0)
         setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         try send(Array("AMQP".utf8) + [0, 0, 9, 1])
         try expect(10, 10)

@@ -16,10 +16,10 @@ publish_samples() {
     fi
     started=$(now)
     before=$(sample_query "$count_notifications")
-    publish_people
-    publish_events
+    publish_people "$before"
+    publish_events "$before"
     # The same id with other words is refused once the first has been stored; one such dead letter is enough.
-    sample_query_says "$count_dead_letters" 1 || publish_broken
+    sample_query_says "$count_dead_letters" 1 || publish_broken "$before"
     if ((before > 0)); then
         say samples "here since an earlier run; published again under the same ids, they added nothing:"
     else
@@ -32,23 +32,28 @@ publish_people() {
     local count
     count=$(grep -c . "$samples/people.jsonl")
     bellhop_must "setting up the users of $samples/people.jsonl" publish "$samples/people.jsonl"
-    wait_until 60 sample_query_says "$count_people" "$count" \
-        || die "$count messages about users were published, and not all are stored after 60 s; see $data/log/"
+    await_samples "$1" "$count_people" "$count" "users and their devices are not stored"
 }
 
 publish_events() {
     bellhop_must "publishing $samples/drop.jsonl" publish "$samples/drop.jsonl"
-    wait_until 60 sample_query_says "$count_notifications" "$sample_notifications" \
-        || die "the samples make $sample_notifications notifications, and not all are in an inbox after 60 s; see $data/log/"
-    wait_until 60 sample_query_says "$count_open_deliveries" 0 \
-        || die "the samples are in their inboxes, but pushes are still open after 60 s; see $data/log/"
+    await_samples "$1" "$count_notifications" "$sample_notifications" "not all notifications are in an inbox"
+    await_samples "$1" "$count_open_deliveries" 0 "all are in their inboxes, but pushes are still open"
 }
 
 publish_broken() {
     bellhop_must "publishing $samples/broken.jsonl" publish "$samples/broken.jsonl"
-    has_command scheduler || return 0
-    wait_until 60 sample_query_says "$count_dead_letters" 1 \
-        || die "the broken sample is not among the dead letters after 60 s; see $data/log/scheduler.log"
+    ! has_command scheduler || await_samples "$1" "$count_dead_letters" 1 "the broken one is not among the dead letters"
+}
+
+# await_samples BEFORE QUERY ANSWER WORDS: a first run must come to this answer. In a later one somebody may have erased a
+# user or registered a device anew, which stays as it is.
+await_samples() {
+    if (($1 > 0)); then
+        wait_until 5 sample_query_says "$2" "$3" || true
+    else
+        wait_until 60 sample_query_says "$2" "$3" || die "the samples were published, but after 60 s $4; see $data/log/"
+    fi
 }
 
 # What each user got, and what became of the push; then what was refused.
@@ -61,9 +66,11 @@ show_samples() {
             on (d.app, d.user_id, d.notification_id, d.channel) = (n.app, n.user_id, n.id, 'push')
         where n.app = 'drop' and n.event_id like 'sample-_'
         group by n.app, n.user_id, n.id order by n.user_id, n.event_id"
-    pushes=$(pushes_received)
-    say sandbox "pushes received in place of FCM since it started: ${pushes:-none}"
-    sample_query "select rpad('dead letter', 12) || 'broken on purpose: ' || event_id || ' again, with another amount; refused as '
+    if is_running sandbox; then
+        pushes=$(pushes_received) || true
+        say sandbox "pushes received in place of FCM since it started: ${pushes:-none}"
+    fi
+    sample_query "select 'dead letter ' || 'broken on purpose: ' || event_id || ' again, with another amount; refused as '
             || reason || ', kept in dead_letters'
         from NAMESPACE.dead_letters where app = 'drop' and event_id = 'sample-1' order by filed_at limit 1"
 }

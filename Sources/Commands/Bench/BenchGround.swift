@@ -121,11 +121,11 @@ final class BenchGround: Sendable {
     // MARK: - What measurements do
 
     /// Starts another process of this program, which ends with the ground.
-    func start(_ words: [String], log: String) throws -> ChildProcess {
+    func start(_ words: [String], log: String) throws -> BenchChild {
         var environment = environment
         // The sandbox makes what the providers' file will name.
         if words.first == SandboxCommand.name { environment[Setting.providers.environmentName] = nil }
-        let child = try ChildProcess(words, environment: environment, logFile: "\(folder)/\(log).log")
+        let child = try BenchChild(words, environment: environment, logFile: "\(folder)/\(log).log")
         children.add(child)
         return child
     }

@@ -2,9 +2,9 @@ import Synchronization
 
 /// The processes of one measurement.
 final class ChildRoster: Sendable {
-    private let children = Mutex<[ChildProcess]>([])
+    private let children = Mutex<[BenchChild]>([])
 
-    func add(_ child: ChildProcess) {
+    func add(_ child: BenchChild) {
         children.withLock { $0.append(child) }
     }
 

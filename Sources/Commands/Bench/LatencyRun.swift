@@ -34,7 +34,7 @@ struct LatencyRun: Sendable {
 
     /// From before the publication until the row can be seen by another connection: the commit is in it, and so is a
     /// question to the database, which makes the figure larger than the truth by a fraction of a millisecond.
-    private func time(_ event: Int, _ ground: BenchGround, _ worker: ChildProcess) async throws -> Duration {
+    private func time(_ event: Int, _ ground: BenchGround, _ worker: BenchChild) async throws -> Duration {
         let clock = ContinuousClock()
         guard let key = key(of: event) else { return .zero }
         let started = clock.now

@@ -14,7 +14,7 @@ struct PushStub: Sendable {
     }
 
     /// Our own, or nil where another one was named.
-    let process: ChildProcess?
+    let process: BenchChild?
     private let control: String?
     /// The port, where it is on this machine.
     let localPort: Int?
@@ -73,7 +73,7 @@ struct PushStub: Sendable {
 
 /// One sandbox process, listening.
 private struct Stand {
-    let process: ChildProcess
+    let process: BenchChild
     let providers: String
     let control: String
     let authorityFile: String

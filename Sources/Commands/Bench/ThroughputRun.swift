@@ -49,7 +49,7 @@ struct ThroughputRun: Sendable {
     /// Waits until everything is recorded and nothing is owed any more.
     ///
     /// Four questions a second, on a connection whose costs are not counted.
-    private func settle(_ ground: BenchGround, _ children: [ChildProcess]) async throws {
+    private func settle(_ ground: BenchGround, _ children: [BenchChild]) async throws {
         var recorded = -1
         var moved = ContinuousClock.now
         while true {

@@ -3,7 +3,7 @@ import ServiceRuntime
 import Synchronization
 
 /// Another process of this very program, started for a measurement and ended with it.
-final class ChildProcess: Sendable {
+final class BenchChild: Sendable {
     let identifier: pid_t
     private let words: [String]
     private let logFile: String
