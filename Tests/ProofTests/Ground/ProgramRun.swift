@@ -32,12 +32,12 @@ final class ProgramRun: Sendable {
         logs: URL
     ) throws {
         self.name = name
-        logFile = logs.appendingPathComponent("\(name)-\(UInt32.random(in: 0 ... .max)).log")
-        pid = try Self.spawn(
-            [program.path] + arguments,
-            environment.map { "\($0.key)=\($0.value)" },
-            log: logFile.path
-        )
+        let log = logs.appendingPathComponent("\(name)-\(UInt32.random(in: 0 ... .max)).log")
+        let leash = Program.find("setpriv").map { [$0.path, "--pdeathsig", "KILL", "--"] } ?? []
+        let words = leash + [program.path] + arguments
+        let variables = environment.map { "\($0.key)=\($0.value)" }
+        logFile = log
+        pid = try SpawningThread.shared.run { try Self.spawn(words, variables, log: log.path) }
     }
 
     private static func spawn(_ words: [String], _ environment: [String], log: String) throws -> pid_t {

@@ -137,7 +137,7 @@ final class Stage: Sendable {
             program,
             arguments,
             environment: environment,
-            named: "\(program.lastPathComponent)-\(arguments.first ?? "")",
+            named: program == Program.bellhop ? "bellhop-\(arguments.first ?? "")" : program.lastPathComponent,
             logs: folder
         )
         children.withLock { $0.append(child) }
