@@ -94,6 +94,14 @@ let package = Package(
             of: "Commands",
             ["Workbench", "AMQP", "Postgres", "Store", "Pipeline", "Sandbox", "BellhopRules", "ServiceRuntime"]
         ),
+        .testTarget(
+            name: "ProofTests",
+            dependencies: [
+                "Workbench", "TestSupport", "AMQP", "Postgres", "Store", "Pipeline", "BellhopRules", "ServiceRuntime",
+            ],
+            exclude: ["Producers"],
+            swiftSettings: settings
+        ),
     ],
     swiftLanguageModes: [.v6]
 )
