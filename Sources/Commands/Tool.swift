@@ -5,7 +5,8 @@ package import ServiceRuntime
 package enum Tool {
     static let commands: [any Command.Type] = [
         MigrateCommand.self, TopologyCommand.self, WorkerCommand.self, PoolCommand.self, SchedulerCommand.self,
-        PublishCommand.self, ValidateCommand.self, CheckConfigCommand.self, SandboxCommand.self,
+        StatusCommand.self, PublishCommand.self, ValidateCommand.self, CheckConfigCommand.self, SandboxCommand.self,
+        BenchCommand.self,
     ]
 
     /// Runs the command that the words name, as `main` does.

@@ -3,7 +3,7 @@ import Testing
 
 @testable import AMQP
 
-@Suite("Hostile messages", .enabled(if: Broker.isThere, Comment(rawValue: Broker.absence)), .timeLimit(.minutes(3)))
+@Suite("Hostile messages", .enabled(if: Broker.isThere, Comment(rawValue: Broker.absence)), .timeLimit(.minutes(5)))
 struct HostileMessageTests {
     private func withConsumer(_ queue: String, _ log: EventLog, _ body: (Consumer) async throws -> Void) async throws {
         let consumer = Consumer(

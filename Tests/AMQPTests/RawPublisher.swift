@@ -18,7 +18,7 @@ final class RawPublisher {
         let host = address.hosts[0]
         guard let socket = ProxySocket.connect(host.name, Int(host.port)) else { throw Unexpected("no connection") }
         self.socket = socket
-        var limit = timeval(tv_sec: 20, tv_usec: 0)
+        var limit = timeval(tv_sec: Int(Patience.seconds), tv_usec: 0)
         setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         try send(Array("AMQP".utf8) + [0, 0, 9, 1])
         try expect(10, 10)

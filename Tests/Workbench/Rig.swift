@@ -129,7 +129,7 @@ package struct Rig: Sendable {
     package func wait(
         for expected: Int,
         _ sql: String,
-        within limit: Duration = .seconds(60)
+        within limit: Duration = Patience.limit
     ) async throws {
         let deadline = ContinuousClock.now + limit
         var found = -1

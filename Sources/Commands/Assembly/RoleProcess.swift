@@ -16,7 +16,7 @@ struct RoleProcess: Sendable {
     let pool: PostgresPool
     let time = SystemTime()
 
-    /// `size` bounds the connections to the database; `number` tells which of several it is, in every line of its log.
+    /// `size` bounds the connections to the database; `number`, where there are several, stands in every line of the log.
     init(_ configuration: BellhopConfiguration, role: String, connections size: Int, number: Int? = nil) throws {
         footing = Footing(configuration: configuration)
         let log = configuration.log.makeLogger(label: role)
@@ -88,7 +88,7 @@ struct RoleProcess: Sendable {
 
     /// Runs the services beside the endpoint until a signal, and closes the pool behind them.
     ///
-    /// `untilInputEnds` makes the end of stdin count as a signal: it is the lifeline of a parent process.
+    /// With `untilInputEnds` the end of stdin counts as a signal: it is the lifeline of a parent process.
     func run(
         _ services: [any Service],
         listen: ListenAddress,
