@@ -5,6 +5,7 @@ import Pipeline
 package import Push
 package import ServiceRuntime
 import Store
+import TestSupport
 
 /// A worker and a clerk inside the test process, on a bench's broker and schema.
 package struct Rig: Sendable {
