@@ -56,8 +56,8 @@ let package = Package(
         room(
             "Commands",
             [
-                "AMQP", "Postgres", "Store", "Push", "Pipeline", "Sandbox", "HTTPServer", "BellhopRules",
-                "ServiceRuntime",
+                "AMQP", "Postgres", "Store", "Push", "Pipeline", "Sandbox", "HTTPServer", "HTTPTransfer",
+                "BellhopRules", "ServiceRuntime",
             ]
         ),
         .executableTarget(name: "bellhop", dependencies: ["Commands"], swiftSettings: settings),

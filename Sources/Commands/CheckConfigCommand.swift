@@ -1,3 +1,5 @@
+import BellhopRules
+import Push
 import ServiceRuntime
 
 /// The command `bellhop check-config`.
@@ -16,24 +18,75 @@ struct CheckConfigCommand: Command {
 
     func run(_ surroundings: Surroundings) async throws -> ExitCode {
         let configuration = try surroundings.configuration(words)
-        // Faults in the catalogues are faults of the configuration: the worker would not start with them.
-        let catalogs = configuration.catalogs == nil ? nil : try Footing(configuration: configuration).catalogs()
-        guard words.has("json") else {
+        let files = try Files(configuration)
+        if words.has("json") {
+            surroundings.print(json(configuration, files).description)
+        } else {
             surroundings.print(configuration.describe())
-            if let catalogs {
-                let apps = catalogs.catalogs.map { "\($0.app) (\($0.types.count) types)" }
-                surroundings.print("catalogues: \(apps.joined(separator: ", "))")
-            }
-            return .done
+            surroundings.print("")
+            surroundings.print("catalogues: \(files.catalogsInWords)")
+            surroundings.print("providers:  \(files.providersInWords)")
         }
+        return .done
+    }
+
+    private func json(_ configuration: BellhopConfiguration, _ files: Files) -> JSONText {
         let settings = configuration.effective.map { effective in
             JSONText.object([
                 ("setting", .text(effective.setting.environmentName)), ("value", .optional(effective.shown)),
                 ("source", .text("\(effective.source)")),
             ])
         }
-        let apps = (catalogs?.catalogs ?? []).map { JSONText.text($0.app.text) }
-        surroundings.print(JSONText.object([("settings", .list(settings)), ("apps", .list(apps))]).description)
-        return .done
+        return .object([
+            ("settings", .list(settings)),
+            ("apps", .list((files.catalogs?.catalogs ?? []).map { .text($0.app.text) })),
+            ("pushedApps", .list(files.pushedApps.map { .text($0.text) })),
+        ])
     }
+}
+
+/// The files that the configuration names, read as a worker would read them: their faults are faults of the
+/// configuration, since no worker would start with them.
+private struct Files {
+    /// Nil where none are configured.
+    let catalogs: CatalogSet?
+    let providers: ProviderConfiguration?
+
+    init(_ configuration: BellhopConfiguration) throws {
+        var failures: [any Error] = []
+        func attempt<Value>(_ read: () throws -> Value?) -> Value? {
+            do { return try read() } catch { failures.append(error) }
+            return nil
+        }
+        catalogs = attempt {
+            try configuration.catalogs.map { _ in try Footing(configuration: configuration).catalogs() }
+        }
+        providers = attempt { try configuration.providers.map { try ProviderConfiguration.read(file: $0) } }
+        guard failures.isEmpty else { throw FileFaults(failures: failures) }
+    }
+
+    var pushedApps: [AppID] {
+        (providers?.apps.filter { $0.value.fcm != nil }.keys.map { $0 } ?? []).sorted { $0.text < $1.text }
+    }
+
+    var catalogsInWords: String {
+        guard let catalogs else {
+            return "none configured (\(Setting.catalogs.environmentName)); no worker starts without"
+        }
+        return catalogs.catalogs.map { "\($0.app) (\($0.types.count) types)" }.joined(separator: ", ")
+    }
+
+    var providersInWords: String {
+        guard providers != nil else {
+            return "none configured (\(Setting.providers.environmentName)); notifications are recorded and not pushed"
+        }
+        return pushedApps.isEmpty ? "the file names none" : pushedApps.map { "\($0) (fcm)" }.joined(separator: ", ")
+    }
+}
+
+/// Everything that is wrong in the files that the configuration names, at once.
+struct FileFaults: Error, CustomStringConvertible {
+    let failures: [any Error]
+
+    var description: String { failures.map { String(describing: $0) }.joined(separator: "\n") }
 }

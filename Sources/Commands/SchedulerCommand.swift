@@ -59,6 +59,7 @@ struct SchedulerCommand: Command {
             [clerk, sweeper],
             listen: configuration.metricsListen.shifted(by: Self.portOffset) ?? configuration.metricsListen,
             checks: [
+                ReadinessCheck(clerk.name) { clerk.isReady ? nil : "it does not consume" },
                 ReadinessCheck("publisher") { publisher.isConnected ? nil : "it is not connected" },
                 ReadinessCheck("database") { [pool = process.pool] in await pool.ping() ? nil : "it does not answer" },
             ]

@@ -1,14 +1,12 @@
-import AMQP
 import Foundation
-import Postgres
-import Push
 package import ServiceRuntime
 
 /// The program `bellhop`: finds the command, runs it, and turns its end into an exit code and one line.
 package enum Tool {
     static let commands: [any Command.Type] = [
-        MigrateCommand.self, TopologyCommand.self, WorkerCommand.self, SchedulerCommand.self, PublishCommand.self,
-        ValidateCommand.self, CheckConfigCommand.self, SandboxCommand.self,
+        MigrateCommand.self, TopologyCommand.self, WorkerCommand.self, PoolCommand.self, SchedulerCommand.self,
+        StatusCommand.self, PublishCommand.self, ValidateCommand.self, CheckConfigCommand.self, SandboxCommand.self,
+        BenchCommand.self,
     ]
 
     /// Runs the command that the words name, as `main` does.
@@ -74,35 +72,5 @@ package enum Tool {
             cameBack: "there is no such command\(hint)",
             whatToDo: "see bellhop --help"
         )
-    }
-}
-
-/// An error as it ends the program.
-private struct Failure {
-    let exitCode: ExitCode
-    let text: String
-
-    init(_ error: any Error) {
-        text = String(describing: error)
-        exitCode =
-            switch error {
-            case let failure as CommandFailure: failure.exitCode
-            case is ConfigurationFaults: .configuration
-            case let error as PostgresError where error.isTransient: .unavailable
-            case let error as AMQPError: error.exitCode
-            case let error as PostgresError where error.code == .invalidParameter: .configuration
-            case is CatalogFailure, is ProviderFaults: .configuration
-            default: .bug
-            }
-    }
-}
-
-extension AMQPError {
-    fileprivate var exitCode: ExitCode {
-        switch code {
-        case .unreachable, .tls, .accessRefused, .connectionClosed, .connectionLost, .timedOut: .unavailable
-        case .invalidAddress, .preconditionFailed, .notFound: .configuration
-        case .invalidArgument, .channelClosed, .protocolViolation: .bug
-        }
     }
 }

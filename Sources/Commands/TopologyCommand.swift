@@ -47,7 +47,10 @@ struct TopologyCommand: Command {
     private func apply(_ applier: TopologyApplier, _ surroundings: Surroundings) async throws -> ExitCode {
         let report = try await applier.apply()
         surroundings.print(
-            "\(report.exchanges) exchanges, \(report.queues) queues, \(report.boundTypes) types bound to their lanes"
+            """
+            \(report.exchanges) exchanges, \(report.queues) queues; bound to their lanes: \(report.eventTypes) event types \
+            and \(report.feedKeys) keys of feeds and cancellations
+            """
         )
         if !report.unboundTypes.isEmpty {
             surroundings.print(

@@ -6,36 +6,31 @@ import Push
 import ServiceRuntime
 import Store
 
-/// The command `bellhop worker [--lanes urgent,normal,bulk]`.
+/// The command `bellhop worker [--lanes urgent,normal,bulk] [--number N] [--until-stdin-ends]`.
 struct WorkerCommand: Command {
     static let name = "worker"
     static let summary = "Takes events off the lanes and records what each user shall find in the app."
-    static let synopsis = ["worker [--lanes urgent,normal,bulk]"]
-    static let options = [Option.taking("lanes", "LIST", "the lanes to serve; all three unless given")]
+    static let synopsis = ["worker [--lanes urgent,normal,bulk] [--number N] [--until-stdin-ends]"]
+    static let options = [
+        Option.taking("lanes", "LIST", "the lanes to serve; all three unless given"),
+        Option.taking("number", "N", "its number among several, for the log"),
+        Option.switch("until-stdin-ends", "drain too when stdin ends, so that it cannot outlive its pool"),
+    ]
 
     private let words: Words
     private let lanes: [Lane]
+    private let number: Int?
 
     init(_ words: Words) throws(CommandFailure) {
         try words.expectNoOperands(of: Self.name)
         self.words = words
-        guard let named = words.value("lanes") else {
-            lanes = Lane.allCases
-            return
-        }
-        var lanes: [Lane] = []
-        for name in named.split(separator: ",", omittingEmptySubsequences: false) {
-            guard let lane = Lane(rawValue: String(name)), !lanes.contains(lane) else {
-                throw .usage(of: Self.name, "--lanes takes some of urgent,normal,bulk, each once; found \(named)")
-            }
-            lanes.append(lane)
-        }
-        self.lanes = lanes
+        lanes = try words.lanes(of: Self.name)
+        number = try words.number("number", in: 0...99_999, of: Self.name)
     }
 
     func run(_ surroundings: Surroundings) async throws -> ExitCode {
         let configuration = try surroundings.configuration(words, requiring: [.amqpURL, .databaseURL, .catalogs])
-        let process = try RoleProcess(configuration, role: Self.name, connections: 2 * lanes.count + 2)
+        let process = try RoleProcess(configuration, role: Self.name, connections: 2 * lanes.count + 2, number: number)
         let catalogs = try process.footing.catalogs()
         try await process.verifyGround(catalogs)
         return try await serve(process, catalogs)
@@ -72,6 +67,7 @@ struct WorkerCommand: Command {
         let ending = await process.run(
             workers,
             listen: configuration.metricsListen,
+            untilInputEnds: words.has("until-stdin-ends"),
             checks: checks + [
                 ReadinessCheck("publisher") { publisher.isConnected ? nil : "it is not connected" },
                 ReadinessCheck("database") { [pool = process.pool] in await pool.ping() ? nil : "it does not answer" },

@@ -20,3 +20,31 @@ package enum ConnectionEvent: Sendable, Equatable {
     /// The broker closed the channel; a new one takes its place on the same connection.
     case channelClosed(AMQPError)
 }
+
+extension ConnectionEvent: CustomStringConvertible {
+    /// In words, for the log.
+    package var description: String {
+        switch self {
+        case .connected(let host): "connected to \(host)"
+        case .disconnected(let error, nil): "lost the connection: \(error)"
+        case .disconnected(let error, let pause?): "not connected: \(error); trying again in \(pause.inWords)"
+        case .blocked(let reason): "the broker takes no messages for now: \(reason); what is published waits"
+        case .unblocked: "the broker takes messages again"
+        case .subscribed(let queue): "consuming \(queue)"
+        case .consumerCancelled(let queue): "the broker ended the subscription to \(queue), trying to take it up again"
+        case .subscriptionFailed(let queue, let error, let pause):
+            "cannot subscribe to \(queue): \(error); trying again in \(pause.inWords)"
+        case .unreadable(let queue): "rejected a message of \(queue) whose headers cannot be read"
+        case .channelClosed(let error): "the broker closed the channel: \(error); opening another"
+        }
+    }
+}
+
+extension Duration {
+    /// `350 ms`, `1.4 s`.
+    fileprivate var inWords: String {
+        let milliseconds = components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
+        guard milliseconds >= 1000 else { return "\(milliseconds) ms" }
+        return "\(milliseconds / 1000).\(milliseconds % 1000 / 100) s"
+    }
+}

@@ -16,10 +16,11 @@ struct RoleProcess: Sendable {
     let pool: PostgresPool
     let time = SystemTime()
 
-    /// `size` bounds the connections to the database.
-    init(_ configuration: BellhopConfiguration, role: String, connections size: Int) throws {
+    /// `size` bounds the connections to the database; `number`, where there are several, stands in every line of the log.
+    init(_ configuration: BellhopConfiguration, role: String, connections size: Int, number: Int? = nil) throws {
         footing = Footing(configuration: configuration)
-        logger = configuration.log.makeLogger(label: role)
+        let log = configuration.log.makeLogger(label: role)
+        logger = number.map { log.with(["worker": .integer($0)]) } ?? log
         metrics = MetricsRegistry()
         ProcessMetrics.register(in: metrics)
         pool = try footing.pool(
@@ -86,14 +87,28 @@ struct RoleProcess: Sendable {
     }
 
     /// Runs the services beside the endpoint until a signal, and closes the pool behind them.
-    func run(_ services: [any Service], listen: ListenAddress, checks: [ReadinessCheck]) async -> ExitCode {
+    ///
+    /// With `untilInputEnds` the end of stdin counts as a signal: it is the lifeline of a parent process.
+    func run(
+        _ services: [any Service],
+        listen: ListenAddress,
+        untilInputEnds: Bool = false,
+        checks: [ReadinessCheck]
+    ) async -> ExitCode {
         let endpoint = OperationsEndpoint(listen: listen, registry: metrics, checks: checks, logger: logger)
         let group = ServiceGroup(
             services + [endpoint],
             drainTimeout: footing.configuration.drainTimeout,
             logger: logger
         )
-        let ending = await group.run()
+        let running = Task { await group.run() }
+        if untilInputEnds {
+            Lifeline.whenInputEnds { [logger] in
+                logger.warning("stdin ended, so whoever started this is gone")
+                running.cancel()
+            }
+        }
+        let ending = await running.value
         await pool.close()
         logger.notice("stopped", ["because": .text("\(ending)")])
         return ending.exitCode
@@ -104,8 +119,10 @@ struct RoleProcess: Sendable {
         let logger = logger.labelled(connection)
         return { event in
             switch event {
-            case .disconnected: logger.warning("\(event)")
-            case .blocked, .consumerCancelled: logger.warning("\(event)")
+            // Closing one's own connection is no cause for concern.
+            case .disconnected(_, retryIn: nil): logger.info("\(event)")
+            case .disconnected, .blocked, .consumerCancelled, .subscriptionFailed, .unreadable, .channelClosed:
+                logger.warning("\(event)")
             default: logger.notice("\(event)")
             }
         }

@@ -30,7 +30,7 @@ struct Words: Sendable {
                 switches.insert(name)
                 continue
             }
-            let isSetting = Setting.all.contains { $0.flagName == name }
+            let isSetting = Setting.spellings.contains { $0.flagName == name }
             guard isSetting || options.contains(where: { $0.name == name }) else {
                 throw Self.unknown(name, options, command)
             }
@@ -45,7 +45,7 @@ struct Words: Sendable {
     func has(_ name: String) -> Bool { switches.contains(name) }
 
     private static func unknown(_ name: String, _ options: [Option], _ command: String) -> CommandFailure {
-        let known = options.map(\.name) + Setting.all.map(\.flagName)
+        let known = options.map(\.name) + Setting.spellings.map(\.flagName)
         let hint = NearestName.find(name, among: known).map { ", did you mean --\($0)?" } ?? ""
         return .usage(of: command, "there is no option --\(name)\(hint)")
     }

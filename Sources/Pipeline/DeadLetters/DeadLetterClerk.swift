@@ -3,6 +3,7 @@ import BellhopRules
 package import Postgres
 package import ServiceRuntime
 import Store
+import Synchronization
 
 /// Files what lies in the dead-letter queue into the table that the on-call engineer works with.
 ///
@@ -16,6 +17,10 @@ package struct DeadLetterClerk: Service {
     private let time: any TimeSource
     private let logger: Logger
     private let filed: Counter
+    private let current = CurrentConsumer()
+
+    /// Whether dead letters can arrive: it has a consumer, and that is subscribed.
+    package var isReady: Bool { current.isConsuming }
 
     /// `makeConsumer` makes a fresh consumer of the dead-letter queue, not yet started.
     package init(
@@ -51,6 +56,8 @@ package struct DeadLetterClerk: Service {
     /// Runs one consumer until the drain, or until the database fails; unfiled letters go back to the queue.
     private func fileUntilTrouble(_ drain: DrainSignal) async {
         let consumer = makeConsumer()
+        current.replace(by: consumer)
+        defer { current.replace(by: nil) }
         consumer.start()
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
@@ -111,4 +118,15 @@ package struct DeadLetterClerk: Service {
     }
 
     private static let batch = 200
+}
+
+/// The consumer that the clerk has at the moment, for those who ask from outside.
+private final class CurrentConsumer: Sendable {
+    private let consumer = Mutex<Consumer?>(nil)
+
+    var isConsuming: Bool { consumer.withLock { $0 }?.isConsuming ?? false }
+
+    func replace(by other: Consumer?) {
+        consumer.withLock { $0 = other }
+    }
 }

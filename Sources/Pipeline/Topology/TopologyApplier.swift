@@ -18,7 +18,9 @@ package struct TopologyApplier: Sendable {
     package struct Report: Sendable, Equatable {
         package let exchanges: Int
         package let queues: Int
-        package let boundTypes: Int
+        package let eventTypes: Int
+        /// Routing keys that every app has: what is fed for its users, and cancellations.
+        package let feedKeys: Int
         /// Routing keys that no catalogue knows any more.
         package let unboundTypes: [String]
     }
@@ -59,7 +61,8 @@ package struct TopologyApplier: Sendable {
         return Report(
             exchanges: plan.exchanges.count,
             queues: plan.queues.count,
-            boundTypes: plan.lanes.count,
+            eventTypes: plan.eventTypeCount,
+            feedKeys: plan.lanes.count - plan.eventTypeCount,
             unboundTypes: gone
         )
     }

@@ -27,6 +27,8 @@ package struct TopologyPlan: Sendable {
     package let fixedBindings: [Binding]
     /// Which lane each routing key of the events exchange belongs to.
     package let lanes: [String: Lane]
+    /// How many of those keys are event types of a catalogue; the others are what every app has, feeds and cancellations.
+    package let eventTypeCount: Int
 
     /// Two equal tiers would be one queue, so they count once.
     package init(names: TopologyNames, catalogs: CatalogSet, tiers: [RetryTier]) {
@@ -36,6 +38,7 @@ package struct TopologyPlan: Sendable {
         queues = Self.queues(names, tiers)
         fixedBindings = Self.fixedBindings(names, tiers)
         lanes = Self.lanes(of: catalogs)
+        eventTypeCount = catalogs.catalogs.map(\.types.count).reduce(0, +)
     }
 
     private static func exchanges(_ names: TopologyNames, _ tiers: [RetryTier]) -> [Exchange] {

@@ -26,4 +26,7 @@ extension Setting {
         .managementURL, .listenURL, .jwtKeys, .operators, .retryDelays, .retryLimit, .prefetch, .batch, .drainTimeout,
         .lease, .log,
     ]
+
+    /// What may stand on a command line: every setting, and the `…_FILE` of each secret.
+    package static let spellings: [Setting] = all + all.compactMap(\.inFile)
 }

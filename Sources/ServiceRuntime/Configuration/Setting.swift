@@ -25,7 +25,7 @@ package struct Setting: Sendable, Hashable {
     }
 
     /// The setting that names a file with this one's value; only secrets have one.
-    var inFile: Setting? {
+    package var inFile: Setting? {
         isSecret ? Setting(name + "_FILE") : nil
     }
 

@@ -41,3 +41,16 @@ package enum GroupEnding: Sendable {
         }
     }
 }
+
+extension GroupEnding: CustomStringConvertible {
+    /// In words, for the last line of a log.
+    package var description: String {
+        switch self {
+        case .drained(let cause): "drained, because of \(cause)"
+        case .timedOut(let services):
+            "\(services.joined(separator: ", ")) did not finish in time; what was in hand is delivered again"
+        case .failed(let service, let error): "\(service) failed: \(error)"
+        case .returnedEarly(let service): "\(service) ended although nobody had asked it to"
+        }
+    }
+}

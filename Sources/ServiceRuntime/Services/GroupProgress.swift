@@ -2,6 +2,8 @@
 struct GroupProgress {
     enum Event {
         case signal(ProcessSignal)
+        /// From here on a further signal is a second one, no echo of the first.
+        case echoesOver
         /// Someone cancelled the task that runs the group.
         case cancelled
         case finished(Int, (any Error)?)
@@ -13,6 +15,9 @@ struct GroupProgress {
 
     enum Action {
         case drain(GroupEnding.Cause)
+        /// The first signal came: `echoesOver` has to follow after a moment.
+        case awaitEchoes
+        case ignoreEcho(ProcessSignal)
         case cancelServices(running: [String])
         case endProcess(ProcessSignal)
         case end(GroupEnding)
@@ -25,11 +30,19 @@ struct GroupProgress {
         case ended
     }
 
+    /// One wish to end often comes as two signals: a terminal's Ctrl-C beside a supervisor's SIGTERM, or a SIGTERM to the
+    /// process and another to its group.
+    private enum Patience {
+        case unasked
+        case hearingEchoes
+        case asked
+    }
+
     private let names: [String]
     private var phase = Phase.running
     private var running: Set<Int>
     private var ending: GroupEnding = .drained(.request)
-    private var hasSignal = false
+    private var patience = Patience.unasked
 
     init(names: [String]) {
         self.names = names
@@ -40,6 +53,9 @@ struct GroupProgress {
         guard phase != .ended else { return [] }
         switch event {
         case .signal(let signal): return handle(signal)
+        case .echoesOver:
+            patience = .asked
+            return []
         case .cancelled: return drain(.request)
         case .finished(let index, let error): return finish(index, error)
         case .drainTimeUp: return cancel()
@@ -48,10 +64,14 @@ struct GroupProgress {
     }
 
     private mutating func handle(_ signal: ProcessSignal) -> [Action] {
+        switch patience {
+        case .unasked:
+            patience = .hearingEchoes
+            return [.awaitEchoes] + drain(.signal(signal))
+        case .hearingEchoes: return [.ignoreEcho(signal)]
         // Whoever signals twice does not want to wait.
-        if hasSignal { return [.endProcess(signal)] }
-        hasSignal = true
-        return drain(.signal(signal))
+        case .asked: return [.endProcess(signal)]
+        }
     }
 
     private mutating func finish(_ index: Int, _ error: (any Error)?) -> [Action] {

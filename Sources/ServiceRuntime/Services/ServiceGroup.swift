@@ -3,7 +3,8 @@ import Foundation
 /// Runs services side by side until one signal, one failure or one early return drains them all.
 ///
 /// Order of a shutdown: the drain signal fires; whoever is not done after `drainTimeout` is cancelled; whoever ignores
-/// that for five more seconds is left behind. A second signal ends the process at once.
+/// that for five more seconds is left behind. A second signal ends the process at once, unless it comes within a second
+/// of the first: one wish to end often arrives twice, from a terminal and from a supervisor.
 package struct ServiceGroup: Sendable {
     /// What the group takes from the process around it; tests bring their own.
     package struct Surroundings: Sendable {
@@ -26,7 +27,10 @@ package struct ServiceGroup: Sendable {
     }
 
     /// How long a cancelled service may take to notice.
-    static let cancelTimeout = Duration.seconds(5)
+    package static let cancelTimeout = Duration.seconds(5)
+
+    /// How long after the first signal others count as its echo.
+    static let echoTime = Duration.seconds(1)
 
     private let services: [any Service]
     private let drainTimeout: Duration
@@ -84,6 +88,10 @@ package struct ServiceGroup: Sendable {
                     logger.notice("draining", ["because": "\(cause)", "timeout": .span(drainTimeout)])
                     drain.fire()
                     tasks.append(timer(drainTimeout, .drainTimeUp, continuation))
+                case .awaitEchoes:
+                    tasks.append(timer(Self.echoTime, .echoesOver, continuation))
+                case .ignoreEcho(let signal):
+                    logger.info("draining already", ["signal": .text(signal.name)])
                 case .cancelServices(let names):
                     logger.warning(
                         "the drain took too long, cancelling",

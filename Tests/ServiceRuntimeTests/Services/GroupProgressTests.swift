@@ -11,6 +11,8 @@ struct GroupProgressTests {
         actions.map { action in
             switch action {
             case .drain(let cause): "drain because of \(cause)"
+            case .awaitEchoes: "await echoes"
+            case .ignoreEcho(let signal): "ignore \(signal.name)"
             case .cancelServices(let names): "cancel \(names.joined(separator: ","))"
             case .endProcess(let signal): "end process on \(signal.name)"
             case .end(.drained(let cause)): "drained because of \(cause)"
@@ -30,7 +32,7 @@ struct GroupProgressTests {
     func signal() {
         #expect(
             course([.signal(.terminate), .finished(1, nil), .finished(0, nil)])
-                == [["drain because of SIGTERM"], [], ["drained because of SIGTERM"]]
+                == [["await echoes", "drain because of SIGTERM"], [], ["drained because of SIGTERM"]]
         )
     }
 
@@ -38,7 +40,7 @@ struct GroupProgressTests {
     func timeout() {
         #expect(
             course([.signal(.interrupt), .finished(0, nil), .drainTimeUp, .finished(1, Failure())])
-                == [["drain because of SIGINT"], [], ["cancel b"], ["timed out b"]]
+                == [["await echoes", "drain because of SIGINT"], [], ["cancel b"], ["timed out b"]]
         )
     }
 
@@ -62,7 +64,7 @@ struct GroupProgressTests {
     func failureWhileDraining() {
         #expect(
             course([.signal(.terminate), .finished(0, Failure()), .finished(1, nil)])
-                == [["drain because of SIGTERM"], [], ["failed a"]]
+                == [["await echoes", "drain because of SIGTERM"], [], ["failed a"]]
         )
     }
 
@@ -77,9 +79,29 @@ struct GroupProgressTests {
     @Test("the second signal ends the process at once, the first one after a failure does not")
     func secondSignal() {
         #expect(
-            course([.finished(0, Failure()), .signal(.interrupt), .signal(.terminate)])
-                == [["drain because of the end of a"], [], ["end process on SIGTERM"]]
+            course([.finished(0, Failure()), .signal(.interrupt), .echoesOver, .signal(.terminate)])
+                == [["drain because of the end of a"], ["await echoes"], [], ["end process on SIGTERM"]]
         )
+    }
+
+    @Test("signals that come with the first one are its echo, whatever their kind")
+    func echoes() {
+        #expect(
+            course([.signal(.interrupt), .signal(.terminate), .signal(.interrupt), .echoesOver, .signal(.interrupt)])
+                == [
+                    ["await echoes", "drain because of SIGINT"], ["ignore SIGTERM"], ["ignore SIGINT"], [],
+                    ["end process on SIGINT"],
+                ]
+        )
+    }
+
+    @Test("the end is told in a sentence")
+    func sentences() {
+        #expect("\(GroupEnding.drained(.signal(.terminate)))" == "drained, because of SIGTERM")
+        #expect("\(GroupEnding.timedOut(services: ["a", "b"]))".hasPrefix("a, b did not finish in time"))
+        #expect("\(GroupEnding.returnedEarly(service: "a"))" == "a ended although nobody had asked it to")
+        let unreachable = CommandFailure(.unavailable, attempted: "a", cameBack: "b", whatToDo: "c")
+        #expect("\(GroupEnding.failed(service: "x", unreachable))" == "x failed: a: b; c")
     }
 
     @Test("timers that fire late, and services that finish twice, change nothing")
@@ -89,7 +111,7 @@ struct GroupProgressTests {
                 .drainTimeUp, .cancelTimeUp, .signal(.terminate), .finished(0, nil), .finished(0, nil),
                 .finished(9, nil),
             ])
-                == [[], [], ["drain because of SIGTERM"], [], [], []]
+                == [[], [], ["await echoes", "drain because of SIGTERM"], [], [], []]
         )
     }
 

@@ -20,6 +20,8 @@ private final class Hand: Sendable {
     let log = CapturedLog()
     /// Fires when the drain's time is to be over.
     let timeUp = DrainSignal()
+    /// Fires when a further signal is to be no echo of the first.
+    let echoesOver = DrainSignal()
     let notes = Mutex<[String]>([])
 
     init() {
@@ -39,7 +41,9 @@ private final class Hand: Sendable {
             logger: Logger(label: "group", sink: log),
             surroundings: ServiceGroup.Surroundings(
                 arrivals: { [signals] _ in signals },
-                sleep: { [timeUp] _ in await timeUp.wait() },
+                sleep: { span in
+                    await (span == .seconds(1) ? self.echoesOver : self.timeUp).wait()
+                },
                 endProcess: { code in self.exits.withLock { $0.append(code) } }
             )
         )
@@ -136,17 +140,25 @@ struct ServiceGroupTests {
         }
     }
 
-    @Test("a second signal ends the process at once")
+    @Test("a second signal ends the process at once, an echo of the first does not")
     func secondSignal() async {
         let hand = Hand()
         let release = DrainSignal()
         let slow = FakeService(name: "slow") { _ in
             hand.send.yield(.interrupt)
-            hand.send.yield(.interrupt)
+            hand.send.yield(.terminate)
             await release.wait()
         }
         async let ending = hand.group([slow]).run()
-        #expect(await eventually { hand.exits.withLock { $0 } == [.tryAgain] })
+        #expect(await eventually { hand.log.messages.contains("draining already") })
+        #expect(hand.exits.withLock { $0.isEmpty })
+        hand.echoesOver.fire()
+        #expect(
+            await eventually {
+                hand.send.yield(.interrupt)
+                return hand.exits.withLock { $0.first } == .tryAgain
+            }
+        )
         release.fire()
         _ = await ending
     }

@@ -1,0 +1,57 @@
+import AMQP
+import Postgres
+import Push
+import ServiceRuntime
+
+/// An error as it ends the program: an exit code, and the text for stderr.
+struct Failure {
+    let exitCode: ExitCode
+    let text: String
+
+    init(_ error: any Error) {
+        var text = String(describing: error)
+        switch error {
+        case let failure as CommandFailure: exitCode = failure.exitCode
+        case is ConfigurationFaults, is CatalogFailure, is ProviderFaults, is FileFaults: exitCode = .configuration
+        case let error as AMQPError: exitCode = error.exitCode
+        case let error as PostgresError:
+            exitCode = error.exitCode
+            if let advice = error.advice { text += "; \(advice)" }
+        default: exitCode = .bug
+        }
+        self.text = text
+    }
+}
+
+extension AMQPError {
+    fileprivate var exitCode: ExitCode {
+        switch code {
+        case .unreachable, .tls, .accessRefused, .connectionClosed, .connectionLost, .timedOut: .unavailable
+        case .invalidAddress, .preconditionFailed, .notFound: .configuration
+        case .invalidArgument, .channelClosed, .protocolViolation: .bug
+        }
+    }
+}
+
+extension PostgresError {
+    /// A server that refuses the log-in, or its rights, does so until somebody configures something.
+    fileprivate var exitCode: ExitCode {
+        if isTransient { return .unavailable }
+        switch code {
+        case .cannotConnect, .invalidParameter: return .configuration
+        case .server(.privilegeMissing): return .configuration
+        default: return .bug
+        }
+    }
+
+    fileprivate var advice: String? {
+        switch (code, sqlState) {
+        case (.cannotConnect, .privilegeMissing?):
+            "grant the role to this log-in: see docs/operating.md, The database"
+        case (.cannotConnect, .invalidParameterValue?): "run bellhop migrate first, which makes the roles"
+        case (.cannotConnect, .some) where !isTransient: "check \(Setting.databaseURL.environmentName)"
+        case (_, .privilegeMissing?): "log in with the rights for it: see docs/operating.md, The database"
+        default: nil
+        }
+    }
+}

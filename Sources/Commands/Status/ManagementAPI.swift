@@ -1,0 +1,123 @@
+import Foundation
+import HTTPTransfer
+import ServiceRuntime
+
+/// RabbitMQ's management API, asked for what AMQP cannot tell.
+struct ManagementAPI: Sendable {
+    /// What it says of one queue.
+    struct Queue: Sendable, Equatable {
+        let unacked: Int?
+        /// Microseconds since 1970; nil where the broker does not know or the message does not say.
+        let oldestSent: Int64?
+    }
+
+    private let base: URLComponents
+
+    /// The URL may hold user and password, and the path under which the API stands.
+    init(_ url: Secret) throws(CommandFailure) {
+        guard let base = URLComponents(string: url.revealed), base.host != nil else {
+            throw CommandFailure(
+                .configuration,
+                attempted: "reading \(Setting.managementURL.environmentName)",
+                cameBack: "it is no URL with a host",
+                whatToDo: "write it like http://user:password@127.0.0.1:15672"
+            )
+        }
+        self.base = base
+    }
+
+    /// The queues of a namespace by name.
+    func queues(of namespace: Namespace, virtualHost: String) async throws(CommandFailure) -> [String: Queue] {
+        let transport: CurlTransport
+        do {
+            var options = CurlTransportOptions(name: "management")
+            options.allowsPlainHTTP = true
+            options.bodyLimit = 4 << 20
+            transport = try CurlTransport(options)
+        } catch {
+            throw failure("\(error)")
+        }
+        let outcome = await transport.send([request(namespace, virtualHost)]).first
+        await transport.close()
+        switch outcome {
+        case .answered(let answer): return try read(answer)
+        case .notSent(let error), .unknown(let error): throw failure("\(error)")
+        case nil: throw failure("no answer")
+        }
+    }
+
+    private func request(_ namespace: Namespace, _ virtualHost: String) -> TransferRequest {
+        var url = base
+        let path = url.percentEncodedPath
+        url.percentEncodedPath =
+            (path.hasSuffix("/") ? String(path.dropLast()) : path) + "/api/queues/" + Self.encoded(virtualHost)
+        url.percentEncodedQuery = [
+            "page=1", "page_size=500", "use_regex=true", "name=" + Self.encoded("^\(namespace)\\."),
+            "columns=name,messages_unacknowledged,head_message_timestamp",
+        ].joined(separator: "&")
+        (url.user, url.password, url.fragment) = (nil, nil, nil)
+        var headers: [TransferRequest.Header] = [("accept", "application/json")]
+        if let user = base.user {
+            let credentials = Data("\(user):\(base.password ?? "")".utf8).base64EncodedString()
+            headers.append(("authorization", "Basic \(credentials)"))
+        }
+        let timeouts = TransferTimeouts(total: .seconds(10), connect: .seconds(5))
+        return TransferRequest(.get, url: url.string ?? "", headers: headers, timeouts: timeouts)
+    }
+
+    private func read(_ answer: TransferAnswer) throws(CommandFailure) -> [String: Queue] {
+        switch answer.status {
+        case 200: break
+        case 401, 403: throw failure("it refuses the log-in (\(answer.status))")
+        case 404: throw failure("it knows no such virtual host (404)")
+        default: throw failure("status \(answer.status)")
+        }
+        guard let page = try? JSONDecoder().decode(Page.self, from: Data(answer.body)) else {
+            throw failure("an answer that is not a list of queues")
+        }
+        return Dictionary(
+            page.items.map { ($0.name, Queue(unacked: $0.unacked, oldestSent: $0.oldestSent)) },
+            uniquingKeysWith: { first, _ in first }
+        )
+    }
+
+    private func failure(_ cameBack: String) -> CommandFailure {
+        CommandFailure(
+            .unavailable,
+            attempted: "asking the management API",
+            cameBack: cameBack,
+            whatToDo: "check \(Setting.managementURL.environmentName)"
+        )
+    }
+
+    private static func encoded(_ text: String) -> String {
+        let plain = CharacterSet(charactersIn: "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~")
+        return text.addingPercentEncoding(withAllowedCharacters: plain) ?? ""
+    }
+}
+
+/// A page of `/api/queues/<vhost>`.
+private struct Page: Decodable {
+    let items: [Item]
+
+    /// A queue; fields that its kind does not have are absent, null or an empty text.
+    struct Item: Decodable {
+        let name: String
+        let unacked: Int?
+        let oldestSent: Int64?
+
+        private enum Key: String, CodingKey {
+            case name
+            case unacked = "messages_unacknowledged"
+            case oldest = "head_message_timestamp"
+        }
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: Key.self)
+            name = try container.decode(String.self, forKey: .name)
+            unacked = try? container.decode(Int.self, forKey: .unacked)
+            let seconds = (try? container.decode(Int64.self, forKey: .oldest)).flatMap { $0 > 0 ? $0 : nil }
+            oldestSent = seconds.map { Instant(seconds: $0).microseconds }
+        }
+    }
+}

@@ -1,0 +1,129 @@
+import BellhopRules
+import ServiceRuntime
+import Store
+
+extension Standing {
+    /// One object; its names are stable, and what could not be seen is null.
+    var json: JSONText {
+        .object(ground + traffic + tables(database.value?.store))
+    }
+
+    private var ground: [(String, JSONText)] {
+        let topology = topologyDifferences.map { $0.isEmpty ? "current" : "differs" }
+        return [
+            ("namespace", .text(namespace.name)),
+            ("at", .text("\(time)")),
+            ("problems", .list(problems.map(JSONText.text))),
+            ("broker", Self.reached(broker)),
+            ("database", Self.reached(database)),
+            ("schema", .optional(schemaWord)),
+            ("topology", .optional(topology)),
+            ("topologyDifferences", topologyDifferences.map { .list($0.map(JSONText.text)) } ?? .null),
+        ]
+    }
+
+    private var traffic: [(String, JSONText)] {
+        let workers = Lane.allCases.map { lane -> (String, JSONText) in
+            (lane.rawValue, .optional(queue(.lane(lane))?.counts?.consumers))
+        }
+        return [
+            ("workers", .object(workers)),
+            ("schedulers", .optional(queue(.dead)?.counts?.consumers)),
+            ("lanes", list { if case .lane(let lane) = $0 { ("lane", .text(lane.rawValue)) } else { nil } }),
+            ("resumes", list { if case .resume(let lane) = $0 { ("lane", .text(lane.rawValue)) } else { nil } }),
+            ("retries", list { if case .retry(let tier) = $0 { ("tier", .text(tier.name)) } else { nil } }),
+            ("deadLetterQueue", queue(.dead).map { json($0) } ?? .null),
+            ("replayQueue", queue(.replay).map { json($0) } ?? .null),
+            ("receiptQueue", queue(.receipts).map { json($0) } ?? .null),
+        ]
+    }
+
+    private func tables(_ store: StoreStanding?) -> [(String, JSONText)] {
+        [
+            ("deliveries", store.map(Self.deliveries) ?? .null),
+            ("plannedEvents", store.map(Self.planned) ?? .null),
+            ("deadLetters", store.map(Self.deadLetters) ?? .null),
+        ]
+    }
+
+    /// The schema in a word, for both forms.
+    var schemaWord: String? {
+        switch database.value?.schema {
+        case .current: "current"
+        case .pending: "pending"
+        case .diverged: "diverged"
+        case nil: nil
+        }
+    }
+
+    private static func reached<Value>(_ sight: Sight<Value>) -> JSONText {
+        .object([("reached", .flag(sight.obstacle == nil)), ("error", .optional(sight.obstacle))])
+    }
+
+    /// The queues of one purpose, each with the member that tells them apart.
+    private func list(_ member: (QueueStanding.Purpose) -> (String, JSONText)?) -> JSONText {
+        guard let queues = broker.value else { return .null }
+        return .list(queues.compactMap { queue in member(queue.purpose).map { json(queue, [$0]) } })
+    }
+
+    private func json(_ queue: QueueStanding, _ members: [(String, JSONText)] = []) -> JSONText {
+        .object(
+            members + [
+                ("queue", .text(queue.name)), ("ready", .optional(queue.counts?.ready)),
+                ("unacked", .optional(queue.counts?.unacked)),
+                ("oldestAgeSeconds", .optional(age(queue).map { Int($0.components.seconds) })),
+                ("consumers", .optional(queue.counts?.consumers)),
+            ]
+        )
+    }
+
+    /// How long the oldest message of a queue has been under way; never negative, whatever its sender's clock said.
+    func age(_ queue: QueueStanding) -> Duration? {
+        queue.counts?.oldestSent.map { max(.zero, time - Instant(microseconds: $0)) }
+    }
+
+    private static func deliveries(_ store: StoreStanding) -> JSONText {
+        let groups = store.owed.map { group in
+            JSONText.object([
+                ("state", .text(group.state)), ("reason", .optional(group.reason)), ("count", .number(group.count)),
+                ("oldestDueAt", .text("\(Instant(microseconds: group.oldestDue))")),
+            ])
+        }
+        let total = store.owed.map(\.count).reduce(0, +)
+        let oldest = store.owed.map(\.oldestDue).min()
+        return .object([
+            ("owed", .number(total)), ("owedIsCapped", .flag(total >= StoreStanding.most)),
+            ("overdue", .number(store.overdue)), ("oldestDueAt", .instant(oldest)), ("groups", .list(groups)),
+        ])
+    }
+
+    private static func planned(_ store: StoreStanding) -> JSONText {
+        .object([
+            ("waiting", .number(store.planned.count)),
+            ("waitingIsCapped", .flag(store.planned.count >= StoreStanding.most)),
+            ("nextAt", .instant(store.planned.next)),
+        ])
+    }
+
+    private static func deadLetters(_ store: StoreStanding) -> JSONText {
+        let groups = store.deadLetters.map { group in
+            JSONText.object([
+                ("stage", .text(group.stage)), ("reason", .text(group.reason)), ("count", .number(group.count)),
+                ("latestAt", .instant(group.latest)),
+            ])
+        }
+        let total = store.deadLetters.map(\.count).reduce(0, +)
+        return .object([
+            ("open", .number(total)), ("openIsCapped", .flag(total >= StoreStanding.most)), ("groups", .list(groups)),
+        ])
+    }
+}
+
+extension JSONText {
+    fileprivate static func optional(_ number: Int?) -> JSONText { number.map(JSONText.number) ?? .null }
+
+    /// From microseconds since 1970.
+    fileprivate static func instant(_ microseconds: Int64?) -> JSONText {
+        microseconds.map { .text("\(Instant(microseconds: $0))") } ?? .null
+    }
+}

@@ -1,0 +1,80 @@
+import BellhopRules
+import ServiceRuntime
+import Store
+
+extension Standing {
+    /// What somebody should do something about, the worst first; each a sentence.
+    var problems: [String] {
+        obstacles + groundProblems + idleProblems + leftovers
+    }
+
+    private var obstacles: [String] {
+        [
+            broker.obstacle.map { "the broker cannot be seen: \($0)" },
+            database.obstacle.map { "the database cannot be seen: \($0)" },
+        ].compactMap { $0 }
+    }
+
+    private var groundProblems: [String] {
+        var problems: [String] = []
+        switch database.value?.schema {
+        case .pending(let names):
+            problems.append("the schema lacks \(names.joined(separator: ", ")): run bellhop migrate")
+        case .diverged(let why): problems.append("the schema is not this program's: \(why)")
+        case .current, nil: break
+        }
+        if let differences = topologyDifferences, let first = differences.first {
+            let others = differences.count > 1 ? " (and \(differences.count - 1) more: bellhop topology check)" : ""
+            problems.append("the topology differs from the catalogues: \(first)\(others); run bellhop topology apply")
+        } else if topologyDifferences == nil, let missing = broker.value?.first(where: { $0.counts == nil }) {
+            problems.append("queue \(missing.name) is missing: run bellhop topology apply")
+        }
+        return problems
+    }
+
+    /// Queues that nobody takes from.
+    private var idleProblems: [String] {
+        guard let queues = broker.value else { return [] }
+        let idle = queues.filter { $0.counts?.consumers == 0 }
+        let lanes = idle.compactMap { queue -> (name: String, ready: Int)? in
+            if case .lane(let lane) = queue.purpose { (lane.rawValue, queue.counts?.ready ?? 0) } else { nil }
+        }
+        var problems: [String] = []
+        if lanes.count == Lane.allCases.count {
+            problems.append("no worker runs\(Self.waiting(lanes.map(\.ready).reduce(0, +), "message")): start one")
+        } else {
+            problems += lanes.map {
+                "no worker serves the \($0.name) lane\(Self.waiting($0.ready, "message")): start one"
+            }
+        }
+        if let dead = idle.first(where: { $0.purpose == .dead }) {
+            problems.append("no scheduler runs\(Self.waiting(dead.counts?.ready ?? 0, "dead letter")): start one")
+        }
+        return problems
+    }
+
+    private static func waiting(_ count: Int, _ what: String) -> String {
+        count == 0 ? "" : ", \(counted(count, what, "waits", "wait"))"
+    }
+
+    /// `1 message waits`, `2 messages wait`.
+    private static func counted(_ count: Int, _ noun: String, _ one: String, _ many: String) -> String {
+        let shown = count >= StoreStanding.most ? "\(count) or more" : String(count)
+        return count == 1 ? "1 \(noun) \(one)" : "\(shown) \(noun)s \(many)"
+    }
+
+    private var leftovers: [String] {
+        var problems: [String] = []
+        if let store = database.value?.store {
+            if store.overdue > 0 {
+                problems.append(
+                    "\(store.overdue) deliveries are overdue by more than 10 minutes: does a scheduler run?"
+                )
+            }
+            let open = store.deadLetters.map(\.count).reduce(0, +)
+            if open > 0 { problems.append("\(Self.counted(open, "open dead letter", "waits", "wait")) for somebody") }
+        }
+        if let managementObstacle { problems.append(managementObstacle) }
+        return problems
+    }
+}

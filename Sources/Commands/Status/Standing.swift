@@ -1,0 +1,45 @@
+import Pipeline
+import ServiceRuntime
+import Store
+
+/// How things stand with one installation at one moment, as far as it could be seen.
+struct Standing: Sendable {
+    /// A part that was looked at.
+    enum Sight<Value: Sendable>: Sendable {
+        case seen(Value)
+        /// Why it could not be looked at.
+        case unseen(because: String)
+
+        var value: Value? {
+            if case .seen(let value) = self { value } else { nil }
+        }
+
+        var obstacle: String? {
+            if case .unseen(let reason) = self { reason } else { nil }
+        }
+    }
+
+    /// What the database tells.
+    struct Database: Sendable {
+        let schema: Migrator.Standing
+        /// Nil where the schema is not there or not ours.
+        let store: StoreStanding?
+    }
+
+    let namespace: Namespace
+    let time: Instant
+    let broker: Sight<[QueueStanding]>
+    let database: Sight<Database>
+    /// How the topology differs from the catalogues; nil where it takes more than could be seen to say so.
+    let topologyDifferences: [String]?
+    /// Why the management API told nothing; nil also where none is configured.
+    let managementObstacle: String?
+
+    /// Whether both halves could be looked at.
+    var isWhole: Bool { broker.obstacle == nil && database.obstacle == nil }
+
+    /// The queue for a purpose; nil where the broker could not be seen.
+    func queue(_ purpose: QueueStanding.Purpose) -> QueueStanding? {
+        broker.value?.first { $0.purpose == purpose }
+    }
+}

@@ -1,0 +1,32 @@
+/// A table for people: the first column to the left, numbers to the right, two spaces between.
+struct TextTable {
+    private let header: [String]
+    private var rows: [[String]] = []
+
+    init(_ header: [String]) {
+        self.header = header
+    }
+
+    mutating func add(_ cells: [String]) {
+        rows.append(cells)
+    }
+
+    /// The lines, without spaces at their ends.
+    ///
+    /// `firstColumn` is the least width of the first column, so that tables under one another line up.
+    func lines(firstColumn: Int = 0) -> [String] {
+        let all = [header] + rows
+        let widths = header.indices.map { column in
+            max(column == 0 ? firstColumn : 0, all.map { $0[column].count }.max() ?? 0)
+        }
+        return all.map { cells in
+            var line = ""
+            for (column, cell) in cells.enumerated() {
+                let padding = String(repeating: " ", count: widths[column] - cell.count)
+                line += column == 0 ? cell + padding : "  " + padding + cell
+            }
+            while line.last == " " { line.removeLast() }
+            return line
+        }
+    }
+}

@@ -1,0 +1,113 @@
+import Foundation
+import Synchronization
+
+/// A running child process, in a process group of its own: a terminal's Ctrl-C reaches the parent alone, which passes
+/// it on in its own way.
+///
+/// Its stdin is the parent's lifeline; stdout and stderr are the parent's. A thread waits for its end.
+package final class ChildProcess: Sendable {
+    private struct State {
+        /// Nil while it runs.
+        var ending: ChildEnding?
+        var waiters: [CheckedContinuation<ChildEnding, Never>] = []
+    }
+
+    package let id: Int32
+    private let state = Mutex(State())
+
+    /// Starts the program; the error says what the system had against it.
+    package init(_ program: ChildProgram, lifeline: Lifeline) throws(CommandFailure) {
+        id = try Self.spawn(program, stdin: lifeline.readEnd)
+        NativeThread.start(named: "child-\(id)") { [self] in attend() }
+    }
+
+    /// How it ended, once it has.
+    ///
+    /// Cancelling the task does not end the wait: a child that should not be waited for must be killed.
+    package func ending() async -> ChildEnding {
+        await withCheckedContinuation { waiter in
+            let ending = state.withLock { state in
+                if state.ending == nil { state.waiters.append(waiter) }
+                return state.ending
+            }
+            if let ending { waiter.resume(returning: ending) }
+        }
+    }
+
+    /// Asks it to drain.
+    package func terminate() { send(SIGTERM) }
+
+    /// Ends it at once.
+    package func kill() { send(SIGKILL) }
+
+    /// Under the lock its number still belongs to it: it is given back under the same lock.
+    private func send(_ signal: Int32) {
+        state.withLock { state in
+            guard state.ending == nil else { return }
+            _ = Glibc.kill(id, signal)
+        }
+    }
+
+    private func attend() {
+        var report = siginfo_t()
+        while waitid(P_PID, id_t(id), &report, WEXITED | WNOWAIT) != 0, errno == EINTR {}
+        let (ending, waiters) = state.withLock { state in
+            var status: Int32 = 0
+            while waitpid(id, &status, 0) < 0, errno == EINTR {}
+            let ending = Self.ending(status)
+            state.ending = ending
+            defer { state.waiters = [] }
+            return (ending, state.waiters)
+        }
+        for waiter in waiters { waiter.resume(returning: ending) }
+    }
+
+    /// The low seven bits name the signal, the second byte is the exit code (wait(2)).
+    private static func ending(_ status: Int32) -> ChildEnding {
+        let signal = status & 0x7F
+        return signal == 0 ? .exited((status >> 8) & 0xFF) : .killed(signal: signal)
+    }
+
+    private static func spawn(_ program: ChildProgram, stdin: Int32) throws(CommandFailure) -> Int32 {
+        var actions = posix_spawn_file_actions_t()
+        var attributes = posix_spawnattr_t()
+        posix_spawn_file_actions_init(&actions)
+        posix_spawnattr_init(&attributes)
+        defer {
+            posix_spawn_file_actions_destroy(&actions)
+            posix_spawnattr_destroy(&attributes)
+        }
+        posix_spawn_file_actions_adddup2(&actions, stdin, STDIN_FILENO)
+        posix_spawnattr_setpgroup(&attributes, 0)
+        restoreSignals(&attributes)
+        posix_spawnattr_setflags(
+            &attributes,
+            Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK)
+        )
+        var words = ([program.path] + program.arguments).map { strdup($0) } + [nil]
+        var environment = program.environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
+        defer { for text in words + environment { free(text) } }
+        var id: Int32 = 0
+        let failure = posix_spawn(&id, program.path, &actions, &attributes, &words, &environment)
+        guard failure == 0 else {
+            throw CommandFailure(
+                .tryAgain,
+                attempted: "starting \(program.path)",
+                cameBack: String(cString: strerror(failure)),
+                whatToDo: "look at the machine's memory and its limit of processes"
+            )
+        }
+        return id
+    }
+
+    /// The child is to find signals as a shell would hand them over, whatever the parent blocks or ignores.
+    private static func restoreSignals(_ attributes: inout posix_spawnattr_t) {
+        var none = sigset_t()
+        sigemptyset(&none)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        var usual = sigset_t()
+        sigemptyset(&usual)
+        for signal in [SIGTERM, SIGINT, SIGPIPE] { sigaddset(&usual, signal) }
+        posix_spawnattr_setsigdefault(&attributes, &usual)
+    }
+}

@@ -1,0 +1,42 @@
+import Foundation
+
+/// A pipe whose writing end only the parent holds: when the parent is gone, however it went, its children read the end.
+///
+/// Nothing is ever written to it.
+package final class Lifeline: Sendable {
+    /// For the stdin of a child.
+    let readEnd: Int32
+    private let writeEnd: Int32
+
+    package init() throws(CommandFailure) {
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else {
+            throw CommandFailure(
+                .tryAgain,
+                attempted: "making a pipe",
+                cameBack: String(cString: strerror(errno)),
+                whatToDo: "raise the limit of open files"
+            )
+        }
+        (readEnd, writeEnd) = (ends[0], ends[1])
+        // A child must not inherit the writing end, or it would hold itself alive.
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    }
+
+    deinit {
+        close(readEnd)
+        close(writeEnd)
+    }
+
+    /// Calls `body` once, from a thread of its own, when nobody holds the other end of stdin any more.
+    package static func whenInputEnds(_ body: @escaping @Sendable () -> Void) {
+        NativeThread.start(named: "lifeline") {
+            var byte: UInt8 = 0
+            while true {
+                let count = read(STDIN_FILENO, &byte, 1)
+                if count > 0 || (count < 0 && errno == EINTR) { continue }
+                return body()
+            }
+        }
+    }
+}
