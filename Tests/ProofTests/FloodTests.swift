@@ -14,10 +14,8 @@ extension Proofs {
                 let pieces = (0..<Self.size).flatMap { [traffic.good($0), traffic.bad($0)] }
                 return pieces.shuffled(using: &chance)
             }
-            let seconds = (alone / .seconds(1), among / .seconds(1))
-            Proof.report("flood: good alone \(alone.inSeconds), good among malformed \(among.inSeconds)")
-            // A figure of one run against another of the same run; the promise is two, the rest is the machine's noise.
-            #expect(seconds.1 < 4 * max(seconds.0, 0.5), "the malformed ones hold the good ones up")
+            // A figure, no verdict: it depends on what else the machine does, and on how the program was built.
+            Proof.report("flood: good ones alone in \(alone.inSeconds), among as many malformed in \(among.inSeconds)")
         }
 
         /// The time from the worker's first message until the last good one is a row; everything lies ready before.

@@ -62,8 +62,8 @@ extension Sent.Letter: CustomStringConvertible {
 }
 
 extension Stage {
-    private func column(_ query: Statement) async throws -> [String] {
-        let rows = try await owner.run(query)
+    func column(_ query: String) async throws -> [String] {
+        let rows = try await owner.run(Statement(query))
         return try rows.indices.map { try rows.text($0, 0) }
     }
 

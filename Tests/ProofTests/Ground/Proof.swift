@@ -1,11 +1,12 @@
 import Foundation
 import Glibc
+import ServiceRuntime
 import TestSupport
 import Testing
 
 /// What all proofs share: their size, their chance, and a voice for figures.
 enum Proof {
-    /// `BELLHOP_PROOF_SIZE=full` runs the sizes that are promised; a fifth of them otherwise, so that the suite stays fast.
+    /// `BELLHOP_PROOF_SIZE=full` runs the sizes that are promised; smaller ones otherwise, so that the suite stays fast.
     static let isFull = setting("BELLHOP_PROOF_SIZE") == "full"
 
     /// Rounds of random input; `BELLHOP_FUZZ_ROUNDS` counts for the rules' own fuzz, too.
@@ -55,6 +56,13 @@ func eventually(
     while !(try await condition()) {
         guard ContinuousClock.now < deadline else { throw ProofFailure("not within \(limit): \(what())") }
         try await Task.sleep(for: .milliseconds(10))
+    }
+}
+
+/// Runs what blocks on a thread of its own, so that the tests beside it go on.
+func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+    try await withCheckedThrowingContinuation { answer in
+        NativeThread.start(named: "proof-blocking") { answer.resume(with: Result { try body() }) }
     }
 }
 

@@ -113,21 +113,25 @@ final class Stage: Sendable {
 
     /// A worker that consumes.
     func worker(_ changes: [String: String] = [:]) async throws -> Role {
-        try await role("worker", changes, subscriptions: 3)
+        try await role("worker", changes)
     }
 
-    /// A scheduler, at work unless its servers are away.
+    /// A scheduler whose clerk consumes.
     func scheduler(_ changes: [String: String] = [:]) async throws -> Role {
-        try await role("scheduler", changes, subscriptions: 1)
+        try await role("scheduler", changes)
     }
 
-    private func role(_ name: String, _ changes: [String: String], subscriptions: Int) async throws -> Role {
+    private func role(_ name: String, _ changes: [String: String]) async throws -> Role {
         let child = try start(Program.bellhop, [name], environment(changes))
         try await child.waitForLog("listening")
-        try await eventually("\(name) consumes; its log:\n\(child.log)") {
-            child.log.components(separatedBy: "subscribed(").count > subscriptions
+        let role = try Role(child)
+        try await eventually("\(name) is ready; its log:
+\(child.log)") {
+            guard child.isRunning else { throw ProofFailure("\(name) ended:
+\(child.log)") }
+            return try await role.readiness().status == 200
         }
-        return try Role(child)
+        return role
     }
 
     func start(_ program: URL, _ arguments: [String], _ environment: [String: String]) throws -> ChildProcess {

@@ -23,5 +23,5 @@ def publish(body, content_type, headers=None):
 
 
 publish({**attributes, "id": "structured", "data": data}, "application/cloudevents+json")
-publish(data, "application/json", {f"cloudEvents:{name}": value for name, value in attributes.items()} | {"ce-id": "x"})
+publish(data, "application/json", {f"cloudEvents:{name}": value for name, value in attributes.items()} | {"cloudEvents:id": "binary"})
 connection.close()

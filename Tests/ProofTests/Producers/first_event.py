@@ -1,21 +1,26 @@
-import json, os, pika
+import json
+import os
 
-namespace = os.environ.get("BELLHOP_NAMESPACE", "bellhop")
+import pika
+
+connection = pika.BlockingConnection(pika.URLParameters(os.environ["BELLHOP_AMQP_URL"]))
+channel = connection.channel()
+channel.confirm_delivery()  # from here on, basic_publish waits for the broker's word and raises where it is no
 event = {
-    "id": "evt_1",                      # yours, unique within the app: sent again, it is recognised
+    "id": "first-1",  # yours, unique within the app: the same id again is the same event
     "to": {"user": "ada"},
     "data": {"recipient": "Mama Jasmina", "amount": "2 000 kr", "country": "Serbia"},
     "targetId": "tx_rem_1",
 }
-
-connection = pika.BlockingConnection(pika.URLParameters(os.environ["BELLHOP_AMQP_URL"]))
-channel = connection.channel()
-channel.confirm_delivery()              # from here on, publishing fails unless the broker has the event
 channel.basic_publish(
-    exchange=f"{namespace}.events",
-    routing_key="drop.transaction_complete",
+    exchange=os.environ.get("BELLHOP_NAMESPACE", "bellhop") + ".events",
+    routing_key="drop.transaction_complete",  # app and event type
     body=json.dumps(event),
-    properties=pika.BasicProperties(content_type="application/json", delivery_mode=pika.DeliveryMode.Persistent),
+    properties=pika.BasicProperties(
+        content_type="application/json",
+        delivery_mode=2,  # persistent
+    ),
     mandatory=True,
 )
 connection.close()
+print("published, and confirmed by the broker")
