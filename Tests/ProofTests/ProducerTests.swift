@@ -17,19 +17,28 @@ extension Proofs {
             return check.terminationStatus == 0
         }()
 
-        @Test("the README's Python example ends as a row in the words of the catalogue", .enabled(if: hasPika, "needs python3 with pika"))
+        @Test(
+            "the README's Python example ends as a row in the words of the catalogue",
+            .enabled(if: hasPika, "needs python3 with pika")
+        )
         func firstEvent() async throws {
             try await Stage.with { stage in
                 let worker = try await stage.worker()
                 try await python("first_event.py", on: stage)
                 // As a repeat after a doubt would: the same id again is the same event.
                 try await python("first_event.py", on: stage)
-                try await expect(["first-1|ada|Overføring til Mama Jasmina fullført|2 000 kr sendt til Serbia"], on: stage)
+                try await expect(
+                    ["first-1|ada|Overføring til Mama Jasmina fullført|2 000 kr sendt til Serbia"],
+                    on: stage
+                )
                 try await worker.drain()
             }
         }
 
-        @Test("CloudEvents from Python, structured and binary, end as rows", .enabled(if: hasPika, "needs python3 with pika"))
+        @Test(
+            "CloudEvents from Python, structured and binary, end as rows",
+            .enabled(if: hasPika, "needs python3 with pika")
+        )
         func cloudEventsFromPython() async throws {
             try await Stage.with { stage in
                 let worker = try await stage.worker()
@@ -40,7 +49,10 @@ extension Proofs {
             }
         }
 
-        @Test("amqp-publish: all three forms of an event end as rows", .enabled(if: publish != nil, "needs amqp-publish (amqp-tools)"))
+        @Test(
+            "amqp-publish: all three forms of an event end as rows",
+            .enabled(if: publish != nil, "needs amqp-publish (amqp-tools)")
+        )
         func amqpPublish() async throws {
             try await Stage.with { stage in
                 let worker = try await stage.worker()
@@ -52,7 +64,9 @@ extension Proofs {
                     on: stage
                 )
                 try await amqpPublish(
-                    "application/json", "{\(fields)}", on: stage,
+                    "application/json",
+                    "{\(fields)}",
+                    on: stage,
                     headers: [
                         "cloudEvents_specversion: 1.0", "cloudEvents_id: binary", "cloudEvents_source: /till",
                         "cloudEvents_type: qr_payment",
@@ -67,7 +81,10 @@ extension Proofs {
         @Test("the README shows the very code that is proven here")
         func readme() throws {
             let readme = try String(contentsOf: Program.checkout.appendingPathComponent("README.md"), encoding: .utf8)
-            let code = try String(contentsOf: Program.producers.appendingPathComponent("first_event.py"), encoding: .utf8)
+            let code = try String(
+                contentsOf: Program.producers.appendingPathComponent("first_event.py"),
+                encoding: .utf8
+            )
             #expect(readme.contains("```python\n\(code)```"))
         }
 
@@ -77,7 +94,10 @@ extension Proofs {
         }
 
         private func amqpPublish(
-            _ contentType: String, _ body: String, on stage: Stage, headers: [String] = []
+            _ contentType: String,
+            _ body: String,
+            on stage: Stage,
+            headers: [String] = []
         ) async throws {
             let program = try #require(Self.publish)
             let words = [

@@ -47,7 +47,11 @@ package final class RawPublisher {
 
     /// Publishes with the properties that `flags` and the bytes spell.
     package func publish(
-        to queue: [UInt8], exchange: String = "", flags: UInt16, properties: [UInt8], body: [UInt8] = [1]
+        to queue: [UInt8],
+        exchange: String = "",
+        flags: UInt16,
+        properties: [UInt8],
+        body: [UInt8] = [1]
     ) throws -> Answer {
         try sendMethod(60, 40, number(UInt16(0)) + short(exchange) + [UInt8(queue.count)] + queue + [0])
         let size = number(UInt64(body.count))

@@ -93,7 +93,9 @@ extension Stage {
             return rows >= sent.records.count && plans >= sent.plans.count && letters >= sent.letters.count
         }
         for role in roles where !role.child.isRunning {
-            throw ProofFailure("\(role.child.name) ended: \(try await role.child.ending())\n\(role.child.log.prefix(4_000))")
+            throw ProofFailure(
+                "\(role.child.name) ended: \(try await role.child.ending())\n\(role.child.log.prefix(4_000))"
+            )
         }
         let queues = try self.queues
         try await eventually("the lanes are taken in", within: limit) {

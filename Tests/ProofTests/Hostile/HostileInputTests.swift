@@ -6,7 +6,9 @@ extension Proofs {
     /// Whatever comes in, the worker lives on and every message ends where the rules say.
     @Suite("Hostile input")
     struct HostileInputTests {
-        private static let keys = ["drop.security", "drop.system", "drop.recipient.upserted", "nosuch.x", "drop", ".", "", "#"]
+        private static let keys = [
+            "drop.security", "drop.system", "drop.recipient.upserted", "nosuch.x", "drop", ".", "", "#",
+        ]
 
         @Test("random bodies, properties and headers: every message is a row, kept, or a dead letter with its bytes")
         func randomMessages() async throws {
@@ -30,7 +32,8 @@ extension Proofs {
                     let message = OutgoingMessage(
                         exchange: isDirect ? "" : stage.names.events,
                         routingKey: isDirect ? stage.names.lane(.normal) : key,
-                        properties: number % 3 == 0 ? MessageProperties() : hostile.properties(), body: body
+                        properties: number % 3 == 0 ? MessageProperties() : hostile.properties(),
+                        body: body
                     )
                     if let piece = foresight.piece(message) { pieces.append(piece) }
                 }
@@ -49,10 +52,13 @@ extension Proofs {
                     properties.headers["x-delivery-count"] = .int64(.max)
                     piece = Piece(
                         message: OutgoingMessage(
-                            exchange: piece.message.exchange, routingKey: piece.message.routingKey,
-                            properties: properties, body: piece.message.body
+                            exchange: piece.message.exchange,
+                            routingKey: piece.message.routingKey,
+                            properties: properties,
+                            body: piece.message.body
                         ),
-                        fate: piece.fate, copies: 3
+                        fate: piece.fate,
+                        copies: 3
                     )
                     return piece
                 }
@@ -75,8 +81,11 @@ extension Proofs {
                 for attempt in attempts {
                     let answer = try await onThread {
                         try? RawPublisher(url).publish(
-                            to: Array("drop.system".utf8), exchange: exchange, flags: attempt.flags,
-                            properties: attempt.properties, body: body
+                            to: Array("drop.system".utf8),
+                            exchange: exchange,
+                            flags: attempt.flags,
+                            properties: attempt.properties,
+                            body: body
                         )
                     }
                     #expect(answer != .confirmed)
@@ -100,8 +109,11 @@ extension Proofs {
                         let piece = number % 2 == 0 ? traffic.good(number) : traffic.bad(number)
                         let entries = number % 10 == 0 ? RawHeader.nested(levels: 90) : RawHeader.random(&chance)
                         let answer = try? raw.publish(
-                            to: Array(piece.message.routingKey.utf8), exchange: exchange, flags: 1 << 13,
-                            properties: RawHeader.long(entries), body: piece.message.body
+                            to: Array(piece.message.routingKey.utf8),
+                            exchange: exchange,
+                            flags: 1 << 13,
+                            properties: RawHeader.long(entries),
+                            body: piece.message.body
                         )
                         if answer == .confirmed { sent.note(piece) } else { raw = try RawPublisher(url) }
                     }
@@ -112,7 +124,9 @@ extension Proofs {
             }
         }
 
-        @Test("messages that expire before a worker takes them are dead letters of the broker's, filed with their bytes")
+        @Test(
+            "messages that expire before a worker takes them are dead letters of the broker's, filed with their bytes"
+        )
         func expired() async throws {
             try await Stage.with { stage in
                 let traffic = Traffic(exchange: stage.names.events)
@@ -122,7 +136,9 @@ extension Proofs {
                     properties.expiration = "1"
                     return Piece(
                         message: OutgoingMessage(
-                            exchange: message.exchange, routingKey: message.routingKey, properties: properties,
+                            exchange: message.exchange,
+                            routingKey: message.routingKey,
+                            properties: properties,
                             body: message.body
                         ),
                         fate: .rejected("expired")
@@ -158,7 +174,8 @@ private enum RawHeader {
     static func random(_ chance: inout SeededChance) -> [UInt8] {
         let telling = Array("FASxtlLdDTIVbBsuif".utf8) + [0, 0, 0, 1, 2, 5, 255]
         return (0..<Int.random(in: 0...30, using: &chance)).map { _ in
-            Bool.random(using: &chance) ? telling.randomElement(using: &chance) ?? 0 : .random(in: 0...255, using: &chance)
+            Bool.random(using: &chance)
+                ? telling.randomElement(using: &chance) ?? 0 : .random(in: 0...255, using: &chance)
         }
     }
 

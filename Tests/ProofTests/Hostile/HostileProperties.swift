@@ -27,7 +27,8 @@ struct HostileProperties {
     private static let names = [
         "x-delivery-count", "x-delivery-count", "x-acquired-count", "x-death", "x-first-death-queue",
         "x-last-death-reason", "x-bellhop-dead-id", "x-bellhop-reason", "x-bellhop-attempts", "x-bellhop-failed-at",
-        "x-bellhop-origin-headers", "X-Bellhop-Content-Hash", "x-bellhop-redelivered", "traceparent", "ce-id", "ce-type",
+        "x-bellhop-origin-headers", "X-Bellhop-Content-Hash", "x-bellhop-redelivered", "traceparent", "ce-id",
+        "ce-type",
         "cloudEvents:specversion", "cloudEvents_source", "", "\0", "$table", "same", "same",
         String(repeating: "n", count: 255),
     ]
@@ -53,9 +54,13 @@ struct HostileProperties {
         case 16: .string("1.0")
         case 17: .array((0..<Int.random(in: 0...3, using: &chance)).map { _ in value(depth: depth + 1) })
         default:
-            .table(FieldTable((0..<Int.random(in: 0...3, using: &chance)).map { number in
-                .init(number == 0 ? "n" : "$bytes", value(depth: depth + 1))
-            }))
+            .table(
+                FieldTable(
+                    (0..<Int.random(in: 0...3, using: &chance)).map { number in
+                        .init(number == 0 ? "n" : "$bytes", value(depth: depth + 1))
+                    }
+                )
+            )
         }
     }
 
@@ -73,5 +78,7 @@ struct HostileProperties {
         .string(String(repeating: "x", count: Int.random(in: 120_000...129_000, using: &chance)))
     }
 
-    private mutating func pick<Value>(_ values: [Value]) -> Value { values[Int.random(in: values.indices, using: &chance)] }
+    private mutating func pick<Value>(_ values: [Value]) -> Value {
+        values[Int.random(in: values.indices, using: &chance)]
+    }
 }

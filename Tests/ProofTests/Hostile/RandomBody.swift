@@ -17,7 +17,9 @@ struct RandomBody {
     /// Well-formed JSON in which every field of an event may hold anything.
     mutating func json(_ number: Int) -> [UInt8] {
         var object = JSONObject([("number", .string("\(number)"))])
-        let names = ["id", "app", "eventType", "to", "title", "body", "data", "route", "sentAtIso", "deliverAt", "userId"]
+        let names = [
+            "id", "app", "eventType", "to", "title", "body", "data", "route", "sentAtIso", "deliverAt", "userId",
+        ]
         for name in names where Bool.random(using: &chance) { object[name] = value(depth: 3) }
         return JSONWriter.canonicalBytes(of: .object(object))
     }
