@@ -75,7 +75,7 @@ final class PrivateServers: Sendable {
     private static func services(_ command: String..., folder: URL) async throws {
         let script = Program.checkout.appendingPathComponent("deploy/services")
         // Without the URLs of this run, or the script would start nothing.
-        let child = try ChildProcess(
+        let child = try ProgramRun(
             script,
             command + ["--data", folder.path],
             environment: Program.environment,

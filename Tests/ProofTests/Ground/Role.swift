@@ -4,10 +4,10 @@ import Glibc
 
 /// A worker or scheduler that runs, and its endpoint for probes.
 struct Role: Sendable {
-    let child: ChildProcess
+    let child: ProgramRun
     private let endpoint: URL
 
-    init(_ child: ChildProcess) throws {
+    init(_ child: ProgramRun) throws {
         self.child = child
         let line = child.log.split(separator: "\n").first { $0.contains("listening") } ?? ""
         guard let address = line.split(separator: "address=").last, let url = URL(string: String(address)) else {

@@ -17,7 +17,7 @@ final class Stage: Sendable {
     /// With the rights of the schema's owner, to count what became of everything.
     let owner: PostgresPool
     let folder: URL
-    private let children = Mutex<[ChildProcess]>([])
+    private let children = Mutex<[ProgramRun]>([])
 
     private init(_ servers: ServerAddresses) throws {
         self.servers = servers
@@ -125,17 +125,15 @@ final class Stage: Sendable {
         let child = try start(Program.bellhop, [name], environment(changes))
         try await child.waitForLog("listening")
         let role = try Role(child)
-        try await eventually("\(name) is ready; its log:
-\(child.log)") {
-            guard child.isRunning else { throw ProofFailure("\(name) ended:
-\(child.log)") }
+        try await eventually("\(name) is ready; its log:\n\(child.log)") {
+            guard child.isRunning else { throw ProofFailure("\(name) ended:\n\(child.log)") }
             return try await role.readiness().status == 200
         }
         return role
     }
 
-    func start(_ program: URL, _ arguments: [String], _ environment: [String: String]) throws -> ChildProcess {
-        let child = try ChildProcess(
+    func start(_ program: URL, _ arguments: [String], _ environment: [String: String]) throws -> ProgramRun {
+        let child = try ProgramRun(
             program,
             arguments,
             environment: environment,

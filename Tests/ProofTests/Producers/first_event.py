@@ -16,10 +16,7 @@ channel.basic_publish(
     exchange=os.environ.get("BELLHOP_NAMESPACE", "bellhop") + ".events",
     routing_key="drop.transaction_complete",  # app and event type
     body=json.dumps(event),
-    properties=pika.BasicProperties(
-        content_type="application/json",
-        delivery_mode=2,  # persistent
-    ),
+    properties=pika.BasicProperties(content_type="application/json", delivery_mode=2),  # 2: persistent
     mandatory=True,
 )
 connection.close()

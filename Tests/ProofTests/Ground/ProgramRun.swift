@@ -1,3 +1,4 @@
+import TestSupport
 import Foundation
 import Glibc
 import Synchronization
@@ -11,7 +12,7 @@ import Synchronization
 ///
 /// Thread safety: whether it has been waited for is behind a lock, so that its pid is never used after it was collected;
 /// everything else is constant.
-final class ChildProcess: Sendable {
+final class ProgramRun: Sendable {
     enum Ending: Equatable {
         case exited(Int32)
         case signalled(Int32)
@@ -89,7 +90,7 @@ final class ChildProcess: Sendable {
 
     /// Waits for its end; throws where it still runs after `limit`.
     @discardableResult
-    func ending(within limit: Duration = .seconds(30)) async throws -> Ending {
+    func ending(within limit: Duration = Patience.limit) async throws -> Ending {
         try await eventually("\(name) ends; its log:\n\(log)", within: limit) { !isRunning }
         guard let collected else { throw ProofFailure("\(name) has no ending") }
         return collected
@@ -110,7 +111,7 @@ final class ChildProcess: Sendable {
         try? FileManager.default.removeItem(at: logFile)
     }
 
-    func waitForLog(_ text: String, within limit: Duration = .seconds(30)) async throws {
+    func waitForLog(_ text: String, within limit: Duration = Patience.limit) async throws {
         try await eventually("\(name) says \(text); its log:\n\(log)", within: limit) {
             log.contains(text) || !isRunning
         }
