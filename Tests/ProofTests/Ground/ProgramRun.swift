@@ -2,6 +2,7 @@ import TestSupport
 import Foundation
 import Glibc
 import Synchronization
+import TestSupport
 
 /// A program that runs beside the test, its output in a file of its own.
 ///
