@@ -10,13 +10,12 @@ package final class RawPublisher {
 
     private let socket: Int32
 
-    /// Logs in at the broker of an `amqp://` URL.
+    /// Logs in at the broker of an `amqp://` URL, on the virtual host that the URL names.
     package init(_ url: String) throws {
         guard let parts = URLComponents(string: url), let host = parts.host,
             let socket = ProxySocket.connect(host, parts.port ?? 5672)
         else { throw RawPublisherFailure("no connection") }
         let (user, password) = (Array((parts.user ?? "guest").utf8), Array((parts.password ?? "guest").utf8))
-        let virtualHost = parts.path.count > 1 ? String(parts.path.dropFirst()) : "/"
         self.socket = socket
         var limit = timeval(tv_sec: Int(Patience.seconds), tv_usec: 0)
         setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
@@ -26,12 +25,17 @@ package final class RawPublisher {
         try sendMethod(10, 11, long([]) + short("PLAIN") + login + short("en_US"), channel: 0)
         try expect(10, 30)
         try sendMethod(10, 31, number(UInt16(1)) + number(UInt32(131_072)) + number(UInt16(0)), channel: 0)
-        try sendMethod(10, 40, short(virtualHost) + short("") + [0], channel: 0)
+        try sendMethod(10, 40, short(Self.virtualHost(parts)) + short("") + [0], channel: 0)
         try expect(10, 41)
         try sendMethod(20, 10, short(""))
         try expect(20, 11)
         try sendMethod(85, 10, [0])
         try expect(85, 11)
+    }
+
+    /// The path without its slash; no path means `/`.
+    private static func virtualHost(_ parts: URLComponents) -> String {
+        parts.path.count > 1 ? String(parts.path.dropFirst()) : "/"
     }
 
     deinit { close(socket) }

@@ -43,7 +43,7 @@ extension PublishOutcome {
 
 /// What must be found in the end.
 struct Sent: Sendable {
-    /// `event|user`
+    /// Each as `event|user`.
     private(set) var records: Set<String> = []
     /// The events that are kept.
     private(set) var plans: Set<String> = []
