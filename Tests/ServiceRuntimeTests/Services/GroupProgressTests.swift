@@ -72,7 +72,7 @@ struct GroupProgressTests {
     func earlyReturn() {
         #expect(
             course([.finished(0, nil), .signal(.terminate), .finished(1, nil)])
-                == [["drain because of the end of a"], [], ["returned early a"]]
+                == [["drain because of the end of a"], ["await echoes"], ["returned early a"]]
         )
     }
 
