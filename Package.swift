@@ -97,6 +97,14 @@ let package = Package(
                 "ServiceRuntime",
             ]
         ),
+        .testTarget(
+            name: "ProofTests",
+            dependencies: [
+                "Workbench", "TestSupport", "AMQP", "Postgres", "Store", "Pipeline", "BellhopRules", "ServiceRuntime",
+            ],
+            exclude: ["Producers"],
+            swiftSettings: settings
+        ),
     ],
     swiftLanguageModes: [.v6]
 )

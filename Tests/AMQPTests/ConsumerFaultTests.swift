@@ -6,7 +6,7 @@ import Testing
 @Suite(
     "Consuming through faults",
     .enabled(if: Broker.isThere, Comment(rawValue: Broker.absence)),
-    .timeLimit(.minutes(3))
+    .timeLimit(.minutes(5))
 )
 struct ConsumerFaultTests {
     private func consumer(_ address: BrokerAddress, _ queues: [String], _ log: EventLog, prefetch: Int = 100)
@@ -185,7 +185,7 @@ struct ConsumerFaultTests {
     func refusedSubscription() async throws {
         try await Broker.withQueue { queue in
             try await Broker.withQueue(["x-queue-type": "classic"]) { taken in
-                let owner = try RawPublisher()
+                let owner = try RawPublisher(Broker.url)
                 try owner.consumeExclusively(taken)
                 try await Broker.publish(Broker.messages(5, to: queue))
                 let log = EventLog()
@@ -199,6 +199,7 @@ struct ConsumerFaultTests {
                 try await eventually("events have arrived") { log.connections >= 1 }
                 #expect(log.connections == 1)
                 await consumer.close()
+                #expect(try await Broker.session { try $0.get(queue) } == nil, "what was settled is the new channel's")
                 withExtendedLifetime(owner) {}
             }
         }
@@ -232,7 +233,7 @@ struct ConsumerFaultTests {
             var seen: Set<String> = []
             var cuts = 0
             while seen.count < total {
-                guard let batch = await consumer.next(atMost: 64, within: .seconds(20)) else { break }
+                guard let batch = await consumer.next(atMost: 64, within: Patience.limit) else { break }
                 seen.formUnion(batch.compactMap(\.properties.messageID))
                 for message in batch.shuffled(using: &chance) { consumer.acknowledge([message.tag]) }
                 if cuts < 5, Int.random(in: 0..<10, using: &chance) == 0 {

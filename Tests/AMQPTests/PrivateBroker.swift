@@ -62,7 +62,7 @@ final class PrivateBroker: Sendable {
         // The TLS listener comes up after the other.
         for url in ["amqp://127.0.0.1:\(port)", "amqps://localhost:\(tlsPort)?\(files)"] {
             let address = try BrokerAddress(validating: url)
-            try await eventually("the private broker is up", within: .seconds(90)) {
+            try await eventually("the private broker is up") {
                 (try? await BrokerSession.with(address, name: "test") { try $0.checkExchange("amq.direct") }) == true
             }
         }

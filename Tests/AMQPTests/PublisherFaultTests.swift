@@ -6,7 +6,7 @@ import Testing
 @Suite(
     "Publishing through faults",
     .enabled(if: Broker.isThere, Comment(rawValue: Broker.absence)),
-    .timeLimit(.minutes(3))
+    .timeLimit(.minutes(5))
 )
 struct PublisherFaultTests {
     private func publisher(_ address: BrokerAddress, _ log: EventLog, timeout: Duration = .seconds(20)) -> Publisher {

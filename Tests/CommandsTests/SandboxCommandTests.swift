@@ -6,7 +6,7 @@ import Testing
 
 @testable import Commands
 
-@Suite("bellhop sandbox", .timeLimit(.minutes(1)))
+@Suite("bellhop sandbox", .timeLimit(.minutes(5)))
 struct SandboxCommandTests {
     private func run(_ words: String...) async -> (code: ExitCode, said: String) {
         let said = Mutex("")

@@ -3,7 +3,7 @@ import ServiceRuntime
 import Synchronization
 import Testing
 
-@Suite("Operations endpoint", .timeLimit(.minutes(1)))
+@Suite("Operations endpoint", .timeLimit(.minutes(5)))
 struct OperationsEndpointTests {
     private let log = CapturedLog()
 

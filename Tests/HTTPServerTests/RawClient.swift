@@ -1,5 +1,6 @@
 import Foundation
 import ServiceRuntime
+import TestSupport
 
 /// A client that speaks bytes, so that a test can say what no HTTP library would.
 ///
@@ -22,7 +23,7 @@ final class RawClient {
             close(descriptor)
             return nil
         }
-        var patience = timeval(tv_sec: 10, tv_usec: 0)
+        var patience = timeval(tv_sec: Int(Patience.seconds), tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
         self.descriptor = descriptor
     }

@@ -1,5 +1,6 @@
 import HTTPServer
 import ServiceRuntime
+import TestSupport
 
 extension ListenAddress {
     static let anyLoopback = ListenAddress(host: "127.0.0.1", port: 0)
@@ -22,9 +23,9 @@ func withServer<Value>(
     }
 }
 
-/// Waits until `condition` holds, at most ten seconds; says whether it did.
+/// Waits until `condition` holds; says whether it did.
 func eventually(_ condition: @Sendable () async -> Bool) async -> Bool {
-    let deadline = ContinuousClock.now.advanced(by: .seconds(10))
+    let deadline = ContinuousClock.now + Patience.limit
     while ContinuousClock.now < deadline {
         if await condition() { return true }
         try? await Task.sleep(for: .milliseconds(2))

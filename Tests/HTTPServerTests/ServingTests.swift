@@ -5,7 +5,7 @@ import ServiceRuntime
 import Synchronization
 import Testing
 
-@Suite("Serving", .timeLimit(.minutes(1)))
+@Suite("Serving", .timeLimit(.minutes(5)))
 struct ServingTests {
     private static let echo: HTTPHandler = { request in
         let body = String(decoding: request.body, as: UTF8.self)

@@ -4,7 +4,7 @@ import ServiceRuntime
 import Synchronization
 import Testing
 
-@Suite("Starting and stopping", .timeLimit(.minutes(1)))
+@Suite("Starting and stopping", .timeLimit(.minutes(5)))
 struct StoppingTests {
     /// Why a server cannot start there; nil where it can.
     private func failure(of address: ListenAddress) async -> HTTPServerError? {

@@ -4,7 +4,7 @@ import ServiceRuntime
 import Synchronization
 import Testing
 
-@Suite("Streams", .timeLimit(.minutes(1)))
+@Suite("Streams", .timeLimit(.minutes(5)))
 struct StreamingTests {
     @Test("events arrive as they are said, not when the stream ends")
     func events() async throws {

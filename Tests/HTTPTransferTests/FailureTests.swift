@@ -2,7 +2,7 @@ import Foundation
 import HTTPTransfer
 import Testing
 
-@Suite("Failures", .timeLimit(.minutes(1)))
+@Suite("Failures", .timeLimit(.minutes(5)))
 struct FailureTests {
     private let brief = TransferTimeouts(total: .milliseconds(300), connect: .milliseconds(300))
 

@@ -4,7 +4,7 @@ import Testing
 @Suite(
     "HTTP/2 connections that go wrong",
     .enabled(if: ScriptedHTTP2Server.isAvailable, "openssl is needed: FAILURES OF HTTP/2 ARE NOT TESTED"),
-    .timeLimit(.minutes(1))
+    .timeLimit(.minutes(5))
 )
 struct HTTP2FailureTests {
     private let timeouts = TransferTimeouts(total: .seconds(5))

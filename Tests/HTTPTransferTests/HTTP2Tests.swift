@@ -4,7 +4,7 @@ import Testing
 @Suite(
     "HTTP/2 over TLS",
     .enabled(if: HTTP2Server.isAvailable, "nghttpd (nghttp2-server) and openssl are needed: HTTP/2 IS NOT TESTED"),
-    .timeLimit(.minutes(1))
+    .timeLimit(.minutes(5))
 )
 struct HTTP2Tests {
     @Test("250 requests at once share one connection and keep their order")

@@ -3,7 +3,7 @@ import HTTPTransfer
 import Synchronization
 import Testing
 
-@Suite("A transport's life", .timeLimit(.minutes(1)))
+@Suite("A transport's life", .timeLimit(.minutes(5)))
 struct LifecycleTests {
     /// How many requests are being served at the moment, and how many it were at most.
     private final class Load: Sendable {

@@ -3,20 +3,20 @@ import Testing
 
 @Suite("Options of a transport")
 struct OptionsTests {
-    @Test(
-        "that cannot work are refused when the transport is made",
-        arguments: [
-            { $0.window = 0 }, { $0.maxConnectionsPerHost = 0 }, { $0.maxConcurrentStreams = -1 },
-            { $0.bodyLimit = Int.max }, { $0.maxConnectionsKept = 0 }, { $0.closeGrace = .seconds(-1) },
-            { $0.closeGrace = .seconds(Int64.max) },
-            { $0.userAgent = "a\r\nInjected: 1" }, { $0.authoritiesFile = "/nonexistent/ca.pem" },
-            { $0.clientCertificate = .init(certificateFile: "/nonexistent/c.pem", keyFile: "/nonexistent/k.pem") },
-            {
-                $0.proxy = "http://127.0.0.1:1"
-                $0.addressPolicy = .publicAddressesOnly
-            },
-        ] as [@Sendable (inout CurlTransportOptions) -> Void]
-    )
+    /// Apart from the attribute: the compiler of Swift 6.0 breaks on closures in there.
+    private static let unworkable: [@Sendable (inout CurlTransportOptions) -> Void] = [
+        { $0.window = 0 }, { $0.maxConnectionsPerHost = 0 }, { $0.maxConcurrentStreams = -1 },
+        { $0.bodyLimit = Int.max }, { $0.maxConnectionsKept = 0 }, { $0.closeGrace = .seconds(-1) },
+        { $0.closeGrace = .seconds(Int64.max) },
+        { $0.userAgent = "a\r\nInjected: 1" }, { $0.authoritiesFile = "/nonexistent/ca.pem" },
+        { $0.clientCertificate = .init(certificateFile: "/nonexistent/c.pem", keyFile: "/nonexistent/k.pem") },
+        {
+            $0.proxy = "http://127.0.0.1:1"
+            $0.addressPolicy = .publicAddressesOnly
+        },
+    ]
+
+    @Test("that cannot work are refused when the transport is made", arguments: unworkable)
     func refused(change: @Sendable (inout CurlTransportOptions) -> Void) {
         var options = CurlTransportOptions(name: "refused")
         change(&options)

@@ -2,7 +2,7 @@ import Foundation
 import HTTPTransfer
 import Testing
 
-@Suite("Answers over plain HTTP", .timeLimit(.minutes(1)))
+@Suite("Answers over plain HTTP", .timeLimit(.minutes(5)))
 struct PlainAnswerTests {
     /// A server that gives every request the same answer.
     private func server(

@@ -1,7 +1,7 @@
 import HTTPTransfer
 import Testing
 
-@Suite("Requests", .timeLimit(.minutes(1)))
+@Suite("Requests", .timeLimit(.minutes(5)))
 struct RequestTests {
     private func server() throws -> RawServer {
         try RawServer { connection in

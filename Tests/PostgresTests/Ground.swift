@@ -75,9 +75,9 @@ enum Ground {
         return try #require(caught, "an error was expected")
     }
 
-    /// Waits until the condition holds; gives up loudly after twenty seconds.
+    /// Waits until the condition holds; gives up loudly in the end.
     static func wait(for what: Comment, until holds: () async throws -> Bool) async throws {
-        let deadline = ContinuousClock.now + .seconds(20)
+        let deadline = ContinuousClock.now + Patience.limit
         while try await !holds() {
             try #require(ContinuousClock.now < deadline, what)
             try await Task.sleep(for: .milliseconds(5))

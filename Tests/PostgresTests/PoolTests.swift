@@ -33,7 +33,7 @@ struct PoolTests {
         try await Ground.withPool(size: 0...1, adjusting: { $0.acquireTimeout = .seconds(2) }) { pool in
             let hold = DispatchSemaphore(value: 0)
             async let holding: Void = pool.withConnection { (_) throws(PostgresError) in
-                _ = hold.wait(timeout: .now() + 10)
+                _ = hold.wait(timeout: .now() + Patience.seconds)
             }
             try await Ground.wait(for: "the connection is held") { pool.occupancy.busy == 1 }
             let error = try await Ground.error { _ = try await pool.run("SELECT 1") }
@@ -52,7 +52,9 @@ struct PoolTests {
             let served = Journal<Int>()
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
-                    try await pool.withConnection { (_) throws(PostgresError) in _ = hold.wait(timeout: .now() + 10) }
+                    try await pool.withConnection { (_) throws(PostgresError) in
+                        _ = hold.wait(timeout: .now() + Patience.seconds)
+                    }
                 }
                 try await Ground.wait(for: "the connection is held") { pool.occupancy.busy == 1 }
                 for number in 0..<10 {
@@ -151,7 +153,7 @@ struct PoolTests {
         let pool = PostgresPool(PoolOptions(url: try Ground.url()))
         let hold = DispatchSemaphore(value: 0)
         async let slow = pool.withConnection { (connection) throws(PostgresError) in
-            _ = hold.wait(timeout: .now() + 10)
+            _ = hold.wait(timeout: .now() + Patience.seconds)
             return try connection.run("SELECT 42::int").integer(0, 0)
         }
         try await Ground.wait(for: "the connection is held") { pool.occupancy.busy == 1 }

@@ -1,6 +1,7 @@
 import Dispatch
 import Postgres
 import Testing
+import TestSupport
 
 @Suite("What the server refuses", .enabled(if: Ground.isThere, Ground.absence))
 struct ServerErrorTests {
@@ -90,7 +91,7 @@ struct ServerErrorTests {
                 for id in ids {
                     _ = try connection.run("UPDATE t SET n = n + 1 WHERE id = $1", [.integer(id)])
                     told.signal()
-                    if id == ids.first { _ = other.wait(timeout: .now() + 10) }
+                    if id == ids.first { _ = other.wait(timeout: .now() + Patience.seconds) }
                 }
             }
             return nil

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Sandbox
 
-@Suite("The control interface", .timeLimit(.minutes(2)))
+@Suite("The control interface", .timeLimit(.minutes(5)))
 struct ControlTests {
     private func message(_ token: String, _ tag: String) -> String {
         #"{"message":{"token":"\#(token)","android":{"notification":{"tag":"\#(tag)"}}}}"#

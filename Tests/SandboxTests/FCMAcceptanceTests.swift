@@ -4,7 +4,7 @@ import Testing
 
 @testable import Sandbox
 
-@Suite("What FCM takes", .timeLimit(.minutes(2)))
+@Suite("What FCM takes", .timeLimit(.minutes(5)))
 struct FCMAcceptanceTests {
     private static let everything = #"""
         {"message":{"token":"device-1","notification":{"title":"t","body":"b","image":"https://i"},

@@ -96,7 +96,7 @@ struct RefusedBody: Sendable, CustomTestStringConvertible {
     ]
 }
 
-@Suite("What FCM refuses", .timeLimit(.minutes(2)))
+@Suite("What FCM refuses", .timeLimit(.minutes(5)))
 struct FCMRefusalTests {
     @Test("every wrong field is refused by its name, with a 400 in Google's form")
     func refusesFields() async throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Sandbox
 
-@Suite("Faults", .timeLimit(.minutes(2)))
+@Suite("Faults", .timeLimit(.minutes(5)))
 struct FaultTests {
     private func message(_ token: String) -> String { #"{"message":{"token":"\#(token)"}}"# }
 

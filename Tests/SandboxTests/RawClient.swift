@@ -1,5 +1,6 @@
 import Foundation
 import ServiceRuntime
+import TestSupport
 
 /// A client that speaks bytes, so that a test can say what no HTTP library would.
 final class RawClient: Sendable {
@@ -17,7 +18,7 @@ final class RawClient: Sendable {
             }
         }
         guard code == 0 else { return nil }
-        var patience = timeval(tv_sec: 20, tv_usec: 0)
+        var patience = timeval(tv_sec: Int(Patience.seconds), tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
     }
 
@@ -29,7 +30,7 @@ final class RawClient: Sendable {
         _ = bytes.withUnsafeBytes { Foundation.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
     }
 
-    /// Whether the server closes the connection before twenty seconds without a byte have passed.
+    /// Whether the server closes the connection instead of staying silent.
     func isClosedByServer() async -> Bool {
         await onThread { self.waitForEnd() }
     }
@@ -51,9 +52,9 @@ func onThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async ->
     }
 }
 
-/// Waits until `condition` holds, ten seconds at most, and says whether it came to hold.
+/// Waits until `condition` holds, and says whether it came to hold.
 func eventually(_ condition: () -> Bool) async -> Bool {
-    let deadline = ContinuousClock.now + .seconds(10)
+    let deadline = ContinuousClock.now + Patience.limit
     while !condition() {
         guard ContinuousClock.now < deadline else { return false }
         try? await Task.sleep(for: .milliseconds(10))

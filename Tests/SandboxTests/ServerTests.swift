@@ -5,7 +5,7 @@ import Testing
 
 @testable import Sandbox
 
-@Suite("The HTTP/2 server", .timeLimit(.minutes(2)))
+@Suite("The HTTP/2 server", .timeLimit(.minutes(5)))
 struct ServerTests {
     private let message = #"{"message":{"token":"device-1"}}"#
 

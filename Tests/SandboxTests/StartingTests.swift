@@ -5,7 +5,7 @@ import Testing
 
 @testable import Sandbox
 
-@Suite("Starting a sandbox", .timeLimit(.minutes(2)))
+@Suite("Starting a sandbox", .timeLimit(.minutes(5)))
 struct StartingTests {
     @Test("a port that is taken is a clear error, on either side, and leaves nothing behind")
     func refusesTakenPorts() async throws {

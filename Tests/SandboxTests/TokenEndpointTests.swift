@@ -5,7 +5,7 @@ import Testing
 
 @testable import Sandbox
 
-@Suite("The token endpoint", .timeLimit(.minutes(2)))
+@Suite("The token endpoint", .timeLimit(.minutes(5)))
 struct TokenEndpointTests {
     @Test("a right assertion gets a token that FCM accepts until it ends")
     func grantsAToken() async throws {

@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 
-/// Waits until `condition` holds, at most ten seconds; says whether it did.
+/// Waits until `condition` holds; says whether it did.
 func eventually(_ condition: @Sendable () async -> Bool) async -> Bool {
-    let deadline = ContinuousClock.now.advanced(by: .seconds(10))
+    let deadline = ContinuousClock.now + Patience.limit
     while ContinuousClock.now < deadline {
         if await condition() { return true }
         try? await Task.sleep(for: .milliseconds(2))

@@ -5,6 +5,7 @@ import Pipeline
 package import Push
 package import ServiceRuntime
 import Store
+import TestSupport
 
 /// A worker and a clerk inside the test process, on a bench's broker and schema.
 package struct Rig: Sendable {
@@ -129,7 +130,7 @@ package struct Rig: Sendable {
     package func wait(
         for expected: Int,
         _ sql: String,
-        within limit: Duration = .seconds(60)
+        within limit: Duration = Patience.limit
     ) async throws {
         let deadline = ContinuousClock.now + limit
         var found = -1

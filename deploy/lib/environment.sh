@@ -13,6 +13,12 @@ export_line() {
     } | write_private "$data/env"
 }
 
+# Takes one line out again.
+drop_line() {
+    [[ -f $data/env ]] || return 0
+    { grep -v "^export $1=" "$data/env" || true; } | write_private "$data/env"
+}
+
 # A secret may come as NAME_FILE; from here on it is in NAME.
 read_secret_file() {
     local file_name="$1_FILE" value

@@ -22,6 +22,7 @@ needed_packages=(
     "git                     /usr/bin/git"
     "nghttp2-server          /usr/sbin/nghttpd"
     "amqp-tools              /usr/bin/amqp-publish"
+    "curl                    /usr/bin/curl"
     "openssl                 /usr/bin/openssl"
     "ca-certificates         /etc/ssl/certs/ca-certificates.crt"
     "tzdata                  /usr/share/zoneinfo/Europe/Oslo"

@@ -30,48 +30,80 @@ bellhop_must() {
     ((code == 0)) || die "'bellhop $*' ended with $code, so $what is not done; see the line above and $data/log/bellhop.log"
 }
 
-# Starts every role that this release has; what listens where for /readyz is in `role_names` and `role_ports`.
-start_roles() {
-    local workers=$1 number
-    role_names=() role_ports=() roles_started=$(now)
+# The schema. Where another release's data is in the way, the last line says how to part with it.
+migrate_schema() {
+    local words code=0
+    words=$("$bellhop" migrate 2>&1 >>"$data/log/bellhop.log") || code=$?
+    ((code == 0)) || printf '%s\n' "$words" >&2
+    if ((code == 78)) && is_running postgresql && [[ $words == *"migrating the schema"* ]]; then
+        die "the data in $data comes from another release of Bellhop; to throw it away and start over: deploy/up --reset"
+    fi
+    ((code == 0)) || die "'bellhop migrate' ended with $code, so the schema is not done; see the line above"
+}
+
+# Starts the roles that this release has; where each says that it is ready is in `role_checks`.
+declare -A role_checks=()
+role_names=()
+
+# Workers, as one pool where this release has it.
+start_workers() {
+    local workers=$1 first=$metrics_port last=$((metrics_port + workers - 1)) port checks=()
+    for ((port = first; port <= last; port++)); do
+        checks+=("$metrics_host:$port/readyz")
+    done
     if has_command pool; then
-        start_role pool "$metrics_port" pool --workers "$workers"
+        start_role pool "${checks[*]}" pool --workers "$workers"
+        wait_for_role pool "workers $workers, $(metrics_from_to "$first" "$last")"
     elif has_command worker; then
-        for ((number = 0; number < workers; number++)); do
-            BELLHOP_METRICS_LISTEN=$metrics_host:$((metrics_port + number)) \
-                start_role "worker-$((number + 1))" $((metrics_port + number)) worker
+        for ((port = first; port <= last; port++)); do
+            BELLHOP_METRICS_LISTEN=$metrics_host:$port \
+                start_role "worker-$((port - first + 1))" "$metrics_host:$port/readyz" worker
+        done
+        for ((port = first; port <= last; port++)); do
+            wait_for_role "worker-$((port - first + 1))" "$(metrics_from_to "$port" "$port")"
         done
     fi
-    if has_command scheduler; then
-        start_role scheduler $((metrics_port + 100)) scheduler
-    fi
 }
 
-# start_role NAME PORT ARGUMENT…
+start_scheduler() {
+    local port=$((metrics_port + 100))
+    has_command scheduler || return 0
+    start_role scheduler "$metrics_host:$port/readyz" scheduler
+    wait_for_role scheduler "$(metrics_from_to "$port" "$port")"
+}
+
+metrics_from_to() {
+    printf 'metrics on http://%s:%s/metrics' "$metrics_host" "$1"
+    (($1 == $2)) || printf ' to :%s' "$2"
+}
+
+# start_role NAME CHECKS ARGUMENT…: CHECKS are host:port/path, with blanks between, that say 200 once the role is ready.
 start_role() {
-    local name=$1 port=$2
+    local name=$1
+    role_checks[$name]=$2
     shift 2
     : >"$data/log/$name.log"
+    role_started=$(now)
     launch "$name" "$bellhop" "$@"
     role_names+=("$name")
-    role_ports+=("$port")
 }
 
-# Waits until every started role consumes and its servers answer.
-wait_for_roles() {
-    local index name
-    for index in "${!role_names[@]}"; do
-        name=${role_names[index]}
-        if ! wait_until 60 role_ready_or_ended "$name" "${role_ports[index]}" || is_stopped "$name"; then
-            show_log "$name"
-            die "starting $name failed: http://$metrics_host:${role_ports[index]}/readyz does not say 200; see the lines above"
-        fi
-        say "$name" "ready in $(seconds_since "$roles_started"), metrics on http://$metrics_host:${role_ports[index]}/metrics"
-    done
+# wait_for_role NAME WORDS: until it consumes and its servers answer.
+wait_for_role() {
+    local name=$1
+    if ! wait_until 60 role_ready_or_ended "$name" || is_stopped "$name"; then
+        show_log "$name"
+        die "starting $name failed: ${role_checks[$name]} does not say 200; see the lines above"
+    fi
+    say "$name" "ready in $(seconds_since "$role_started"), $2"
 }
 
 role_ready_or_ended() {
-    is_stopped "$1" || says_ok "$metrics_host" "$2" /readyz
+    local check address
+    is_stopped "$1" || for check in ${role_checks[$1]}; do
+        address=${check%%/*}
+        says_ok "${address%:*}" "${address##*:}" "/${check#*/}" || return 1
+    done
 }
 
 # Whether GET on a plain HTTP server answers 200.
@@ -86,21 +118,39 @@ says_ok() {
     [[ $status == HTTP/1.?\ 200\ * ]]
 }
 
+# http_body HOST PORT PATH: what GET on a plain HTTP server answers, without the headers.
+http_body() {
+    {
+        exec 3<>"/dev/tcp/$1/$2"
+        printf 'GET %s HTTP/1.1\r\nHost: %s:%s\r\nConnection: close\r\n\r\n' "$3" "$1" "$2" >&3
+        timeout 10 sed '1,/^\r$/d' <&3
+        exec 3>&-
+    } 2>/dev/null
+}
+
 # Asks every role that runs by this folder's records to drain and end; all are asked first, so that they drain together.
+# The sandbox goes after the others: who drains may still push.
 stop_roles() {
-    local name pid started names=() code=0
+    local name names=() started code=0
     started=$(now)
     for name in $(recorded_roles); do
-        pid=$(pid_of "$name")
-        if [[ -n $pid ]]; then
-            names+=("$name")
-            kill -TERM "$pid" 2>/dev/null || true
-        fi
+        [[ -z $(pid_of "$name") ]] || names+=("$name")
     done
-    for name in $(recorded_roles); do
+    stop_each $(recorded_roles | grep -vx sandbox) || code=1
+    stop_each $(recorded_roles | grep -x sandbox) || code=1
+    ((${#names[@]} == 0)) || say roles "${names[*]} stopped in $(seconds_since "$started")"
+    return "$code"
+}
+
+stop_each() {
+    local name pid code=0
+    for name in "$@"; do
+        pid=$(pid_of "$name")
+        [[ -z $pid ]] || kill -TERM "$pid" 2>/dev/null || true
+    done
+    for name in "$@"; do
         (stop_draining "$name") || code=1
     done
-    ((${#names[@]} == 0)) || say roles "${names[*]} stopped in $(seconds_since "$started")"
     return "$code"
 }
 

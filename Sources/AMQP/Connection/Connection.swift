@@ -76,6 +76,9 @@ final class Connection {
         throw failure(status, "read from the broker")
     }
 
+    /// Whether the library keeps frames that came while a call waited for its answer; `nextFrame` gives those first.
+    var holdsFrames: Bool { amqp_frames_enqueued(state) != 0 }
+
     /// Gives back the memory of frames that have been dealt with.
     ///
     /// Only between contents: nothing read before is valid afterwards.

@@ -184,6 +184,15 @@ struct ConsumerSession {
         assembler = MessageAssembler()
         desk = SettlementDesk(channel: Self.channel, prefetch: subscriptions.smallestPrefetch)
         subscriptions.channelClosed(chance: options.chance())
+        try dropLeftovers()
         try connection.openChannel(Self.channel)
+    }
+
+    /// What a call read while it waited for its answer and the library still keeps came on the old channel; the new one
+    /// has the same number, so nothing would tell the two apart later.
+    private mutating func dropLeftovers() throws(AMQPError) {
+        while connection.holdsFrames, let frame = try connection.nextFrame() {
+            if frame.pointee.channel == 0 { try take(frame.pointee) }
+        }
     }
 }

@@ -43,10 +43,16 @@ public struct NotificationID: Hashable, Sendable, CustomStringConvertible {
         return bytes
     }
 
-    /// The written form.
+    /// The written form; built in place, since it is asked for several times for every notification.
     public var text: String {
-        let digits = String(bits, radix: 16)
-        return Self.prefix + String(repeating: "0", count: 16 - digits.utf8.count) + digits
+        String(unsafeUninitializedCapacity: 21) { buffer in
+            for (index, byte) in Self.prefix.utf8.enumerated() { buffer[index] = byte }
+            for index in 0..<16 {
+                let digit = UInt8(truncatingIfNeeded: bits >> UInt64(60 - 4 * index)) & 0x0F
+                buffer[5 + index] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
+            }
+            return 21
+        }
     }
 
     /// The written form.

@@ -1,9 +1,12 @@
 import BellhopRules
+import Foundation
 
 /// JSON that a command prints, members in the order in which they are given.
 enum JSONText: CustomStringConvertible {
     case text(String)
     case number(Int)
+    /// With so many digits as a reader can use.
+    case decimal(Double, digits: Int)
     case flag(Bool)
     case null
     case list([JSONText])
@@ -18,11 +21,19 @@ enum JSONText: CustomStringConvertible {
             JSONWriter.write(text, into: &bytes)
             return String(decoding: bytes, as: UTF8.self)
         case .number(let number): return String(number)
+        case .decimal(let number, let digits): return number.isFinite ? number.text(digits: digits) : "null"
         case .flag(let flag): return String(flag)
         case .null: return "null"
         case .list(let items): return "[" + items.map(\.description).joined(separator: ",") + "]"
         case .object(let members):
             return "{" + members.map { "\(JSONText.text($0.0)):\($0.1)" }.joined(separator: ",") + "}"
         }
+    }
+}
+
+extension Double {
+    /// Rounded to a number of digits behind the point, all of them shown.
+    func text(digits: Int) -> String {
+        String(format: "%.\(digits)f", self)
     }
 }

@@ -33,7 +33,7 @@ extension TransferSlot {
         options.set(CURLOPT_PROXY, transport.proxy ?? "")
         options.set(CURLOPT_NOPROXY, "")
         options.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, true)
-        options.set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
+        options.set(CURLOPT_NETRC, bellhop_netrc_ignored)
     }
 
     /// How connections are made, shared and kept.

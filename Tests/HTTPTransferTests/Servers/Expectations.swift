@@ -1,11 +1,12 @@
 import HTTPTransfer
 import Testing
+import TestSupport
 
 struct DeadlinePassed: Error {}
 
-/// Waits until `condition` holds, ten seconds at most.
+/// Waits until `condition` holds; throws if that never comes.
 func eventually(_ condition: @Sendable () -> Bool) async throws {
-    let deadline = ContinuousClock.now + .seconds(10)
+    let deadline = ContinuousClock.now + Patience.limit
     while !condition() {
         guard ContinuousClock.now < deadline else { throw DeadlinePassed() }
         try await Task.sleep(for: .milliseconds(2))

@@ -186,10 +186,10 @@ private struct Frame {
     }
 
     var encoded: [UInt8] {
-        Array(
-            Self.bytes(of: UInt32(payload.count)).dropFirst() + [kind?.rawValue ?? 0, flags] + Self.bytes(of: stream)
-                + payload
-        )
+        var bytes = Array(Self.bytes(of: UInt32(payload.count)).dropFirst())
+        bytes += [kind?.rawValue ?? 0, flags]
+        bytes += Self.bytes(of: stream)
+        return bytes + payload
     }
 }
 

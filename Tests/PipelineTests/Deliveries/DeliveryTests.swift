@@ -9,7 +9,7 @@ import Workbench
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
         "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"
     ),
-    .timeLimit(.minutes(3))
+    .timeLimit(.minutes(5))
 )
 struct DeliveryTests {
     @Test("each device gets each notification once, tagged by the notification, and the ledger knows the message")

@@ -5,7 +5,7 @@ import ServiceRuntime
 import Synchronization
 import Testing
 
-@Suite("FCM's sender", .timeLimit(.minutes(1)))
+@Suite("FCM's sender", .timeLimit(.minutes(5)))
 struct FCMSenderTests {
     private let time = ManualTime(Instant(microseconds: Messages.now.microseconds))
 

@@ -4,7 +4,7 @@ import ServiceRuntime
 import Synchronization
 import Testing
 
-@Suite("Access tokens", .timeLimit(.minutes(1)))
+@Suite("Access tokens", .timeLimit(.minutes(5)))
 struct AccessTokenSourceTests {
     private let time = ManualTime(Instant(seconds: 1_771_163_100))
 

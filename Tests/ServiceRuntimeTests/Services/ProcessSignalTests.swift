@@ -13,7 +13,7 @@ private struct SelfSignalling: Service {
     }
 }
 
-@Suite("Signals of the operating system", .serialized, .timeLimit(.minutes(1)))
+@Suite("Signals of the operating system", .serialized, .timeLimit(.minutes(5)))
 struct ProcessSignalTests {
     @Test("a real SIGTERM and a real SIGINT drain a group", arguments: [ProcessSignal.terminate, .interrupt])
     func drains(signal: ProcessSignal) async {

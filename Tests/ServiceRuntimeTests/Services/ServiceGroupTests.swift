@@ -52,7 +52,7 @@ private final class Hand: Sendable {
 
 private struct Failure: Error {}
 
-@Suite("Service group", .timeLimit(.minutes(1)))
+@Suite("Service group", .timeLimit(.minutes(5)))
 struct ServiceGroupTests {
     @Test("everyone runs until the signal, then finishes what they hold before the group ends")
     func drain() async {

@@ -1,0 +1,89 @@
+import Foundation
+import ServiceRuntime
+import Synchronization
+
+/// Another process of this very program, started for a measurement and ended with it.
+final class BenchChild: Sendable {
+    let identifier: pid_t
+    private let words: [String]
+    private let logFile: String
+    /// The exit status once it has been collected; the identifier means nothing after that.
+    private let status = Mutex<CInt?>(nil)
+
+    /// Starts this program with these words; what it writes on stderr goes to a file.
+    init(_ words: [String], environment: [String: String], logFile: String) throws {
+        self.words = words
+        self.logFile = logFile
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, 2, logFile, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        // A group of its own: Ctrl-C is for us, and we end our children in order. What we do with signals is not theirs.
+        var mask = sigset_t()
+        sigemptyset(&mask)
+        posix_spawnattr_setsigmask(&attributes, &mask)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK))
+        let program = "/proc/self/exe"
+        var arguments: [UnsafeMutablePointer<CChar>?] = (["bellhop"] + words).map { strdup($0) } + [nil]
+        var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
+        defer { for text in arguments + variables { free(text) } }
+        var identifier: pid_t = 0
+        let result = posix_spawn(&identifier, program, &actions, &attributes, &arguments, &variables)
+        guard result == 0 else {
+            throw CommandFailure(
+                .tryAgain,
+                attempted: "starting bellhop \(words.first ?? "")",
+                cameBack: String(cString: strerror(result)),
+                whatToDo: "see whether the machine has room for more processes"
+            )
+        }
+        self.identifier = identifier
+    }
+
+    var isRunning: Bool { collect() == nil }
+
+    /// Ends the run with the child's own last words where it has ended by itself.
+    func expectRunning() throws {
+        guard let status = collect() else { return }
+        let last = log.split(separator: "\n").last.map(String.init) ?? "it said nothing"
+        throw CommandFailure(
+            .tryAgain,
+            attempted: "running bellhop \(words.first ?? "")",
+            cameBack: "it ended (status \(status)): \(last)",
+            whatToDo: "mend what it complains of"
+        )
+    }
+
+    /// What it has written so far.
+    var log: String { (try? String(contentsOfFile: logFile, encoding: .utf8)) ?? "" }
+
+    /// Asks it to end, and insists after half a minute.
+    func end() async {
+        guard isRunning else { return }
+        kill(identifier, SIGTERM)
+        for _ in 0..<600 where isRunning { await Pause.evenWhenCancelled(milliseconds: 50) }
+        guard isRunning else { return }
+        kill(identifier, SIGKILL)
+        while isRunning { await Pause.evenWhenCancelled(milliseconds: 10) }
+    }
+
+    private func collect() -> CInt? {
+        status.withLock { status in
+            var result: CInt = 0
+            if status == nil, waitpid(identifier, &result, WNOHANG) == identifier { status = result }
+            return status
+        }
+    }
+}
+
+/// Waiting that a cancelled task does too, since cleaning up has to wait for processes to end.
+enum Pause {
+    static func evenWhenCancelled(milliseconds: Int) async {
+        await Task.detached { try? await Task.sleep(for: .milliseconds(milliseconds)) }.value
+    }
+}

@@ -1,0 +1,28 @@
+import ServiceRuntime
+
+/// Ctrl-C during a measurement: what was begun is cancelled, and cleaned up before the program ends.
+enum Interruption {
+    static func watching<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
+        let arrivals = ProcessSignal.arrivals(of: [.interrupt, .terminate])
+        return try await withThrowingTaskGroup(of: Value?.self) { group in
+            group.addTask { try await body() }
+            group.addTask {
+                for await _ in arrivals { return nil }
+                return nil
+            }
+            guard let first = try await group.next(), let value = first else {
+                group.cancelAll()
+                // The body cleans up behind itself; its error is our own doing.
+                while await group.nextResult() != nil {}
+                throw CommandFailure(
+                    .tryAgain,
+                    attempted: "measuring",
+                    cameBack: "it was interrupted; everything is cleaned up",
+                    whatToDo: "run it again"
+                )
+            }
+            group.cancelAll()
+            return value
+        }
+    }
+}

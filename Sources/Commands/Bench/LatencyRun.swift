@@ -1,0 +1,113 @@
+import BellhopRules
+import ServiceRuntime
+import Store
+
+/// Publishes single events to a system that has nothing else to do, and watches for their rows.
+struct LatencyRun: Sendable {
+    let workload: Workload
+    /// Events a second; slower where one takes longer than its turn.
+    let rate: Int
+
+    /// Events before the measured ones: connections, plans and caches as in a system that has been running.
+    private static let warmUp = 50
+
+    func measure(on ground: BenchGround) async throws -> LatencyReport {
+        _ = try await PushStub.start(ground, at: nil)
+        try await ground.seed(workload)
+        let worker = try ground.start([WorkerCommand.name], log: "worker1")
+        let load = ProcessTable.load()
+        var samples: [Double] = []
+        let clock = ContinuousClock()
+        var turn = clock.now
+        for event in 0..<(workload.events + Self.warmUp) {
+            let took = try await time(event, ground, worker)
+            if event >= Self.warmUp { samples.append(took.secondsAsDouble * 1e3) }
+            turn = max(turn.advanced(by: .seconds(1) / rate), clock.now)
+            try await clock.sleep(until: turn)
+        }
+        await worker.end()
+        return LatencyReport(
+            events: workload.events,
+            rate: rate,
+            milliseconds: samples.sorted(),
+            machine: try await MachineDescription(ground, load: load)
+        )
+    }
+
+    /// From before the publication until the row can be seen by another connection: the commit is in it, and so is a
+    /// question to the database, which makes the figure larger than the truth by a fraction of a millisecond.
+    private func time(_ event: Int, _ ground: BenchGround, _ worker: BenchChild) async throws -> Duration {
+        let clock = ContinuousClock()
+        guard let key = key(of: event) else { return .zero }
+        let started = clock.now
+        async let published: Void = ground.publish(event..<event + 1, of: workload)
+        while !(try await ground.ledger.isRecorded(key)) {
+            guard clock.now - started < .seconds(60) else {
+                try worker.expectRunning()
+                throw CommandFailure(
+                    .answerIsNo,
+                    attempted: "waiting for a row",
+                    cameBack: "none came in a minute",
+                    whatToDo: "run it with --keep and read the worker's log in \(ground.folder)"
+                )
+            }
+            try await Task.sleep(for: .microseconds(200))
+        }
+        let took = clock.now - started
+        try await published
+        return took
+    }
+
+    private func key(of event: Int) -> NotificationKey? {
+        guard let app = AppID(validating: Workload.appName), let id = EventID(validating: workload.id(ofEvent: event)),
+            let user = UserID(validating: Workload.name(of: workload.user(ofEvent: event)))
+        else { return nil }
+        return NotificationKey(
+            recipient: RecipientKey(app: app, user: user),
+            notification: NotificationID(app: app, event: id, user: user)
+        )
+    }
+}
+
+/// What a latency run came to.
+struct LatencyReport: Sendable {
+    let events: Int
+    let rate: Int
+    /// Sorted.
+    let milliseconds: [Double]
+    let machine: MachineDescription
+
+    private func quantile(_ share: Double) -> Double { Quantile.of(milliseconds, share) }
+
+    var text: String {
+        let rows = [("median", 0.5), ("p90", 0.9), ("p99", 0.99), ("slowest", 1)].map { name, share in
+            "  \(name)".padding(to: 22) + quantile(share).text(digits: 2) + " ms"
+        }
+        return (["published to committed: \(events) events, \(rate) a second", machine.text, ""] + rows).joined(
+            separator: "\n"
+        )
+    }
+
+    var json: JSONText {
+        .object([
+            ("workload", .text("latency")), ("events", .number(events)), ("rate", .number(rate)),
+            (
+                "milliseconds",
+                .object([
+                    ("median", .decimal(quantile(0.5), digits: 3)), ("p90", .decimal(quantile(0.9), digits: 3)),
+                    ("p99", .decimal(quantile(0.99), digits: 3)), ("max", .decimal(quantile(1), digits: 3)),
+                ])
+            ),
+            ("machine", machine.json),
+        ])
+    }
+}
+
+enum Quantile {
+    /// The value that so large a share of the sorted samples does not exceed.
+    static func of(_ sorted: [Double], _ share: Double) -> Double {
+        guard !sorted.isEmpty else { return 0 }
+        let position = Int((Double(sorted.count) * share).rounded(.up)) - 1
+        return sorted[min(max(0, position), sorted.count - 1)]
+    }
+}

@@ -1,0 +1,104 @@
+import Foundation
+
+/// What the kernel tells of the processes of this machine, as far as this user may see.
+enum ProcessTable {
+    /// Processor time that a process and its ended children have used, in seconds.
+    static func processorTime(of process: Int) -> Double? {
+        guard let fields = status(of: process), fields.count > 14 else { return nil }
+        let ticks = fields[11...14].compactMap { Double($0) }
+        let perSecond = sysconf(CInt(_SC_CLK_TCK))
+        guard ticks.count == 4, perSecond > 0 else { return nil }
+        return ticks.reduce(0, +) / Double(perSecond)
+    }
+
+    /// The same of a process and everything that descends from it.
+    static func processorTime(ofTree root: Int, without excluded: Int? = nil) -> Double? {
+        guard let own = processorTime(of: root) else { return nil }
+        let parents = parents()
+        var tree: Set<Int> = [root]
+        var hasGrown = true
+        while hasGrown {
+            let found = parents.filter { !tree.contains($0.key) && tree.contains($0.value) }.map(\.key)
+            tree.formUnion(found)
+            hasGrown = !found.isEmpty
+        }
+        tree.remove(root)
+        if let excluded { tree.remove(excluded) }
+        return tree.reduce(own) { $0 + (processorTime(of: $1) ?? 0) }
+    }
+
+    static func parent(of process: Int) -> Int? {
+        status(of: process).flatMap { $0.count > 1 ? Int($0[1]) : nil }
+    }
+
+    /// The program's short name.
+    static func name(of process: Int) -> String? {
+        text("/proc/\(process)/comm")?.trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    /// Resident memory in bytes: now, and at its highest.
+    static func memory(of process: Int) -> (now: Int, peak: Int)? {
+        guard let text = text("/proc/\(process)/status") else { return nil }
+        func kilobytes(_ name: String) -> Int? {
+            text.split(separator: "\n").first { $0.hasPrefix(name + ":") }?
+                .split(whereSeparator: { $0 == " " || $0 == "\t" }).dropFirst().first.flatMap { Int($0) }
+        }
+        guard let now = kilobytes("VmRSS"), let peak = kilobytes("VmHWM") else { return nil }
+        return (now * 1024, peak * 1024)
+    }
+
+    /// The load average of the last minute.
+    static func load() -> Double? {
+        text("/proc/loadavg").flatMap { $0.split(separator: " ").first }.flatMap { Double($0) }
+    }
+
+    /// The process that listens on a TCP port of this machine; nil where it is another user's.
+    static func listener(onPort port: Int) -> Int? {
+        let sockets = Set(["tcp", "tcp6"].flatMap { listeningSockets("/proc/net/\($0)", port) })
+        guard !sockets.isEmpty else { return nil }
+        return processes().first { process in
+            let folder = "/proc/\(process)/fd"
+            let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+            return names.contains { name in
+                guard let end = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\(name)") else {
+                    return false
+                }
+                return sockets.contains(end)
+            }
+        }
+    }
+
+    private static func listeningSockets(_ file: String, _ port: Int) -> [String] {
+        let listening = "0A"
+        return (text(file) ?? "").split(separator: "\n").dropFirst().compactMap { line in
+            let fields = line.split(separator: " ")
+            guard fields.count > 9, fields[3] == listening, let digits = fields[1].split(separator: ":").last,
+                Int(digits, radix: 16) == port
+            else { return nil }
+            return "socket:[\(fields[9])]"
+        }
+    }
+
+    private static func parents() -> [Int: Int] {
+        processes().reduce(into: [:]) { $0[$1] = parent(of: $1) }
+    }
+
+    private static func processes() -> [Int] {
+        ((try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []).compactMap { Int($0) }
+    }
+
+    /// The fields of `/proc/<pid>/stat` behind the name, which may itself hold spaces and brackets.
+    private static func status(of process: Int) -> [Substring]? {
+        guard let text = text("/proc/\(process)/stat"), let bracket = text.lastIndex(of: ")") else { return nil }
+        return text[text.index(after: bracket)...].split(separator: " ")
+    }
+
+    /// Read to its end: the kernel makes these files up as they are read, and says that they are empty.
+    private static func text(_ file: String) -> String? {
+        guard let handle = FileHandle(forReadingAtPath: file) else { return nil }
+        defer { try? handle.close() }
+        var bytes = Data()
+        while let part = try? handle.read(upToCount: 65_536), !part.isEmpty { bytes += part }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,51 @@
+import AMQP
+import Postgres
+import ServiceRuntime
+
+/// Processor time of everything that takes part in a run, as far as it is on this machine and may be seen.
+struct ProcessorMeter: Sendable {
+    private let broker: Int?
+    /// The postmaster, whose descendants are counted, without the one that answers our own questions.
+    private let database: (root: Int, ours: Int)?
+    private let stub: Int?
+
+    /// Seconds used so far; nil for what cannot be seen.
+    struct Reading: Sendable {
+        var broker: Double?
+        var database: Double?
+        var stub: Double?
+    }
+
+    init(_ ground: BenchGround, stub: PushStub) async throws {
+        let configuration = ground.footing.configuration
+        let hosts = try ground.footing.broker().hosts
+        broker = hosts.first.flatMap { LocalHost.isLocal($0.name) ? ProcessTable.listener(onPort: Int($0.port)) : nil }
+        let host = try configuration.databaseURL.map { try DatabaseURL($0.revealed)["host"] ?? "" } ?? ""
+        let ours = try await ground.ledger.serverProcess()
+        let isPostgres = ProcessTable.name(of: ours)?.hasPrefix("postgres") == true
+        database = LocalHost.isLocal(host) && isPostgres ? ProcessTable.parent(of: ours).map { ($0, ours) } : nil
+        self.stub = stub.process.map { Int($0.identifier) } ?? stub.localPort.flatMap(ProcessTable.listener(onPort:))
+    }
+
+    func read() -> Reading {
+        Reading(
+            broker: broker.flatMap(ProcessTable.processorTime(of:)),
+            database: database.flatMap { ProcessTable.processorTime(ofTree: $0.root, without: $0.ours) },
+            stub: stub.flatMap(ProcessTable.processorTime(of:))
+        )
+    }
+}
+
+extension ProcessorMeter.Reading {
+    static func - (later: Self, earlier: Self) -> Self {
+        func difference(_ path: KeyPath<Self, Double?>) -> Double? {
+            guard let end = later[keyPath: path], let start = earlier[keyPath: path] else { return nil }
+            return max(0, end - start)
+        }
+        return Self(
+            broker: difference(\.broker),
+            database: difference(\.database),
+            stub: difference(\.stub)
+        )
+    }
+}

@@ -1,0 +1,130 @@
+import BellhopRules
+import Foundation
+import HTTPTransfer
+import ServiceRuntime
+
+/// Who answers the pushes of a benchmark, and who hands out its access tokens.
+///
+/// Tokens come from a strict sandbox of their own, so that the stub sees pushes and nothing else: its count is exact.
+struct PushStub: Sendable {
+    /// An HTTP/2 server that answers every request with 200 and `{"name": "…"}`.
+    struct Place: Sendable, Equatable {
+        let url: String
+        let authorityFile: String
+    }
+
+    /// Our own, or nil where another one was named.
+    let process: BenchChild?
+    private let control: String?
+    /// The port, where it is on this machine.
+    let localPort: Int?
+
+    /// Starts what is needed and writes the providers' file.
+    static func start(_ ground: BenchGround, at place: Place?) async throws -> PushStub {
+        let tokens = try await Stand(
+            ground,
+            name: "tokens",
+            words: ["--service-account-out", ground.folder + "/account.json"]
+        )
+        let stub: PushStub
+        let named: Place
+        if let place {
+            stub = PushStub(process: nil, control: nil, localPort: localPort(of: place.url))
+            named = place
+        } else {
+            let stand = try await Stand(ground, name: "stub", words: ["--unchecked"])
+            stub = PushStub(process: stand.process, control: stand.control, localPort: nil)
+            named = Place(url: stand.providers, authorityFile: stand.authorityFile)
+        }
+        try writeProviders(ground.folder, named, tokens)
+        return stub
+    }
+
+    /// Requests that our own stub has answered.
+    func answered() async throws -> Int? {
+        guard let control else { return nil }
+        var options = CurlTransportOptions(name: "bench")
+        options.allowsPlainHTTP = true
+        let transport = try CurlTransport(options)
+        let outcomes = await transport.send([TransferRequest(.get, url: control + "/received/summary")])
+        await transport.close()
+        guard case .answered(let answer)? = outcomes.first,
+            case .success(.object(let summary)) = JSONParser(limits: .event).parse(answer.body)
+        else { return nil }
+        return summary["unchecked"]?.number?.int64.flatMap { Int(exactly: $0) }
+    }
+
+    private static func writeProviders(_ folder: String, _ stub: Place, _ tokens: Stand) throws {
+        // One file of authorities holds both, since the two need not be signed by the same.
+        let authorities = try [stub.authorityFile, tokens.authorityFile].map {
+            try String(contentsOfFile: $0, encoding: .utf8)
+        }
+        try authorities.joined(separator: "\n").write(
+            toFile: folder + "/authorities.pem",
+            atomically: true,
+            encoding: .utf8
+        )
+        let file: JSONText = .object([
+            (
+                Workload.appName,
+                .object([
+                    (
+                        "fcm",
+                        .object([
+                            ("serviceAccount", .text("account.json")), ("endpoint", .text(stub.url)),
+                            ("caFile", .text("authorities.pem")),
+                        ])
+                    )
+                ])
+            )
+        ])
+        try "\(file)".write(toFile: BenchGround.providersFile(folder), atomically: true, encoding: .utf8)
+    }
+
+    private static func localPort(of url: String) -> Int? {
+        guard let parts = URLComponents(string: url), let host = parts.host, LocalHost.isLocal(host) else { return nil }
+        return parts.port ?? 443
+    }
+}
+
+/// One sandbox process, listening.
+private struct Stand {
+    let process: BenchChild
+    let providers: String
+    let control: String
+    let authorityFile: String
+
+    init(_ ground: BenchGround, name: String, words: [String]) async throws {
+        authorityFile = "\(ground.folder)/\(name).pem"
+        process = try ground.start(
+            [SandboxCommand.name, "--listen", "127.0.0.1:0", "--control", "127.0.0.1:0", "--ca-out", authorityFile]
+                + words,
+            log: name
+        )
+        var addresses: [String: String] = [:]
+        while addresses.count < 2 {
+            try process.expectRunning()
+            try await Task.sleep(for: .milliseconds(20))
+            addresses = Self.addresses(in: process.log)
+        }
+        providers = addresses["providers"] ?? ""
+        control = addresses["control"] ?? ""
+    }
+
+    /// Where it says that it listens.
+    private static func addresses(in log: String) -> [String: String] {
+        log.split(separator: "\n").reduce(into: [:]) { found, line in
+            guard case .success(.object(let record)) = JSONParser(limits: .event).parse(Array(line.utf8)),
+                record["message"]?.string == "listening", let service = record["service"]?.string
+            else { return }
+            found[service] = record["address"]?.string
+        }
+    }
+}
+
+/// Whether a server's processes can be seen from here.
+enum LocalHost {
+    static func isLocal(_ host: String) -> Bool {
+        ["localhost", "127.0.0.1", "::1", "[::1]"].contains(host) || host.hasPrefix("/") || host.isEmpty
+    }
+}

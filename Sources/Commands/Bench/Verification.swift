@@ -1,0 +1,50 @@
+import Store
+
+/// Whether a run led to exactly what the workload's own count says: nothing lost, nothing doubled.
+struct Verification: Sendable {
+    let expectedEvents: Int
+    let notifications: Int
+    let distinctNotifications: Int
+    let expectedEndings: [BenchmarkLedger.Ending: Int]
+    let endings: [BenchmarkLedger.Ending: Int]
+    let hasDeadLetters: Bool
+    let expectedPushes: Int
+    /// What the stub has counted; nil where it is not ours.
+    let pushes: Int?
+
+    /// What is wrong, in words; empty where all is as it should be.
+    var faults: [String] {
+        var faults: [String] = []
+        if notifications != expectedEvents {
+            faults.append("\(notifications) notifications for \(expectedEvents) events")
+        }
+        if distinctNotifications != notifications {
+            faults.append("\(notifications - distinctNotifications) notifications are doubled")
+        }
+        for ending in Set(endings.keys).union(expectedEndings.keys).sorted(by: { $0.words < $1.words }) {
+            let (found, expected) = (endings[ending] ?? 0, expectedEndings[ending] ?? 0)
+            if found != expected { faults.append("\(found) deliveries \(ending.words), expected \(expected)") }
+        }
+        if hasDeadLetters { faults.append("the dead-letter queue is not empty") }
+        if let pushes, pushes != expectedPushes {
+            faults.append("\(pushes) pushes arrived, expected \(expectedPushes)")
+        }
+        return faults
+    }
+
+    var json: JSONText {
+        .object([
+            ("passed", .flag(faults.isEmpty)), ("faults", .list(faults.map(JSONText.text))),
+            ("notifications", .number(notifications)), ("pushesExpected", .number(expectedPushes)),
+            ("pushesArrived", pushes.map(JSONText.number) ?? .null),
+            (
+                "deliveries",
+                .object(endings.sorted { $0.key.words < $1.key.words }.map { ($0.key.words, .number($0.value)) })
+            ),
+        ])
+    }
+}
+
+extension BenchmarkLedger.Ending {
+    var words: String { reason.isEmpty ? state : "\(state) (\(reason))" }
+}

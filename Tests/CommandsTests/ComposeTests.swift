@@ -1,0 +1,58 @@
+import Foundation
+import ServiceRuntime
+import Testing
+
+@testable import Commands
+
+/// What starts Bellhop in containers must speak the language of this release.
+@Suite("docker-compose.yml and deploy/Dockerfile")
+struct ComposeTests {
+    /// Names that may stand in an environment: every setting, and for secrets the file that holds one.
+    private static let known = Set(
+        Setting.all.flatMap { setting in
+            setting.isSecret ? [setting.environmentName, setting.environmentName + "_FILE"] : [setting.environmentName]
+        }
+    )
+
+    private func text(_ path: String) throws -> String {
+        let checkout = URL(fileURLWithPath: #filePath)
+            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        return try String(contentsOf: checkout.appendingPathComponent(path), encoding: .utf8)
+    }
+
+    private func names(in text: String) -> Set<String> {
+        Set(text.matches(of: /BELLHOP_[A-Z0-9_]+/).map { String($0.output) })
+    }
+
+    @Test("every setting they name is known", arguments: ["docker-compose.yml", "deploy/Dockerfile"])
+    func namesKnownSettings(path: String) throws {
+        let named = names(in: try text(path))
+        #expect(named.contains(Setting.metricsListen.environmentName))
+        #expect(named.subtracting(Self.known) == [])
+    }
+
+    @Test("every service of the image runs a command of this release")
+    func runsKnownCommands() throws {
+        let compose = try text("docker-compose.yml")
+        let inline = compose.matches(of: /command: \["([a-z]+)"\]/).map { String($0.output.1) }
+        let listed = compose.matches(of: /command:\n +- ([a-z]+)\n/).map { String($0.output.1) }
+        let chained = compose.matches(of: /bellhop ([a-z-]+)(?= &&|"| apply)/).map { String($0.output.1) }
+        let known = Set(Tool.commands.map { $0.name })
+        #expect(
+            Set(inline + listed + chained).isSuperset(of: ["worker", "scheduler", "sandbox", "migrate", "topology"])
+        )
+        #expect(Set(inline + listed + chained).subtracting(known) == [])
+    }
+
+    @Test("the containers of workers ask the sandbox that the providers' file names")
+    func reachesTheSandbox() throws {
+        let providers = try text("deploy/container/providers.json5")
+        let compose = try text("docker-compose.yml")
+        let endpoint = try #require(providers.firstMatch(of: /https:\/\/([a-z]+):([0-9]+)/))
+        #expect(compose.contains("--host=\(endpoint.output.1)\n"))
+        #expect(compose.contains("--listen=0.0.0.0:\(endpoint.output.2)\n"))
+        let files = providers.matches(of: /"(\/var\/[^"]+)"/).map { $0.output.1 }
+        #expect(files.count == 2)
+        for file in files { #expect(compose.contains("-out=\(file)\n")) }
+    }
+}
