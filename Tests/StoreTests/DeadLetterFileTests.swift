@@ -5,7 +5,11 @@ import TestSupport
 import Testing
 import Workbench
 
-@Suite("Dead-letter file", .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"), .timeLimit(.minutes(5)))
+@Suite(
+    "Dead-letter file",
+    .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
+    .timeLimit(.minutes(5))
+)
 struct DeadLetterFileTests {
     @Test("the letter of a redelivered message counts as a copy of the one that is filed")
     func repeated() async throws {
