@@ -17,7 +17,8 @@ struct DeadLetterFileTests {
             let file = DeadLetterFile(pool: bench.pool)
             #expect(try await file.file([letter("a-1", failedAt: 10)]) == 1)
             #expect(try await file.file([letter("a-2", failedAt: 20, redelivered: true)]) == 0)
-            #expect(try await copies(bench) == ["a-1 2"])
+            let filed1 = try await copies(bench)
+            #expect(filed1 == ["a-1 2"])
         }
     }
 
@@ -27,7 +28,8 @@ struct DeadLetterFileTests {
             let file = DeadLetterFile(pool: bench.pool)
             #expect(try await file.file([letter("a-2", failedAt: 20, redelivered: true)]) == 1)
             #expect(try await file.file([letter("a-1", failedAt: 10)]) == 0)
-            #expect(try await copies(bench) == ["a-2 2"])
+            let filed2 = try await copies(bench)
+            #expect(filed2 == ["a-2 2"])
         }
     }
 
@@ -37,7 +39,8 @@ struct DeadLetterFileTests {
             let file = DeadLetterFile(pool: bench.pool)
             #expect(try await file.file([letter("a-2", failedAt: 20, redelivered: true)]) == 1)
             #expect(try await file.file([letter("b-1", failedAt: 30), letter("c-1", failedAt: 40)]) == 2)
-            #expect(try await copies(bench) == ["a-2 1", "b-1 1", "c-1 1"])
+            let filed3 = try await copies(bench)
+            #expect(filed3 == ["a-2 1", "b-1 1", "c-1 1"])
         }
     }
 
@@ -48,7 +51,8 @@ struct DeadLetterFileTests {
             let letters = [letter("a-1", failedAt: 10), letter("b-1", failedAt: 20)]
             #expect(try await file.file(letters) == 2)
             #expect(try await file.file(letters) == 0)
-            #expect(try await copies(bench) == ["a-1 1", "b-1 1"])
+            let filed4 = try await copies(bench)
+            #expect(filed4 == ["a-1 1", "b-1 1"])
         }
     }
 
