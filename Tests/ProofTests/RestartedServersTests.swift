@@ -15,8 +15,9 @@ struct RestartedServersTests {
         let signal: Int32
     }
 
-    /// In this order the queues are older than ten seconds when the broker is killed: only then does RabbitMQ itself
-    /// keep what it has confirmed. Killing it belongs to the full size: on a busy machine its recovery takes minutes.
+    /// In this order the queues are older than ten seconds when the broker is killed.
+    ///
+    /// Only then does RabbitMQ itself keep what it has confirmed. Killing it belongs to the full size: on a busy machine its recovery takes minutes.
     private static let everyFault = [
         Fault(name: "PostgreSQL restarted at once (immediate)", server: .database, signal: SIGQUIT),
         Fault(name: "broker restarted in good order", server: .broker, signal: SIGTERM),
