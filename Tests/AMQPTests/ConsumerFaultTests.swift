@@ -172,7 +172,7 @@ struct ConsumerFaultTests {
             let joined = try await consumer.collect(1)
             #expect(joined[0].queue == late)
             try await eventually("events have arrived") { log.connections >= 1 }
-            #expect(log.connections == 1)
+            #expect(log.connections == 1, "\(log.all)")
             #expect(held.allSatisfy { !$0.redelivered })
             consumer.acknowledge(held.map(\.tag))
             await consumer.close()
