@@ -92,7 +92,18 @@ let package = Package(
         tests(of: "Sandbox", ["HTTPTransfer", "HTTPServer", "Cryptography", "BellhopRules", "ServiceRuntime"]),
         tests(
             of: "Commands",
-            ["Workbench", "AMQP", "Postgres", "Store", "Pipeline", "Sandbox", "BellhopRules", "ServiceRuntime"]
+            [
+                "Workbench", "AMQP", "HTTPServer", "Postgres", "Store", "Pipeline", "Sandbox", "BellhopRules",
+                "ServiceRuntime",
+            ]
+        ),
+        .testTarget(
+            name: "ProofTests",
+            dependencies: [
+                "Workbench", "TestSupport", "AMQP", "Postgres", "Store", "Pipeline", "BellhopRules", "ServiceRuntime",
+            ],
+            exclude: ["Producers"],
+            swiftSettings: settings
         ),
     ],
     swiftLanguageModes: [.v6]

@@ -185,7 +185,7 @@ struct ConsumerFaultTests {
     func refusedSubscription() async throws {
         try await Broker.withQueue { queue in
             try await Broker.withQueue(["x-queue-type": "classic"]) { taken in
-                let owner = try RawPublisher()
+                let owner = try RawPublisher(Broker.url)
                 try owner.consumeExclusively(taken)
                 try await Broker.publish(Broker.messages(5, to: queue))
                 let log = EventLog()

@@ -24,7 +24,7 @@ struct HostileMessageTests {
         try await Broker.withQueue { queue in
             let log = EventLog()
             let answers = try await onThread {
-                let raw = try RawPublisher()
+                let raw = try RawPublisher(Broker.url)
                 let tables = [
                     RawTable.nested(levels: 15_000), RawTable.nestedArrays(levels: 26_000),
                     RawTable.entry("n", .int8(-5)),
@@ -82,7 +82,7 @@ struct HostileMessageTests {
             let table = RawTable.long(short + [FieldKind.string.rawValue] + RawTable.long(wild))
             let flags: UInt16 = 1 << 15 | 1 << 13 | 1 << 7 | 1 << 5
             let answer = try await onThread {
-                try RawPublisher().publish(
+                try RawPublisher(Broker.url).publish(
                     to: Array(queue.utf8),
                     flags: flags,
                     properties: short + table + short + short
@@ -111,7 +111,7 @@ struct HostileMessageTests {
             let room = 131_072 - 8 - 12 - 2 - 4 - 8
             let entries = RawTable.entry("big", .bytes, Array(repeating: 9, count: room))
             let answer = try await onThread {
-                try RawPublisher().publish(to: Array(queue.utf8), headers: entries)
+                try RawPublisher(Broker.url).publish(to: Array(queue.utf8), headers: entries)
             }
             #expect(answer == .confirmed)
             let log = EventLog()
@@ -155,7 +155,7 @@ struct HostileMessageTests {
             let seed = UInt64.random(in: 1...UInt64.max)
             let accepted = try await onThread {
                 var chance = SeededChance(seed: seed)
-                var raw = try RawPublisher()
+                var raw = try RawPublisher(Broker.url)
                 var accepted = 0
                 for _ in 0..<40 {
                     let count = Int.random(in: 0...30, using: &chance)
@@ -163,7 +163,7 @@ struct HostileMessageTests {
                     if (try? raw.publish(to: Array(queue.utf8), headers: bytes)) == .confirmed {
                         accepted += 1
                     } else {
-                        raw = try RawPublisher()
+                        raw = try RawPublisher(Broker.url)
                     }
                 }
                 return accepted

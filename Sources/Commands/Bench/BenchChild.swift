@@ -10,9 +10,7 @@ final class BenchChild: Sendable {
     /// The exit status once it has been collected; the identifier means nothing after that.
     private let status = Mutex<CInt?>(nil)
 
-    /// - Parameters:
-    ///   - words: the command and its options.
-    ///   - logFile: where its standard error goes.
+    /// Starts this program with these words; what it writes on stderr goes to a file.
     init(_ words: [String], environment: [String: String], logFile: String) throws {
         self.words = words
         self.logFile = logFile
@@ -38,7 +36,9 @@ final class BenchChild: Sendable {
         let result = posix_spawn(&identifier, program, &actions, &attributes, &arguments, &variables)
         guard result == 0 else {
             throw CommandFailure(
-                .tryAgain, attempted: "starting bellhop \(words.first ?? "")", cameBack: String(cString: strerror(result)),
+                .tryAgain,
+                attempted: "starting bellhop \(words.first ?? "")",
+                cameBack: String(cString: strerror(result)),
                 whatToDo: "see whether the machine has room for more processes"
             )
         }
@@ -52,7 +52,9 @@ final class BenchChild: Sendable {
         guard let status = collect() else { return }
         let last = log.split(separator: "\n").last.map(String.init) ?? "it said nothing"
         throw CommandFailure(
-            .tryAgain, attempted: "running bellhop \(words.first ?? "")", cameBack: "it ended (status \(status)): \(last)",
+            .tryAgain,
+            attempted: "running bellhop \(words.first ?? "")",
+            cameBack: "it ended (status \(status)): \(last)",
             whatToDo: "mend what it complains of"
         )
     }

@@ -1,7 +1,7 @@
 import Foundation
 import ServiceRuntime
 
-/// `bellhop bench [latency|idle]`
+/// `bellhop bench [latency|idle]`: what a worker does in a second, takes, and makes one wait for.
 struct BenchCommand: Command {
     static let name = "bench"
     static let summary = "Measures a worker: events a second, processor time an event, latency, memory."
@@ -35,7 +35,8 @@ struct BenchCommand: Command {
     private let seed: UInt64
 
     init(_ words: Words) throws(CommandFailure) {
-        guard words.operands.count <= 1, let mode = Mode(rawValue: words.operands.first ?? Mode.throughput.rawValue) else {
+        guard words.operands.count <= 1, let mode = Mode(rawValue: words.operands.first ?? Mode.throughput.rawValue)
+        else {
             throw .usage(of: Self.name, "expected nothing, latency or idle")
         }
         self.words = words
@@ -69,7 +70,10 @@ struct BenchCommand: Command {
         switch mode {
         case .throughput:
             let run = ThroughputRun(
-                workload: workload(events: 50_000, users: 100_000), workers: workers, stub: stub, say: say
+                workload: workload(events: 50_000, users: 100_000),
+                workers: workers,
+                stub: stub,
+                say: say
             )
             let report = try await run.measure(on: ground)
             let code = report.verification.faults.isEmpty ? ExitCode.done : .answerIsNo
@@ -87,7 +91,10 @@ struct BenchCommand: Command {
     private func workload(events usualEvents: Int, users usualUsers: Int) -> Workload {
         let hour = Int(SystemTime().now().microseconds / 3_600_000_000 % 24)
         return Workload(
-            seed: seed, events: events ?? usualEvents, users: users ?? usualUsers, utcHour: hour
+            seed: seed,
+            events: events ?? usualEvents,
+            users: users ?? usualUsers,
+            utcHour: hour
         )
     }
 
@@ -108,7 +115,10 @@ struct BenchCommand: Command {
     }
 
     private static func count(
-        _ option: String, _ words: Words, _ range: ClosedRange<Int>, unit: String = ""
+        _ option: String,
+        _ words: Words,
+        _ range: ClosedRange<Int>,
+        unit: String = ""
     ) throws(CommandFailure) -> Int? {
         guard let text = words.value(option) else { return nil }
         let digits = !unit.isEmpty && text.hasSuffix(unit) ? String(text.dropLast(unit.count)) : text

@@ -21,7 +21,10 @@ final class BenchGround: Sendable {
 
     /// Makes everything, runs the body, and leaves nothing behind unless `keeping` the schema and the queues.
     static func with<Value>(
-        _ words: Words, _ surroundings: Surroundings, keeping: Bool, _ body: (BenchGround) async throws -> Value
+        _ words: Words,
+        _ surroundings: Surroundings,
+        keeping: Bool,
+        _ body: (BenchGround) async throws -> Value
     ) async throws -> Value {
         let ground = try BenchGround(words, surroundings)
         let result: Result<Value, any Error>
@@ -31,7 +34,8 @@ final class BenchGround: Sendable {
         } catch {
             result = .failure(error)
         }
-        await ground.remove(keeping: keeping)
+        // A task of its own: a cancelled one could not speak to the servers any more.
+        await Task.detached { await ground.remove(keeping: keeping) }.value
         return try result.get()
     }
 
@@ -52,7 +56,10 @@ final class BenchGround: Sendable {
 
     /// What the children read: our own settings, in this namespace, through stand-ins.
     private static func environment(
-        _ inherited: [String: String], _ words: Words, name: String, folder: String
+        _ inherited: [String: String],
+        _ words: Words,
+        name: String,
+        folder: String
     ) -> [String: String] {
         var environment = inherited
         for setting in Setting.all {
@@ -70,7 +77,8 @@ final class BenchGround: Sendable {
         // Ours reads no providers: the file comes later.
         environment[Setting.providers.environmentName] = nil
         return try BellhopConfiguration.read(
-            environment: environment, required: [.amqpURL, .databaseURL, .catalogs]
+            environment: environment,
+            required: [.amqpURL, .databaseURL, .catalogs]
         ).get()
     }
 
@@ -81,16 +89,23 @@ final class BenchGround: Sendable {
     private func prepare() async throws {
         try Workload.verify(catalogs)
         try FileManager.default.createDirectory(
-            atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700]
+            atPath: folder,
+            withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700]
         )
         let migrator = Migrator(pool: owner, namespace: footing.configuration.namespace)
         guard case .applied = try await migrator.migrate() else {
             throw CommandFailure(
-                .bug, attempted: "migrating an empty schema", cameBack: "the migrations were refused", whatToDo: "report it"
+                .bug,
+                attempted: "migrating an empty schema",
+                cameBack: "the migrations were refused",
+                whatToDo: "report it"
             )
         }
         let applier = TopologyApplier(
-            broker: try footing.broker(), plan: footing.plan(catalogs), records: BindingRecords(pool: owner)
+            broker: try footing.broker(),
+            plan: footing.plan(catalogs),
+            records: BindingRecords(pool: owner)
         )
         _ = try await applier.apply()
     }
@@ -148,16 +163,20 @@ final class BenchGround: Sendable {
             try Task.checkCancellation()
             let messages = (start..<min(start + 5_000, events.upperBound)).map { event in
                 OutgoingMessage(
-                    exchange: names.events, routingKey: "\(Workload.appName).\(workload.type(ofEvent: event))",
+                    exchange: names.events,
+                    routingKey: "\(Workload.appName).\(workload.type(ofEvent: event))",
                     properties: MessageProperties(
-                        contentType: "application/json", messageID: workload.id(ofEvent: event)
+                        contentType: "application/json",
+                        messageID: workload.id(ofEvent: event)
                     ),
                     body: Array(workload.body(ofEvent: event).utf8)
                 )
             }
             guard let failure = await publisher.publish(messages).first(where: { $0 != .confirmed }) else { continue }
             throw CommandFailure(
-                .tryAgain, attempted: "publishing the benchmark's events", cameBack: "\(failure)",
+                .tryAgain,
+                attempted: "publishing the benchmark's events",
+                cameBack: "\(failure)",
                 whatToDo: "see that the broker takes messages"
             )
         }

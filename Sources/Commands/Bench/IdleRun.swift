@@ -26,13 +26,17 @@ struct IdleRun: Sendable {
         else {
             try worker.expectRunning()
             throw CommandFailure(
-                .tryAgain, attempted: "reading the worker's memory", cameBack: "the kernel does not tell",
+                .tryAgain,
+                attempted: "reading the worker's memory",
+                cameBack: "the kernel does not tell",
                 whatToDo: "run it where /proc is mounted"
             )
         }
         await worker.end()
         return IdleReport(
-            memory: memory.now, peakMemory: memory.peak, processorShare: (after - before) / watch.secondsAsDouble,
+            memory: memory.now,
+            peakMemory: memory.peak,
+            processorShare: (after - before) / watch.secondsAsDouble,
             machine: try await MachineDescription(ground, load: ProcessTable.load())
         )
     }

@@ -15,7 +15,9 @@ enum Interruption {
                 // The body cleans up behind itself; its error is our own doing.
                 while await group.nextResult() != nil {}
                 throw CommandFailure(
-                    .tryAgain, attempted: "measuring", cameBack: "it was interrupted; everything is cleaned up",
+                    .tryAgain,
+                    attempted: "measuring",
+                    cameBack: "it was interrupted; everything is cleaned up",
                     whatToDo: "run it again"
                 )
             }

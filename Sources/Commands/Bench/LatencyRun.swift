@@ -27,7 +27,9 @@ struct LatencyRun: Sendable {
         }
         await worker.end()
         return LatencyReport(
-            events: workload.events, rate: rate, milliseconds: samples.sorted(),
+            events: workload.events,
+            rate: rate,
+            milliseconds: samples.sorted(),
             machine: try await MachineDescription(ground, load: load)
         )
     }
@@ -43,7 +45,9 @@ struct LatencyRun: Sendable {
             guard clock.now - started < .seconds(60) else {
                 try worker.expectRunning()
                 throw CommandFailure(
-                    .answerIsNo, attempted: "waiting for a row", cameBack: "none came in a minute",
+                    .answerIsNo,
+                    attempted: "waiting for a row",
+                    cameBack: "none came in a minute",
                     whatToDo: "run it with --keep and read the worker's log in \(ground.folder)"
                 )
             }
@@ -59,7 +63,8 @@ struct LatencyRun: Sendable {
             let user = UserID(validating: Workload.name(of: workload.user(ofEvent: event)))
         else { return nil }
         return NotificationKey(
-            recipient: RecipientKey(app: app, user: user), notification: NotificationID(app: app, event: id, user: user)
+            recipient: RecipientKey(app: app, user: user),
+            notification: NotificationID(app: app, event: id, user: user)
         )
     }
 }
@@ -72,28 +77,37 @@ struct LatencyReport: Sendable {
     let milliseconds: [Double]
     let machine: MachineDescription
 
-    /// The value that so much of the samples do not exceed.
-    func quantile(_ share: Double) -> Double {
-        guard !milliseconds.isEmpty else { return 0 }
-        let position = Int((Double(milliseconds.count) * share).rounded(.up)) - 1
-        return milliseconds[min(max(0, position), milliseconds.count - 1)]
-    }
+    private func quantile(_ share: Double) -> Double { Quantile.of(milliseconds, share) }
 
     var text: String {
         let rows = [("median", 0.5), ("p90", 0.9), ("p99", 0.99), ("slowest", 1)].map { name, share in
             "  \(name)".padding(to: 22) + quantile(share).text(digits: 2) + " ms"
         }
-        return (["published to committed: \(events) events, \(rate) a second", machine.text, ""] + rows).joined(separator: "\n")
+        return (["published to committed: \(events) events, \(rate) a second", machine.text, ""] + rows).joined(
+            separator: "\n"
+        )
     }
 
     var json: JSONText {
         .object([
             ("workload", .text("latency")), ("events", .number(events)), ("rate", .number(rate)),
-            ("milliseconds", .object([
-                ("median", .decimal(quantile(0.5), digits: 3)), ("p90", .decimal(quantile(0.9), digits: 3)),
-                ("p99", .decimal(quantile(0.99), digits: 3)), ("max", .decimal(quantile(1), digits: 3)),
-            ])),
+            (
+                "milliseconds",
+                .object([
+                    ("median", .decimal(quantile(0.5), digits: 3)), ("p90", .decimal(quantile(0.9), digits: 3)),
+                    ("p99", .decimal(quantile(0.99), digits: 3)), ("max", .decimal(quantile(1), digits: 3)),
+                ])
+            ),
             ("machine", machine.json),
         ])
+    }
+}
+
+enum Quantile {
+    /// The value that so large a share of the sorted samples does not exceed.
+    static func of(_ sorted: [Double], _ share: Double) -> Double {
+        guard !sorted.isEmpty else { return 0 }
+        let position = Int((Double(sorted.count) * share).rounded(.up)) - 1
+        return sorted[min(max(0, position), sorted.count - 1)]
     }
 }

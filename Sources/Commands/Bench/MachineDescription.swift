@@ -16,14 +16,16 @@ struct MachineDescription: Sendable {
         postgres = try await ground.ledger.serverVersion()
         isDurable = try await ground.ledger.isDurable()
         #if DEBUG
-            isOptimised = false
+        isOptimised = false
         #else
-            isOptimised = true
+        isOptimised = true
         #endif
     }
 
     var text: String {
-        var parts = ["\(cores) cores", "load \(load.map { $0.text(digits: 1) } ?? "unknown") before", "PostgreSQL \(postgres)"]
+        var parts = [
+            "\(cores) cores", "load \(load.map { $0.text(digits: 1) } ?? "unknown") before", "PostgreSQL \(postgres)",
+        ]
         if !isDurable { parts.append("fsync or synchronous_commit off: these figures do not count") }
         if !isOptimised { parts.append("debug build: these figures do not count") }
         return parts.joined(separator: ", ")

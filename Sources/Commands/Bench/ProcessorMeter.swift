@@ -43,7 +43,9 @@ extension ProcessorMeter.Reading {
             return max(0, end - start)
         }
         return Self(
-            broker: difference(\.broker), database: difference(\.database), stub: difference(\.stub)
+            broker: difference(\.broker),
+            database: difference(\.database),
+            stub: difference(\.stub)
         )
     }
 }

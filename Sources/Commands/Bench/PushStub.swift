@@ -21,7 +21,11 @@ struct PushStub: Sendable {
 
     /// Starts what is needed and writes the providers' file.
     static func start(_ ground: BenchGround, at place: Place?) async throws -> PushStub {
-        let tokens = try await Stand(ground, name: "tokens", words: ["--service-account-out", ground.folder + "/account.json"])
+        let tokens = try await Stand(
+            ground,
+            name: "tokens",
+            words: ["--service-account-out", ground.folder + "/account.json"]
+        )
         let stub: PushStub
         let named: Place
         if let place {
@@ -52,15 +56,27 @@ struct PushStub: Sendable {
 
     private static func writeProviders(_ folder: String, _ stub: Place, _ tokens: Stand) throws {
         // One file of authorities holds both, since the two need not be signed by the same.
-        let authorities = try [stub.authorityFile, tokens.authorityFile].map { try String(contentsOfFile: $0, encoding: .utf8) }
-        try authorities.joined(separator: "\n").write(toFile: folder + "/authorities.pem", atomically: true, encoding: .utf8)
+        let authorities = try [stub.authorityFile, tokens.authorityFile].map {
+            try String(contentsOfFile: $0, encoding: .utf8)
+        }
+        try authorities.joined(separator: "\n").write(
+            toFile: folder + "/authorities.pem",
+            atomically: true,
+            encoding: .utf8
+        )
         let file: JSONText = .object([
-            (Workload.appName, .object([
-                ("fcm", .object([
-                    ("serviceAccount", .text("account.json")), ("endpoint", .text(stub.url)),
-                    ("caFile", .text("authorities.pem")),
-                ]))
-            ]))
+            (
+                Workload.appName,
+                .object([
+                    (
+                        "fcm",
+                        .object([
+                            ("serviceAccount", .text("account.json")), ("endpoint", .text(stub.url)),
+                            ("caFile", .text("authorities.pem")),
+                        ])
+                    )
+                ])
+            )
         ])
         try "\(file)".write(toFile: BenchGround.providersFile(folder), atomically: true, encoding: .utf8)
     }
@@ -81,7 +97,8 @@ private struct Stand {
     init(_ ground: BenchGround, name: String, words: [String]) async throws {
         authorityFile = "\(ground.folder)/\(name).pem"
         process = try ground.start(
-            [SandboxCommand.name, "--listen", "127.0.0.1:0", "--control", "127.0.0.1:0", "--ca-out", authorityFile] + words,
+            [SandboxCommand.name, "--listen", "127.0.0.1:0", "--control", "127.0.0.1:0", "--ca-out", authorityFile]
+                + words,
             log: name
         )
         var addresses: [String: String] = [:]

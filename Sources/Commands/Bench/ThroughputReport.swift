@@ -32,18 +32,21 @@ struct ThroughputReport: Sendable {
             let cost = part.seconds.map { perEvent($0).text(digits: 1) + " µs" } ?? "not visible from here"
             return "  \(part.name)".padding(to: 22) + cost
         }
-        let verdict = verification.faults.isEmpty
+        let verdict =
+            verification.faults.isEmpty
             ? ["checked: nothing lost, nothing doubled"] : verification.faults.map { "WRONG: \($0)" }
-        return ([
-            "W1: \(workload.events) events to \(workload.users) users, \(workers) \(workers == 1 ? "worker" : "workers"), seed \(workload.seed)",
-            machine.text, "",
-            "events a second".padding(to: 22) + eventsPerSecond.text(digits: 0),
-            "pushes a second".padding(to: 22) + pushesPerSecond.text(digits: 0),
-            "seconds".padding(to: 22) + "\(seconds.text(digits: 2)) (\(secondsFromStart.text(digits: 2)) with the start)",
-            "processor time an event",
-        ] + costs + [
-            "peak memory, worker".padding(to: 22) + (Double(peakMemory) / 1e6).text(digits: 1) + " MB", "",
-        ] + verdict).joined(separator: "\n")
+        return
+            ([
+                "W1: \(workload.events) events to \(workload.users) users, \(workers) \(workers == 1 ? "worker" : "workers"), seed \(workload.seed)",
+                machine.text, "",
+                "events a second".padding(to: 22) + eventsPerSecond.text(digits: 0),
+                "pushes a second".padding(to: 22) + pushesPerSecond.text(digits: 0),
+                "seconds".padding(to: 22)
+                    + "\(seconds.text(digits: 2)) (\(secondsFromStart.text(digits: 2)) with the start)",
+                "processor time an event",
+            ] + costs + [
+                "peak memory, worker".padding(to: 22) + (Double(peakMemory) / 1e6).text(digits: 1) + " MB", "",
+            ] + verdict).joined(separator: "\n")
     }
 
     var json: JSONText {
@@ -53,9 +56,14 @@ struct ThroughputReport: Sendable {
             ("eventsPerSecond", .decimal(eventsPerSecond, digits: 1)),
             ("pushesPerSecond", .decimal(pushesPerSecond, digits: 1)),
             ("seconds", .decimal(seconds, digits: 3)), ("secondsWithStart", .decimal(secondsFromStart, digits: 3)),
-            ("microsecondsPerEvent", .object(parts.map { part in
-                (part.name, part.seconds.map { .decimal(perEvent($0), digits: 2) } ?? .null)
-            })),
+            (
+                "microsecondsPerEvent",
+                .object(
+                    parts.map { part in
+                        (part.name, part.seconds.map { .decimal(perEvent($0), digits: 2) } ?? .null)
+                    }
+                )
+            ),
             ("peakWorkerBytes", .number(peakMemory)), ("machine", machine.json), ("verification", verification.json),
         ])
     }

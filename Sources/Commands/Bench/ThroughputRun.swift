@@ -25,22 +25,30 @@ struct ThroughputRun: Sendable {
         let before = meter.read()
         let clock = SystemTime()
         let started = clock.now()
-        let children = try (1...workers).map { try ground.start([WorkerCommand.name, "--lanes", "normal"], log: "worker\($0)") }
+        let children = try (1...workers).map {
+            try ground.start([WorkerCommand.name, "--lanes", "normal"], log: "worker\($0)")
+        }
         try await settle(ground, children)
         let used = meter.read() - before
         let worker = children.compactMap { ProcessTable.processorTime(of: Int($0.identifier)) }
         let peaks = children.compactMap { ProcessTable.memory(of: Int($0.identifier))?.peak }
         guard let span = try await ground.ledger.span(), worker.count == workers, peaks.count == workers else {
             throw CommandFailure(
-                .tryAgain, attempted: "reading what the run has used", cameBack: "a worker is gone", whatToDo: "run it again"
+                .tryAgain,
+                attempted: "reading what the run has used",
+                cameBack: "a worker is gone",
+                whatToDo: "run it again"
             )
         }
         for child in children { await child.end() }
         return ThroughputReport(
-            workload: workload, workers: workers,
+            workload: workload,
+            workers: workers,
             seconds: Double(span.lastSettled - span.firstRecorded) / 1e6,
             secondsFromStart: Double(span.lastSettled - started.microseconds) / 1e6,
-            workerSeconds: worker.reduce(0, +), others: used, peakMemory: peaks.max() ?? 0,
+            workerSeconds: worker.reduce(0, +),
+            others: used,
+            peakMemory: peaks.max() ?? 0,
             machine: try await MachineDescription(ground, load: load),
             verification: try await verify(ground, stub)
         )
@@ -61,7 +69,8 @@ struct ThroughputRun: Sendable {
             recorded = found
             guard ContinuousClock.now - moved < Self.patience else {
                 throw CommandFailure(
-                    .answerIsNo, attempted: "draining the lane",
+                    .answerIsNo,
+                    attempted: "draining the lane",
                     cameBack: "nothing moved for a minute at \(found) of \(workload.events) events",
                     whatToDo: "run it with --keep and read the workers' logs in \(ground.folder)"
                 )

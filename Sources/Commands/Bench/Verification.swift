@@ -15,7 +15,9 @@ struct Verification: Sendable {
     /// What is wrong, in words; empty where all is as it should be.
     var faults: [String] {
         var faults: [String] = []
-        if notifications != expectedEvents { faults.append("\(notifications) notifications for \(expectedEvents) events") }
+        if notifications != expectedEvents {
+            faults.append("\(notifications) notifications for \(expectedEvents) events")
+        }
         if distinctNotifications != notifications {
             faults.append("\(notifications - distinctNotifications) notifications are doubled")
         }
@@ -24,7 +26,9 @@ struct Verification: Sendable {
             if found != expected { faults.append("\(found) deliveries \(ending.words), expected \(expected)") }
         }
         if hasDeadLetters { faults.append("the dead-letter queue is not empty") }
-        if let pushes, pushes != expectedPushes { faults.append("\(pushes) pushes arrived, expected \(expectedPushes)") }
+        if let pushes, pushes != expectedPushes {
+            faults.append("\(pushes) pushes arrived, expected \(expectedPushes)")
+        }
         return faults
     }
 
@@ -33,7 +37,10 @@ struct Verification: Sendable {
             ("passed", .flag(faults.isEmpty)), ("faults", .list(faults.map(JSONText.text))),
             ("notifications", .number(notifications)), ("pushesExpected", .number(expectedPushes)),
             ("pushesArrived", pushes.map(JSONText.number) ?? .null),
-            ("deliveries", .object(endings.sorted { $0.key.words < $1.key.words }.map { ($0.key.words, .number($0.value)) })),
+            (
+                "deliveries",
+                .object(endings.sorted { $0.key.words < $1.key.words }.map { ($0.key.words, .number($0.value)) })
+            ),
         ])
     }
 }

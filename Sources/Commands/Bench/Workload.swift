@@ -42,16 +42,21 @@ struct Workload: Sendable {
         var chance = WorkloadChance(seed: seed, stream: UInt64(user) << 1)
         let zone = Self.zones[chance.index(below: Self.zones.count)]
         return Traits(
-            hasPushOff: chance.happens(percent: 10), hasMutedTypes: chance.happens(percent: 10),
-            hasQuietHours: chance.happens(percent: 20), devices: chance.happens(percent: 20) ? 2 : 1,
-            zone: zone.0, hoursAhead: zone.1
+            hasPushOff: chance.happens(percent: 10),
+            hasMutedTypes: chance.happens(percent: 10),
+            hasQuietHours: chance.happens(percent: 20),
+            devices: chance.happens(percent: 20) ? 2 : 1,
+            zone: zone.0,
+            hoursAhead: zone.1
         )
     }
 
     func person(_ user: Int) -> BenchmarkPerson {
         let traits = traits(of: user)
         return BenchmarkPerson(
-            user: Self.name(of: user), timezone: traits.zone, isPushEnabled: !traits.hasPushOff,
+            user: Self.name(of: user),
+            timezone: traits.zone,
+            isPushEnabled: !traits.hasPushOff,
             preferences: preferences(traits),
             tokens: (0..<traits.devices).map { token(user, device: $0) }
         )
@@ -60,7 +65,8 @@ struct Workload: Sendable {
     static func name(of user: Int) -> String { "user_\(padded(user, 7))" }
 
     private func preferences(_ traits: Traits) -> String {
-        let toggles = Self.types.map { "\"\($0)\":\(!traits.hasMutedTypes)" } + ["\"security\":true", "\"rate_update\":false"]
+        let toggles =
+            Self.types.map { "\"\($0)\":\(!traits.hasMutedTypes)" } + ["\"security\":true", "\"rate_update\":false"]
         // From eight to ten hours after now on this user's clock.
         let start = (utcHour + traits.hoursAhead + 24 + 8) % 24
         let quiet = "\"quietHoursStart\":\(start),\"quietHoursEnd\":\((start + 2) % 24)"
@@ -91,10 +97,12 @@ struct Workload: Sendable {
     func body(ofEvent event: Int) -> String {
         var chance = WorkloadChance(seed: seed, stream: 0xE4E7_0000_0000_0000 | UInt64(event))
         let amount = 20 + chance.index(below: 4_000)
-        let data = event % 2 == 0
+        let data =
+            event % 2 == 0
             ? "\"merchant\":\"Kaffebrenneriet avd. \(chance.index(below: 90))\",\"amount\":\"\(amount) kr\",\"currency\":\"NOK\""
             : "\"recipient\":\"Amina K. \(chance.index(below: 90))\",\"amount\":\"\(amount) kr\",\"country\":\"Pakistan\""
-        return "{\"id\":\"\(id(ofEvent: event))\",\"app\":\"\(Self.appName)\",\"eventType\":\"\(type(ofEvent: event))\","
+        return
+            "{\"id\":\"\(id(ofEvent: event))\",\"app\":\"\(Self.appName)\",\"eventType\":\"\(type(ofEvent: event))\","
             + "\"to\":{\"user\":\"\(Self.name(of: user(ofEvent: event)))\"},\"data\":{\(data)},"
             + "\"targetId\":\"tx_rem_\(Self.padded(event, 10))\",\"metadata\":{\"channel\":\"app\",\"terminal\":\"\(amount)\"},"
             + "\"sentAtIso\":\"2026-02-15T13:45:00.000Z\"}"
@@ -129,11 +137,15 @@ extension Workload {
     /// The types must be known and share the normal lane, or the run would measure something else.
     static func verify(_ catalogs: CatalogSet) throws(CommandFailure) {
         let known = catalogs.catalogs.first { $0.app.text == appName }?.types ?? []
-        let isComplete = types.allSatisfy { name in known.contains { $0.type.text == name && $0.priority.lane == .normal } }
+        let isComplete = types.allSatisfy { name in
+            known.contains { $0.type.text == name && $0.priority.lane == .normal }
+        }
         guard !isComplete else { return }
         throw CommandFailure(
-            .configuration, attempted: "looking for the benchmark's event types",
-            cameBack: "the catalogues have no app \(appName) with \(types.joined(separator: " and ")) on the normal lane",
+            .configuration,
+            attempted: "looking for the benchmark's event types",
+            cameBack:
+                "the catalogues have no app \(appName) with \(types.joined(separator: " and ")) on the normal lane",
             whatToDo: "point \(Setting.catalogs.environmentName) at the catalogues that come with Bellhop"
         )
     }

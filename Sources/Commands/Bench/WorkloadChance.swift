@@ -2,7 +2,7 @@
 struct WorkloadChance: RandomNumberGenerator {
     private var state: UInt64
 
-    /// - Parameter stream: numbers of one seed that must not depend on how many others were drawn before.
+    /// Numbers of one stream do not depend on how many were drawn from another of the same seed.
     init(seed: UInt64, stream: UInt64) {
         state = seed &+ stream &* 0xD129_0E4B_C6F5_2B4D
     }

@@ -19,7 +19,8 @@ extension Standing {
         var problems: [String] = []
         switch database.value?.schema {
         case .pending(let names):
-            problems.append("the schema lacks \(names.joined(separator: ", ")): run bellhop migrate")
+            let others = names.count > 1 ? " and \(names.count - 1) more" : ""
+            problems.append("the schema lacks \(names.first ?? "a migration")\(others): run bellhop migrate")
         case .diverged(let why): problems.append("the schema is not this program's: \(why)")
         case .current, nil: break
         }
@@ -67,9 +68,8 @@ extension Standing {
         var problems: [String] = []
         if let store = database.value?.store {
             if store.overdue > 0 {
-                problems.append(
-                    "\(store.overdue) deliveries are overdue by more than 10 minutes: does a scheduler run?"
-                )
+                let late = store.overdue == 1 ? "1 delivery is" : "\(store.overdue) deliveries are"
+                problems.append("\(late) overdue by more than 10 minutes: does a scheduler run?")
             }
             let open = store.deadLetters.map(\.count).reduce(0, +)
             if open > 0 { problems.append("\(Self.counted(open, "open dead letter", "waits", "wait")) for somebody") }

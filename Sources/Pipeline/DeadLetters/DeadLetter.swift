@@ -66,7 +66,9 @@ struct DeadLetter: Sendable {
         mark: UInt64
     ) -> OutgoingMessage {
         let hash = DeadLetterContent(original).hash
-        var headers = headers(fault, attempts: original.deliveryCount + 1, failedAt)
+        // The count may be a producer's own word, up to the largest there is.
+        let attempts = Int(clamping: UInt(original.deliveryCount) + 1)
+        var headers = headers(fault, attempts: attempts, failedAt)
         headers[DeadLetterHeaders.deadID] = .string("\(hash)-\(String(mark, radix: 16))")
         headers[DeadLetterHeaders.contentHash] = .string(hash)
         headers[DeadLetterHeaders.redelivered] = .boolean(original.redelivered)

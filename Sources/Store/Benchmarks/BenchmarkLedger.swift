@@ -83,7 +83,8 @@ package struct BenchmarkLedger: Sendable {
 
     package func endings() async throws(PostgresError) -> [Ending: Int] {
         let rows = try await pool.run(
-            Statement("SELECT state, coalesce(reason, ''), count(*) FROM deliveries GROUP BY 1, 2", effect: .reads), []
+            Statement("SELECT state, coalesce(reason, ''), count(*) FROM deliveries GROUP BY 1, 2", effect: .reads),
+            []
         )
         var endings: [Ending: Int] = [:]
         for row in rows.indices {
@@ -102,7 +103,8 @@ package struct BenchmarkLedger: Sendable {
                        greatest((SELECT max(updated_at) FROM deliveries), (SELECT max(created_at) FROM notifications))
                 """,
                 effect: .reads
-            ), []
+            ),
+            []
         )
         guard let first = try rows.optionalInstant(0, 0), let last = try rows.optionalInstant(0, 1) else { return nil }
         return Span(firstRecorded: first, lastSettled: last)
@@ -113,6 +115,7 @@ package struct BenchmarkLedger: Sendable {
     }
 
     private static let lookUp = Statement(
-        "SELECT 1 FROM notifications WHERE app = $1 AND user_id = $2 AND id = $3", effect: .reads
+        "SELECT 1 FROM notifications WHERE app = $1 AND user_id = $2 AND id = $3",
+        effect: .reads
     )
 }

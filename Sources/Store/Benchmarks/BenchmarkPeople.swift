@@ -44,7 +44,8 @@ package struct BenchmarkPeople: Sendable {
             [.text(app.text), .textArray(users), .jsonArray(people.map { Array($0.preferences.utf8) })]
         )
         _ = try await pool.run(
-            Self.subscriptions, [.text(app.text), .textArray(owners), .textArray(people.flatMap(\.tokens))]
+            Self.subscriptions,
+            [.text(app.text), .textArray(owners), .textArray(people.flatMap(\.tokens))]
         )
     }
 

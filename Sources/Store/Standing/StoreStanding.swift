@@ -33,7 +33,7 @@ package struct StoreStanding: Sendable, Equatable {
     /// Above this nothing is counted.
     package static let most = 100_000
 
-    /// The largest groups first. What is being sent at this moment is not among them.
+    /// The largest groups first, without what is being sent at this moment.
     package let owed: [Owed]
     /// How many of those should have gone out so long ago that nobody seems to hand them over.
     package let overdue: Int

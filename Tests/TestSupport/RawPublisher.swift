@@ -1,11 +1,8 @@
 import Foundation
 
-@testable import AMQP
-@testable import TestSupport
-
 /// Publishes over a bare socket, frame by frame, so that headers can be what no library would write.
-final class RawPublisher {
-    enum Answer: Equatable {
+package final class RawPublisher {
+    package enum Answer: Equatable, Sendable {
         case confirmed
         /// The broker closed the channel or the connection with this number.
         case refused(UInt16)
@@ -13,20 +10,22 @@ final class RawPublisher {
 
     private let socket: Int32
 
-    init() throws {
-        let address = try Broker.address
-        let host = address.hosts[0]
-        guard let socket = ProxySocket.connect(host.name, Int(host.port)) else { throw Unexpected("no connection") }
+    /// Logs in at the broker of an `amqp://` URL, on the virtual host that the URL names.
+    package init(_ url: String) throws {
+        guard let parts = URLComponents(string: url), let host = parts.host,
+            let socket = ProxySocket.connect(host, parts.port ?? 5672)
+        else { throw RawPublisherFailure("no connection") }
+        let (user, password) = (Array((parts.user ?? "guest").utf8), Array((parts.password ?? "guest").utf8))
         self.socket = socket
         var limit = timeval(tv_sec: Int(Patience.seconds), tv_usec: 0)
         setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         try send(Array("AMQP".utf8) + [0, 0, 9, 1])
         try expect(10, 10)
-        let login = RawTable.long([0] + Array(address.user.utf8) + [0] + Array(address.password.utf8))
-        try sendMethod(10, 11, RawTable.long([]) + short("PLAIN") + login + short("en_US"), channel: 0)
+        let login = long([0] + user + [0] + password)
+        try sendMethod(10, 11, long([]) + short("PLAIN") + login + short("en_US"), channel: 0)
         try expect(10, 30)
         try sendMethod(10, 31, number(UInt16(1)) + number(UInt32(131_072)) + number(UInt16(0)), channel: 0)
-        try sendMethod(10, 40, short(address.virtualHost) + short("") + [0], channel: 0)
+        try sendMethod(10, 40, short(Self.virtualHost(parts)) + short("") + [0], channel: 0)
         try expect(10, 41)
         try sendMethod(20, 10, short(""))
         try expect(20, 11)
@@ -34,16 +33,27 @@ final class RawPublisher {
         try expect(85, 11)
     }
 
+    /// The path without its slash; no path means `/`.
+    private static func virtualHost(_ parts: URLComponents) -> String {
+        parts.path.count > 1 ? String(parts.path.dropFirst()) : "/"
+    }
+
     deinit { close(socket) }
 
     /// Publishes to the default exchange with the header table that `entries` spell; waits for the answer.
-    func publish(to queue: [UInt8], headers entries: [UInt8], body: [UInt8] = [1]) throws -> Answer {
-        try publish(to: queue, flags: 1 << 13, properties: RawTable.long(entries), body: body)
+    package func publish(to queue: [UInt8], headers entries: [UInt8], body: [UInt8] = [1]) throws -> Answer {
+        try publish(to: queue, flags: 1 << 13, properties: long(entries), body: body)
     }
 
     /// Publishes with the properties that `flags` and the bytes spell.
-    func publish(to queue: [UInt8], flags: UInt16, properties: [UInt8], body: [UInt8] = [1]) throws -> Answer {
-        try sendMethod(60, 40, number(UInt16(0)) + short("") + [UInt8(queue.count)] + queue + [0])
+    package func publish(
+        to queue: [UInt8],
+        exchange: String = "",
+        flags: UInt16,
+        properties: [UInt8],
+        body: [UInt8] = [1]
+    ) throws -> Answer {
+        try sendMethod(60, 40, number(UInt16(0)) + short(exchange) + [UInt8(queue.count)] + queue + [0])
         let size = number(UInt64(body.count))
         try send(2, number(UInt16(60)) + number(UInt16(0)) + size + number(flags) + properties)
         try send(3, body)
@@ -59,16 +69,16 @@ final class RawPublisher {
     }
 
     /// Takes the queue for this connection alone, which keeps every other consumer out.
-    func consumeExclusively(_ queue: String) throws {
+    package func consumeExclusively(_ queue: String) throws {
         let exclusively: UInt8 = 1 << 2
-        try sendMethod(60, 20, number(UInt16(0)) + short(queue) + short("") + [exclusively] + RawTable.long([]))
+        try sendMethod(60, 20, number(UInt16(0)) + short(queue) + short("") + [exclusively] + long([]))
         try expect(60, 21)
     }
 
     private func expect(_ classID: UInt8, _ methodID: UInt8) throws {
         let (type, payload) = try receive()
         guard type == 1, payload[1] == classID, payload[3] == methodID else {
-            throw Unexpected("frame \(type) \(payload.prefix(4))")
+            throw RawPublisherFailure("frame \(type) \(payload.prefix(4))")
         }
     }
 
@@ -77,11 +87,11 @@ final class RawPublisher {
     }
 
     private func send(_ type: UInt8, _ payload: [UInt8], channel: UInt16 = 1) throws {
-        try send([type] + number(channel) + RawTable.long(payload) + [206])
+        try send([type] + number(channel) + long(payload) + [206])
     }
 
     private func send(_ bytes: [UInt8]) throws {
-        guard ProxySocket.sendAll(bytes, to: socket) else { throw Unexpected("the broker hung up") }
+        guard ProxySocket.sendAll(bytes, to: socket) else { throw RawPublisherFailure("the broker hung up") }
     }
 
     private func receive() throws -> (type: UInt8, payload: [UInt8]) {
@@ -95,15 +105,23 @@ final class RawPublisher {
         var have = 0
         while have < count {
             let got = bytes[have...].withUnsafeMutableBytes { recv(socket, $0.baseAddress, $0.count, 0) }
-            guard got > 0 else { throw Unexpected("the broker hung up") }
+            guard got > 0 else { throw RawPublisherFailure("the broker hung up") }
             have += got
         }
         return bytes
     }
+
+    private func long(_ payload: [UInt8]) -> [UInt8] { number(UInt32(payload.count)) + payload }
 
     private func short(_ text: String) -> [UInt8] { [UInt8(text.utf8.count)] + Array(text.utf8) }
 
     private func number<Number: FixedWidthInteger>(_ value: Number) -> [UInt8] {
         withUnsafeBytes(of: value.bigEndian) { Array($0) }
     }
+}
+
+/// The broker did not take part in the conversation as expected.
+package struct RawPublisherFailure: Error, CustomStringConvertible {
+    package let description: String
+    init(_ description: String) { self.description = description }
 }

@@ -1,0 +1,126 @@
+import Foundation
+import ServiceRuntime
+import Store
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Commands
+
+@Suite("bellhop bench", .timeLimit(.minutes(5)))
+struct BenchTests {
+    private static let hasServers = Servers.amqpURL != nil && Servers.databaseURL != nil
+
+    @Test(
+        "a small run finds nothing lost and nothing doubled, and leaves nothing behind",
+        .enabled(if: hasServers, "BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL are not set")
+    )
+    func measures() async throws {
+        let program = try #require(Self.program, "the program bellhop is not built beside the tests")
+        let said = try await Self.run(program, ["bench", "--events", "300", "--users", "200", "--json"])
+        #expect(said.status == 0, "\(said.errors)")
+        let report = try #require(
+            JSONSerialization.jsonObject(with: Data(said.output.utf8)) as? [String: Any],
+            "not JSON: \(said.output)"
+        )
+        let verification = try #require(report["verification"] as? [String: Any])
+        #expect(verification["passed"] as? Bool == true, "\(verification)")
+        #expect(verification["notifications"] as? Int == 300)
+        #expect(verification["pushesArrived"] as? Int == verification["pushesExpected"] as? Int)
+        #expect((report["eventsPerSecond"] as? Double ?? 0) > 0)
+        #expect((report["peakWorkerBytes"] as? Int ?? 0) > 0)
+    }
+
+    @Test(
+        "an option that cannot be is a usage error with its name",
+        arguments: [
+            ["--events", "0"], ["--workers", "many"], ["--rate", "-1/s"], ["--stub", "http://127.0.0.1"],
+            ["--stub", "https://127.0.0.1"],
+        ]
+    )
+    func refusesOptions(words: [String]) async throws {
+        let said = Mutex("")
+        let surroundings = Surroundings(environment: [:], print: { _ in }, readInput: { [] })
+        let code = await Tool.run(["bench"] + words, surroundings) { line in said.withLock { $0 += line } }
+        #expect(code == .usage)
+        #expect(said.withLock { $0 }.contains(words[0]))
+    }
+
+    @Test("a run that lost, doubled or misdirected something says so")
+    func verifies() {
+        let good = Verification(
+            expectedEvents: 2,
+            notifications: 2,
+            distinctNotifications: 2,
+            expectedEndings: [.init(state: "delivered"): 3],
+            endings: [.init(state: "delivered"): 3],
+            hasDeadLetters: false,
+            expectedPushes: 3,
+            pushes: 3
+        )
+        #expect(good.faults.isEmpty)
+        let bad = Verification(
+            expectedEvents: 2,
+            notifications: 3,
+            distinctNotifications: 2,
+            expectedEndings: [.init(state: "delivered"): 3],
+            endings: [.init(state: "delivered"): 2, .init(state: "sending"): 1],
+            hasDeadLetters: true,
+            expectedPushes: 3,
+            pushes: 4
+        )
+        #expect(bad.faults.count == 6)
+    }
+
+    @Test("quantiles are values that were measured")
+    func quantiles() async throws {
+        let values = (1...100).map(Double.init)
+        #expect(Quantile.of(values, 0.5) == 50)
+        #expect(Quantile.of(values, 0.99) == 99)
+        #expect(Quantile.of(values, 1) == 100)
+        #expect(Quantile.of([], 0.5) == 0)
+    }
+
+    // MARK: - The program
+
+    private static var program: String? {
+        let folders =
+            CommandLine.arguments.prefix(1).map { URL(fileURLWithPath: $0).deletingLastPathComponent() }
+            + Bundle.allBundles.map { $0.bundleURL.deletingLastPathComponent() }
+        return folders.map { $0.appendingPathComponent("bellhop").path }.first {
+            FileManager.default.isExecutableFile(atPath: $0)
+        }
+    }
+
+    private static func run(
+        _ program: String,
+        _ words: [String]
+    ) async throws -> (status: Int32, output: String, errors: String) {
+        let folder = NSTemporaryDirectory() + Servers.uniqueName("bench-test")
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        _ = FileManager.default.createFile(atPath: folder + "/out", contents: nil)
+        _ = FileManager.default.createFile(atPath: folder + "/errors", contents: nil)
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: program)
+        process.arguments = words
+        var environment = ProcessInfo.processInfo.environment
+        environment["BELLHOP_CATALOGS"] = root.appendingPathComponent("deploy/catalogs").path
+        process.environment = environment
+        process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: folder + "/out"))
+        process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: folder + "/errors"))
+        try await withCheckedThrowingContinuation { (ended: CheckedContinuation<Void, any Error>) in
+            process.terminationHandler = { _ in ended.resume() }
+            do { try process.run() } catch { ended.resume(throwing: error) }
+        }
+        return (
+            process.terminationStatus, try String(contentsOfFile: folder + "/out", encoding: .utf8),
+            try String(contentsOfFile: folder + "/errors", encoding: .utf8)
+        )
+    }
+
+    private static var root: URL {
+        URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
+    }
+}

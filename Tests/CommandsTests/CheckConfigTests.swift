@@ -1,0 +1,72 @@
+import Foundation
+import ServiceRuntime
+import Testing
+
+@testable import Commands
+
+@Suite("bellhop check-config")
+struct CheckConfigTests {
+    private let secret = "correct-horse"
+
+    @Test("secrets are masked in both forms", arguments: [[], ["--json"]])
+    func masking(options: [String]) async {
+        let prompt = Prompt(environment: [
+            "BELLHOP_AMQP_URL": "amqp://bellhop:\(secret)@mq1/prod",
+            "BELLHOP_DATABASE_URL": "postgres://bellhop:\(secret)@db1/bellhop",
+            "BELLHOP_MANAGEMENT_URL": "http://bellhop:\(secret)@mq1:15672",
+        ])
+        let answer = await prompt.run(["check-config"] + options)
+        #expect(answer.code == .done)
+        #expect(!answer.output.contains(secret))
+        #expect(answer.output.contains("amqp://bellhop:***@mq1/prod"))
+    }
+
+    @Test("a secret may come from a file, named in the environment or on the command line")
+    func secretFile() async throws {
+        try await Workplace.with { folder in
+            let file = folder.appendingPathComponent("amqp-url")
+            try Data("amqp://bellhop:\(secret)@mq7/prod\n".utf8).write(to: file)
+            let flag = await Prompt().run("check-config", "--amqp-url-file", file.path)
+            let environment = await Prompt().with("BELLHOP_AMQP_URL_FILE", file.path).run("check-config")
+            for answer in [flag, environment] {
+                #expect(answer.code == .done)
+                #expect(answer.output.contains("amqp://bellhop:***@mq7/prod"))
+            }
+        }
+    }
+
+    @Test("every fault is told at once")
+    func faults() async {
+        let prompt = Prompt(environment: ["BELLHOP_BACTH": "3", "BELLHOP_RETRY_LIMIT": "0"])
+        let answer = await prompt.run("check-config", "--retry-delays", "2m,1m")
+        #expect(answer.code == .configuration)
+        for word in ["did you mean BELLHOP_BATCH?", "BELLHOP_RETRY_LIMIT", "--retry-delays"] {
+            #expect(answer.complaints.contains(word))
+        }
+    }
+
+    @Test("faults of catalogues and providers are told together")
+    func fileFaults() async throws {
+        try await Workplace.withPrompt { prompt, folder in
+            let catalog = folder.appendingPathComponent("catalogs/broken.json5")
+            try Data("{app: 7}".utf8).write(to: catalog)
+            let providers = folder.appendingPathComponent("providers.json5")
+            try Data("{drop: {fcm: {windw: 3}}}".utf8).write(to: providers)
+            let answer = await prompt.run("check-config", "--providers", providers.path)
+            #expect(answer.code == .configuration)
+            #expect(answer.complaints.contains("broken.json5"))
+            #expect(answer.complaints.contains("/drop/fcm/windw"))
+        }
+    }
+
+    @Test("what is not configured is said, with what follows from it")
+    func nothing() async throws {
+        let answer = await Prompt().run("check-config")
+        #expect(answer.code == .done)
+        #expect(answer.output.contains("catalogues: none configured"))
+        #expect(answer.output.contains("providers:  none configured"))
+        try await Workplace.withPrompt { prompt, _ in
+            #expect(await prompt.run("check-config").output.contains("catalogues: drop ("))
+        }
+    }
+}

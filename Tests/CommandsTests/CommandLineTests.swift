@@ -1,0 +1,83 @@
+import ServiceRuntime
+import Testing
+
+@testable import Commands
+
+@Suite("The command line")
+struct CommandLineTests {
+    @Test(
+        "without a word, and when asked for help, it lists every command",
+        arguments: [[], ["help"], ["--help"], ["-h"]]
+    )
+    func overview(words: [String]) async {
+        let answer = await Prompt().run(words)
+        #expect(answer.code == .done)
+        for command in Tool.commands {
+            #expect(answer.output.contains("  \(command.name) "))
+            #expect(answer.output.contains(command.summary))
+        }
+    }
+
+    @Test("every command explains itself and all its options")
+    func help() async {
+        for command in Tool.commands {
+            let answer = await Prompt().run(command.name, "--help")
+            #expect(answer.code == .done)
+            #expect(answer.output.contains("bellhop \(command.name)"))
+            for option in command.options { #expect(answer.output.contains("--\(option.name)"), "\(command.name)") }
+        }
+    }
+
+    @Test("it says its version")
+    func version() async {
+        #expect(await Prompt().run("version").output == "bellhop \(Tool.version)")
+    }
+
+    @Test(
+        "a command that does not exist is refused with the nearest one",
+        arguments: [("statsu", "status"), ("pol", "pool")]
+    )
+    func unknownCommand(typed: String, meant: String) async {
+        let answer = await Prompt().run(typed)
+        #expect(answer.code == .usage)
+        #expect(answer.output.isEmpty)
+        #expect(answer.complaints.contains("did you mean \(meant)?"))
+    }
+
+    @Test(
+        "what a command line gets wrong ends it with 64 and one line that says what",
+        arguments: [
+            (["worker", "--lane", "urgent"], "did you mean --lanes?"),
+            (["worker", "--lanes", "urgent,fast"], "found urgent,fast"),
+            (["worker", "--lanes", "urgent,urgent"], "each once"),
+            (["worker", "--number", "-1"], "whole number from 0"),
+            (["worker", "--until-stdin-ends=yes"], "takes no value"),
+            (["worker", "now"], "takes no operand"),
+            (["pool"], "--workers is missing"),
+            (["pool", "--workers", "0"], "from 1 to 100"),
+            (["pool", "--workers", "101"], "from 1 to 100"),
+            (["pool", "--workers", "two"], "found two"),
+            (["pool", "--workers"], "needs a value"),
+            (["status", "now"], "takes no operand"),
+            (["topology"], "expected apply or check"),
+            (["topology", "aply"], "expected apply or check"),
+            (["publish"], "expected one file"),
+            (["validate", "a", "b"], "expected one file"),
+            (["publish", "-", "--amqp-urk-file", "x"], "did you mean --amqp-url-file?"),
+        ] as [([String], String)]
+    )
+    func usage(words: [String], says: String) async {
+        let answer = await Prompt().run(words)
+        #expect(answer.code == .usage)
+        #expect(answer.complaints.contains(says), "\(answer.complaints)")
+        #expect(!answer.complaints.contains("\n"))
+    }
+
+    @Test("a command without a setting that it needs ends with 78 and names it")
+    func missingSetting() async {
+        let answer = await Prompt().run("status")
+        #expect(answer.code == .configuration)
+        #expect(answer.complaints.contains("BELLHOP_AMQP_URL"))
+        #expect(answer.complaints.contains("BELLHOP_DATABASE_URL"))
+    }
+}

@@ -1,0 +1,71 @@
+import AMQP
+import Foundation
+import ServiceRuntime
+import Testing
+import Workbench
+
+@testable import Commands
+
+@Suite("bellhop validate and publish")
+struct EventFileTests {
+    private let good =
+        #"{"id": "a", "app": "drop", "eventType": "security", "to": {"user": "u1"}, "#
+        + #""data": {"device": "iPhone", "place": "Oslo"}}"#
+    private let bad = #"{"id": "b", "app": "drop", "eventType": "security"}"#
+
+    @Test("validate says of each line whether it would be taken")
+    func validate() async throws {
+        try await Workplace.withPrompt { prompt, _ in
+            var prompt = prompt
+            prompt.input = good
+            let fine = await prompt.run("validate", "-")
+            #expect(fine.code == .done)
+            #expect(fine.output.contains("line 1: ok, drop.security a to 1 user, urgent lane"))
+            prompt.input = good + "\n" + bad + "\n"
+            let mixed = await prompt.run("validate", "-")
+            #expect(mixed.code == .badInput)
+            #expect(mixed.output.contains("line 2: refused, missing-audience"))
+            #expect(mixed.output.contains("1 of 2 would be taken"))
+        }
+    }
+
+    @Test("a file that is empty or not there is bad input")
+    func nothing() async throws {
+        try await Workplace.withPrompt { prompt, folder in
+            #expect(await prompt.run("validate", "-").code == .badInput)
+            let absent = await prompt.run("validate", folder.appendingPathComponent("no").path)
+            #expect(absent.code == .badInput)
+            #expect(absent.complaints.contains("cannot be read"))
+        }
+    }
+
+    @Test("a file with one bad event publishes nothing at all", .enabled(if: Ground.isThere, Ground.absence))
+    func refusal() async throws {
+        try await Bench.withTopology { bench in
+            try await Workplace.withPrompt(on: bench) { prompt, _ in
+                var prompt = prompt
+                prompt.input = good + "\n" + bad
+                let answer = await prompt.run("publish", "-")
+                #expect(answer.code == .badInput)
+                #expect(answer.complaints.contains("nothing was published"))
+                prompt.input = good
+                #expect(await prompt.run("publish", "-").output == "published 1 of 1, confirmed by the broker")
+            }
+            let ids = try await BrokerSession.with(try bench.broker, name: "test") { [names = bench.names] session in
+                var ids: [String?] = []
+                while let message = try session.get(names.lane(.urgent)) { ids.append(message.properties.messageID) }
+                return ids
+            }
+            #expect(ids == ["a"])
+        }
+    }
+
+    @Test("publishing without a broker ends with 69")
+    func noBroker() async throws {
+        try await Workplace.withPrompt { prompt, _ in
+            var prompt = prompt.with("BELLHOP_AMQP_URL", "amqp://127.0.0.1:1")
+            prompt.input = good
+            #expect(await prompt.run("publish", "-").code == .unavailable)
+        }
+    }
+}

@@ -1,0 +1,78 @@
+import AMQP
+import Foundation
+import Postgres
+import ServiceRuntime
+import TestSupport
+import Testing
+import Workbench
+
+@testable import Commands
+
+@Suite("bellhop migrate and topology", .enabled(if: Ground.isThere, Ground.absence), .timeLimit(.minutes(2)))
+struct GroundTests {
+    @Test("migrate --check tells a current schema from a missing one and changes nothing")
+    func migrateCheck() async throws {
+        try await Bench.withSchema { bench in
+            try await Workplace.withPrompt(on: bench) { prompt, _ in
+                #expect(await prompt.run("migrate", "--check").code == .done)
+                let missing = prompt.with("BELLHOP_NAMESPACE", "no_such_namespace_here")
+                for _ in 1...2 {
+                    let answer = await missing.run("migrate", "--check")
+                    #expect(answer.code == .answerIsNo)
+                    #expect(answer.output.hasPrefix("pending: 0001_roles"))
+                }
+            }
+        }
+    }
+
+    @Test("topology check is content after apply, and names what has gone since")
+    func topologyCheck() async throws {
+        try await Bench.withTopology { bench in
+            try await Workplace.withPrompt(on: bench) { prompt, _ in
+                let applied = await prompt.run("topology", "apply")
+                #expect(applied.code == .done)
+                #expect(applied.output.contains("6 event types and 9 keys of feeds and cancellations"))
+                #expect(await prompt.run("topology", "check").code == .done)
+                try await BrokerSession.with(try bench.broker, name: "test") { [names = bench.names] session in
+                    _ = try session.deleteQueue(names.replay)
+                }
+                let answer = await prompt.run("topology", "check")
+                #expect(answer.code == .answerIsNo)
+                #expect(answer.output == "queue \(bench.names.replay) is missing")
+            }
+        }
+    }
+
+    @Test("a log-in without the role ends with 78 and is told to have it granted")
+    func noRole() async throws {
+        let name = Servers.uniqueName("bellhop_test")
+        var url = try #require(URLComponents(string: Servers.databaseURL ?? ""))
+        let password = url.password ?? "unused"
+        url.user = name
+        let stranger = try #require(url.string)
+        try await Bench.withSchema { bench in
+            try await bench.owner.withConnection { (connection) throws(PostgresError) in
+                try connection.execute("CREATE ROLE \(name) LOGIN PASSWORD '\(password)'")
+            }
+            try await Workplace.withPrompt(on: bench) { prompt, _ in
+                let answer = await prompt.with("BELLHOP_DATABASE_URL", stranger).run("topology", "check")
+                #expect(answer.code == .configuration)
+                #expect(answer.complaints.contains("grant the role"), "\(answer.complaints)")
+            }
+            try await bench.owner.withConnection { (connection) throws(PostgresError) in
+                try connection.execute("DROP ROLE \(name)")
+            }
+        }
+    }
+
+    @Test("a database that is not there ends with 69, one that refuses the log-in with 78")
+    func noDatabase() async throws {
+        let prompt = Prompt().with("BELLHOP_DATABASE_URL", "postgres://127.0.0.1:1/none")
+        #expect(await prompt.run("migrate", "--check").code == .unavailable)
+        var url = try #require(URLComponents(string: Servers.databaseURL ?? ""))
+        url.path = "/no_such_database"
+        let answer = await Prompt().with("BELLHOP_DATABASE_URL", try #require(url.string)).run("migrate", "--check")
+        #expect(answer.code == .configuration)
+        #expect(answer.complaints.contains("check BELLHOP_DATABASE_URL"))
+    }
+}

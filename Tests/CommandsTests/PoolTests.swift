@@ -1,0 +1,143 @@
+import Foundation
+import Glibc
+import ServiceRuntime
+import TestSupport
+import Testing
+import Workbench
+
+@testable import Commands
+
+@Suite(
+    "bellhop pool",
+    .enabled(if: Ground.isThere, Ground.absence),
+    .enabled(if: RunningPool.isBuilt, "needs the program bellhop beside the tests: swift build"),
+    .serialized,
+    .timeLimit(.minutes(5))
+)
+struct PoolTests {
+    @Test("a worker that was killed is replaced, and SIGTERM drains them all")
+    func restart() async throws {
+        try await Self.withPool(workers: 2) { pool in
+            try await pool.wait(for: "two consuming workers") { pool in
+                pool.workers.count == 2 && pool.workers.allSatisfy { pool.isConsuming($0.process) }
+            }
+            let victim = pool.workers[0]
+            kill(victim.process, SIGKILL)
+            try await pool.wait(for: "a third worker") { pool in
+                pool.workers.count == 3 && pool.isConsuming(pool.workers[2].process)
+            }
+            #expect(pool.workers[2].number == victim.number)
+            let said = pool.lines.first { $0.message.hasPrefix("the worker ended") }
+            #expect(said?.worker == victim.number)
+            #expect(said?.because?.contains("SIGKILL") == true)
+            pool.terminate()
+            // A repeat at once is an echo.
+            pool.terminate()
+            #expect(await pool.ending() == .exited(0))
+            #expect(pool.workers.count == 3)
+            #expect(pool.workers.allSatisfy { !pool.isRunning($0.process) })
+            let drained = pool.lines.filter { $0.label == "worker" && $0.message == "stopped" }
+            #expect(Set(drained.map(\.worker)) == [0, 1])
+        }
+    }
+
+    @Test("a pool that is killed leaves no worker behind: each drains by itself")
+    func orphans() async throws {
+        try await Self.withPool(workers: 2) { pool in
+            try await pool.wait(for: "two consuming workers") { pool in
+                pool.workers.count == 2 && pool.workers.allSatisfy { pool.isConsuming($0.process) }
+            }
+            pool.kill()
+            #expect(await pool.ending() == .killed(signal: SIGKILL))
+            try await pool.wait(for: "two drained workers") { pool in
+                pool.lines.filter { $0.label == "worker" && $0.message == "stopped" }.count == 2
+            }
+            try await pool.wait(for: "their ends") { pool in pool.workers.allSatisfy { !pool.isRunning($0.process) } }
+        }
+    }
+
+    @Test("a second signal ends workers that do not move")
+    func secondSignal() async throws {
+        try await Self.withPool(workers: 1) { pool in
+            try await pool.wait(for: "a consuming worker") { pool in
+                pool.workers.count == 1 && pool.isConsuming(pool.workers[0].process)
+            }
+            let worker = pool.workers[0].process
+            kill(worker, SIGSTOP)
+            pool.terminate()
+            try await pool.wait(for: "the end") { pool in
+                pool.terminate()
+                return !pool.isRunning(worker)
+            }
+            #expect(await pool.ending() == .exited(ExitCode.tryAgain.rawValue))
+        }
+    }
+
+    @Test("a worker that does not drain in time is killed, and the pool says so")
+    func drainTimeout() async throws {
+        try await Self.withPool(workers: 1) { pool in
+            try await pool.wait(for: "a consuming worker") { pool in
+                pool.workers.count == 1 && pool.isConsuming(pool.workers[0].process)
+            }
+            let worker = pool.workers[0].process
+            kill(worker, SIGSTOP)
+            pool.terminate()
+            #expect(await pool.ending() == .exited(ExitCode.tryAgain.rawValue))
+            #expect(!pool.isRunning(worker))
+            let last = pool.lines.last { $0.label == "pool" }
+            #expect(last?.because?.hasPrefix("worker 0 did not finish in time") == true)
+        }
+    }
+
+    @Test("a fault that no restart can mend ends the pool with its code")
+    func hopeless() async throws {
+        try await Bench.withSchema { bench in
+            // No topology was applied, so each worker ends with 78.
+            try await Workplace.withPrompt(on: bench) { prompt, folder in
+                try await RunningPool.with(workers: 2, prompt, in: folder) { pool in
+                    #expect(await pool.ending() == .exited(ExitCode.configuration.rawValue))
+                    #expect(pool.workers.allSatisfy { !pool.isRunning($0.process) })
+                }
+            }
+        }
+    }
+
+    @Test("what is wrong for all workers is said before there is one")
+    func configuration() async throws {
+        try await Workplace.withPrompt { prompt, _ in
+            var prompt = prompt
+            prompt.environment["BELLHOP_AMQP_URL"] = "amqp://127.0.0.1"
+            prompt.environment["BELLHOP_DATABASE_URL"] = "postgres://127.0.0.1/bellhop"
+            let batch = await prompt.with("BELLHOP_BATCH", "0").run("pool", "--workers", "2")
+            #expect(batch.code == .configuration)
+            #expect(batch.complaints.contains("BELLHOP_BATCH"))
+            let ports = await prompt.with("BELLHOP_METRICS_LISTEN", "127.0.0.1:65535").run("pool", "--workers", "2")
+            #expect(ports.code == .usage)
+            #expect(ports.complaints.contains("65535"))
+        }
+    }
+
+    private static func withPool(workers: Int, _ body: (RunningPool) async throws -> Void) async throws {
+        try await Bench.withTopology { bench in
+            try await Workplace.withPrompt(on: bench) { prompt, folder in
+                let prompt = prompt.with("BELLHOP_DRAIN_TIMEOUT", "5s")
+                try await RunningPool.with(workers: workers, prompt, in: folder, body)
+            }
+        }
+    }
+}
+
+@Suite("Pauses between restarts")
+struct RestartPausesTests {
+    @Test("they grow to half a minute, and begin anew behind a worker that ran for a minute")
+    func growth() {
+        var chance = SeededChance(1)
+        var pauses = RestartPauses()
+        for ceiling in [0.5, 1, 2, 4, 8, 16, 30, 30] {
+            let pause = pauses.next(afterRunning: .seconds(1), using: &chance).secondsAsDouble
+            #expect(pause >= ceiling / 2 && pause <= ceiling)
+        }
+        #expect(pauses.next(afterRunning: .seconds(59), using: &chance) >= .seconds(15))
+        #expect(pauses.next(afterRunning: .seconds(60), using: &chance) <= .milliseconds(500))
+    }
+}

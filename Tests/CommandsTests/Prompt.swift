@@ -1,0 +1,90 @@
+import Foundation
+import ServiceRuntime
+import Synchronization
+import Testing
+import TestSupport
+import Workbench
+
+@testable import Commands
+
+/// A command line inside the test process: an environment of its own, and what came out of it.
+struct Prompt: Sendable {
+    /// What one command did.
+    struct Answer: Sendable {
+        let code: ExitCode
+        let output: String
+        let complaints: String
+    }
+
+    var environment: [String: String] = [:]
+    var input = ""
+
+    func run(_ words: String...) async -> Answer {
+        await run(words)
+    }
+
+    func run(_ words: [String]) async -> Answer {
+        let printed = Mutex<[String]>([])
+        let complained = Mutex<[String]>([])
+        let surroundings = Surroundings(
+            environment: environment,
+            print: { line in printed.withLock { $0.append(line) } },
+            readInput: { [input] in [UInt8](input.utf8) }
+        )
+        let code = await Tool.run(words, surroundings) { line in complained.withLock { $0.append(line) } }
+        return Answer(
+            code: code,
+            output: printed.withLock { $0 }.joined(separator: "\n"),
+            complaints: complained.withLock { $0 }.joined(separator: "\n")
+        )
+    }
+
+    func with(_ name: String, _ value: String) -> Prompt {
+        var other = self
+        other.environment[name] = value
+        return other
+    }
+}
+
+/// A folder of a test's own, with the catalogue of the app drop in `catalogs`.
+enum Workplace {
+    static func with<Value>(_ body: (URL) async throws -> Value) async throws -> Value {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(Servers.uniqueName("bellhop"))
+        let catalogs = folder.appendingPathComponent("catalogs")
+        try FileManager.default.createDirectory(at: catalogs, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try FileManager.default.copyItem(at: shipped, to: catalogs.appendingPathComponent("drop.json5"))
+        return try await body(folder)
+    }
+
+    /// A folder, and a prompt that knows its catalogues.
+    static func withPrompt<Value>(_ body: (Prompt, URL) async throws -> Value) async throws -> Value {
+        try await with { folder in
+            try await body(Prompt().with("BELLHOP_CATALOGS", folder.appendingPathComponent("catalogs").path), folder)
+        }
+    }
+
+    /// A prompt on a bench's servers, namespace and retry tiers.
+    static func withPrompt<Value>(on bench: Bench, _ body: (Prompt, URL) async throws -> Value) async throws -> Value {
+        try await withPrompt { prompt, folder in
+            var prompt = prompt
+            prompt.environment["BELLHOP_AMQP_URL"] = Servers.amqpURL
+            prompt.environment["BELLHOP_DATABASE_URL"] = Servers.databaseURL
+            prompt.environment["BELLHOP_NAMESPACE"] = bench.namespace.name
+            prompt.environment["BELLHOP_RETRY_DELAYS"] = Bench.tiers.map(\.name).joined(separator: ",")
+            prompt.environment["BELLHOP_METRICS_LISTEN"] = "127.0.0.1:0"
+            return try await body(prompt, folder)
+        }
+    }
+
+    private static var shipped: URL {
+        URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appendingPathComponent("deploy/catalogs/drop.json5")
+    }
+}
+
+/// Whether both servers of this run are there.
+enum Ground {
+    static let isThere = Servers.amqpURL != nil && Servers.databaseURL != nil
+    static let absence: Comment = "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"
+}

@@ -1,0 +1,95 @@
+import Foundation
+import ServiceRuntime
+import Glibc
+import TestSupport
+
+@testable import Commands
+
+/// A real `bellhop pool` with real workers, its log in a file.
+final class RunningPool: Sendable {
+    /// The program, built beside the tests.
+    static let executable = URL(fileURLWithPath: ChildProgram.own()).deletingLastPathComponent()
+        .appendingPathComponent("bellhop").path
+    static let isBuilt = FileManager.default.isExecutableFile(atPath: executable)
+
+    private let child: ChildProcess
+    private let log: String
+
+    /// A shell sends the log to a file and becomes the pool.
+    init(workers: Int, _ prompt: Prompt, in folder: URL) throws {
+        log = folder.appendingPathComponent("log").path
+        var environment = prompt.environment
+        environment["BELLHOP_LOG"] = "info,json"
+        environment["PATH"] = "/usr/bin:/bin"
+        let script = "exec '\(Self.executable)' pool --workers \(workers) 2>'\(log)'"
+        let program = ChildProgram(path: "/bin/sh", arguments: ["-c", script], environment: environment)
+        child = try ChildProcess(program, lifeline: Lifeline())
+    }
+
+    func terminate() { child.terminate() }
+    func kill() { child.kill() }
+    func ending() async -> ChildEnding { await child.ending() }
+
+    /// Runs a body beside a pool and leaves nothing behind.
+    static func with(
+        workers: Int,
+        _ prompt: Prompt,
+        in folder: URL,
+        _ body: (RunningPool) async throws -> Void
+    ) async throws {
+        let pool = try RunningPool(workers: workers, prompt, in: folder)
+        do {
+            try await body(pool)
+        } catch {
+            pool.kill()
+            for worker in pool.workers { Glibc.kill(worker.process, SIGKILL) }
+            throw error
+        }
+        pool.kill()
+    }
+
+    // MARK: - What its log says
+
+    struct Line: Decodable {
+        let label: String
+        let pid: Int32
+        let message: String
+        let worker: Int?
+        let child: Int32?
+        let because: String?
+    }
+
+    var lines: [Line] {
+        let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
+        return text.split(separator: "\n").compactMap { try? JSONDecoder().decode(Line.self, from: Data($0.utf8)) }
+    }
+
+    /// Every worker that was started, the earliest first.
+    var workers: [(number: Int, process: Int32)] {
+        lines.filter { $0.label == "pool" && $0.message == "worker started" }.compactMap { line in
+            guard let number = line.worker, let process = line.child else { return nil }
+            return (number, process)
+        }
+    }
+
+    /// Whether this worker takes messages of all three lanes.
+    func isConsuming(_ process: Int32) -> Bool {
+        lines.filter { $0.pid == process && $0.message.hasPrefix("consuming ") }.count == 6
+    }
+
+    func isRunning(_ process: Int32) -> Bool { Glibc.kill(process, 0) == 0 }
+
+    func wait(for what: String, _ condition: (RunningPool) -> Bool) async throws {
+        let deadline = ContinuousClock.now + .seconds(60)
+        while ContinuousClock.now < deadline {
+            if condition(self) { return }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        throw PoolTrouble("waited in vain for: \(what); the log:\n" + lines.map { "\($0)" }.joined(separator: "\n"))
+    }
+}
+
+struct PoolTrouble: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+}

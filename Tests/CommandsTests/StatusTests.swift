@@ -1,0 +1,193 @@
+import AMQP
+import Foundation
+import Postgres
+import ServiceRuntime
+import Testing
+import Workbench
+
+@testable import Commands
+
+@Suite("bellhop status", .enabled(if: Ground.isThere, Ground.absence), .timeLimit(.minutes(2)))
+struct StatusTests {
+    @Test("it tells what waits in the queues, in the ledger and on file")
+    func standing() async throws {
+        try await Bench.withTopology { bench in
+            try await Self.fill(bench)
+            try await Workplace.withPrompt(on: bench) { prompt, _ in
+                // Counts of queues lag.
+                let seen = try await eventually(prompt) { $0.lanes[0].ready == 2 }
+                #expect(seen.schema == "current")
+                #expect(seen.topology == "current")
+                #expect(seen.lanes.map(\.lane) == ["urgent", "normal", "bulk"])
+                #expect(seen.lanes.allSatisfy { $0.unacked == nil && $0.oldestAgeSeconds == nil && $0.consumers == 0 })
+                #expect(seen.retries.map(\.tier) == ["1s", "3s", "10s"])
+                #expect(seen.deliveries.owed == 3)
+                #expect(seen.deliveries.overdue == 1)
+                #expect(seen.deliveries.groups.first?.reason == "quiet-hours")
+                #expect(seen.deliveries.groups.first?.count == 2)
+                #expect(seen.plannedEvents.waiting == 1)
+                #expect(seen.plannedEvents.nextAt == "2100-01-01T00:00:00.000Z")
+                #expect(seen.deadLetters.open == 1)
+                #expect(seen.deadLetters.groups.map(\.reason) == ["invalid-field"])
+                #expect(seen.problems.contains { $0.hasPrefix("no worker runs, 2 messages wait") })
+                let text = await prompt.run("status").output
+                #expect(text.contains("1 delivery is overdue"))
+                #expect(text.contains("deferred, quiet-hours"))
+                #expect(text.split(separator: "\n").allSatisfy { $0.count <= 100 })
+            }
+        }
+    }
+
+    @Test("consumers are told as workers, and an idle house with all its people is well")
+    func workers() async throws {
+        try await Bench.withTopology { bench in
+            try await Workplace.withPrompt(on: bench) { prompt, _ in
+                try await Rig.on(bench) { _ in
+                    let seen = try await eventually(prompt) { $0.problems.isEmpty }
+                    #expect(seen.workers == ["urgent": 1, "normal": 1, "bulk": 1])
+                    #expect(seen.schedulers == 1)
+                }
+                #expect(await prompt.run("status").code == .done)
+            }
+        }
+    }
+
+    @Test("without the broker it shows what the database tells, and ends with 69")
+    func noBroker() async throws {
+        try await Bench.withSchema { bench in
+            try await Self.fill(bench, events: false)
+            try await Workplace.withPrompt(on: bench) { prompt, _ in
+                let prompt = prompt.with("BELLHOP_AMQP_URL", "amqp://127.0.0.1:1")
+                let answer = await prompt.run("status")
+                #expect(answer.code == .unavailable)
+                #expect(answer.output.contains("!  the broker cannot be seen"))
+                #expect(answer.output.contains("deferred, quiet-hours"))
+                let json = await prompt.run("status", "--json")
+                #expect(json.code == .unavailable)
+                #expect(json.output.contains(#""lanes":null"#))
+                #expect(json.output.contains(#""open":1"#))
+            }
+        }
+    }
+
+    @Test("without the database it shows what the broker tells, and ends with 69")
+    func noDatabase() async throws {
+        try await Bench.withTopology { bench in
+            try await Workplace.withPrompt(on: bench) { prompt, _ in
+                let prompt = prompt.with("BELLHOP_DATABASE_URL", "postgres://127.0.0.1:1/none")
+                let answer = await prompt.run("status", "--json")
+                #expect(answer.code == .unavailable)
+                #expect(answer.output.contains(#""queue":"\#(bench.names.lane(.bulk))""#))
+                #expect(answer.output.contains(#""deliveries":null"#))
+                #expect(answer.output.contains("the database cannot be seen"))
+            }
+        }
+    }
+
+    @Test("a namespace that nobody has set up is told with what to run")
+    func nothingThere() async throws {
+        try await Bench.withSchema { bench in
+            try await Workplace.withPrompt(on: bench) { prompt, _ in
+                let prompt = prompt.with("BELLHOP_NAMESPACE", "no_such_namespace_here")
+                let answer = await prompt.run("status")
+                #expect(answer.code == .done)
+                #expect(answer.output.contains("run bellhop migrate"))
+                #expect(answer.output.contains("run bellhop topology apply"))
+                #expect(answer.output.contains("missing"))
+            }
+        }
+    }
+
+    private static func fill(_ bench: Bench, events: Bool = true) async throws {
+        try await bench.owner.withConnection { (connection) throws(PostgresError) in
+            try connection.execute(
+                """
+                SET ROLE bellhop_worker;
+                INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, reason, due_at) VALUES
+                    ('drop', 'u', 'n1', 'push', 'a', 'deferred', 'quiet-hours', now() + interval '3 h'),
+                    ('drop', 'u', 'n2', 'push', 'a', 'deferred', 'quiet-hours', now() + interval '4 h'),
+                    ('drop', 'u', 'n3', 'push', 'a', 'retrying', 'later', now() - interval '1 h'),
+                    ('drop', 'u', 'n4', 'push', 'a', 'delivered', NULL, NULL);
+                INSERT INTO events (app, id, content, planned_at, cancelled_at) VALUES
+                    ('drop', 'e1', '{}', '2100-01-01T00:00:00Z', NULL), ('drop', 'e2', '{}', '2099-01-01', now());
+                INSERT INTO dead_letters (dead_id, fingerprint, state, stage, reason, error, attempts, first_failed_at,
+                    last_failed_at, origin_exchange, origin_routing_key, properties, headers, body, content_hash) VALUES
+                    ('d1', 'f', 'open', 'intake', 'invalid-field', 'e', 1, now(), now(), '', '', '{}', '{}', '', ''),
+                    ('d2', 'f', 'resolved', 'intake', 'too-large', 'e', 1, now(), now(), '', '', '{}', '{}', '', '');
+                RESET ROLE;
+                """
+            )
+        }
+        guard events else { return }
+        let publisher = Publisher(PublisherOptions(broker: try bench.broker, name: "test, publishing"))
+        publisher.start()
+        let messages = (1...2).map { _ in
+            OutgoingMessage(exchange: bench.names.events, routingKey: "drop.security", body: Array("{}".utf8))
+        }
+        let outcomes = await publisher.publish(messages)
+        await publisher.close()
+        #expect(outcomes == [.confirmed, .confirmed])
+    }
+
+    /// Asks until the answer fits, for a minute at most; the last answer in any case.
+    private func eventually(_ prompt: Prompt, _ fits: (StatusAnswer) -> Bool) async throws -> StatusAnswer {
+        let deadline = ContinuousClock.now + .seconds(60)
+        while true {
+            let output = await prompt.run("status", "--json").output
+            let answer = try JSONDecoder().decode(StatusAnswer.self, from: Data(output.utf8))
+            if fits(answer) || ContinuousClock.now > deadline { return answer }
+            try await Task.sleep(for: .milliseconds(100))
+        }
+    }
+}
+
+/// The names that scripts rely on.
+private struct StatusAnswer: Decodable {
+    struct Queue: Decodable {
+        let lane: String?
+        let tier: String?
+        let ready: Int
+        let unacked: Int?
+        let oldestAgeSeconds: Int?
+        let consumers: Int
+    }
+
+    struct Deliveries: Decodable {
+        struct Group: Decodable {
+            let state: String
+            let reason: String?
+            let count: Int
+            let oldestDueAt: String
+        }
+
+        let owed: Int
+        let overdue: Int
+        let groups: [Group]
+    }
+
+    struct Planned: Decodable {
+        let waiting: Int
+        let nextAt: String?
+    }
+
+    struct DeadLetters: Decodable {
+        struct Group: Decodable {
+            let stage: String
+            let reason: String
+        }
+
+        let open: Int
+        let groups: [Group]
+    }
+
+    let problems: [String]
+    let schema: String?
+    let topology: String?
+    let workers: [String: Int]
+    let schedulers: Int
+    let lanes: [Queue]
+    let retries: [Queue]
+    let deliveries: Deliveries
+    let plannedEvents: Planned
+    let deadLetters: DeadLetters
+}

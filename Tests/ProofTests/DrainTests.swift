@@ -1,0 +1,66 @@
+import Glibc
+import TestSupport
+import Testing
+
+extension Proofs {
+    @Suite("Draining")
+    struct DrainTests {
+        @Test("SIGTERM under load: the worker ends with 0 in time, and what it held is taken in by the next one")
+        func drainUnderLoad() async throws {
+            var chance = Proof.chance("drain")
+            try await Stage.with { stage in
+                let traffic = Traffic(exchange: stage.names.events)
+                let pieces = (0..<6_000).map { traffic.good($0) } + (0..<300).map { traffic.bad($0) }
+                let shuffled = pieces.shuffled(using: &chance)
+                let scheduler = try await stage.scheduler()
+                async let sent = Producer.with(try stage.broker) { try await $0.send(shuffled) }
+                for round in 1...4 {
+                    let worker = try await stage.worker()
+                    let due = 6_000 * round / 6
+                    try await eventually("\(due) rows") { try await stage.count("notifications") >= due }
+                    try await worker.drain()
+                }
+                let last = try await stage.worker()
+                let balance = try await stage.balance(try await sent, workers: [last], scheduler: scheduler)
+                expectEven(balance, "4 drains under load")
+            }
+        }
+
+        @Test("while the database hangs, a drain takes no longer than its time-out, and a second SIGTERM ends at once")
+        func hangingDatabase() async throws {
+            try await Stage.with { stage in
+                let traffic = Traffic(exchange: stage.names.events)
+                let proxy = try stage.servers.databaseProxy()
+                defer { proxy.stop() }
+                let behind = ["BELLHOP_DATABASE_URL": proxy.url(replacingHostOf: stage.servers.database)]
+                let patient = try await stage.worker(behind)
+                let brief = try await stage.worker(behind.merging(["BELLHOP_DRAIN_TIMEOUT": "2s"]) { $1 })
+                proxy.blackHole(true)
+                let pieces = (0..<500).map { traffic.good($0) }
+                let sent = try await Producer.with(try stage.broker) { try await $0.send(pieces) }
+                try await eventually("all messages are held by the two workers") {
+                    try await stage.waiting(in: try stage.queues).isEmpty
+                }
+                try await eventually("the hanging database shows") { try await patient.readiness().status == 503 }
+
+                patient.child.send(SIGTERM)
+                try await patient.child.waitForLog("draining")
+                #expect(patient.child.isRunning)
+                // What comes within a second of the first signal counts as its echo.
+                try await eventually("a second signal ends it", within: .seconds(10)) {
+                    patient.child.send(SIGTERM)
+                    return !patient.child.isRunning
+                }
+                #expect(try await patient.child.ending() == .exited(75))
+
+                brief.child.send(SIGTERM)
+                // Its own two seconds, five for the cancelled, ten for the pool to close.
+                #expect(try await brief.child.ending(within: .seconds(25)) == .exited(75))
+
+                let next = try await stage.worker()
+                let balance = try await stage.balance(sent, workers: [next], scheduler: nil)
+                expectEven(balance, "drain with a hanging database")
+            }
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import AMQP
+
+/// A message and what must become of it.
+struct Piece: Sendable {
+    enum Fate: Sendable {
+        /// One row for each of its users.
+        case recorded(event: String, users: [String])
+        /// One row among the events that are kept for later or for a wider audience.
+        case kept(event: String)
+        /// A dead letter with this reason and the original bytes.
+        case rejected(String)
+    }
+
+    let message: OutgoingMessage
+    let fate: Fate
+    /// How often the broker delivers it: a header `CC` makes it two.
+    var copies = 1
+
+    var isGood: Bool {
+        if case .recorded = fate { true } else { false }
+    }
+}
+
+/// Events and malformed messages, each different from all others; numbers make them up.
+struct Traffic {
+    let exchange: String
+
+    /// Spread over the three lanes; every tenth one is for three users.
+    func good(_ number: Int) -> Piece {
+        let users = number % 10 == 0 ? ["u1", "u2", "u3"] : ["u\(number % 97)"]
+        let names = users.map { "\"\($0)\"" }.joined(separator: ",")
+        let body = #"{"id":"good-\#(number)","to":{"users":[\#(names)]},"title":"Title \#(number)","body":"Body"}"#
+        let types = ["transaction_complete", "security", "rate_update"]
+        return Piece(
+            message: message("drop.\(types[number % types.count])", body),
+            fate: .recorded(event: "good-\(number)", users: users)
+        )
+    }
+
+    /// One of each kind in turn.
+    func bad(_ number: Int) -> Piece {
+        let (key, body, reason) =
+            switch number % 6 {
+            case 0: ("drop.system", "not JSON, number \(number) {", "malformed-json")
+            case 1: ("drop.security", #"{"to":{"user":"u"},"title":"\#(number)"}"#, "missing-id")
+            case 2: ("drop.system", #"{"id":"bad-\#(number)","title":"t"}"#, "missing-audience")
+            case 3: ("nosuch.system", #"{"id":"bad-\#(number)","to":{"user":"u"},"title":"t"}"#, "unknown-app")
+            case 4: ("drop.nosuch", #"{"id":"bad-\#(number)","to":{"user":"u"},"title":"t"}"#, "unknown-type")
+            default: ("drop.qr_payment", #"{"id":"bad-\#(number)","to":{"user":"u"},"title":7}"#, "invalid-field")
+            }
+        return Piece(message: message(key, body), fate: .rejected(reason))
+    }
+
+    private func message(_ key: String, _ body: String) -> OutgoingMessage {
+        OutgoingMessage(
+            exchange: exchange,
+            routingKey: key,
+            properties: MessageProperties(contentType: "application/json"),
+            body: Array(body.utf8)
+        )
+    }
+}

@@ -1,0 +1,77 @@
+import AMQP
+
+/// A producer as it should be: it publishes with confirms, and again what was not confirmed.
+struct Producer: Sendable {
+    let publisher: Publisher
+
+    static func with<Value>(_ broker: BrokerAddress, _ body: (Producer) async throws -> Value) async throws -> Value {
+        let publisher = Publisher(PublisherOptions(broker: broker, name: "proof, publishing"))
+        publisher.start()
+        let result: Result<Value, any Error>
+        do { result = .success(try await body(Producer(publisher: publisher))) } catch { result = .failure(error) }
+        await publisher.close()
+        return try result.get()
+    }
+
+    /// Returns when the broker has confirmed every piece.
+    func send(_ pieces: some Collection<Piece>) async throws -> Sent {
+        var sent = Sent()
+        var waiting = Array(pieces)
+        for _ in 0..<30 {
+            guard !waiting.isEmpty else { return sent }
+            let outcomes = await publisher.publish(waiting.map(\.message))
+            var again: [Piece] = []
+            for (piece, outcome) in zip(waiting, outcomes) {
+                if outcome.mayHaveArrived { sent.note(piece) }
+                if outcome != .confirmed { again.append(piece) }
+            }
+            sent.repeats += again.count
+            waiting = again
+        }
+        throw ProofFailure("the broker does not confirm \(waiting.count) messages")
+    }
+}
+
+extension PublishOutcome {
+    fileprivate var mayHaveArrived: Bool {
+        switch self {
+        case .confirmed, .unknown, .refused: true
+        case .unroutable, .notSent, .unwritable: false
+        }
+    }
+}
+
+/// What must be found in the end.
+struct Sent: Sendable {
+    /// Each as `event|user`.
+    private(set) var records: Set<String> = []
+    /// The events that are kept.
+    private(set) var plans: Set<String> = []
+    /// With the number of copies that may have arrived: what was not confirmed and published again may be there twice.
+    private(set) var letters: [Letter: Int] = [:]
+    /// Publications that were not confirmed and made again.
+    var repeats = 0
+
+    struct Letter: Hashable, Sendable {
+        let reason: String
+        let body: [UInt8]
+    }
+
+    mutating func note(_ piece: Piece) {
+        switch piece.fate {
+        case .recorded(let event, let users): records.formUnion(users.map { "\(event)|\($0)" })
+        case .kept(let event): plans.insert(event)
+        case .rejected(let reason):
+            letters[Letter(reason: reason, body: piece.message.body), default: 0] += piece.copies
+        }
+    }
+
+    static func + (one: Sent, other: Sent) -> Sent {
+        var sum = one
+        sum.records.formUnion(other.records)
+        sum.plans.formUnion(other.plans)
+        sum.letters.merge(other.letters, uniquingKeysWith: +)
+        sum.repeats += other.repeats
+        return sum
+    }
+}

@@ -1,0 +1,31 @@
+import Foundation
+
+/// Where the things lie that the proofs run.
+enum Program {
+    /// The program as it was built together with these tests: beside the test bundle.
+    static let bellhop: URL = {
+        let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+        return URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent("bellhop")
+    }()
+
+    static let checkout = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent()
+
+    static let catalogs = checkout.appendingPathComponent("deploy/catalogs")
+    static let producers = checkout.appendingPathComponent("Tests/ProofTests/Producers")
+
+    /// A program of the system, from the folders of `PATH`; nil where there is none.
+    static func find(_ name: String) -> URL? {
+        let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin").split(separator: ":")
+        let places = folders.map { URL(fileURLWithPath: String($0)).appendingPathComponent(name) }
+        return places.first { FileManager.default.isExecutableFile(atPath: $0.path) }
+    }
+
+    /// What every program finds in its environment; nothing of ours beside it, since a setting of this run (a proof's
+    /// size) is not one of Bellhop's.
+    static let environment: [String: String] = [
+        "PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin",
+        "HOME": ProcessInfo.processInfo.environment["HOME"] ?? "/",
+        "LANG": "C.UTF-8",
+    ]
+}

@@ -1,0 +1,48 @@
+import Foundation
+import FoundationNetworking
+import Glibc
+
+/// A worker or scheduler that runs, and its endpoint for probes.
+struct Role: Sendable {
+    let child: ProgramRun
+    private let endpoint: URL
+
+    init(_ child: ProgramRun) throws {
+        self.child = child
+        let line = child.log.split(separator: "\n").first { $0.contains("listening") } ?? ""
+        guard let address = line.split(separator: "address=").last, let url = URL(string: String(address)) else {
+            throw ProofFailure("\(child.name) does not say where it listens:\n\(child.log)")
+        }
+        endpoint = url
+    }
+
+    /// The answer of `/readyz`: its status and its words.
+    func readiness() async throws -> (status: Int, words: String) {
+        try await get("readyz")
+    }
+
+    /// The sum of one of its meters over all labels; 0 where it has not counted yet.
+    func meter(_ name: String) async throws -> Double {
+        let lines = try await get("metrics").words.split(separator: "\n")
+        let samples = lines.filter { $0.hasPrefix(name + "{") || $0.hasPrefix(name + " ") }
+        return samples.compactMap { $0.split(separator: " ").last.flatMap { Double($0) } }.reduce(0, +)
+    }
+
+    private func get(_ path: String) async throws -> (status: Int, words: String) {
+        let (body, answer) = try await URLSession.shared.data(from: endpoint.appendingPathComponent(path))
+        return ((answer as? HTTPURLResponse)?.statusCode ?? 0, String(decoding: body, as: UTF8.self))
+    }
+
+    /// A process's own worth of trouble: none of its threads gets to say anything.
+    func killAtOnce() async throws {
+        child.send(SIGKILL)
+        try await child.ending()
+    }
+
+    /// Asks it to drain and insists that it does.
+    func drain(within limit: Duration = .seconds(25)) async throws {
+        child.send(SIGTERM)
+        let ending = try await child.ending(within: limit)
+        guard ending == .exited(0) else { throw ProofFailure("\(child.name): \(ending)\n\(child.log)") }
+    }
+}

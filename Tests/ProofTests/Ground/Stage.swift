@@ -1,0 +1,169 @@
+import AMQP
+import Foundation
+import Glibc
+import Pipeline
+import Postgres
+import ServiceRuntime
+import Synchronization
+import TestSupport
+import Workbench
+
+/// Real processes on a namespace of their own, set up with the program's own commands.
+///
+/// Thread safety: the list of children is behind a lock.
+final class Stage: Sendable {
+    let servers: ServerAddresses
+    let namespace: Namespace
+    /// With the rights of the schema's owner, to count what became of everything.
+    let owner: PostgresPool
+    let folder: URL
+    private let children = Mutex<[ProgramRun]>([])
+
+    private init(_ servers: ServerAddresses) throws {
+        self.servers = servers
+        guard let namespace = Namespace(Servers.uniqueName("p").replacingOccurrences(of: "-", with: "_")) else {
+            throw ProofFailure("the unique name makes no namespace")
+        }
+        self.namespace = namespace
+        folder = FileManager.default.temporaryDirectory.appendingPathComponent("bellhop-proof-\(namespace)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        var options = PoolOptions(url: try DatabaseURL(servers.database))
+        options.size = 0...2
+        options.setUp = ["SET search_path TO \(namespace)"]
+        owner = PostgresPool(options)
+    }
+
+    /// Runs a body on a fresh stage and clears the stage afterwards: every process ended, nothing left on the servers.
+    static func with(
+        _ servers: ServerAddresses? = nil,
+        _ body: (Stage) async throws -> Void
+    ) async throws {
+        let stage = try Stage(try servers ?? ServerAddresses.shared)
+        let result: Result<Void, any Error>
+        do {
+            try await stage.bellhop("migrate")
+            try await stage.bellhop("topology", "apply")
+            result = .success(try await body(stage))
+        } catch {
+            result = .failure(error)
+        }
+        for child in stage.children.withLock({ $0 }) { await child.end() }
+        await stage.clear()
+        try result.get()
+    }
+
+    private func clear() async {
+        let names = self.names
+        if let broker = try? broker, let plan = try? plan {
+            try? await BrokerSession.with(broker, name: "proof, clearing up \(names.events)") { session in
+                for queue in plan.queues { try session.deleteQueue(queue.name) }
+                for exchange in plan.exchanges { try session.deleteExchange(exchange.name) }
+            }
+        }
+        _ = try? await owner.run("SET client_min_messages TO warning")
+        _ = try? await owner.run(Statement("DROP SCHEMA \(namespace) CASCADE"))
+        await owner.close()
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    // MARK: - Names
+
+    var names: TopologyNames { TopologyNames(namespace) }
+
+    var broker: BrokerAddress {
+        get throws { try BrokerAddress(validating: servers.amqp) }
+    }
+
+    private var plan: TopologyPlan {
+        get throws { TopologyPlan(names: names, catalogs: try Bench.drop(), tiers: Bench.tiers) }
+    }
+
+    var queues: [String] {
+        get throws { try plan.queues.map(\.name) }
+    }
+
+    // MARK: - Processes
+
+    func environment(_ changes: [String: String] = [:]) -> [String: String] {
+        let ours = [
+            "BELLHOP_AMQP_URL": servers.amqp,
+            "BELLHOP_DATABASE_URL": servers.database,
+            "BELLHOP_NAMESPACE": namespace.name,
+            "BELLHOP_CATALOGS": Program.catalogs.path,
+            "BELLHOP_RETRY_DELAYS": Bench.tiers.map(\.name).joined(separator: ","),
+            "BELLHOP_METRICS_LISTEN": "127.0.0.1:0",
+        ]
+        return Program.environment.merging(ours) { $1 }.merging(changes) { $1 }
+    }
+
+    /// Runs one of the program's commands to its end and insists on success.
+    @discardableResult
+    func bellhop(_ arguments: String...) async throws -> String {
+        try await run(Program.bellhop, arguments)
+    }
+
+    /// Runs any program to its end and insists on success.
+    @discardableResult
+    func run(_ program: URL, _ arguments: [String]) async throws -> String {
+        let child = try start(program, arguments, environment())
+        let ending = try await child.ending()
+        guard ending == .exited(0) else { throw ProofFailure("\(child.name): \(ending)\n\(child.log)") }
+        return child.log
+    }
+
+    /// A worker that consumes.
+    func worker(_ changes: [String: String] = [:]) async throws -> Role {
+        try await role("worker", changes)
+    }
+
+    /// A scheduler whose clerk consumes.
+    func scheduler(_ changes: [String: String] = [:]) async throws -> Role {
+        try await role("scheduler", changes)
+    }
+
+    private func role(_ name: String, _ changes: [String: String]) async throws -> Role {
+        let child = try start(Program.bellhop, [name], environment(changes))
+        try await child.waitForLog("listening")
+        let role = try Role(child)
+        try await eventually("\(name) is ready; its log:\n\(child.log)") {
+            guard child.isRunning else { throw ProofFailure("\(name) ended:\n\(child.log)") }
+            return try await role.readiness().status == 200
+        }
+        return role
+    }
+
+    func start(_ program: URL, _ arguments: [String], _ environment: [String: String]) throws -> ProgramRun {
+        let child = try ProgramRun(
+            program,
+            arguments,
+            environment: environment,
+            named: program == Program.bellhop ? "bellhop-\(arguments.first ?? "")" : program.lastPathComponent,
+            logs: folder
+        )
+        children.withLock { $0.append(child) }
+        return child
+    }
+}
+
+/// A broker and a database, by their URLs.
+struct ServerAddresses: Sendable {
+    let amqp: String
+    let database: String
+
+    static var shared: ServerAddresses {
+        get throws {
+            guard let amqp = Servers.amqpURL, let database = Servers.databaseURL else {
+                throw ProofFailure("BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL are not set")
+            }
+            return ServerAddresses(amqp: amqp, database: database)
+        }
+    }
+
+    /// A relay in front of the database.
+    func databaseProxy() throws -> TCPProxy {
+        guard let parts = URLComponents(string: database), let host = parts.host else {
+            throw ProofFailure("the database's URL names no host")
+        }
+        return try TCPProxy(to: host, parts.port ?? 5432)
+    }
+}

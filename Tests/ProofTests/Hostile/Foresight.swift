@@ -1,0 +1,52 @@
+import AMQP
+import BellhopRules
+import Workbench
+
+@testable import Pipeline
+
+/// What the rules, asked here, say that must become of a message; the worker, a process of its own, has to agree.
+struct Foresight {
+    private let catalogs: CatalogSet
+    private let events: String
+    private var seen: Set<String> = []
+
+    init(events: String) throws {
+        catalogs = try Bench.drop()
+        self.events = events
+    }
+
+    /// Nil where its fate depends on another message: an id that was used before.
+    mutating func piece(_ message: OutgoingMessage, copies: Int = 1) -> Piece? {
+        var envelope = InboundEnvelope(
+            body: message.body,
+            source: message.exchange == events ? .eventsExchange(routingKey: message.routingKey) : .elsewhere
+        )
+        envelope.contentType = message.properties.contentType
+        envelope.messageID = message.properties.messageID
+        envelope.appID = message.properties.appID
+        envelope.type = message.properties.type
+        envelope.timestamp = message.properties.timestamp
+        envelope.headers = message.properties.headers.entries.map { ($0.name, HeaderValue($0.value)) }
+        guard let fate = fate(of: envelope) else { return nil }
+        return Piece(message: message, fate: fate, copies: copies)
+    }
+
+    private mutating func fate(of envelope: InboundEnvelope) -> Piece.Fate? {
+        switch SubmissionParser(catalogs).parse(envelope) {
+        case .failure(let rejection): return .rejected(rejection.reason.rawValue)
+        case .success(.event(let event)):
+            guard let catalog = catalogs[event.app] else { return nil }
+            if case .failure(let rejection) = catalog.render(event, language: nil) {
+                return .rejected(rejection.reason.rawValue)
+            }
+            guard seen.insert(event.id.text).inserted else { return nil }
+            guard event.deliverAt == nil, case .users(let users) = event.audience else {
+                return .kept(event: event.id.text)
+            }
+            return .recorded(event: event.id.text, users: users.map(\.text))
+        case .success(.cancellation(_, let id)):
+            return seen.insert(id.text).inserted ? .kept(event: id.text) : nil
+        case .success(.feed): return nil
+        }
+    }
+}

@@ -1,0 +1,86 @@
+import Foundation
+import ServiceRuntime
+import Testing
+
+@Suite("Child processes", .timeLimit(.minutes(1)))
+struct ChildProcessTests {
+    private func shell(_ script: String, _ lifeline: Lifeline) throws -> ChildProcess {
+        let program = ChildProgram(path: "/bin/sh", arguments: ["-c", script], environment: ["CODE": "7"])
+        return try ChildProcess(program, lifeline: lifeline)
+    }
+
+    @Test("an exit code and the environment travel")
+    func exitCode() async throws {
+        let child = try shell("exit $CODE", Lifeline())
+        #expect(await child.ending() == .exited(7))
+        // Asked again, and signalled again, when its number may belong to somebody else.
+        child.kill()
+        #expect(await child.ending() == .exited(7))
+    }
+
+    @Test("a child is asked to end, or ended")
+    func signals() async throws {
+        let lifeline = try Lifeline()
+        let asked = try shell("exec sleep 600", lifeline)
+        asked.terminate()
+        #expect(await asked.ending() == .killed(signal: SIGTERM))
+        let killed = try shell("trap '' TERM; exec sleep 600", lifeline)
+        killed.kill()
+        #expect(await killed.ending() == .killed(signal: SIGKILL))
+    }
+
+    @Test("a child leads a process group of its own")
+    func group() async throws {
+        let child = try shell("exec sleep 600", Lifeline())
+        #expect(getpgid(child.id) == child.id)
+        child.kill()
+        _ = await child.ending()
+    }
+
+    @Test("children read the end of stdin when the lifeline is gone, and not before")
+    func lifeline() async throws {
+        let children = try startTwo()
+        for child in children { #expect(await child.ending() == .exited(3)) }
+    }
+
+    /// The lifeline ends with this function.
+    private func startTwo() throws -> [ChildProcess] {
+        let lifeline = try Lifeline()
+        let children = try (0..<2).map { _ in try shell("read line; exit 3", lifeline) }
+        withExtendedLifetime(lifeline) {
+            for child in children { #expect(kill(child.id, 0) == 0) }
+        }
+        return children
+    }
+
+    @Test("a program that is not there is an error, not a child")
+    func absent() throws {
+        let program = ChildProgram(path: "/nonexistent/program", arguments: [], environment: [:])
+        #expect {
+            try ChildProcess(program, lifeline: Lifeline())
+        } throws: { error in
+            (error as? CommandFailure)?.cameBack == "No such file or directory"
+        }
+    }
+
+    @Test("the program's own file is one that exists")
+    func own() {
+        #expect(FileManager.default.isExecutableFile(atPath: ChildProgram.own()))
+        #expect(ChildProgram.own() != "/proc/self/exe")
+    }
+
+    @Test(
+        "an ending is told in words",
+        arguments: [
+            (.exited(0), "it ended by itself, with exit code 0"),
+            (.exited(78), "it ended with exit code 78 (its configuration is wrong)"),
+            (.exited(3), "it ended with exit code 3"),
+            (.killed(signal: 11), "it was killed by SIGSEGV"),
+            (.killed(signal: 9), "it was killed by SIGKILL, by hand or for want of memory"),
+            (.killed(signal: 40), "it was killed by signal 40"),
+        ] as [(ChildEnding, String)]
+    )
+    func words(ending: ChildEnding, words: String) {
+        #expect("\(ending)" == words)
+    }
+}
