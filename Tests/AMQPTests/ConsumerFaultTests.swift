@@ -233,7 +233,7 @@ struct ConsumerFaultTests {
             var seen: Set<String> = []
             var cuts = 0
             while seen.count < total {
-                guard let batch = await consumer.next(atMost: 64, within: Patience.limit) else { break }
+                guard let batch = await consumer.next(atMost: 64, within: LongestWait.duration) else { break }
                 seen.formUnion(batch.compactMap(\.properties.messageID))
                 for message in batch.shuffled(using: &chance) { consumer.acknowledge([message.tag]) }
                 if cuts < 5, Int.random(in: 0..<10, using: &chance) == 0 {
