@@ -11,14 +11,18 @@ package struct DeadLetterFile: Sendable {
     /// Files a batch in one transaction, each item once, and returns how many were new.
     ///
     /// An item that was redelivered before it died and whose content is filed already is taken for the same message: its
-    /// worker died between the dead letter's confirm and the acknowledgement. Its `copies` count grows instead.
+    /// worker died between the dead letter's confirm and the acknowledgement. Its `copies` count grows instead. The other
+    /// way round, too: while the broker is away a worker holds its letter, and the message, redelivered meanwhile, may
+    /// bring the next one first.
     package func file(_ items: [DeadLetterItem]) async throws(PostgresError) -> Int {
         guard !items.isEmpty else { return 0 }
         let firsts = items.filter { !$0.redelivered }
         let repeats = items.filter { $0.redelivered }
         return try await pool.transaction { (connection) throws(PostgresError) in
             var filed = 0
-            if !firsts.isEmpty { filed += try connection.run(Self.insert, Self.parameters(of: firsts)).count }
+            let overtaken = try Self.countOvertaken(firsts, connection)
+            let fresh = firsts.filter { !overtaken.contains($0.deadID) }
+            if !fresh.isEmpty { filed += try connection.run(Self.insert, Self.parameters(of: fresh)).count }
             // One at a time: two repeats inside one batch may be copies of each other. They are rare.
             for item in repeats {
                 let seen = try connection.run(Self.countCopy, [.bytes(item.contentHash), .text(item.deadID)])
@@ -26,6 +30,27 @@ package struct DeadLetterFile: Sendable {
             }
             return filed
         }
+    }
+
+    /// Counts the items that a later letter of the same message has overtaken as copies of it, and returns their ids.
+    private static func countOvertaken(
+        _ items: [DeadLetterItem],
+        _ connection: PostgresConnection
+    ) throws(PostgresError) -> Set<String> {
+        guard !items.isEmpty else { return [] }
+        let pairs = try connection.run(
+            lookUpOvertaking,
+            [
+                .textArray(items.map(\.deadID)), .bytesArray(items.map(\.contentHash)),
+                .instantArray(items.map { $0.failedAt.microseconds }),
+            ]
+        )
+        var overtaken: Set<String> = []
+        for row in pairs.indices {
+            _ = try connection.run(countCopyOf, [.text(try pairs.text(row, 1))])
+            overtaken.insert(try pairs.text(row, 0))
+        }
+        return overtaken
     }
 
     private static func parameters(of items: [DeadLetterItem]) -> [Parameter] {
@@ -87,4 +112,20 @@ package struct DeadLetterFile: Sendable {
         RETURNING dead_id
         """
     )
+
+    /// For each item the filed one that was made later, of a message that had been handed out before.
+    private static let lookUpOvertaking = Statement(
+        """
+        SELECT late.dead_id, filed.dead_id
+        FROM unnest($1::text[], $2::bytea[], $3::timestamptz[]) AS late (dead_id, content_hash, failed_at)
+        CROSS JOIN LATERAL (
+            SELECT d.dead_id FROM dead_letters d
+            WHERE d.content_hash = late.content_hash AND d.attempts > 1 AND d.first_failed_at > late.failed_at
+            ORDER BY d.first_failed_at LIMIT 1
+        ) AS filed
+        WHERE filed.dead_id <> late.dead_id
+        """
+    )
+
+    private static let countCopyOf = Statement("UPDATE dead_letters SET copies = copies + 1 WHERE dead_id = $1")
 }
