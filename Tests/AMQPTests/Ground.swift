@@ -133,7 +133,7 @@ func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) a
 /// Waits until `condition` holds; fails the test's flow after `limit`.
 func eventually(
     _ what: String,
-    within limit: Duration = Patience.limit,
+    within limit: Duration = LongestWait.duration,
     _ condition: () async throws -> Bool
 ) async throws {
     let end = ContinuousClock.now + limit
@@ -146,7 +146,7 @@ func eventually(
 
 extension Consumer {
     /// Takes until `count` messages have come, and returns them all.
-    func collect(_ count: Int, settling: Bool = true, within limit: Duration = Patience.limit) async throws
+    func collect(_ count: Int, settling: Bool = true, within limit: Duration = LongestWait.duration) async throws
         -> [IncomingMessage]
     {
         var taken: [IncomingMessage] = []

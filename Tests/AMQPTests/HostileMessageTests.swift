@@ -40,9 +40,10 @@ struct HostileMessageTests {
                     taken += batch.count
                     return batch.contains { $0.properties.headers["n"] == .int8(-5) }
                 }
-                // From 0.14 on librabbitmq reads no such depths.
+                // From 0.14 on librabbitmq reads no such depths. What is rejected comes again if the connection, which is
+                // given up with it, ends before the broker hears of it.
                 let unreadable = log.count { $0 == .unreadable(queue: queue) }
-                #expect(taken + unreadable == 3)
+                #expect(taken + unreadable >= 3)
                 #expect((unreadable == 0) == RawTable.canBeDeep)
             }
             try await eventually("nothing is left") { try await Broker.session { try $0.get(queue) } == nil }

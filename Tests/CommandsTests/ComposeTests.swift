@@ -38,10 +38,11 @@ struct ComposeTests {
         let listed = compose.matches(of: /command:\n +- ([a-z]+)\n/).map { String($0.output.1) }
         let chained = compose.matches(of: /bellhop ([a-z-]+)(?= &&|"| apply)/).map { String($0.output.1) }
         let known = Set(Tool.commands.map { $0.name })
+        let named = Set(inline + listed + chained)
         #expect(
-            Set(inline + listed + chained).isSuperset(of: ["worker", "scheduler", "sandbox", "migrate", "topology"])
+            named.isSuperset(of: ["worker", "scheduler", "sandbox", "migrate", "topology"])
         )
-        #expect(Set(inline + listed + chained).subtracting(known) == [])
+        #expect(named.subtracting(known).isEmpty)
     }
 
     @Test("the containers of workers ask the sandbox that the providers' file names")

@@ -23,7 +23,7 @@ final class RawClient {
             close(descriptor)
             return nil
         }
-        var patience = timeval(tv_sec: Int(Patience.seconds), tv_usec: 0)
+        var patience = timeval(tv_sec: Int(LongestWait.seconds), tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
         self.descriptor = descriptor
     }

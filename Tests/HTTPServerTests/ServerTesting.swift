@@ -25,7 +25,7 @@ func withServer<Value>(
 
 /// Waits until `condition` holds; says whether it did.
 func eventually(_ condition: @Sendable () async -> Bool) async -> Bool {
-    let deadline = ContinuousClock.now + Patience.limit
+    let deadline = ContinuousClock.now + LongestWait.duration
     while ContinuousClock.now < deadline {
         if await condition() { return true }
         try? await Task.sleep(for: .milliseconds(2))

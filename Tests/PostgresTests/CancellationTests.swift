@@ -27,7 +27,7 @@ struct CancellationTests {
         try await Ground.withPool(size: 0...1) { pool in
             let hold = DispatchSemaphore(value: 0)
             async let holding: Void = pool.withConnection { (_) throws(PostgresError) in
-                _ = hold.wait(timeout: .now() + Patience.seconds)
+                _ = hold.wait(timeout: .now() + LongestWait.seconds)
             }
             try await Ground.wait(for: "the connection is held") { pool.occupancy.busy == 1 }
             let task = Task { try await pool.run("SELECT 1") }
@@ -64,7 +64,7 @@ struct CancellationTests {
                 try await pool.transaction { (connection) throws(PostgresError) in
                     _ = try connection.run("INSERT INTO t VALUES (1)")
                     reached.signal()
-                    _ = goOn.wait(timeout: .now() + Patience.seconds)
+                    _ = goOn.wait(timeout: .now() + LongestWait.seconds)
                 }
             }
             try await Ground.wait(for: "the row is written") { reached.wait(timeout: .now()) == .success }

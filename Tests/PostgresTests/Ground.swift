@@ -77,7 +77,7 @@ enum Ground {
 
     /// Waits until the condition holds; gives up loudly in the end.
     static func wait(for what: Comment, until holds: () async throws -> Bool) async throws {
-        let deadline = ContinuousClock.now + Patience.limit
+        let deadline = ContinuousClock.now + LongestWait.duration
         while try await !holds() {
             try #require(ContinuousClock.now < deadline, what)
             try await Task.sleep(for: .milliseconds(5))

@@ -33,7 +33,7 @@ struct PoolTests {
         try await Ground.withPool(size: 0...1, adjusting: { $0.acquireTimeout = .seconds(2) }) { pool in
             let hold = DispatchSemaphore(value: 0)
             async let holding: Void = pool.withConnection { (_) throws(PostgresError) in
-                _ = hold.wait(timeout: .now() + Patience.seconds)
+                _ = hold.wait(timeout: .now() + LongestWait.seconds)
             }
             try await Ground.wait(for: "the connection is held") { pool.occupancy.busy == 1 }
             let error = try await Ground.error { _ = try await pool.run("SELECT 1") }
@@ -53,7 +53,7 @@ struct PoolTests {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
                     try await pool.withConnection { (_) throws(PostgresError) in
-                        _ = hold.wait(timeout: .now() + Patience.seconds)
+                        _ = hold.wait(timeout: .now() + LongestWait.seconds)
                     }
                 }
                 try await Ground.wait(for: "the connection is held") { pool.occupancy.busy == 1 }
@@ -153,7 +153,7 @@ struct PoolTests {
         let pool = PostgresPool(PoolOptions(url: try Ground.url()))
         let hold = DispatchSemaphore(value: 0)
         async let slow = pool.withConnection { (connection) throws(PostgresError) in
-            _ = hold.wait(timeout: .now() + Patience.seconds)
+            _ = hold.wait(timeout: .now() + LongestWait.seconds)
             return try connection.run("SELECT 42::int").integer(0, 0)
         }
         try await Ground.wait(for: "the connection is held") { pool.occupancy.busy == 1 }

@@ -91,7 +91,7 @@ struct ServerErrorTests {
                 for id in ids {
                     _ = try connection.run("UPDATE t SET n = n + 1 WHERE id = $1", [.integer(id)])
                     told.signal()
-                    if id == ids.first { _ = other.wait(timeout: .now() + Patience.seconds) }
+                    if id == ids.first { _ = other.wait(timeout: .now() + LongestWait.seconds) }
                 }
             }
             return nil

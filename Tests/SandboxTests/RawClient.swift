@@ -18,7 +18,7 @@ final class RawClient: Sendable {
             }
         }
         guard code == 0 else { return nil }
-        var patience = timeval(tv_sec: Int(Patience.seconds), tv_usec: 0)
+        var patience = timeval(tv_sec: Int(LongestWait.seconds), tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
     }
 
@@ -54,7 +54,7 @@ func onThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async ->
 
 /// Waits until `condition` holds, and says whether it came to hold.
 func eventually(_ condition: () -> Bool) async -> Bool {
-    let deadline = ContinuousClock.now + Patience.limit
+    let deadline = ContinuousClock.now + LongestWait.duration
     while !condition() {
         guard ContinuousClock.now < deadline else { return false }
         try? await Task.sleep(for: .milliseconds(10))

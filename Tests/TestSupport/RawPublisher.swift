@@ -17,7 +17,7 @@ package final class RawPublisher {
         else { throw RawPublisherFailure("no connection") }
         let (user, password) = (Array((parts.user ?? "guest").utf8), Array((parts.password ?? "guest").utf8))
         self.socket = socket
-        var limit = timeval(tv_sec: Int(Patience.seconds), tv_usec: 0)
+        var limit = timeval(tv_sec: Int(LongestWait.seconds), tv_usec: 0)
         setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         try send(Array("AMQP".utf8) + [0, 0, 9, 1])
         try expect(10, 10)

@@ -130,7 +130,7 @@ package struct Rig: Sendable {
     package func wait(
         for expected: Int,
         _ sql: String,
-        within limit: Duration = Patience.limit
+        within limit: Duration = LongestWait.duration
     ) async throws {
         let deadline = ContinuousClock.now + limit
         var found = -1

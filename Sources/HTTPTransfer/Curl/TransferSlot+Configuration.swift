@@ -77,7 +77,12 @@ extension TransferSlot {
         options.keep(bellhop_easy_set_write(handle, CURLOPT_HEADERFUNCTION, header))
         // libcurl repeats a request by itself when a kept connection dies without an answer, and rewinds the body for
         // it. The peer may have processed the first copy, so rewinding fails and the caller gets to decide.
-        options.keep(bellhop_easy_set_seek(handle) { _, _, _ in CURL_SEEKFUNC_FAIL })
+        options.keep(
+            bellhop_easy_set_seek(handle) { context, offset, origin in
+                let isThere = TransferSlot.slot(context)?.isAtStart == true && offset == 0 && origin == SEEK_SET
+                return isThere ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
+            }
+        )
         options.keep(
             bellhop_easy_set_open_socket(handle) { context, _, target in
                 guard let target else { return CURL_SOCKET_BAD }

@@ -139,6 +139,10 @@ extension TransferSlot {
         return count
     }
 
+    /// Whether nothing of the body was read: libcurl 8 rewinds before it starts, where the transfer before this one on the
+    /// same handle has failed.
+    var isAtStart: Bool { bodyOffset == 0 }
+
     func takeLine(_ line: UnsafeRawBufferPointer) -> Bool {
         progress.hasReceived = true
         return answer.takeLine(line)

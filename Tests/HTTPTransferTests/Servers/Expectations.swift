@@ -6,7 +6,7 @@ struct DeadlinePassed: Error {}
 
 /// Waits until `condition` holds; throws if that never comes.
 func eventually(_ condition: @Sendable () -> Bool) async throws {
-    let deadline = ContinuousClock.now + Patience.limit
+    let deadline = ContinuousClock.now + LongestWait.duration
     while !condition() {
         guard ContinuousClock.now < deadline else { throw DeadlinePassed() }
         try await Task.sleep(for: .milliseconds(2))

@@ -91,7 +91,7 @@ final class ProgramRun: Sendable {
 
     /// Waits for its end; throws where it still runs after `limit`.
     @discardableResult
-    func ending(within limit: Duration = Patience.limit) async throws -> Ending {
+    func ending(within limit: Duration = LongestWait.duration) async throws -> Ending {
         try await eventually("\(name) ends; its log:\n\(log)", within: limit) { !isRunning }
         guard let collected else { throw ProofFailure("\(name) has no ending") }
         return collected
@@ -112,7 +112,7 @@ final class ProgramRun: Sendable {
         try? FileManager.default.removeItem(at: logFile)
     }
 
-    func waitForLog(_ text: String, within limit: Duration = Patience.limit) async throws {
+    func waitForLog(_ text: String, within limit: Duration = LongestWait.duration) async throws {
         try await eventually("\(name) says \(text); its log:\n\(log)", within: limit) {
             log.contains(text) || !isRunning
         }

@@ -49,7 +49,7 @@ struct ProofFailure: Error, CustomStringConvertible {
 /// Waits for a condition, looking again every few milliseconds.
 func eventually(
     _ what: @autoclosure () -> String,
-    within limit: Duration = Patience.limit,
+    within limit: Duration = LongestWait.duration,
     _ condition: () async throws -> Bool
 ) async throws {
     let deadline = ContinuousClock.now + limit

@@ -8,7 +8,7 @@ struct NeverHappened: Error, CustomStringConvertible {
 
 /// Waits until `condition` holds; throws when that never comes, or when the test is cancelled.
 func eventually(_ what: String, _ condition: () async throws -> Bool) async throws {
-    let deadline = ContinuousClock.now + Patience.limit
+    let deadline = ContinuousClock.now + LongestWait.duration
     while try await !condition() {
         try Task.checkCancellation()
         guard ContinuousClock.now < deadline else { throw NeverHappened(description: "never happened: \(what)") }

@@ -29,6 +29,7 @@ private final class Hand: Sendable {
     }
 
     var noted: [String] { notes.withLock { $0 } }
+    var exited: [ExitCode] { exits.withLock { $0 } }
 
     func note(_ text: String) {
         notes.withLock { $0.append(text) }
@@ -151,12 +152,12 @@ struct ServiceGroupTests {
         }
         async let ending = hand.group([slow]).run()
         #expect(await eventually { hand.log.messages.contains("draining already") })
-        #expect(hand.exits.withLock { $0.isEmpty })
+        #expect(hand.exited.isEmpty)
         hand.echoesOver.fire()
         #expect(
             await eventually {
                 hand.send.yield(.interrupt)
-                return hand.exits.withLock { $0.first } == .tryAgain
+                return hand.exited.first == .tryAgain
             }
         )
         release.fire()

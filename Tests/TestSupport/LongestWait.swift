@@ -2,7 +2,7 @@
 ///
 /// Hundreds of tests start at once on a machine that may have two slow cores and other work to do: a turn of the
 /// processor can be a minute away. A wait that comes true ends at once, so that the length costs nothing.
-package enum Patience {
+package enum LongestWait {
     package static let seconds = 120.0
-    package static let limit = Duration.seconds(seconds)
+    package static let duration = Duration.seconds(seconds)
 }
