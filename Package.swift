@@ -38,7 +38,8 @@ let package = Package(
         room("Cryptography", ["COpenSSL"]),
         room("AMQP", ["CRabbitMQ", "ServiceRuntime"]),
         room("Postgres", ["CPostgreSQL", "ServiceRuntime"]),
-        room("HTTPTransfer", ["CCurl", "ServiceRuntime"]),
+        room("TLS", ["COpenSSL", "Cryptography"]),
+        room("HTTPTransfer", ["CCurl", "CNGHTTP2", "TLS", "ServiceRuntime"]),
         room("HTTPServer", ["CMicroHTTPD", "ServiceRuntime"]),
         room("BellhopRules"),
         room("Push", ["HTTPTransfer", "Cryptography", "BellhopRules", "ServiceRuntime"]),
@@ -51,7 +52,7 @@ let package = Package(
         room("Pipeline", ["AMQP", "Store", "Push", "Cryptography", "BellhopRules", "ServiceRuntime"]),
         room(
             "Sandbox",
-            ["CNGHTTP2", "COpenSSL", "HTTPServer", "Cryptography", "BellhopRules", "ServiceRuntime"]
+            ["CNGHTTP2", "COpenSSL", "TLS", "HTTPServer", "Cryptography", "BellhopRules", "ServiceRuntime"]
         ),
         room(
             "Commands",

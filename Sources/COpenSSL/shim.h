@@ -77,5 +77,22 @@ static inline void bellhop_prepare_h2_server(SSL_CTX *context) {
     SSL_CTX_set_alpn_select_cb(context, bellhop_select_h2, NULL);
 }
 
+// TLS 1.2 or later, "h2" offered alone, the peer's certificate checked; writes may be repeated from another address.
+static inline void bellhop_prepare_h2_client(SSL_CTX *context) {
+    static const unsigned char h2[] = {2, 'h', '2'};
+    SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+    SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_IGNORE_UNEXPECTED_EOF);
+    SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    SSL_CTX_set_read_ahead(context, 1);
+    SSL_CTX_set_default_read_buffer_len(context, 64 * 1024);
+    SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
+    SSL_CTX_set_alpn_protos(context, h2, sizeof(h2));
+}
+
+// Tells the server which of its names is meant; 1 on success.
+static inline int bellhop_name_host(SSL *ssl, const char *host) {
+    return (int) SSL_set_tlsext_host_name(ssl, host);
+}
+
 // The kind of text in a name, whatever type the macro has.
 static const int bellhop_utf8_text = MBSTRING_UTF8;

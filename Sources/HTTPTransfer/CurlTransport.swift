@@ -20,23 +20,10 @@ package final class CurlTransport: HTTPTransport {
     }
 
     package func send(_ requests: [TransferRequest]) async -> [TransferOutcome] {
-        guard !requests.isEmpty else { return [] }
-        let batch = TransferBatch(requests)
-        return await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                batch.begin(continuation)
-                guard !inbox.post(.submit(batch)) else { return }
-                batch.refuseAll(.closed)
-            }
-        } onCancel: {
-            inbox.post(.cancel(batch))
-        }
+        await inbox.send(requests)
     }
 
     package func close() async {
-        await withCheckedContinuation { continuation in
-            guard !inbox.post(.close(continuation)) else { return }
-            continuation.resume()
-        }
+        await inbox.close()
     }
 }

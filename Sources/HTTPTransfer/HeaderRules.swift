@@ -11,6 +11,17 @@ enum HeaderRules {
         isSame(name, "content-type")
     }
 
+    static func isUserAgent(_ name: String) -> Bool {
+        isSame(name, "user-agent")
+    }
+
+    /// Without blanks at its ends, which HTTP/2 forbids.
+    static func trimmed(_ value: String) -> Substring {
+        let isBlank = { (character: Character) in character == " " || character == "\t" }
+        guard let last = value.lastIndex(where: { !isBlank($0) }) else { return "" }
+        return value[...last].drop(while: isBlank)
+    }
+
     private static let reserved = [
         "connection", "content-length", "expect", "host", "keep-alive", "proxy-connection", "te", "trailer",
         "transfer-encoding", "upgrade",

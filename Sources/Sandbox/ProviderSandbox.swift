@@ -32,7 +32,7 @@ package final class ProviderSandbox: Sendable {
         let blueprint = try SandboxBlueprint(options, port: socket.address.port)
         let control = try startControl(options, blueprint)
         do {
-            let tls = try TLSServerContext(blueprint.identity)
+            let tls = try blueprint.identity.serverContext()
             let server = try HTTP2Server.start(socket, tls, options.limits, blueprint.handler)
             do {
                 return try ProviderSandbox(options, blueprint, server, control)

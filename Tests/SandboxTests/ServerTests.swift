@@ -185,7 +185,7 @@ struct ServerTests {
                 names: CertificateOrder.usualNames,
                 validity: SystemTime().now() - .seconds(60)..<SystemTime().now() + .seconds(60)
             )
-            let tls = try TLSServerContext(try authority.issue(order))
+            let tls = try authority.issue(order).serverContext()
             let socket = try ListeningSocket.open(ListenAddress(host: "127.0.0.1", port: 0))
             let server = try HTTP2Server.start(socket, tls, HTTP2Limits(), UncheckedHandler())
             loop = server.loop

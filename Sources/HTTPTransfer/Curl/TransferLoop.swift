@@ -32,7 +32,8 @@ final class TransferLoop: @unchecked Sendable {
         }
         self.options = options
         self.multi = multi
-        inbox = TransferInbox(waking: multi)
+        let wakes = WakeablePointer(multi)
+        inbox = TransferInbox { curl_multi_wakeup(wakes.multi) }
         waiting = TransferQueue(connections: options.maxConnectionsPerHost, streams: options.maxConcurrentStreams)
         do {
             // The first handle is made here, so that libcurl's refusal of an option reaches whoever set it.
@@ -84,6 +85,8 @@ final class TransferLoop: @unchecked Sendable {
             beginClosing(grace: options.closeGrace)
         case .abandon:
             beginClosing(grace: .zero)
+        case .lookedUp:
+            break
         }
     }
 
@@ -207,7 +210,7 @@ final class TransferLoop: @unchecked Sendable {
             switch message {
             case .submit(let batch): batch.refuseAll(.closed)
             case .close(let closer): closers.append(closer)
-            case .cancel, .abandon: break
+            case .cancel, .abandon, .lookedUp: break
             }
         }
         for closer in closers { closer.resume() }
@@ -215,5 +218,15 @@ final class TransferLoop: @unchecked Sendable {
 
     private static func text(_ result: CURLMcode) -> String {
         String(cString: curl_multi_strerror(result))
+    }
+}
+
+/// Thread safety: `curl_multi_wakeup` is the one call on a multi handle that other threads may make, and the inbox makes
+/// it on a living handle only.
+private struct WakeablePointer: @unchecked Sendable {
+    let multi: UnsafeMutableRawPointer
+
+    init(_ multi: UnsafeMutableRawPointer) {
+        self.multi = multi
     }
 }

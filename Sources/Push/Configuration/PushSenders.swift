@@ -7,17 +7,17 @@ package import ServiceRuntime
 /// Apps share what they can: one transport for each endpoint, authorities, connections and window; one token source for
 /// each service account. Access tokens travel on transports of their own, so that they never wait behind pushes.
 package struct PushSenders: Sendable {
-    package typealias MakeTransport = (CurlTransportOptions) throws(TransferError) -> any HTTPTransport
+    package typealias MakeTransport = (TransportNeed) throws(TransferError) -> any HTTPTransport
 
     package let senders: [AppID: [PushProvider: any PushSender]]
 
     private let transports: [any HTTPTransport]
 
-    /// Opens the transports, with curl unless a test says otherwise; nothing is connected yet.
+    /// Opens the transports, the real ones unless a test says otherwise; nothing is connected yet.
     package init(
         _ configuration: ProviderConfiguration,
         surroundings: Surroundings,
-        makeTransport: @escaping MakeTransport = { (options) throws(TransferError) in try CurlTransport(options) }
+        makeTransport: @escaping MakeTransport = { (need) throws(TransferError) in try need.open() }
     ) throws(TransferError) {
         var assembly = SenderAssembly(surroundings: surroundings, makeTransport: makeTransport)
         var senders: [AppID: [PushProvider: any PushSender]] = [:]
@@ -52,14 +52,6 @@ package struct PushSenders: Sendable {
 
 /// Makes senders one after the other, and what they share once.
 private struct SenderAssembly {
-    /// What has to be equal for two senders to share a transport.
-    struct TransportKey: Hashable {
-        let endpoint: String
-        let authoritiesFile: String?
-        let connections: Int
-        let window: Int
-    }
-
     /// What has to be equal for two senders to share a token.
     struct TokenKey: Hashable {
         let email: String
@@ -70,7 +62,7 @@ private struct SenderAssembly {
 
     let surroundings: PushSenders.Surroundings
     let makeTransport: PushSenders.MakeTransport
-    private(set) var transports: [TransportKey: any HTTPTransport] = [:]
+    private(set) var transports: [TransportNeed: any HTTPTransport] = [:]
     private var sources: [TokenKey: AccessTokenSource] = [:]
 
     init(surroundings: PushSenders.Surroundings, makeTransport: @escaping PushSenders.MakeTransport) {
@@ -79,17 +71,19 @@ private struct SenderAssembly {
     }
 
     mutating func sender(_ fcm: ProviderConfiguration.FCM, for app: AppID) throws(TransferError) -> FCMSender {
-        let key = TransportKey(
+        let need = TransportNeed(
+            kind: .pushes,
             endpoint: fcm.endpoint,
             authoritiesFile: fcm.authoritiesFile,
             connections: fcm.connections,
-            window: fcm.window
+            window: fcm.window,
+            name: "fcm"
         )
         return FCMSender(
             endpoint: fcm.endpoint,
             projectID: fcm.serviceAccount.projectID,
             tokens: try tokens(fcm),
-            transport: try transport("fcm", key),
+            transport: try transport(need),
             time: surroundings.time,
             metrics: surroundings.metrics?.forSender(.fcm, app: app)
         )
@@ -104,15 +98,17 @@ private struct SenderAssembly {
             authoritiesFile: fcm.authoritiesFile
         )
         if let source = sources[key] { return source }
-        let way = TransportKey(
+        let need = TransportNeed(
+            kind: .errands,
             endpoint: "tokens",
             authoritiesFile: fcm.authoritiesFile,
             connections: 1,
-            window: 8
+            window: 8,
+            name: "tokens"
         )
         let source = AccessTokenSource(
             exchange: TokenExchange(account: account, endpoint: fcm.tokenURI),
-            transport: try transport("tokens", way),
+            transport: try transport(need),
             time: surroundings.time,
             logger: surroundings.logger
         )
@@ -120,14 +116,10 @@ private struct SenderAssembly {
         return source
     }
 
-    private mutating func transport(_ name: String, _ key: TransportKey) throws(TransferError) -> any HTTPTransport {
-        if let transport = transports[key] { return transport }
-        var options = CurlTransportOptions(name: name)
-        options.maxConnectionsPerHost = key.connections
-        options.window = key.window
-        options.authoritiesFile = key.authoritiesFile
-        let transport = try makeTransport(options)
-        transports[key] = transport
+    private mutating func transport(_ need: TransportNeed) throws(TransferError) -> any HTTPTransport {
+        if let transport = transports[need] { return transport }
+        let transport = try makeTransport(need)
+        transports[need] = transport
         return transport
     }
 }

@@ -1,4 +1,5 @@
 import COpenSSL
+import TLS
 
 /// An X.509 certificate of OpenSSL's.
 ///
@@ -25,4 +26,14 @@ final class Certificate: @unchecked Sendable {
 struct TLSIdentity: Sendable {
     let certificate: Certificate
     let key: GeneratedKey
+
+    /// What a server that shows this certificate stands on.
+    func serverContext() throws(SandboxError) -> TLSServerContext {
+        let pem = (certificate: try certificate.pem(), key: try key.pkcs8())
+        do throws(TLSError) {
+            return try TLSServerContext(certificate: pem.certificate, key: pem.key)
+        } catch {
+            throw SandboxError(.cryptography, attempted: "preparing TLS", cameBack: error.text)
+        }
+    }
 }

@@ -1,18 +1,10 @@
 import COpenSSL
+import Cryptography
 
 extension SandboxError {
     /// A failure of OpenSSL with everything that the thread's error queue had to say; empties the queue.
     static func openSSL(_ attempted: String) -> SandboxError {
-        var entries: [String] = []
-        while true {
-            let code = ERR_get_error()
-            guard code != 0 else { break }
-            var text = [CChar](repeating: 0, count: 256)
-            ERR_error_string_n(code, &text, text.count)
-            entries.append(String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self))
-        }
-        let cameBack = entries.isEmpty ? "OpenSSL gave no reason" : entries.joined(separator: "; ")
-        return SandboxError(.cryptography, attempted: attempted, cameBack: cameBack)
+        SandboxError(.cryptography, attempted: attempted, cameBack: OpenSSLErrors.drain())
     }
 }
 

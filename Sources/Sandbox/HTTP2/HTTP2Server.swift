@@ -1,4 +1,5 @@
 import ServiceRuntime
+import TLS
 
 /// A server of HTTP/2 over TLS: one thread, any number of connections and streams, answers now or later.
 ///
@@ -15,7 +16,7 @@ final class HTTP2Server: Sendable {
         limits: HTTP2Limits,
         handler: any HTTP2Handler
     ) throws(SandboxError) -> HTTP2Server {
-        let tls = try TLSServerContext(identity)
+        let tls = try identity.serverContext()
         return try start(try ListeningSocket.open(listen), tls, limits, handler)
     }
 

@@ -1,5 +1,6 @@
 import CNGHTTP2
 import Glibc
+import TLS
 
 /// One client: its socket, its TLS and its HTTP/2 session, all on the thread of the loop.
 final class ServerConnection {

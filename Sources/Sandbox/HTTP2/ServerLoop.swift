@@ -1,6 +1,7 @@
 import Glibc
 import ServiceRuntime
 import Synchronization
+import TLS
 
 /// The one thread of an HTTP/2 server: accepts, reads, answers, and does late what shall be late.
 ///

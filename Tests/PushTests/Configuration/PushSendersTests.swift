@@ -35,9 +35,9 @@ struct PushSendersTests {
         let log = CapturedLog()
         let made = Mutex<[(name: String, transport: ScriptedTransport)]>([])
         let senders = try PushSenders(configuration, surroundings: .init(logger: Logger(label: "push", sink: log))) {
-            options in
+            need in
             let transport = ScriptedTransport { Self.answer($0) }
-            made.withLock { $0.append((options.name, transport)) }
+            made.withLock { $0.append((need.name, transport)) }
             return transport
         }
         #expect(Set(senders.senders.keys.map(\.text)) == ["one", "two", "three", "four"])
@@ -60,17 +60,17 @@ struct PushSendersTests {
         let configuration = try configuration(
             #"{ one: { fcm: { serviceAccount: "a.json", connections: 5, window: 77, caFile: "ca.pem" } } }"#
         )
-        let seen = Mutex<[CurlTransportOptions]>([])
+        let seen = Mutex<[TransportNeed]>([])
         _ = try PushSenders(configuration, surroundings: .init(logger: Logger(label: "push", sink: CapturedLog()))) {
-            options in
-            seen.withLock { $0.append(options) }
+            need in
+            seen.withLock { $0.append(need) }
             return ScriptedTransport { Self.answer($0) }
         }
-        let options = try #require(seen.withLock { $0 }.first { $0.name == "fcm" })
-        #expect(options.maxConnectionsPerHost == 5)
-        #expect(options.window == 77)
-        #expect(options.authoritiesFile?.hasSuffix("/ca.pem") == true)
-        #expect(!options.allowsPlainHTTP)
+        let need = try #require(seen.withLock { $0 }.first { $0.name == "fcm" })
+        #expect(need.connections == 5)
+        #expect(need.window == 77)
+        #expect(need.authoritiesFile?.hasSuffix("/ca.pem") == true)
+        #expect(need.kind == .pushes)
     }
 
     @Test("a transport that cannot be opened is told, and not swallowed")

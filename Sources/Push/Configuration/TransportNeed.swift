@@ -1,0 +1,40 @@
+package import HTTPTransfer
+
+/// What a sender asks of the transport under it; senders whose needs are equal share one.
+package struct TransportNeed: Hashable, Sendable {
+    package enum Kind: Hashable, Sendable {
+        /// A provider that speaks HTTP/2 and takes thousands of requests a second.
+        case pushes
+        /// Whatever speaks HTTP, seldom: token endpoints.
+        case errands
+    }
+
+    package let kind: Kind
+    /// Keeps apart what must not share connections.
+    package let endpoint: String
+    /// PEM file with the authorities to trust instead of the system's.
+    package let authoritiesFile: String?
+    package let connections: Int
+    package let window: Int
+
+    /// Names the transport's thread.
+    package let name: String
+
+    /// Opens such a transport; nothing is connected yet.
+    package func open() throws(TransferError) -> any HTTPTransport {
+        switch kind {
+        case .pushes:
+            var options = HTTP2TransportOptions(name: name)
+            options.maxConnectionsPerHost = connections
+            options.window = window
+            options.authoritiesFile = authoritiesFile
+            return try HTTP2Transport(options)
+        case .errands:
+            var options = CurlTransportOptions(name: name)
+            options.maxConnectionsPerHost = connections
+            options.window = window
+            options.authoritiesFile = authoritiesFile
+            return try CurlTransport(options)
+        }
+    }
+}

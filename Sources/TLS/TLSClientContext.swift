@@ -1,0 +1,65 @@
+import COpenSSL
+import Glibc
+
+/// What every TLS connection of a client has in common: TLS 1.2 or later, `h2`, and whom it trusts.
+///
+/// Thread safety: it is complete after its init; OpenSSL lets any number of threads make connections of it.
+package final class TLSClientContext: @unchecked Sendable {
+    private let handle: OpaquePointer
+
+    /// Certificate and key of our own as PEM files.
+    package typealias Identity = (certificateFile: String, keyFile: String)
+
+    /// Trusts the authorities of `authoritiesFile`, or the system's.
+    package init(authoritiesFile: String?, identity: Identity?) throws(TLSError) {
+        guard let handle = SSL_CTX_new(TLS_client_method()) else {
+            throw TLSError(.resources, attempted: "preparing TLS", whatToDo: "try again")
+        }
+        self.handle = handle
+        bellhop_prepare_h2_client(handle)
+        let isTrusting =
+            authoritiesFile.map { SSL_CTX_load_verify_locations(handle, $0, nil) }
+            ?? SSL_CTX_set_default_verify_paths(handle)
+        guard isTrusting == 1 else {
+            throw TLSError(
+                .authorities,
+                attempted: "reading the trusted authorities of \(authoritiesFile ?? "the system")",
+                whatToDo: "give a PEM file of certificates"
+            )
+        }
+        guard let identity else { return }
+        guard SSL_CTX_use_certificate_chain_file(handle, identity.certificateFile) == 1,
+            SSL_CTX_use_PrivateKey_file(handle, identity.keyFile, SSL_FILETYPE_PEM) == 1,
+            SSL_CTX_check_private_key(handle) == 1
+        else {
+            throw TLSError(
+                .identity,
+                attempted: "reading the client certificate \(identity.certificateFile)",
+                whatToDo: "give a certificate and the key that belongs to it, both in PEM"
+            )
+        }
+    }
+
+    deinit {
+        SSL_CTX_free(handle)
+    }
+
+    /// The client's end of a connection over `socket`, which stays the caller's to close; nil where memory is out.
+    ///
+    /// `host` is what the peer's certificate has to be for: a name, or an address.
+    package func makeConnection(over socket: Int32, to host: String) -> TLSConnection? {
+        guard let connection = SSL_new(handle) else { return nil }
+        guard SSL_set_fd(connection, socket) == 1, Self.expect(host, connection) else {
+            SSL_free(connection)
+            return nil
+        }
+        SSL_set_connect_state(connection)
+        return TLSConnection(owning: connection)
+    }
+
+    private static func expect(_ host: String, _ connection: OpaquePointer) -> Bool {
+        if X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(connection), host) == 1 { return true }
+        ERR_clear_error()
+        return SSL_set1_host(connection, host) == 1 && bellhop_name_host(connection, host) == 1
+    }
+}

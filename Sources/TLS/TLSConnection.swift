@@ -1,0 +1,94 @@
+import COpenSSL
+import Cryptography
+
+/// One end of a TLS connection for HTTP/2 over a socket that does not block; stays on one thread.
+package final class TLSConnection {
+    /// How far an attempt came.
+    package enum Progress: Equatable {
+        case done(Int)
+        /// Nothing more until the socket has more to read.
+        case needsReading
+        /// Nothing more until the socket takes more.
+        case needsWriting
+        /// The connection is over, in peace or not.
+        case ended
+    }
+
+    /// Why a handshake came to nothing.
+    package enum Refusal: Equatable {
+        /// The peer's certificate does not satisfy us.
+        case certificate(String)
+        /// The peer speaks TLS and no HTTP/2.
+        case noHTTP2
+        /// Anything else, in OpenSSL's words.
+        case other(String)
+    }
+
+    private let handle: OpaquePointer
+
+    init(owning handle: OpaquePointer) {
+        self.handle = handle
+    }
+
+    deinit {
+        SSL_free(handle)
+        ERR_clear_error()
+    }
+
+    /// Why the handshake has ended, once it has.
+    package private(set) var refusal: Refusal?
+
+    /// Goes on with the handshake; a connection without `h2` ends with it.
+    package func handshake() -> Progress {
+        ERR_clear_error()
+        let result = SSL_do_handshake(handle)
+        guard result == 1 else {
+            let progress = progress(result)
+            if progress == .ended { refusal = reason() }
+            return progress
+        }
+        var name: UnsafePointer<UInt8>?
+        var length: UInt32 = 0
+        SSL_get0_alpn_selected(handle, &name, &length)
+        guard length == 2 else {
+            refusal = .noHTTP2
+            return .ended
+        }
+        return .done(0)
+    }
+
+    package func read(into buffer: UnsafeMutableRawBufferPointer) -> Progress {
+        ERR_clear_error()
+        let result = SSL_read(handle, buffer.baseAddress, Int32(clamping: buffer.count))
+        return result > 0 ? .done(Int(result)) : progress(result)
+    }
+
+    package func write(_ bytes: UnsafeRawBufferPointer) -> Progress {
+        ERR_clear_error()
+        let result = SSL_write(handle, bytes.baseAddress, Int32(clamping: bytes.count))
+        return result > 0 ? .done(Int(result)) : progress(result)
+    }
+
+    /// Tells the peer that nothing more comes; does not wait for it to agree.
+    package func sayGoodbye() {
+        ERR_clear_error()
+        SSL_shutdown(handle)
+    }
+
+    private func progress(_ result: Int32) -> Progress {
+        switch SSL_get_error(handle, result) {
+        case SSL_ERROR_WANT_READ: .needsReading
+        case SSL_ERROR_WANT_WRITE: .needsWriting
+        default: .ended
+        }
+    }
+
+    private func reason() -> Refusal {
+        let verdict = SSL_get_verify_result(handle)
+        guard verdict == Int(X509_V_OK) else {
+            let words = X509_verify_cert_error_string(verdict).map { String(cString: $0) }
+            return .certificate(words ?? "the certificate was not accepted")
+        }
+        return .other(OpenSSLErrors.drain())
+    }
+}
