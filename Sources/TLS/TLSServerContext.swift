@@ -11,9 +11,13 @@ package final class TLSServerContext: @unchecked Sendable {
         guard let handle = SSL_CTX_new(TLS_server_method()) else { throw Self.failure(.resources) }
         self.handle = handle
         bellhop_prepare_h2_server(handle)
-        guard let parsed = Self.parse(certificate, { PEM_read_bio_X509($0, nil, nil, nil) }) else { throw Self.failure(.identity) }
+        guard let parsed = Self.parse(certificate, { PEM_read_bio_X509($0, nil, nil, nil) }) else {
+            throw Self.failure(.identity)
+        }
         defer { X509_free(parsed) }
-        guard let secret = Self.parse(key, { PEM_read_bio_PrivateKey($0, nil, nil, nil) }) else { throw Self.failure(.identity) }
+        guard let secret = Self.parse(key, { PEM_read_bio_PrivateKey($0, nil, nil, nil) }) else {
+            throw Self.failure(.identity)
+        }
         defer { EVP_PKEY_free(secret) }
         guard SSL_CTX_use_certificate(handle, parsed) == 1, SSL_CTX_use_PrivateKey(handle, secret) == 1,
             SSL_CTX_check_private_key(handle) == 1
