@@ -101,7 +101,8 @@ let package = Package(
         .testTarget(
             name: "ProofTests",
             dependencies: [
-                "Workbench", "TestSupport", "AMQP", "Postgres", "Store", "Pipeline", "BellhopRules", "ServiceRuntime",
+                "Workbench", "TestSupport", "AMQP", "Postgres", "Store", "Pipeline", "Sandbox", "BellhopRules",
+                "ServiceRuntime",
             ],
             exclude: ["Producers"],
             swiftSettings: settings

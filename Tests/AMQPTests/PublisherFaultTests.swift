@@ -156,8 +156,10 @@ struct PublisherFaultTests {
             let publisher = publisher(try Broker.address(behind: proxy, heartbeat: 10), log)
             #expect(await publisher.publish([marked("before", to: queue)]) == [.confirmed])
             proxy.blackHole(true)
-            async let outcomes = publisher.publish([marked("swallowed", to: queue)])
-            try await eventually("it has been sent") { proxy.swallowedBytes > 0 }
+            // Longer than all the heartbeats that vanish as well.
+            let body = [UInt8](repeating: 7, count: 4_096)
+            async let outcomes = publisher.publish([OutgoingMessage(exchange: "", routingKey: queue, body: body)])
+            try await eventually("it has been sent") { proxy.swallowedBytes >= body.count }
             await publisher.close()
             guard case .unknown? = await outcomes.first else { throw Unexpected("an outcome nobody could know") }
             proxy.stop()

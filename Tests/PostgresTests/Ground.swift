@@ -50,6 +50,8 @@ enum Ground {
         var options = PoolOptions(url: try proxy.map { try url(through: $0) } ?? url())
         options.size = size
         options.setUp = ["SET search_path TO \(schema)"]
+        // Who queues callers up on purpose must not lose the first while the last is still on its way.
+        options.acquireTimeout = LongestWait.duration
         adjust(&options)
         let pool = PostgresPool(options)
         var failure: (any Error)?

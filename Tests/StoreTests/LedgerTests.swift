@@ -57,6 +57,48 @@ struct LedgerTests {
             #expect(taken.claimed.map(\.outcomeWasUnknown) == [true])
             let heldAgain = try await patient.claim(keys, as: .fresh)
             #expect(heldAgain.claimed.isEmpty)
+            #expect(try await bench.column("SELECT unknown_sends::text FROM deliveries") == ["1"])
+        }
+    }
+
+    @Test("a send whose outcome is unknown stays on the line: every later one is a repeat, whoever sends it")
+    func unknownSends() async throws {
+        try await Bench.withSchema { bench in
+            let ledger = Ledger(pool: bench.pool, lease: .seconds(600))
+            let records = try bench.sending(id: "e1", users: ["u1", "u2"])
+            var claim = Claim.fresh
+            _ = try await Inbox(pool: bench.pool).record(records, as: claim)
+            var lost = Settlement(records[0].line, .retrying, reason: "connection-lost", dueIn: .zero)
+            lost.outcomeIsUnknown = true
+            let refused = Settlement(records[1].line, .retrying, reason: "UNAVAILABLE", dueIn: .zero)
+            _ = try await ledger.settle([lost, refused], of: claim)
+            for _ in 0..<2 {
+                claim = .fresh
+                let claimed = try await ledger.claim(records.map(\.key), as: claim).claimed
+                let repeated = claimed.filter(\.outcomeWasUnknown).map(\.key.notification.recipient.user.text)
+                #expect(claimed.count == 2)
+                #expect(repeated == ["u1"])
+                _ = try await ledger.settle(
+                    records.map { Settlement($0.line, .retrying, reason: "UNAVAILABLE", dueIn: .zero) },
+                    of: claim
+                )
+            }
+            let counts = try await bench.column("SELECT unknown_sends::text FROM deliveries ORDER BY user_id")
+            #expect(counts == ["1", "0"])
+        }
+    }
+
+    @Test("a claimer that takes over and never hears of it still repeats, and it is counted once")
+    func lostTakeover() async throws {
+        try await Bench.withSchema { bench in
+            let ledger = Ledger(pool: bench.pool, lease: .zero)
+            let records = try bench.sending(id: "e1", users: ["u1"])
+            _ = try await Inbox(pool: bench.pool).record(records, as: .fresh)
+            let claim = Claim.fresh
+            _ = try await ledger.claim(records.map(\.key), as: claim)
+            let again = try await ledger.claim(records.map(\.key), as: claim)
+            #expect(again.claimed.map(\.outcomeWasUnknown) == [true])
+            #expect(try await bench.column("SELECT unknown_sends::text FROM deliveries") == ["1"])
         }
     }
 

@@ -25,9 +25,9 @@ struct Courier: Sendable {
     /// - Returns: the indices of the messages that must not be acknowledged, since something of theirs is unsettled.
     func deliver(_ parcels: [Parcel], _ run: Run) async -> Set<Int> {
         guard !parcels.isEmpty else { return [] }
-        surroundings.metrics.countRepeats(parcels.filter(\.isRepeat).count)
         let sentAt = Timestamp(clamping: surroundings.time.now().microseconds)
         let arrivals = await dispatcher.send(parcels, lane: run.lane)
+        surroundings.metrics.countRepeats(zip(parcels, arrivals).count { $0.isRepeat && $1.isStarted })
         let outcomes = zip(parcels, arrivals).map { parcel, arrival in
             DeliveryOutcome(parcel, arrival, ladder, sentAt)
         }

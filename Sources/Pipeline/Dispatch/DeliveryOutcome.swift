@@ -48,6 +48,7 @@ struct DeliveryOutcome: Sendable {
         case .postpone(let wait, let reason, let burns):
             settlement = Settlement(key, .deferred, reason: reason, burnsAttempt: burns, dueIn: wait)
         }
+        if case .answered(.unknown) = arrival { settlement.outcomeIsUnknown = true }
     }
 
     /// A delivery that is not sent after all, decided anew when it came back.

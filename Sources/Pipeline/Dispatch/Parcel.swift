@@ -10,7 +10,7 @@ struct Parcel: Sendable {
     let event: EventID
     /// Attempts before this one.
     let attempts: Int
-    /// Another claimer may have sent it already.
+    /// It may have arrived already: the outcome of an earlier send is not known.
     let isRepeat: Bool
     let message: PushMessage
 
@@ -22,4 +22,8 @@ enum Arrival: Sendable {
     case answered(Verdict)
     /// Its provider's window had no room within a second: nothing was sent, nothing is burned.
     case notStarted
+
+    var isStarted: Bool {
+        if case .answered = self { true } else { false }
+    }
 }

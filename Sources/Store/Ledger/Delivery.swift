@@ -72,7 +72,7 @@ package struct ClaimedDelivery: Sendable {
     package let key: DeliveryKey
     /// Attempts before this one.
     package let attempts: Int
-    /// An earlier claimer never settled it: whether it was sent is not known.
+    /// Of an earlier send nobody learnt what became of it: another one may be a repeat.
     package let outcomeWasUnknown: Bool
 }
 
@@ -84,6 +84,8 @@ package struct Settlement: Sendable {
     package var providerMessageID: String?
     /// Whether the attempt counts.
     package var burnsAttempt: Bool
+    /// Whether the provider may have taken it although it is not known to have.
+    package var outcomeIsUnknown = false
     /// From now on by the database's clock, for `retrying` and `deferred`.
     package var dueIn: Duration?
 

@@ -45,7 +45,7 @@ package struct Ledger: Sendable {
                 ClaimedDelivery(
                     key: key,
                     attempts: Int(try rows.integer(row, 5)),
-                    outcomeWasUnknown: state == DeliveryState.sending.rawValue
+                    outcomeWasUnknown: try rows.integer(row, 9) > 0
                 )
             )
         }
@@ -62,6 +62,7 @@ package struct Ledger: Sendable {
                 .textArray(settlements.map(\.state.rawValue)), .textArray(settlements.map(\.reason)),
                 .textArray(settlements.map(\.providerMessageID)), .booleanArray(settlements.map(\.burnsAttempt)),
                 .integerArray(settlements.map { $0.dueIn?.milliseconds }), .integer(claim.number),
+                .booleanArray(settlements.map(\.outcomeIsUnknown)),
             ]
         )
         return rows.affectedCount

@@ -4,12 +4,15 @@ import Postgres
 enum LedgerStatements {
     /// What this very claim holds already, since an answer was lost on the way, it gets again.
     ///
-    /// A claim on another's `sending` line takes it over after the lease; `due_at` then keeps it in the sweeper's sight
-    /// until it is settled. Lines that another statement holds right now are in good hands.
+    /// A claim on another's `sending` line takes it over after the lease and writes down that its outcome is unknown,
+    /// before anything is sent; `due_at` then keeps it in the sweeper's sight until it is settled. Lines that another
+    /// statement holds right now are in good hands.
     static let claim = Statement(
         """
         WITH owed AS (
             SELECT d.app, d.user_id, d.notification_id, d.channel, d.target, d.attempts,
+                   least(d.unknown_sends + (d.state = 'sending' AND d.claim IS DISTINCT FROM $4)::integer, 32000)
+                       AS unknown_sends,
                    CASE WHEN d.claim = $4 THEN 'pending' ELSE d.state END AS state,
                    CASE d.state
                        WHEN 'pending' THEN true
@@ -27,14 +30,14 @@ enum LedgerStatements {
             FOR UPDATE OF d SKIP LOCKED
         ), taken AS (
             UPDATE deliveries d
-            SET state = 'sending', claim = $4, updated_at = now(),
+            SET state = 'sending', claim = $4, unknown_sends = o.unknown_sends, updated_at = now(),
                 due_at = now() + $5::bigint * interval '1 ms' + interval '1 min'
             FROM owed o
             WHERE o.is_free AND d.app = o.app AND d.user_id = o.user_id AND d.notification_id = o.notification_id
               AND d.channel = o.channel AND d.target = o.target
         )
         SELECT app, user_id, notification_id, channel, target, attempts::bigint, state, is_free,
-               ceil(extract(epoch FROM free_at - now()) * 1000)::bigint
+               ceil(extract(epoch FROM free_at - now()) * 1000)::bigint, unknown_sends::bigint
         FROM owed
         """
     )
@@ -44,11 +47,12 @@ enum LedgerStatements {
         """
         UPDATE deliveries d
         SET state = s.state, reason = s.reason, attempts = least(d.attempts + s.burns::integer, 32000),
+            unknown_sends = least(d.unknown_sends + s.is_unknown::integer, 32000),
             provider_message_id = coalesce(s.provider_message_id, d.provider_message_id),
             due_at = now() + s.due_in * interval '1 ms', updated_at = now(), claim = NULL
         FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
-                    $9::boolean[], $10::bigint[])
-             AS s (app, user_id, id, channel, target, state, reason, provider_message_id, burns, due_in)
+                    $9::boolean[], $10::bigint[], $12::boolean[])
+             AS s (app, user_id, id, channel, target, state, reason, provider_message_id, burns, due_in, is_unknown)
         WHERE d.app = s.app AND d.user_id = s.user_id AND d.notification_id = s.id AND d.channel = s.channel
           AND d.target = s.target AND d.claim = $11 AND d.state = 'sending'
         """

@@ -23,5 +23,6 @@ package struct Migration: Sendable, Equatable {
         Migration("0004_operations", PackageResources._004_operations_sql),
         Migration("0005_rights", PackageResources._005_rights_sql),
         Migration("0006_overtaken_letters", PackageResources._006_overtaken_letters_sql),
+        Migration("0007_unknown_sends", PackageResources._007_unknown_sends_sql),
     ]
 }

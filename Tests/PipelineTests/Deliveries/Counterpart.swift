@@ -85,6 +85,20 @@ struct Counterpart: Sendable {
         )
     }
 
+    /// The ledger's count of sends whose outcome nobody learnt, by notification.
+    func unknownSends() async throws -> [String: Int] {
+        let rows = try await rig.bench.owner.run("SELECT notification_id, unknown_sends::bigint FROM deliveries")
+        return try rows.indices.reduce(into: [:]) {
+            $0[try rows.text($1, 0), default: 0] += Int(try rows.integer($1, 1))
+        }
+    }
+
+    /// What the worker has counted of them.
+    var repeatedSends: Int {
+        let line = rig.metrics.text().split(separator: "\n").first { $0.hasPrefix("bellhop_repeated_sends_total ") }
+        return line?.split(separator: " ").last.flatMap { Double($0) }.map { Int($0) } ?? 0
+    }
+
     /// The tags of the pushes that have arrived, with how often.
     var arrivals: [String: Int] {
         sandbox.received(.fcm).reduce(into: [:]) { counts, request in counts[request.tag ?? "-", default: 0] += 1 }

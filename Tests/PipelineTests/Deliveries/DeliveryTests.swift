@@ -133,13 +133,18 @@ struct DeliveryTests {
     func unknownOutcomes() async throws {
         try await Counterpart.run { counterpart in
             try await counterpart.register([("u1", "t1")])
-            counterpart.sandbox.setFaults([SandboxFault(.fcm, .drop).limited(count: 3)])
+            // One alone: it takes the others on its connection along, and a second attempt is the last here.
+            counterpart.sandbox.setFaults([SandboxFault(.fcm, .drop).limited(count: 1)])
             try await counterpart.publish((0..<20).map { "e\($0)" }, to: ["u1"])
             try await counterpart.waitUntilSettled(20)
             #expect(
                 try await counterpart.rig.bench.count("SELECT count(*) FROM deliveries WHERE state = 'delivered'") == 20
             )
             #expect(counterpart.arrivals.count == 20)
+            let unknown = try await counterpart.unknownSends()
+            #expect(counterpart.arrivals.allSatisfy { $0.value - 1 <= unknown[$0.key, default: 0] })
+            #expect(unknown.values.reduce(0, +) >= 1)
+            #expect(counterpart.repeatedSends == unknown.values.reduce(0, +))
         }
     }
 

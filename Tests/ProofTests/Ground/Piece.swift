@@ -25,9 +25,12 @@ struct Piece: Sendable {
 struct Traffic {
     let exchange: String
 
+    /// All whom the good ones are for.
+    static let users = (0..<97).map { "u\($0)" }
+
     /// Spread over the three lanes; every tenth one is for three users.
     func good(_ number: Int) -> Piece {
-        let users = number % 10 == 0 ? ["u1", "u2", "u3"] : ["u\(number % 97)"]
+        let users = number % 10 == 0 ? ["u1", "u2", "u3"] : [Self.users[number % Self.users.count]]
         let names = users.map { "\"\($0)\"" }.joined(separator: ",")
         let body = #"{"id":"good-\#(number)","to":{"users":[\#(names)]},"title":"Title \#(number)","body":"Body"}"#
         let types = ["transaction_complete", "security", "rate_update"]

@@ -2,8 +2,10 @@ import Foundation
 
 /// Where the things lie that the proofs run.
 enum Program {
-    /// The program as it was built together with these tests: beside the test bundle.
+    /// The program as it was built together with these tests, beside the test bundle, or the one that
+    /// `BELLHOP_PROOF_PROGRAM` names.
     static let bellhop: URL = {
+        if let chosen = Proof.setting("BELLHOP_PROOF_PROGRAM") { return URL(fileURLWithPath: chosen) }
         let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
         return URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent("bellhop")
     }()

@@ -1,0 +1,135 @@
+import AMQP
+import Foundation
+import Sandbox
+import Store
+import TestSupport
+
+/// A stand-in for FCM beside a stage, and a device for every user that `Traffic` writes to.
+///
+/// The stand-in runs in the test process: what it received is compared request by request.
+struct PushGround: Sendable {
+    let stage: Stage
+    let sandbox: ProviderSandbox
+    /// What a worker has to be told to send there.
+    let settings: [String: String]
+
+    /// Runs a body beside a fresh sandbox.
+    static func with(_ stage: Stage, _ body: (PushGround) async throws -> Void) async throws {
+        let sandbox = try await ProviderSandbox.start()
+        let result: Result<Void, any Error>
+        do {
+            let file = try ProvidersFile(stage.folder, ["drop": sandbox])
+            let ground = PushGround(
+                stage: stage,
+                sandbox: sandbox,
+                settings: ["BELLHOP_PROVIDERS": file.path, "BELLHOP_RETRY_LIMIT": "20"]
+            )
+            result = .success(try await body(ground))
+        } catch {
+            result = .failure(error)
+        }
+        await sandbox.stop(grace: .zero)
+        try result.get()
+    }
+
+    func worker(_ changes: [String: String] = [:]) async throws -> Role {
+        try await stage.worker(settings.merging(changes) { $1 })
+    }
+
+    /// Gives every user a device and turns on for all of them what is off unless one asks for it; returns when that is
+    /// stored, for which a worker has to run.
+    func registerDevices() async throws {
+        let messages = Traffic.users.flatMap { user in
+            [
+                feed(
+                    "drop.subscription.upserted",
+                    #"{"userId":"\#(user)","token":"\#(Self.token(of: user))","platform":"android","provider":"fcm"}"#
+                ),
+                feed(
+                    "drop.recipient.upserted",
+                    #"{"userId":"\#(user)","preferences":{"eventToggles":{"rate_update":true}}}"#
+                ),
+            ]
+        }
+        let outcomes = try await Producer.with(try stage.broker) { await $0.publisher.publish(messages) }
+        guard outcomes.allSatisfy({ $0 == .confirmed }) else { throw ProofFailure("a feed was not confirmed") }
+        try await eventually("the devices are registered") {
+            let devices = try await stage.count("push_subscriptions")
+            let preferences = try await stage.count("notification_preferences")
+            return devices == Traffic.users.count && preferences == Traffic.users.count
+        }
+    }
+
+    static func token(of user: String) -> String { "token-\(user)" }
+
+    private func feed(_ key: String, _ body: String) -> OutgoingMessage {
+        OutgoingMessage(exchange: stage.names.events, routingKey: key, body: Array(body.utf8))
+    }
+
+    // MARK: - The end
+
+    /// Waits until nothing is owed, and says what the workers have counted of repeats; before they are drained, since a
+    /// process takes its counters with it.
+    func settle(_ sent: Sent, workers: [Role], within limit: Duration = .seconds(240)) async throws -> Int {
+        // Where something is lost this does not come about; the comparison says it better.
+        try? await eventually("nothing is owed", within: limit) {
+            guard workers.allSatisfy(\.child.isRunning) else { return true }
+            let rows = try await stage.count("notifications")
+            let owed = try await stage.count("deliveries WHERE state IN (\(PushBalance.owed))")
+            return rows >= sent.records.count && owed == 0
+        }
+        var repeats = 0.0
+        for worker in workers where worker.child.isRunning {
+            repeats += try await worker.meter("bellhop_repeated_sends_total")
+        }
+        return Int(repeats)
+    }
+
+    /// What was to be pushed against what the ledger says and what FCM received.
+    func balance(_ sent: Sent, counted: Int) async throws -> PushBalance {
+        let rows = try await stage.owner.run(
+            """
+            SELECT n.event_id || '|' || n.user_id, n.user_id, n.id, d.state, d.attempts::bigint, d.unknown_sends::bigint
+            FROM deliveries d
+            JOIN notifications n ON n.app = d.app AND n.user_id = d.user_id AND n.id = d.notification_id
+            """
+        )
+        let lines = try rows.indices.map { row in
+            PushBalance.Line(
+                record: try rows.text(row, 0),
+                push: .init(token: Self.token(of: try rows.text(row, 1)), tag: try rows.text(row, 2)),
+                state: try rows.text(row, 3),
+                attempts: Int(try rows.integer(row, 4)),
+                unknownSends: Int(try rows.integer(row, 5))
+            )
+        }
+        return PushBalance(
+            expected: sent.records,
+            lines: lines,
+            received: sandbox.received(.fcm),
+            counted: counted
+        )
+    }
+}
+
+/// The file behind `BELLHOP_PROVIDERS`, with a service account for each app.
+struct ProvidersFile {
+    let path: String
+
+    init(_ folder: URL, _ sandboxes: [String: ProviderSandbox]) throws {
+        var apps: [String] = []
+        for (app, sandbox) in sandboxes {
+            let account = folder.appendingPathComponent("account-\(app).json")
+            try Data(sandbox.serviceAccountJSON).write(to: account)
+            apps.append(
+                """
+                \(app): {fcm: {serviceAccount: "\(account.path)", endpoint: "\(sandbox.fcmEndpoint)", \
+                caFile: "\(sandbox.caFile)"}}
+                """
+            )
+        }
+        let file = folder.appendingPathComponent("providers.json5")
+        try Data("{\(apps.joined(separator: ", "))}".utf8).write(to: file)
+        path = file.path
+    }
+}

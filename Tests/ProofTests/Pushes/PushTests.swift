@@ -1,0 +1,66 @@
+import TestSupport
+import Testing
+
+/// Beside the other proofs: most of the time these wait for retries.
+@Suite("Pushes", .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.minutes(30)))
+struct PushTests {
+    @Test(
+        "nothing is lost, nothing owed is left, and a push is repeated only where its outcome was unknown",
+        arguments: PushFault.all
+    )
+    func prove(_ fault: PushFault) async throws {
+        var chance = Proof.chance(fault.name)
+        try await Stage.with { stage in
+            try await PushGround.with(stage) { ground in
+                let settings = ["BELLHOP_LEASE": fault.lease]
+                let scheduler = try await stage.scheduler(settings)
+                var workers = [try await ground.worker(settings), try await ground.worker(settings)]
+                try await ground.registerDevices()
+                let pieces = Self.pieces(of: fault, for: stage).shuffled(using: &chance)
+                if case .provider(let faults) = fault.kind { ground.sandbox.setFaults(faults) }
+                let began = ContinuousClock.now
+                async let sending = Producer.with(try stage.broker) { try await $0.send(pieces) }
+                if case .kills(let kills) = fault.kind {
+                    for kill in 1...kills {
+                        let due = fault.size * kill / (kills + 1)
+                        try await eventually("\(due) rows", within: .seconds(300)) {
+                            try await stage.count("notifications") >= due
+                        }
+                        let victim = Int.random(in: 0..<workers.count, using: &chance)
+                        try await workers[victim].killAtOnce()
+                        workers[victim] = try await ground.worker(settings)
+                    }
+                }
+                let sent = try await sending
+                let counted = try await ground.settle(sent, workers: workers)
+                let balance = try await stage.balance(sent, workers: workers, scheduler: scheduler)
+                let pushes = try await ground.balance(sent, counted: counted)
+                expectEven(balance, "\(fault.name), in \((.now - began).inSeconds)")
+                expectEven(pushes, fault.name)
+                expect(pushes, after: fault)
+            }
+        }
+    }
+
+    /// Good events, some rejects among them, and all of them twice where that is the fault.
+    private static func pieces(of fault: PushFault, for stage: Stage) -> [Piece] {
+        let traffic = Traffic(exchange: stage.names.events)
+        let good = (0..<fault.size).map { traffic.good($0) }
+        let bad = (0..<fault.size / 50).map { traffic.bad($0) }
+        guard case .duplicates = fault.kind else { return good + bad }
+        return good + good + bad
+    }
+
+    private func expect(_ pushes: PushBalance, after fault: PushFault) {
+        switch fault.repeats {
+        case .never:
+            #expect(pushes.repeats == 0 && pushes.unknown == 0 && pushes.counted == 0, "\(pushes)")
+            #expect(pushes.hasOneRequestForEachAttempt, "\(pushes)")
+        case .counted:
+            #expect(pushes.unknown > 0, "the fault has done nothing")
+            #expect(pushes.counted == pushes.unknown, "\(pushes)")
+        case .countedByTheLedger:
+            #expect(pushes.counted <= pushes.unknown, "\(pushes)")
+        }
+    }
+}
