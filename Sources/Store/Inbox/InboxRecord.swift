@@ -31,6 +31,8 @@ package struct InboxRecord: Sendable {
     package let words: InboxWords
     /// The lines of the ledger that open together with it.
     package var deliveries: [OpeningDelivery]
+    /// Its place in the batch: the list in the app keeps the order of arrival.
+    package var position = 0
 
     package init(_ words: InboxWords, for user: UserID, deliveries: [OpeningDelivery] = []) {
         self.words = words

@@ -4,7 +4,10 @@ import Postgres
 /// The SQL of the inbox.
 enum InboxStatements {
     static func parameters(of records: [InboxRecord], _ claim: Claim) -> [Parameter] {
-        let lines = records.flatMap { record in record.deliveries.map { (id: record.id.text, line: $0) } }
+        let lines = records.flatMap { record in
+            let urgency = record.words.content.priority.urgency
+            return record.deliveries.map { (id: record.id.text, urgency: urgency, line: $0) }
+        }
         return [
             .textArray(records.map { $0.app.text }),
             .textArray(records.map { $0.user.text }),
@@ -27,6 +30,10 @@ enum InboxStatements {
             .textArray(lines.map(\.line.state.rawValue)),
             .textArray(lines.map(\.line.reason)),
             .integer(claim.number),
+            .instantArray(lines.map { $0.line.wait?.until.microseconds }),
+            .jsonArray(lines.map { $0.line.wait?.json }),
+            .integerArray(lines.map(\.urgency)),
+            .integerArray(records.map { Int64($0.position) }),
         ]
     }
 
@@ -35,14 +42,15 @@ enum InboxStatements {
         """
         WITH recorded AS (
             INSERT INTO notifications
-                (app, user_id, id, event_id, content_hash, type, title, body, priority, venue_id, link, data, extras)
+                (app, user_id, id, event_id, content_hash, type, title, body, priority, venue_id, link, data, extras,
+                 created_at)
             SELECT r.app, r.user_id, r.id, r.event_id, r.content_hash, r.type, r.title, r.body, r.priority, r.venue_id,
-                   r.link, r.data, r.extras
+                   r.link, r.data, r.extras, now() + r.position * interval '1 us'
             FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bytea[], $6::text[], $7::text[],
                         $8::text[], $9::text[], $10::text[], $11::jsonb[], $12::jsonb[], $13::jsonb[],
-                        $14::timestamptz[], $15::bytea[])
+                        $14::timestamptz[], $15::bytea[], $25::bigint[])
                  AS r (app, user_id, id, event_id, content_hash, type, title, body, priority, venue_id, link, data,
-                       extras, said_at, subject_hash)
+                       extras, said_at, subject_hash, position)
             WHERE NOT EXISTS (
                 SELECT FROM tombstones t
                 WHERE t.app = r.app AND t.subject_hash = r.subject_hash
@@ -51,11 +59,13 @@ enum InboxStatements {
             ON CONFLICT (app, user_id, id) DO NOTHING
             RETURNING app, user_id, id
         ), opened AS (
-            INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, reason, claim)
+            INSERT INTO deliveries
+                (app, user_id, notification_id, channel, target, state, reason, claim, due_at, decision, urgency)
             SELECT n.app, n.user_id, n.id, d.channel, d.target, d.state, d.reason,
-                   CASE WHEN d.state = 'sending' THEN $21::bigint END
-            FROM unnest($16::text[], $17::text[], $18::text[], $19::text[], $20::text[])
-                 AS d (id, channel, target, state, reason)
+                   CASE WHEN d.state = 'sending' THEN $21::bigint END, d.due_at, d.decision, d.urgency
+            FROM unnest($16::text[], $17::text[], $18::text[], $19::text[], $20::text[], $22::timestamptz[],
+                        $23::jsonb[], $24::bigint[])
+                 AS d (id, channel, target, state, reason, due_at, decision, urgency)
             JOIN recorded n ON n.id = d.id
         )
         SELECT id FROM recorded
@@ -71,10 +81,17 @@ enum InboxStatements {
         effect: .reads
     )
 
+    /// Superseded is what a later one with the same collapse key has taken the place of.
     static let load = Statement(
         """
         SELECT n.app, n.user_id, n.id, n.event_id, n.type, n.title, n.body, n.priority, n.venue_id, n.link, n.data,
-               n.extras, n.read_at IS NOT NULL
+               n.extras, n.read_at IS NOT NULL,
+               n.extras ? 'collapseKey' AND EXISTS (
+                   SELECT FROM notifications l
+                   WHERE l.app = n.app AND l.user_id = n.user_id
+                     AND (l.created_at, l.id) > (n.created_at, n.id)
+                     AND l.extras ->> 'collapseKey' = n.extras ->> 'collapseKey'),
+               n.created_at
         FROM unnest($1::text[], $2::text[], $3::text[]) AS r (app, user_id, id)
         JOIN notifications n ON n.app = r.app AND n.user_id = r.user_id AND n.id = r.id
         """,

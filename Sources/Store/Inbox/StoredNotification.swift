@@ -5,6 +5,9 @@ import Postgres
 package struct StoredNotification: Sendable {
     package let content: NotificationContent
     package let isRead: Bool
+    /// A later one with the same collapse key has taken its place.
+    package let isSuperseded: Bool
+    package let createdAt: Timestamp
 
     /// From the columns of `InboxStatements.load`; nil where they hold what no program of ours wrote.
     init?(_ rows: Rows, _ row: Int) throws(PostgresError) {
@@ -20,6 +23,8 @@ package struct StoredNotification: Sendable {
         content.extras = NotificationExtras(json: try rows.optionalJSON(row, 11))
         self.content = content
         isRead = try rows.boolean(row, 12)
+        isSuperseded = try rows.optionalBoolean(row, 13) ?? false
+        createdAt = Timestamp(clamping: try rows.instant(row, 14))
     }
 
     private static func object(_ json: [UInt8]) -> JSONObject? {

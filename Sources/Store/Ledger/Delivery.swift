@@ -37,6 +37,8 @@ package struct OpeningDelivery: Sendable, Equatable {
     package let target: String
     package let state: DeliveryState
     package let reason: String?
+    /// Until when it waits, for `deferred`.
+    package var wait: Wait?
 
     /// Claimed by the statement that records it: it goes out at once.
     package static func sending(to target: String) -> OpeningDelivery {
@@ -45,6 +47,11 @@ package struct OpeningDelivery: Sendable, Equatable {
 
     package static func suppressed(_ reason: SuppressionReason, target: String = nobody) -> OpeningDelivery {
         OpeningDelivery(channel: .push, target: target, state: .suppressed, reason: reason.rawValue)
+    }
+
+    /// Decided anew when its time has come.
+    package static func deferred(to target: String, _ wait: Wait) -> OpeningDelivery {
+        OpeningDelivery(channel: .push, target: target, state: .deferred, reason: wait.reason.rawValue, wait: wait)
     }
 
     package static let expired = OpeningDelivery(
@@ -56,6 +63,18 @@ package struct OpeningDelivery: Sendable, Equatable {
 
     /// The target where nothing was eligible.
     package static let nobody = "-"
+}
+
+extension Wait {
+    /// What the ledger keeps of it: `{"until": …}` with the slot of a digest.
+    var json: [UInt8] {
+        var object: JSONObject = ["until": .string(until.description)]
+        if reason == .digest { object[Self.slotKey] = .string(until.description) }
+        return object.jsonBytes
+    }
+
+    /// The member by which a line says what digest it belongs to.
+    static let slotKey = "digest"
 }
 
 /// The right to send and to settle what one batch has claimed: a number that no other batch has.
@@ -74,6 +93,8 @@ package struct ClaimedDelivery: Sendable {
     package let attempts: Int
     /// Of an earlier send nobody learnt what became of it: another one may be a repeat.
     package let outcomeWasUnknown: Bool
+    /// The digest that it belongs to; nil where it goes out by itself.
+    package let digest: Timestamp?
 }
 
 /// What became of a claimed delivery.
@@ -88,6 +109,8 @@ package struct Settlement: Sendable {
     package var outcomeIsUnknown = false
     /// From now on by the database's clock, for `retrying` and `deferred`.
     package var dueIn: Duration?
+    /// Why it waits, where a rule says so.
+    package var wait: Wait?
 
     package init(
         _ key: DeliveryKey,

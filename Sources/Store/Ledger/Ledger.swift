@@ -45,7 +45,8 @@ package struct Ledger: Sendable {
                 ClaimedDelivery(
                     key: key,
                     attempts: Int(try rows.integer(row, 5)),
-                    outcomeWasUnknown: try rows.integer(row, 9) > 0
+                    outcomeWasUnknown: try rows.integer(row, 9) > 0,
+                    digest: try rows.optionalText(row, 10).flatMap(Timestamp.init(validating:))
                 )
             )
         }
@@ -62,33 +63,10 @@ package struct Ledger: Sendable {
                 .textArray(settlements.map(\.state.rawValue)), .textArray(settlements.map(\.reason)),
                 .textArray(settlements.map(\.providerMessageID)), .booleanArray(settlements.map(\.burnsAttempt)),
                 .integerArray(settlements.map { $0.dueIn?.milliseconds }), .integer(claim.number),
-                .booleanArray(settlements.map(\.outcomeIsUnknown)),
+                .booleanArray(settlements.map(\.outcomeIsUnknown)), .jsonArray(settlements.map { $0.wait?.json }),
             ]
         )
         return rows.affectedCount
-    }
-
-    /// Hands over again what is due and what nobody has taken care of for too long: it becomes `pending` and due in ten
-    /// minutes, so that no other sweeper takes it meanwhile and a lost hand-over is repeated.
-    ///
-    /// A retry or a claim counts as stranded once it is overdue for longer than `grace`.
-    package func handOver(
-        atMost limit: Int,
-        strandedAfter grace: Duration
-    ) async throws(PostgresError) -> [(key: NotificationKey, priority: Priority)] {
-        let rows = try await pool.run(
-            LedgerStatements.handOver,
-            [.integer(Int64(limit)), .integer(grace.milliseconds)]
-        )
-        var found: [(key: NotificationKey, priority: Priority)] = []
-        for row in rows.indices {
-            guard let key = try rows.notificationKey(row), let priority = Priority(rawValue: try rows.text(row, 3))
-            else {
-                continue
-            }
-            found.append((key, priority))
-        }
-        return found
     }
 }
 

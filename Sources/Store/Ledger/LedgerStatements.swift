@@ -10,7 +10,7 @@ enum LedgerStatements {
     static let claim = Statement(
         """
         WITH owed AS (
-            SELECT d.app, d.user_id, d.notification_id, d.channel, d.target, d.attempts,
+            SELECT d.app, d.user_id, d.notification_id, d.channel, d.target, d.attempts, d.decision,
                    least(d.unknown_sends + (d.state = 'sending' AND d.claim IS DISTINCT FROM $4)::integer, 32000)
                        AS unknown_sends,
                    CASE WHEN d.claim = $4 THEN 'pending' ELSE d.state END AS state,
@@ -37,7 +37,8 @@ enum LedgerStatements {
               AND d.channel = o.channel AND d.target = o.target
         )
         SELECT app, user_id, notification_id, channel, target, attempts::bigint, state, is_free,
-               ceil(extract(epoch FROM free_at - now()) * 1000)::bigint, unknown_sends::bigint
+               ceil(extract(epoch FROM free_at - now()) * 1000)::bigint, unknown_sends::bigint,
+               decision ->> '\(Wait.slotKey)'
         FROM owed
         """
     )
@@ -49,38 +50,14 @@ enum LedgerStatements {
         SET state = s.state, reason = s.reason, attempts = least(d.attempts + s.burns::integer, 32000),
             unknown_sends = least(d.unknown_sends + s.is_unknown::integer, 32000),
             provider_message_id = coalesce(s.provider_message_id, d.provider_message_id),
-            due_at = now() + s.due_in * interval '1 ms', updated_at = now(), claim = NULL
+            due_at = now() + s.due_in * interval '1 ms', decision = coalesce(s.decision, d.decision),
+            updated_at = now(), claim = NULL
         FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
-                    $9::boolean[], $10::bigint[], $12::boolean[])
-             AS s (app, user_id, id, channel, target, state, reason, provider_message_id, burns, due_in, is_unknown)
+                    $9::boolean[], $10::bigint[], $12::boolean[], $13::jsonb[])
+             AS s (app, user_id, id, channel, target, state, reason, provider_message_id, burns, due_in, is_unknown,
+                   decision)
         WHERE d.app = s.app AND d.user_id = s.user_id AND d.notification_id = s.id AND d.channel = s.channel
           AND d.target = s.target AND d.claim = $11 AND d.state = 'sending'
-        """
-    )
-
-    static let handOver = Statement(
-        """
-        WITH due AS (
-            SELECT app, user_id, notification_id, channel, target
-            FROM deliveries
-            WHERE due_at IS NOT NULL AND due_at <= now() AND (
-                state IN ('deferred', 'pending')
-                OR state IN ('retrying', 'sending') AND due_at <= now() - $2::bigint * interval '1 ms')
-            ORDER BY due_at
-            LIMIT $1
-            FOR UPDATE SKIP LOCKED
-        ), moved AS (
-            UPDATE deliveries d
-            SET state = CASE d.state WHEN 'sending' THEN 'sending' ELSE 'pending' END,
-                due_at = now() + interval '10 min'
-            FROM due
-            WHERE d.app = due.app AND d.user_id = due.user_id AND d.notification_id = due.notification_id
-              AND d.channel = due.channel AND d.target = due.target
-            RETURNING d.app, d.user_id, d.notification_id
-        )
-        SELECT DISTINCT n.app, n.user_id, n.id, n.priority
-        FROM moved m
-        JOIN notifications n ON n.app = m.app AND n.user_id = m.user_id AND n.id = m.notification_id
         """
     )
 }

@@ -24,5 +24,6 @@ package struct Migration: Sendable, Equatable {
         Migration("0005_rights", PackageResources._005_rights_sql),
         Migration("0006_overtaken_letters", PackageResources._006_overtaken_letters_sql),
         Migration("0007_unknown_sends", PackageResources._007_unknown_sends_sql),
+        Migration("0008_due_work", PackageResources._008_due_work_sql),
     ]
 }
