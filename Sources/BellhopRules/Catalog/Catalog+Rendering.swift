@@ -6,6 +6,8 @@ public struct RenderedContent: Hashable, Sendable {
     public let body: String
     /// Where a tap leads, nil where nothing says so.
     public let link: DeepLink?
+    /// Whether the event's route was one that leads elsewhere by now; worth counting until none comes any more.
+    public let wasRerouted: Bool
 }
 
 extension Catalog {
@@ -32,12 +34,13 @@ extension Catalog {
             )
         }
         let content = event.content
-        let words = type.words(for: language, otherwise: self.language)
+        let values = TemplateValues(content)
+        let words = type.words.words(for: language, otherwise: self.language)
         let title: String
         if let explicit = content.title {
             title = explicit
         } else if let template = words?.title {
-            title = try Self.bounded(try template.filled(from: content), FieldLimits.title)
+            title = try Self.bounded(try template.filled(from: values), FieldLimits.title)
         } else {
             throw FieldFault(
                 .invalidField,
@@ -49,17 +52,21 @@ extension Catalog {
         if let explicit = content.body {
             body = explicit
         } else if let template = words?.body {
-            body = try Self.bounded(try template.filled(from: content), FieldLimits.body)
+            body = try Self.bounded(try template.filled(from: values), FieldLimits.body)
         } else {
             body = ""
         }
-        return RenderedContent(title: title, body: body, link: link(for: content, type))
+        guard let route = content.route else {
+            return RenderedContent(title: title, body: body, link: link(from: values, type), wasRerouted: false)
+        }
+        let successor = routes.successor(of: route)
+        let link = DeepLink(web: successor ?? route, mobile: successor ?? route, scheme: nil)
+        return RenderedContent(title: title, body: body, link: link, wasRerouted: successor != nil)
     }
 
-    private func link(for content: EventContent, _ type: CatalogType) -> DeepLink? {
-        if let route = content.route { return DeepLink(web: route, mobile: route, scheme: nil) }
-        if let template = type.link, let filled = try? template.filled(from: content) { return filled }
-        return link.flatMap { try? $0.filled(from: content) }
+    private func link(from values: TemplateValues, _ type: CatalogType) -> DeepLink? {
+        if let template = type.link, let filled = try? template.filled(from: values) { return filled }
+        return link.flatMap { try? $0.filled(from: values) }
     }
 
     private static func bounded(_ text: String, _ longest: Int) throws(FieldFault) -> String {

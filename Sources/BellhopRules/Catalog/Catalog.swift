@@ -6,19 +6,47 @@ public struct Catalog: Hashable, Sendable {
     public let language: LanguageTag
     /// The zone of users who have none.
     public let timezone: TimeZoneName
+    /// Through whom the app's devices are reached, in order of preference; nil for every provider.
+    public let providers: [PushProvider]?
     /// Where a tap leads when neither the event nor its type says so, or when the type's link lacks a value.
     public let link: LinkTemplate?
+    /// The routes of events that lead elsewhere by now.
+    public let routes: RouteRewrites
+    /// How topics are spelled.
+    public let topics: TopicFolding
+    /// What the settings page says beside the types' labels, with the defaults.
+    public let settings: SettingsPage
+    /// When gathered notifications go out; nil where nothing is gathered.
+    public let digest: DigestPolicy?
     /// The types in the order of the file, which is that of a settings page.
     public let types: [CatalogType]
     private let positions: [EventType: Int]
 
-    init(app: AppID, language: LanguageTag, timezone: TimeZoneName, link: LinkTemplate?, types: [CatalogType]) {
-        self.app = app
-        self.language = language
-        self.timezone = timezone
-        self.link = link
+    init(_ outline: Outline, types: [CatalogType]) {
+        app = outline.app
+        language = outline.language
+        timezone = outline.timezone
+        providers = outline.providers
+        link = outline.link
+        routes = outline.routes
+        topics = outline.topics
+        settings = outline.settings
+        digest = outline.digest
         self.types = types
         positions = Dictionary(types.enumerated().map { ($1.type, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// A catalogue but for its types.
+    struct Outline {
+        let app: AppID
+        let language: LanguageTag
+        let timezone: TimeZoneName
+        let providers: [PushProvider]?
+        let link: LinkTemplate?
+        let routes: RouteRewrites
+        let topics: TopicFolding
+        let settings: SettingsPage
+        let digest: DigestPolicy?
     }
 
     /// What the catalogue says of a type, nil when it does not know it.
@@ -28,4 +56,9 @@ public struct Catalog: Hashable, Sendable {
 
     /// Whether the catalogue has a type; cheaper than looking it up.
     func knows(_ type: EventType) -> Bool { positions[type] != nil }
+
+    /// Whether the app's devices are reached through a provider.
+    public func uses(_ provider: PushProvider) -> Bool {
+        providers?.contains(provider) ?? true
+    }
 }

@@ -1,5 +1,5 @@
-/// One object of a catalogue while it is read: typed access that reports instead of failing, so that one pass finds
-/// every fault.
+/// One object of a catalogue file while it is read: finds values by key, says what was expected where they are wrong,
+/// and lets the reader go on, so that one run shows every fault.
 struct CatalogScope {
     let object: JSONObject
     let place: JSONPointer
@@ -20,10 +20,20 @@ struct CatalogScope {
         sink.report(place.key(key), "expected \(expected), found \(found)")
     }
 
+    /// Reports a value that is right in itself and wrong beside another.
+    func contradiction(_ key: String, _ message: String) {
+        sink.report(place.key(key), message)
+    }
+
     /// A value that `read` understands, or a report.
     ///
     /// An absent key is reported only when it is required.
-    func value<Value>(_ key: String, _ expected: String, required: Bool, _ read: (JSONValue) -> Value?) -> Value? {
+    func value<Value>(
+        _ key: String,
+        _ expected: String,
+        required: Bool = false,
+        _ read: (JSONValue) -> Value?
+    ) -> Value? {
         guard let value = object[key] else {
             if required { report(key, expected: expected) }
             return nil
@@ -39,29 +49,79 @@ struct CatalogScope {
         value(key, ID.rule, required: true) { $0.string.flatMap(ID.init(validating:)) }
     }
 
-    func scope(_ key: String, required: Bool) -> CatalogScope? {
+    func scope(_ key: String, required: Bool = false) -> CatalogScope? {
         let object = value(key, "an object", required: required, \.object)
         return object.map { CatalogScope(object: $0, place: place.key(key), sink: sink) }
     }
 
+    func flag(_ key: String) -> Bool? {
+        value(key, "true or false", \.bool)
+    }
+
+    func wholeNumber(_ key: String, _ range: ClosedRange<Int>) -> Int? {
+        value(key, "a whole number from \(range.lowerBound) to \(range.upperBound)") { value in
+            value.number?.int64.flatMap(Int.init(exactly:)).flatMap { range.contains($0) ? $0 : nil }
+        }
+    }
+
+    /// A word out of a closed list.
+    func word<Word: RawRepresentable & CaseIterable>(
+        _ key: String,
+        as type: Word.Type,
+        required: Bool = false
+    ) -> Word? where Word.RawValue == String {
+        value(key, FieldReader.oneOf(type), required: required) { $0.string.flatMap(Word.init(rawValue:)) }
+    }
+
+    /// Words out of a closed list, each once, in their order.
+    func words<Word: RawRepresentable & CaseIterable & Hashable>(
+        _ key: String,
+        as type: Word.Type
+    ) -> [Word]? where Word.RawValue == String {
+        list(key, FieldReader.oneOf(type)) { $0.string.flatMap(Word.init(rawValue:)) }
+    }
+
+    /// A list of at least one thing, each once; what cannot be read is reported and left out.
+    func list<Element: Hashable>(
+        _ key: String,
+        _ expected: String,
+        required: Bool = false,
+        _ read: (JSONValue) -> Element?
+    ) -> [Element]? {
+        guard
+            let values = value(
+                key,
+                "a list of at least one",
+                required: required,
+                { $0.array.flatMap { $0.isEmpty ? nil : $0 } }
+            )
+        else { return nil }
+        var elements: [Element] = []
+        for (index, value) in values.enumerated() {
+            let place = place.key(key).index(index)
+            guard let element = read(value) else {
+                sink.report(place, "expected \(expected), found \(value.describedKind)")
+                continue
+            }
+            if elements.contains(element) { sink.report(place, "stands in this list already") }
+            elements.append(element)
+        }
+        return elements
+    }
+
     /// A non-empty text without control characters.
-    func line(_ key: String, required: Bool) -> String? {
+    func line(_ key: String, required: Bool = false) -> String? {
         value(key, "a non-empty string of one line", required: required) { value in
             value.string.flatMap { IdentifierRules.isPlain($0, longest: 8192) ? $0 : nil }
         }
     }
 
-    /// A template, or a report of what is wrong with it.
-    func template(_ key: String, aliases: [String: String], required: Bool) -> Template? {
-        let text = value(key, "a non-empty string without U+0000", required: required) { value in
-            value.string.flatMap { $0.isEmpty || $0.utf8.contains(0) ? nil : $0 }
-        }
-        guard let text else { return nil }
-        do {
-            return try Template(text, aliases: aliases)
-        } catch {
-            sink.report(place.key(key), error.message)
-            return nil
+    func color(_ key: String) -> String? {
+        value(key, "a colour such as #0B6E35") { value in
+            guard let text = value.string, text.utf8.count == 7, text.utf8.first == UInt8(ascii: "#") else {
+                return nil
+            }
+            return text.utf8.dropFirst().allSatisfy { JSONReader.hexadecimalDigit($0) != nil } ? text : nil
         }
     }
 }

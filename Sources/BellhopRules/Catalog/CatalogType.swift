@@ -1,10 +1,11 @@
 /// What a catalogue says of one type of event.
 public struct CatalogType: Hashable, Sendable {
-    /// The words of a notification in one language.
-    struct Words: Hashable {
-        let language: LanguageTag
-        let title: Template
-        let body: Template?
+    /// What becomes of a notification that its user has muted.
+    public enum WhenMuted: String, CaseIterable, Hashable, Sendable {
+        /// It is in the app, and nowhere else.
+        case record
+        /// It is nowhere.
+        case drop
     }
 
     /// The type.
@@ -19,23 +20,51 @@ public struct CatalogType: Hashable, Sendable {
     public let color: String?
     /// The colour behind the icon, `#RRGGBB`.
     public let background: String?
-    /// The notification channel of the Android app that it appears in; nil for the app's default one.
-    public let androidChannel: String?
+    /// Whether the user's word on types does not count: neither the master toggle nor the type's own nor a muted topic
+    /// silences it, and a settings page does not list it.
+    ///
+    /// What holds all the same: the system's permission on each device, the switch for all devices (`pushEnabled`), quiet
+    /// hours by their policy, and expiry.
+    public let isMandatory: Bool
     /// Whether devices are used for a user who has not said anything about this type.
     public let pushByDefault: Bool
     /// Whether e-mail is used for a user who has not said anything about this type.
     public let emailByDefault: Bool
+    /// What becomes of it where the user, or the default, has muted it.
+    public let whenMuted: WhenMuted
+    /// Of a topic's followers, only those in one of these roles hear of it; nil for all of them.
+    public let roles: Set<FollowRole>?
+    /// How long it is worth pushing; nil for ever.
+    public let lifetime: Lifetime?
+    /// What quiet hours do to it, for each kind of device.
+    public let quietHours: QuietHoursPolicies
+    /// Whether it is gathered into the app's digest instead of being pushed by itself.
+    public let isGathered: Bool
+    /// After how many attempts a delivery is given up; nil for the installation's own limit.
+    public let retryLimit: Int?
+    /// Whether it makes a sound; which one is in `android` and `apple`.
+    public let hasSound: Bool
+    /// Whether its push sets the number on the app's icon.
+    public let setsBadge: Bool
+    /// What Android is told.
+    public let android: AndroidOptions
+    /// What Apple's systems are told.
+    public let apple: AppleOptions
     /// Where a tap leads; nil where the app's own link holds.
     public let link: LinkTemplate?
-    let words: [Words]
+    let words: LanguageSet
 
-    /// The words for a reader: their language with its region, their language, the app's own.
-    func words(for language: LanguageTag?, otherwise fallback: LanguageTag) -> Words? {
-        guard !words.isEmpty else { return nil }
-        if let language {
-            if let exact = words.first(where: { $0.language == language }) { return exact }
-            if let near = words.first(where: { $0.language.text == language.language }) { return near }
-        }
-        return words.first { $0.language == fallback }
+    /// Whether a follower in this role hears of it.
+    public func reaches(_ role: FollowRole?) -> Bool {
+        guard let roles else { return true }
+        return role.map(roles.contains) ?? false
+    }
+
+    /// The instant from which an event is not pushed any more; nil for never.
+    ///
+    /// The event's own word wins. Else the lifetime counts from when it was to be delivered, was sent, or arrived, the
+    /// first of these that is known.
+    public func expiry(of event: Event, arrival: Timestamp) -> Timestamp? {
+        event.expiresAt ?? lifetime?.end(from: event.deliverAt ?? event.sentAt ?? arrival)
     }
 }

@@ -4,12 +4,12 @@ public struct LinkTemplate: Hashable, Sendable {
     let mobile: Template
     let scheme: Template?
 
-    func filled(from content: EventContent) throws(FieldFault) -> DeepLink {
+    func filled(from values: TemplateValues) throws(FieldFault) -> DeepLink {
         var schemeText: String?
-        if let scheme { schemeText = try scheme.filled(from: content, quoting: .link) }
+        if let scheme { schemeText = try scheme.filled(from: values, quoting: .link) }
         return DeepLink(
-            web: try web.filled(from: content, quoting: .link),
-            mobile: try mobile.filled(from: content, quoting: .link),
+            web: try web.filled(from: values, quoting: .link),
+            mobile: try mobile.filled(from: values, quoting: .link),
             scheme: schemeText
         )
     }

@@ -4,8 +4,8 @@ extension Template {
         let message: String
     }
 
-    /// Reads a template; `aliases` gives other names to sources.
-    init(_ text: String, aliases: [String: String]) throws(SyntaxFault) {
+    /// Reads a template whose gaps may have these names.
+    init(_ text: String, _ gaps: GapNames) throws(SyntaxFault) {
         var segments: [Segment] = []
         var words = ""
         var rest = text.unicodeScalars[...]
@@ -23,7 +23,7 @@ extension Template {
                 rest = rest[rest.index(after: end)...]
                 if !words.isEmpty { segments.append(.words(words)) }
                 words = ""
-                segments.append(.gap(try Self.source(name, aliases)))
+                segments.append(.gap(try gaps.source(of: name)))
             } else {
                 words.unicodeScalars.append(scalar)
             }
@@ -41,12 +41,5 @@ extension Template {
                     IdentifierRules.isLetter($0) || IdentifierRules.isDigit($0) || "_-".utf8.contains($0)
                 }
         }
-    }
-
-    private static func source(_ name: String, _ aliases: [String: String]) throws(SyntaxFault) -> Source {
-        guard isName(name) else {
-            throw SyntaxFault(message: "a placeholder is a name of letters, digits, _ and -, with dots between steps")
-        }
-        return Source(name: aliases[name] ?? name)
     }
 }

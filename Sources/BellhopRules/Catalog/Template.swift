@@ -27,7 +27,7 @@ public struct Template: Hashable, Sendable {
             }
         }
 
-        func value(in content: EventContent) -> JSONValue? {
+        func value(in content: TemplateValues) -> JSONValue? {
             switch self {
             case .targetID: content.targetID.map(JSONValue.string)
             case .venueID: content.venueID.map(JSONValue.string)
@@ -54,7 +54,7 @@ public struct Template: Hashable, Sendable {
     /// Fills the gaps.
     ///
     /// Strings are taken as they are, numbers as they were written; nothing else makes a good word.
-    func filled(from content: EventContent, quoting: Quoting = .plain) throws(FieldFault) -> String {
+    func filled(from content: TemplateValues, quoting: Quoting = .plain) throws(FieldFault) -> String {
         var text = ""
         for segment in segments {
             switch segment {
@@ -67,7 +67,7 @@ public struct Template: Hashable, Sendable {
 
     private static func word(
         _ source: Source,
-        _ content: EventContent,
+        _ content: TemplateValues,
         _ quoting: Quoting
     ) throws(FieldFault) -> String {
         let word: String

@@ -21,7 +21,7 @@ extension PushMessage {
         collapseKey = content.extras.collapseKey
         priority = content.priority
         expiry = content.extras.expiresAt
-        presentation.android.channelID = type.androidChannel
+        presentation.android.channelID = type.android.channel
         presentation.android.color = type.color
     }
 }

@@ -1,0 +1,22 @@
+/// The keys that a catalogue file may have, object by object; `docs/catalog.schema.json` says the same for editors.
+enum CatalogKeys {
+    static let app = [
+        "app", "language", "timezone", "providers", "aliases", "link", "routes", "topics", "preferences", "quietHours",
+        "digest", "types",
+    ]
+    static let type = [
+        "priority", "label", "icon", "color", "background", "mandatory", "defaults", "whenMuted", "roles",
+        "expiresAfter", "quietHours", "digest", "retryLimit", "sound", "badge", "android", "apns", "templates", "link",
+    ]
+    static let link = ["web", "mobile", "scheme"]
+    static let topics = ["foldCase"]
+    static let preferences = ["master", "quietHours"]
+    static let master = ["label"]
+    static let quietHoursControls = ["label", "helper", "enabled", "startHour", "endHour"]
+    static let platforms = DevicePlatform.allCases.map(\.rawValue)
+    static let digest = ["at", "days", "titles", "templates", "link"]
+    static let defaults = ["push", "email"]
+    static let android = ["channel", "visibility", "importance", "sound"]
+    static let apple = ["sound", "category", "thread", "interruptionLevel", "mutableContent"]
+    static let words = ["title", "body"]
+}

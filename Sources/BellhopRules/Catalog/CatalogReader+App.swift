@@ -1,0 +1,94 @@
+extension CatalogReader {
+    /// What an app says for all of its types.
+    func settings() -> SettingsPage {
+        let scope = root.scope("preferences")
+        scope?.expectKeys(CatalogKeys.preferences)
+        let master = scope?.scope("master")
+        master?.expectKeys(CatalogKeys.master)
+        let controls = scope?.scope("quietHours")
+        controls?.expectKeys(CatalogKeys.quietHoursControls)
+        let usual = QuietHoursDefaults.usual
+        return SettingsPage(
+            masterLabels: master?.lines("label", language, required: true) ?? [:],
+            quietHoursLabels: controls?.lines("label", language) ?? [:],
+            quietHoursHelpers: controls?.lines("helper", language) ?? [:],
+            quietHours: QuietHoursDefaults(
+                isEnabled: controls?.flag("enabled") ?? usual.isEnabled,
+                startHour: controls?.wholeNumber("startHour", 0...23) ?? usual.startHour,
+                endHour: controls?.wholeNumber("endHour", 0...23) ?? usual.endHour
+            )
+        )
+    }
+
+    func digest() -> DigestPolicy? {
+        guard let scope = root.scope("digest") else { return nil }
+        scope.expectKeys(CatalogKeys.digest)
+        let times = scope.list("at", LocalTime.rule, required: true) { $0.string.flatMap(LocalTime.init(validating:)) }
+        let days = scope.words("days", as: Weekday.self)
+        let gaps = GapNames.of(DigestPolicy.names)
+        let words = scope.languages(language, gaps, required: true)
+        let titleCount = scope.wholeNumber("titles", 1...20) ?? 3
+        let link = scope.link(gaps)
+        guard let times, !times.isEmpty else { return nil }
+        return DigestPolicy(
+            times: times.sorted { ($0.hour, $0.minute) < ($1.hour, $1.minute) },
+            days: Set(days ?? Weekday.allCases),
+            titleCount: titleCount,
+            words: words,
+            link: link
+        )
+    }
+
+    func routes() -> RouteRewrites {
+        guard let scope = root.scope("routes") else { return RouteRewrites([]) }
+        let expected = "paths such as /schema on both sides, with neither / nor ?, # at their ends"
+        let rewrites = scope.object.members.compactMap { member -> RouteRewrites.Rewrite? in
+            guard Self.isRoute(member.key), let new = member.value.string, Self.isRoute(new) else {
+                scope.report(member.key, expected: expected)
+                return nil
+            }
+            return RouteRewrites.Rewrite(old: member.key, new: new)
+        }
+        let table = RouteRewrites(rewrites)
+        for rewrite in rewrites where table.successor(of: rewrite.new) != nil {
+            scope.sink.report(scope.place.key(rewrite.old), "leads to a route that is rewritten itself")
+        }
+        return table
+    }
+
+    /// A path that can have something below it.
+    private static func isRoute(_ text: String) -> Bool {
+        IdentifierRules.isPlain(text, longest: FieldLimits.route) && text.utf8.first == UInt8(ascii: "/")
+            && text.utf8.count > 1 && text.utf8.last != UInt8(ascii: "/")
+            && !text.utf8.contains { "?#".utf8.contains($0) }
+    }
+
+    func topics() -> TopicFolding {
+        guard let scope = root.scope("topics") else { return TopicFolding([]) }
+        scope.expectKeys(CatalogKeys.topics)
+        let kinds = scope.list("foldCase", "a kind of topic such as safe, without a colon") { value in
+            value.string.flatMap { text in
+                IdentifierRules.isPlain(text, longest: 64) && !text.utf8.contains(UInt8(ascii: ":")) ? text : nil
+            }
+        }
+        return TopicFolding(kinds ?? [])
+    }
+}
+
+extension CatalogScope {
+    /// One policy for all kinds of devices, or one for each of some.
+    func quietHoursPolicies() -> [DevicePlatform: QuietHoursPolicy] {
+        let key = "quietHours"
+        guard object[key]?.object != nil else {
+            guard let policy = word(key, as: QuietHoursPolicy.self) else { return [:] }
+            return Dictionary(uniqueKeysWithValues: DevicePlatform.allCases.map { ($0, policy) })
+        }
+        let scope = scope(key)
+        scope?.expectKeys(CatalogKeys.platforms)
+        var policies: [DevicePlatform: QuietHoursPolicy] = [:]
+        for platform in DevicePlatform.allCases {
+            policies[platform] = scope?.word(platform.rawValue, as: QuietHoursPolicy.self)
+        }
+        return policies
+    }
+}

@@ -1,0 +1,87 @@
+/// What is written per language, and where taps lead.
+extension CatalogScope {
+    /// One line in each language.
+    func lines(_ key: String, _ language: LanguageTag?, required: Bool = false) -> [LanguageTag: String] {
+        var lines: [LanguageTag: String] = [:]
+        for (tag, key, scope) in perLanguage(key, language, required: required) {
+            lines[tag] = scope.line(key, required: true)
+        }
+        return lines
+    }
+
+    /// The templates of each language.
+    func languages(_ language: LanguageTag?, _ gaps: GapNames, required: Bool = false) -> LanguageSet {
+        let words = perLanguage("templates", language, required: required).compactMap { tag, key, scope in
+            scope.scope(key, required: true).flatMap { scope -> LanguageSet.Words? in
+                scope.expectKeys(CatalogKeys.words)
+                let title = scope.template("title", gaps, required: true)
+                let body = scope.template("body", gaps)
+                return title.map { LanguageSet.Words(language: tag, title: $0, body: body) }
+            }
+        }
+        return LanguageSet(all: words)
+    }
+
+    /// The members of an object whose keys are languages, the app's own among them.
+    private func perLanguage(
+        _ key: String,
+        _ language: LanguageTag?,
+        required: Bool
+    ) -> [(tag: LanguageTag, key: String, scope: CatalogScope)] {
+        guard let scope = scope(key, required: required) else { return [] }
+        var tags: [(tag: LanguageTag, key: String, scope: CatalogScope)] = []
+        for member in scope.object.members {
+            guard let tag = LanguageTag(validating: member.key) else {
+                sink.report(scope.place.key(member.key), "expected \(LanguageTag.rule)")
+                continue
+            }
+            if tags.contains(where: { $0.tag == tag }) {
+                sink.report(scope.place.key(member.key), "the language \(tag) stands here already")
+            }
+            tags.append((tag, member.key, scope))
+        }
+        if let language, !tags.contains(where: { $0.tag == language }) {
+            sink.report(scope.place, "the app's own language \(language) is missing")
+        }
+        return tags
+    }
+
+    /// A template, or a report of what is wrong with it.
+    func template(_ key: String, _ gaps: GapNames, required: Bool = false) -> Template? {
+        let text = value(key, "a non-empty string without U+0000", required: required) { value in
+            value.string.flatMap { $0.isEmpty || $0.utf8.contains(0) ? nil : $0 }
+        }
+        guard let text else { return nil }
+        do {
+            return try Template(text, gaps)
+        } catch {
+            sink.report(place.key(key), error.message)
+            return nil
+        }
+    }
+
+    func link(_ gaps: GapNames) -> LinkTemplate? {
+        guard let scope = scope("link") else { return nil }
+        scope.expectKeys(CatalogKeys.link)
+        let isPath: (String) -> Bool = { $0.hasPrefix("/") }
+        let web = scope.route("web", "a path that begins with /", gaps, required: true, isPath)
+        let mobile = scope.route("mobile", "a route that begins with /", gaps, required: true, isPath)
+        let scheme = scope.route("scheme", "a URL such as drop://transactions", gaps) { $0.contains("://") }
+        guard let web, let mobile else { return nil }
+        return LinkTemplate(web: web, mobile: mobile, scheme: scheme)
+    }
+
+    private func route(
+        _ key: String,
+        _ expected: String,
+        _ gaps: GapNames,
+        required: Bool = false,
+        _ isRight: (String) -> Bool
+    ) -> Template? {
+        if let text = object[key]?.string, !isRight(text) {
+            report(key, expected: expected)
+            return nil
+        }
+        return template(key, gaps, required: required)
+    }
+}

@@ -1,0 +1,22 @@
+/// The words of something in each of its languages.
+struct LanguageSet: Hashable {
+    /// The words of a notification in one language.
+    struct Words: Hashable {
+        let language: LanguageTag
+        let title: Template
+        let body: Template?
+    }
+
+    /// Empty where producers bring the words.
+    let all: [Words]
+
+    /// The words for a reader: their language with its region, their language, the app's own.
+    func words(for language: LanguageTag?, otherwise fallback: LanguageTag) -> Words? {
+        guard !all.isEmpty else { return nil }
+        if let language {
+            if let exact = all.first(where: { $0.language == language }) { return exact }
+            if let near = all.first(where: { $0.language.text == language.language }) { return near }
+        }
+        return all.first { $0.language == fallback }
+    }
+}
