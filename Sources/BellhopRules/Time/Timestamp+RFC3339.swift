@@ -19,11 +19,10 @@ extension Timestamp: CustomStringConvertible {
         guard let year = number(bytes, 0, 4), let month = number(bytes, 5, 2), let day = number(bytes, 8, 2),
             let hour = number(bytes, 11, 2), let minute = number(bytes, 14, 2), let second = number(bytes, 17, 2)
         else { return nil }
-        guard (1...12).contains(month), day >= 1, day <= daysInMonth(month, year: year) else { return nil }
+        guard let date = LocalDate(year: year, month: month, day: day) else { return nil }
         guard hour < 24, minute < 60, second < 60 else { return nil }
         guard let (fraction, rest) = fraction(bytes), let offset = offset(bytes, at: rest) else { return nil }
-        let days = daysSinceEpoch(year: year, month: month, day: day)
-        let seconds = ((days * 24 + hour) * 60 + minute - offset) * 60 + second
+        let seconds = ((date.daysSinceEpoch * 24 + hour) * 60 + minute - offset) * 60 + second
         return Int64(seconds) * 1_000_000 + Int64(fraction)
     }
 
@@ -63,49 +62,14 @@ extension Timestamp: CustomStringConvertible {
         return bytes[index] == UInt8(ascii: "-") ? -total : total
     }
 
-    private static func daysInMonth(_ month: Int, year: Int) -> Int {
-        switch month {
-        case 2: (year % 4 == 0 && year % 100 != 0) || year % 400 == 0 ? 29 : 28
-        case 4, 6, 9, 11: 30
-        default: 31
-        }
-    }
-
-    /// Days since 1970-01-01 in the Gregorian calendar, counted in eras of 400 years that begin on 1 March.
-    private static func daysSinceEpoch(year: Int, month: Int, day: Int) -> Int {
-        let shifted = month <= 2 ? year - 1 : year
-        let era = (shifted >= 0 ? shifted : shifted - 399) / 400
-        let yearOfEra = shifted - era * 400
-        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
-        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
-    }
-
     /// The instant in UTC, with milliseconds, or microseconds where there are any: `2026-02-15T13:45:00.000Z`.
     public var description: String {
         let seconds = Int(microseconds / 1_000_000)
         let micros = Int(microseconds % 1_000_000)
-        let (year, month, day) = Self.date(daysSinceEpoch: seconds / 86_400)
         let time = seconds % 86_400
-        let date = "\(Self.padded(year, 4))-\(Self.padded(month, 2))-\(Self.padded(day, 2))"
-        let clock = [time / 3600, time / 60 % 60, time % 60].map { Self.padded($0, 2) }.joined(separator: ":")
-        let fraction = micros % 1000 == 0 ? Self.padded(micros / 1000, 3) : Self.padded(micros, 6)
+        let date = LocalDate(daysSinceEpoch: seconds / 86_400)
+        let clock = [time / 3600, time / 60 % 60, time % 60].map { $0.padded(to: 2) }.joined(separator: ":")
+        let fraction = micros % 1000 == 0 ? (micros / 1000).padded(to: 3) : micros.padded(to: 6)
         return "\(date)T\(clock).\(fraction)Z"
-    }
-
-    private static func date(daysSinceEpoch days: Int) -> (year: Int, month: Int, day: Int) {
-        let shifted = days + 719_468
-        let era = shifted / 146_097
-        let dayOfEra = shifted - era * 146_097
-        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let shiftedMonth = (5 * dayOfYear + 2) / 153
-        let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
-        let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
-        return (year, month, dayOfYear - (153 * shiftedMonth + 2) / 5 + 1)
-    }
-
-    private static func padded(_ value: Int, _ width: Int) -> String {
-        let digits = String(value)
-        return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
     }
 }

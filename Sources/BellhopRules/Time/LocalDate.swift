@@ -1,0 +1,112 @@
+/// A date of the Gregorian calendar on somebody's clock, without a time and without a zone.
+public struct LocalDate: Hashable, Comparable, Sendable {
+    /// Days since 1970-01-01; negative before it.
+    public let daysSinceEpoch: Int
+
+    /// What a written date looks like.
+    public static let rule = "a date such as 2026-02-15, between the years 0001 and 9999"
+
+    /// Takes a day by its number, which must be near enough to 1970 for arithmetic: callers derive it from a
+    /// `Timestamp` or from a checked date.
+    init(daysSinceEpoch: Int) {
+        self.daysSinceEpoch = daysSinceEpoch
+    }
+
+    /// Takes a date of the years 1 to 9999; nil where the calendar has no such day.
+    public init?(year: Int, month: Int, day: Int) {
+        guard (1...9999).contains(year), (1...12).contains(month), day >= 1, day <= Self.days(in: month, of: year)
+        else { return nil }
+        daysSinceEpoch = Self.number(year: year, month: month, day: day)
+    }
+
+    /// Reads `YYYY-MM-DD`, nil for anything else.
+    public init?(validating text: String) {
+        let bytes = Array(text.utf8)
+        guard bytes.count == 10, bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-") else { return nil }
+        let digits = bytes[0..<4] + bytes[5..<7] + bytes[8..<10]
+        guard digits.allSatisfy(IdentifierRules.isDigit) else { return nil }
+        let number = digits.reduce(0) { $0 * 10 + Int($1 & 0x0F) }
+        self.init(year: number / 10_000, month: number / 100 % 100, day: number % 100)
+    }
+
+    /// Year, month from 1, day from 1.
+    ///
+    /// Counted in eras of 400 years (146,097 days) that begin on 1 March, so that a leap day ends its year; 719,468
+    /// days lie between 0000-03-01 and 1970-01-01.
+    public var parts: (year: Int, month: Int, day: Int) {
+        let shifted = daysSinceEpoch + 719_468
+        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+        let dayOfEra = shifted - era * 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        // Months from March have 153 days in every five.
+        let shiftedMonth = (5 * dayOfYear + 2) / 153
+        let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
+        let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+        return (year, month, dayOfYear - (153 * shiftedMonth + 2) / 5 + 1)
+    }
+
+    /// The day of the week.
+    public var weekday: Weekday {
+        // 1970-01-01 was a Thursday, the fourth of a week that begins with Monday.
+        Weekday.allCases[(daysSinceEpoch + 3).modulo(7)]
+    }
+
+    /// The date so many days later.
+    func advanced(by days: Int) -> LocalDate {
+        LocalDate(daysSinceEpoch: daysSinceEpoch + days)
+    }
+
+    /// Whether the left one is earlier.
+    public static func < (left: LocalDate, right: LocalDate) -> Bool {
+        left.daysSinceEpoch < right.daysSinceEpoch
+    }
+
+    /// Days since 1970-01-01 of a date whose parts are in range.
+    static func number(year: Int, month: Int, day: Int) -> Int {
+        let shifted = month <= 2 ? year - 1 : year
+        let era = (shifted >= 0 ? shifted : shifted - 399) / 400
+        let yearOfEra = shifted - era * 400
+        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+    }
+
+    static func isLeap(_ year: Int) -> Bool {
+        (year % 4 == 0 && year % 100 != 0) || year % 400 == 0
+    }
+
+    static func days(in month: Int, of year: Int) -> Int {
+        switch month {
+        case 2: isLeap(year) ? 29 : 28
+        case 4, 6, 9, 11: 30
+        default: 31
+        }
+    }
+}
+
+extension LocalDate: CustomStringConvertible {
+    /// `YYYY-MM-DD`.
+    public var description: String {
+        let (year, month, day) = parts
+        return "\(year.padded(to: 4))-\(month.padded(to: 2))-\(day.padded(to: 2))"
+    }
+}
+
+extension Int {
+    /// The remainder that is never negative.
+    func modulo(_ divisor: Int) -> Int {
+        let remainder = self % divisor
+        return remainder < 0 ? remainder + divisor : remainder
+    }
+
+    /// The quotient rounded towards the past.
+    func quotient(_ divisor: Int) -> Int {
+        (self - modulo(divisor)) / divisor
+    }
+
+    /// A number that is not negative, with zeros in front.
+    func padded(to width: Int) -> String {
+        let digits = String(self)
+        return String(repeating: "0", count: Swift.max(0, width - digits.utf8.count)) + digits
+    }
+}
