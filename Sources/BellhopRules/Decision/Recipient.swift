@@ -6,6 +6,10 @@ public struct Recipient: Hashable, Sendable {
     public var timezone: TimeZoneName?
     /// Whether devices may be used at all.
     public var pushEnabled: Bool
+    /// Whether the user may be mailed.
+    public var emailEnabled: Bool
+    /// Where to; nil where nobody told.
+    public var email: EmailAddress?
     /// What the user said about types; nil where the catalogue's defaults hold.
     public var preferences: Preferences?
     /// The devices whose subscriptions stand.
@@ -14,6 +18,7 @@ public struct Recipient: Hashable, Sendable {
     /// A user of whom nothing is known: the defaults hold, and no device can be reached.
     public init() {
         pushEnabled = true
+        emailEnabled = true
         devices = []
     }
 }

@@ -1,4 +1,4 @@
-import BellhopRules
+package import BellhopRules
 import Postgres
 
 /// A notification as it stands in the app.

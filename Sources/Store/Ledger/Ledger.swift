@@ -1,4 +1,4 @@
-package import BellhopRules
+import BellhopRules
 package import Postgres
 import ServiceRuntime
 

@@ -1,3 +1,4 @@
+import BellhopRules
 import Postgres
 
 /// The SQL of the ledger.

@@ -1,0 +1,67 @@
+/// Everything that a decision depends on.
+public struct DecisionFacts {
+    /// The app.
+    public var catalog: Catalog
+    /// The type of the event.
+    public var type: CatalogType
+    /// From when on it is too late; nil for never.
+    public var expiresAt: Timestamp?
+    /// How the user follows the topic that the event was for; nil where it named its users, or everyone.
+    public var follow: Follow?
+    /// What is known of the user.
+    public var recipient: Recipient
+    /// What has happened to the notification since it was recorded.
+    public var history: History
+    /// The present instant.
+    public var now: Timestamp
+    /// The zone of a name; nil where the tz database has none of it.
+    public var zone: (TimeZoneName) -> Zone?
+
+    /// The facts of a notification that is new.
+    public init(
+        catalog: Catalog,
+        type: CatalogType,
+        recipient: Recipient,
+        now: Timestamp,
+        zone: @escaping (TimeZoneName) -> Zone?
+    ) {
+        self.catalog = catalog
+        self.type = type
+        self.recipient = recipient
+        self.now = now
+        self.zone = zone
+        history = History()
+    }
+
+    /// How a user follows a topic.
+    public struct Follow: Hashable, Sendable {
+        /// As what; nil for a plain follower.
+        public var role: FollowRole?
+        /// Whether the user has silenced this topic.
+        public var isMuted: Bool
+
+        /// A follower.
+        public init(role: FollowRole? = nil, isMuted: Bool = false) {
+            self.role = role
+            self.isMuted = isMuted
+        }
+    }
+
+    /// What has happened to a notification since it was recorded; nothing, for a new one.
+    public struct History: Hashable, Sendable {
+        /// The user has read it in the app.
+        public var isRead = false
+        /// A later one with the same collapse key has taken its place.
+        public var isSuperseded = false
+        /// Its digest is being made: it is not gathered for another one.
+        public var isInDueDigest = false
+
+        /// Nothing has happened.
+        public init() {}
+    }
+
+    /// The clock that counts for the user: their own zone's, or else the app's; nil where the tz database has neither.
+    func clock() -> Zone? {
+        recipient.timezone.flatMap(zone) ?? zone(catalog.timezone)
+    }
+}

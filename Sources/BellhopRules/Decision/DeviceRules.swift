@@ -1,0 +1,48 @@
+/// The rules that say whether devices, and each one of them, may be used.
+enum DeviceRules {
+    static func outcomeForAll(_ facts: DecisionFacts, _ listener: inout some RuleListener) -> Outcome? {
+        let recipient = facts.recipient
+        let isPushed = recipient.preferences?.wants(facts.type.type) ?? (facts.type.pushByDefault || facts.type.isMandatory)
+        if !isPushed {
+            return listener.tell(.type, .suppress(.typeMuted), "not pushed, by the app's default")
+        }
+        let isAllowed = recipient.pushEnabled
+        let outcome = listener.tell(
+            .pushEnabled,
+            isAllowed ? nil : .suppress(.pushDisabled),
+            isAllowed ? "on" : "the user's devices are not to be used"
+        )
+        if let outcome { return outcome }
+        let count = recipient.devices.count
+        return listener.tell(.devices, count == 0 ? .suppress(.noDevice) : nil, "\(count) known")
+    }
+
+    static func outcome(
+        _ device: Device,
+        _ facts: DecisionFacts,
+        _ listener: inout some RuleListener
+    ) -> Outcome? {
+        let id = device.subscription
+        if !facts.catalog.uses(device.provider) {
+            let finding = "the app does not use \(device.provider.rawValue) at present"
+            return listener.tell(.provider, device: id, .suppress(.noProvider), finding)
+        }
+        let mayShow = device.mayShow
+        return listener.tell(
+            .permission,
+            device: id,
+            mayShow ? nil : .suppress(.noPermission),
+            device.permission?.rawValue ?? "not known, so the provider will tell"
+        )
+    }
+}
+
+extension Device {
+    /// Where nobody told, the provider will.
+    fileprivate var mayShow: Bool {
+        switch permission {
+        case nil, .granted, .provisional: true
+        case .denied, .default, .undetermined: false
+        }
+    }
+}
