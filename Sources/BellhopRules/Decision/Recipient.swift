@@ -55,26 +55,3 @@ public struct Device: Hashable, Sendable {
         self.environment = environment
     }
 }
-
-/// What a user said about types of notifications, as far as a first decision asks.
-public struct Preferences: Hashable, Sendable {
-    /// The master toggle.
-    public let enabled: Bool
-    private let toggles: JSONObject
-
-    /// Reads a stored document; whatever is missing or of the wrong kind counts as not said.
-    public init(_ document: JSONObject) {
-        enabled = document["enabled"] != .bool(false)
-        if case .object(let toggles)? = document["eventToggles"] {
-            self.toggles = toggles
-        } else {
-            toggles = JSONObject()
-        }
-    }
-
-    /// Whether the user wants this type; nil where they did not say.
-    public func wants(_ type: EventType) -> Bool? {
-        guard case .bool(let wanted)? = toggles[type.text] else { return nil }
-        return wanted
-    }
-}

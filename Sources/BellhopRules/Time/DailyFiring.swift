@@ -7,7 +7,9 @@ public struct DailyFiring: Hashable, Sendable {
     /// The time, the days and the zone as they are now.
     public let schedule: LocalSchedule
 
-    /// How late a ring may be, in microseconds: less than one hour. One that is later waits for its next date.
+    /// How late a ring may not be any more, in microseconds: one hour.
+    ///
+    /// One that is as late as that waits for its next date.
     public static let grace: Int64 = 3_600_000_000
 
     /// A reminder at this time.
@@ -31,6 +33,7 @@ public struct DailyFiring: Hashable, Sendable {
     ///   - now: the present instant.
     ///   - since: when the user set or changed the reminder: a time that was past then rings tomorrow.
     ///   - lastDate: the date of the last slot that rang; nil where none did.
+    /// - Returns: what to do, with the slot that it is about.
     public func verdict(at now: Timestamp, since: Timestamp, lastDate: LocalDate?) -> Verdict {
         let tooLate = Timestamp(clamping: now.microseconds - Self.grace)
         guard let slot = schedule.next(after: max(since, tooLate), lastDate: lastDate) else { return .never }
