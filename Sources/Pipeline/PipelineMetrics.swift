@@ -12,6 +12,9 @@ package struct PipelineMetrics: Sendable {
     private let deadLetters: Labelled<Counter>
     private let deliveries: Labelled<Counter>
     private let retries: Labelled<Counter>
+    private let unrecorded: Labelled<Counter>
+    private let reroutes: Labelled<Counter>
+    private let repairs: Labelled<Counter>
     private let repeats: Counter
     private let lostClaims: Counter
     private let revocations: Counter
@@ -49,6 +52,21 @@ package struct PipelineMetrics: Sendable {
             "bellhop_retries_total",
             help: "Deliveries that wait in a retry tier for another attempt.",
             labels: ["tier"]
+        )
+        unrecorded = registry.counter(
+            "bellhop_unrecorded_total",
+            help: "Notifications that are kept nowhere, by the reason: muted where the type wants nothing kept then.",
+            labels: ["app", "reason"]
+        )
+        reroutes = registry.counter(
+            "bellhop_rerouted_total",
+            help: "Notifications whose event named a route that leads elsewhere by now.",
+            labels: ["app"]
+        )
+        repairs = registry.counter(
+            "bellhop_preference_fallbacks_total",
+            help: "Preference documents that had to be completed, clamped or trimmed.",
+            labels: ["app"]
         )
         repeats = registry.counter(
             "bellhop_repeated_sends_total",
@@ -100,6 +118,15 @@ package struct PipelineMetrics: Sendable {
         for (key, count) in tally { deliveries.with(key.app.text, key.word).increment(by: count) }
     }
 
+    func countUnrecorded(_ app: AppID, _ reason: SuppressionReason) {
+        unrecorded.with(app.text, reason.rawValue).increment()
+    }
+
+    func countReroutes(_ records: some Sequence<InboxRecord>) {
+        for record in records where record.words.wasRerouted { reroutes.with(record.app.text).increment() }
+    }
+
+    func countRepair(_ app: AppID) { repairs.with(app.text).increment() }
     func countRepeats(_ count: Int) { repeats.increment(by: count) }
     func countLostClaims(_ count: Int) { lostClaims.increment(by: count) }
     func countRevocations(_ count: Int) { revocations.increment(by: count) }

@@ -25,6 +25,11 @@ extension Catalog {
         }
     }
 
+    /// The language in which a reader gets a type's words; nil where producers bring the words.
+    public func language(of type: EventType, for locale: LanguageTag) -> LanguageTag? {
+        self[type]?.words.words(for: locale, otherwise: language)?.language
+    }
+
     private func rendered(_ event: Event, _ language: LanguageTag?) throws(FieldFault) -> RenderedContent {
         guard let type = self[event.type] else {
             throw FieldFault(

@@ -7,13 +7,13 @@ extension CatalogReader {
         master?.expectKeys(CatalogKeys.master)
         let controls = scope?.scope("quietHours")
         controls?.expectKeys(CatalogKeys.quietHoursControls)
-        let usual = QuietHoursDefaults.usual
+        let usual = QuietHours.usual
         return SettingsPage(
             masterLabels: master?.lines("label", language, required: true) ?? [:],
             quietHoursLabels: controls?.lines("label", language) ?? [:],
             quietHoursHelpers: controls?.lines("helper", language) ?? [:],
-            quietHours: QuietHoursDefaults(
-                isEnabled: controls?.flag("enabled") ?? usual.isEnabled,
+            quietHours: QuietHours(
+                enabled: controls?.flag("enabled") ?? usual.enabled,
                 startHour: controls?.wholeNumber("startHour", 0...23) ?? usual.startHour,
                 endHour: controls?.wholeNumber("endHour", 0...23) ?? usual.endHour
             )

@@ -53,7 +53,8 @@ struct TimingRules {
     private static let margin: Int64 = 30_000_000
 
     private static func quiet(_ facts: DecisionFacts) -> Timestamp? {
-        let hours = facts.recipient.quietHours(facts.catalog.settings.quietHours)
+        let usual = facts.catalog.settings.quietHours
+        let hours = facts.recipient.preferences?.quietHours(otherwise: usual) ?? usual
         guard hours.enabled, let zone = facts.clock() else { return nil }
         return hours.until(facts.now, in: zone)
     }

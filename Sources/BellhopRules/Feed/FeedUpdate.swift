@@ -7,7 +7,7 @@ public struct FeedUpdate: Hashable, Sendable {
     /// When it was sent, which decides between older and newer; nil where nothing says so, then its arrival counts.
     public let sentAt: Timestamp?
     /// What changes.
-    public let change: FeedChange
+    public var change: FeedChange
 }
 
 /// What a feed message changes.

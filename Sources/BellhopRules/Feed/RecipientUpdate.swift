@@ -8,8 +8,8 @@ public struct RecipientUpdate: Hashable, Sendable {
     public let timezone: FieldUpdate<TimeZoneName>
     /// Where e-mail goes.
     public let email: FieldUpdate<EmailAddress>
-    /// The preference document as it came; it is normalised where it is used.
-    public let preferences: FieldUpdate<JSONObject>
+    /// The preference document as it came, until it is normalised.
+    public private(set) var preferences: FieldUpdate<JSONObject>
     /// Whether devices may be used at all.
     public let pushEnabled: FieldUpdate<Bool>
     /// Whether e-mail may be used at all.
@@ -23,5 +23,13 @@ public struct RecipientUpdate: Hashable, Sendable {
         preferences = try reader.update("preferences") { key throws(FieldFault) in try reader.object(key) }
         pushEnabled = try reader.update("pushEnabled") { key throws(FieldFault) in try reader.bool(key) }
         emailEnabled = try reader.update("emailEnabled") { key throws(FieldFault) in try reader.bool(key) }
+    }
+
+    /// Gives the preferences their canonical form, and says whether they had to be repaired for it.
+    public mutating func normalizePreferences(_ schema: PreferenceSchema) -> Bool {
+        guard case .set(let document) = preferences else { return false }
+        let normalized = PreferenceDocument(normalizing: .object(document), schema: schema)
+        preferences = .set(normalized.json)
+        return normalized.neededRepair
     }
 }

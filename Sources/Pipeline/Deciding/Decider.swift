@@ -6,34 +6,56 @@ import Store
 struct Decider: Sendable {
     let catalogs: CatalogSet
     let senders: SenderDirectory
+    let zones: ZoneLibrary
     let now: Timestamp
 
-    /// How a new notification enters the ledger, and what goes out at once.
+    /// What becomes of a new notification.
+    enum Opening {
+        /// It is kept nowhere.
+        case nowhere(SuppressionReason)
+        /// How it enters the ledger, and what goes out at once.
+        case recorded(lines: [OpeningDelivery], parcels: [Parcel])
+    }
+
+    /// Decides about a new notification.
     func open(
         _ key: NotificationKey,
         _ content: NotificationContent,
         for recipient: Recipient,
         index: Int
-    ) -> (lines: [OpeningDelivery], parcels: [Parcel]) {
-        guard let type = catalogs[key.recipient.app]?[content.type] else {
-            return ([.suppressed(.unknownType)], [])
+    ) -> Opening {
+        guard let catalog = catalogs[key.recipient.app], let type = catalog[content.type] else {
+            return .recorded(lines: [.suppressed(.unknownType)], parcels: [])
         }
-        switch decision(key, content, type, recipient) {
-        case .expired: return ([.expired], [])
-        case .suppress(let reason): return ([.suppressed(reason)], [])
-        case .send(let devices, let withheld):
-            var lines = withheld.map { OpeningDelivery.suppressed(.noPermission, target: $0.subscription) }
-            var parcels: [Parcel] = []
-            for device in devices {
-                guard senders.serves(key.recipient.app, device.provider) else {
-                    lines.append(.suppressed(.noProvider, target: device.subscription))
-                    continue
-                }
-                lines.append(.sending(to: device.subscription))
-                parcels.append(parcel(key, content, type, device, index: index, attempts: 0, isRepeat: false))
+        let decision = Decision(facts(content, catalog, type, recipient))
+        if let outcome = decision.push {
+            if case .suppress(let reason) = outcome, !decision.isRecorded { return .nowhere(reason) }
+            return .recorded(lines: [line(outcome, to: OpeningDelivery.nobody)], parcels: [])
+        }
+        var lines: [OpeningDelivery] = []
+        var parcels: [Parcel] = []
+        lines.reserveCapacity(decision.devices.count)
+        for ruling in decision.devices {
+            let target = ruling.device.subscription
+            guard case .send = ruling.outcome else {
+                lines.append(line(ruling.outcome, to: target))
+                continue
             }
-            return (lines, parcels)
+            guard senders.serves(key.recipient.app, ruling.device.provider) else {
+                lines.append(.suppressed(.noProvider, target: target))
+                continue
+            }
+            lines.append(.sending(to: target))
+            parcels.append(
+                Parcel(
+                    index: index,
+                    key: DeliveryKey(notification: key, channel: .push, target: target),
+                    content: content,
+                    message: PushMessage(key, content, type, to: ruling.device)
+                )
+            )
         }
+        return .recorded(lines: lines, parcels: parcels)
     }
 
     /// What becomes of a claimed delivery that comes back: it is decided anew, and may not be sent after all.
@@ -43,67 +65,77 @@ struct Decider: Sendable {
         for recipient: Recipient,
         index: Int
     ) -> Resumed {
-        func withheld(_ state: DeliveryState, _ reason: String) -> Resumed {
-            .withheld(DeliveryOutcome(index: index, withheld: claimed.key, state, reason: reason))
+        func withheld(_ settlement: Settlement) -> Resumed { .withheld(DeliveryOutcome(index: index, settlement)) }
+        func suppressed(_ reason: SuppressionReason) -> Resumed {
+            withheld(Settlement(claimed.key, .suppressed, reason: reason.rawValue, burnsAttempt: false))
         }
-        func suppressed(_ reason: SuppressionReason) -> Resumed { withheld(.suppressed, reason.rawValue) }
         let key = claimed.key.notification
         guard let stored else { return suppressed(.recipientErased) }
-        guard !stored.isRead else { return suppressed(.alreadyRead) }
-        guard let type = catalogs[key.recipient.app]?[stored.content.type] else { return suppressed(.unknownType) }
-        switch decision(key, stored.content, type, recipient) {
-        case .expired: return withheld(.expired, "expired-while-waiting")
+        guard let catalog = catalogs[key.recipient.app], let type = catalog[stored.content.type] else {
+            return suppressed(.unknownType)
+        }
+        var facts = facts(stored.content, catalog, type, recipient)
+        facts.history.isRead = stored.isRead
+        facts.history.isSuperseded = stored.isSuperseded
+        facts.history.isInDueDigest = claimed.digest.map { $0 <= now } ?? false
+        let decision = Decision(facts)
+        let ruling = decision.devices.first { $0.device.subscription == claimed.key.target }
+        switch decision.push ?? ruling?.outcome ?? .suppress(.deviceGone) {
+        case .expire:
+            return withheld(Settlement(claimed.key, .expired, reason: "expired-while-waiting", burnsAttempt: false))
         case .suppress(let reason): return suppressed(reason == .noDevice ? .deviceGone : reason)
-        case .send(let devices, let barred):
-            guard let device = devices.first(where: { $0.subscription == claimed.key.target }) else {
-                let isBarred = barred.contains { $0.subscription == claimed.key.target }
-                return suppressed(isBarred ? .noPermission : .deviceGone)
-            }
+        case .drop: return suppressed(.quietHours)
+        case .wait(let wait): return withheld(Settlement(claimed.key, waiting: wait, now: now))
+        case .send:
+            guard let device = ruling?.device else { return suppressed(.deviceGone) }
             guard senders.serves(key.recipient.app, device.provider) else { return suppressed(.noProvider) }
-            return .send(
-                parcel(
-                    key,
-                    stored.content,
-                    type,
-                    device,
-                    index: index,
-                    attempts: claimed.attempts,
-                    isRepeat: claimed.outcomeWasUnknown
-                )
+            let parcel = Parcel(
+                index: index,
+                key: claimed.key,
+                content: stored.content,
+                attempts: claimed.attempts,
+                isRepeat: claimed.outcomeWasUnknown,
+                message: PushMessage(key, stored.content, type, to: device)
             )
+            guard let slot = claimed.digest else { return .send(parcel) }
+            return .gather(GatheredPush(parcel: parcel, slot: slot, createdAt: stored.createdAt))
         }
     }
 
     enum Resumed: Sendable {
         case send(Parcel)
+        /// It goes out together with others.
+        case gather(GatheredPush)
         case withheld(DeliveryOutcome)
     }
 
-    private func decision(
-        _ key: NotificationKey,
+    private func facts(
         _ content: NotificationContent,
+        _ catalog: Catalog,
         _ type: CatalogType,
         _ recipient: Recipient
-    ) -> PushDecision {
-        PushDecision(type: type, expiresAt: content.extras.expiresAt, recipient: recipient, now: now)
+    ) -> DecisionFacts {
+        var facts = DecisionFacts(catalog: catalog, type: type, recipient: recipient, now: now) { zones[$0] }
+        facts.expiresAt = content.extras.expiresAt
+        return facts
     }
 
-    private func parcel(
-        _ key: NotificationKey,
-        _ content: NotificationContent,
-        _ type: CatalogType,
-        _ device: Device,
-        index: Int,
-        attempts: Int,
-        isRepeat: Bool
-    ) -> Parcel {
-        Parcel(
-            index: index,
-            key: DeliveryKey(notification: key, channel: .push, target: device.subscription),
-            event: content.event,
-            attempts: attempts,
-            isRepeat: isRepeat,
-            message: PushMessage(key, content, type, to: device)
-        )
+    private func line(_ outcome: Outcome, to target: String) -> OpeningDelivery {
+        switch outcome {
+        case .send: .sending(to: target)
+        case .wait(let wait): .deferred(to: target, wait)
+        case .drop: .suppressed(.quietHours, target: target)
+        case .suppress(let reason): .suppressed(reason, target: target)
+        case .expire: .expired(target: target)
+        }
+    }
+}
+
+extension Settlement {
+    /// Back to waiting, by a rule: nothing was sent.
+    fileprivate init(_ key: DeliveryKey, waiting wait: Wait, now: Timestamp) {
+        let left = Duration.microseconds(max(0, wait.until.microseconds - now.microseconds))
+        self.init(key, .deferred, reason: wait.reason.rawValue, burnsAttempt: false, dueIn: left)
+        self.wait = wait
     }
 }

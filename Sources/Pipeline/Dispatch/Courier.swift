@@ -28,10 +28,7 @@ struct Courier: Sendable {
         let sentAt = Timestamp(clamping: surroundings.time.now().microseconds)
         let arrivals = await dispatcher.send(parcels, lane: run.lane)
         surroundings.metrics.countRepeats(zip(parcels, arrivals).count { $0.isRepeat && $1.isStarted })
-        let outcomes = zip(parcels, arrivals).map { parcel, arrival in
-            DeliveryOutcome(parcel, arrival, ladder, sentAt)
-        }
-        return await settle(outcomes, run)
+        return await settle(DeliveryOutcome.all(parcels, arrivals, ladder, sentAt), run)
     }
 
     /// In the order that no crash can break: what is given up is dead-lettered before the ledger says so, what is to be

@@ -21,14 +21,31 @@ struct DeliveryOutcome: Sendable {
         let attempts: Int
     }
 
-    init(_ parcel: Parcel, _ arrival: Arrival, _ ladder: RetryLadder, _ sentAt: Timestamp) {
-        index = parcel.index
-        let key = parcel.key
+    /// What becomes of all deliveries of the parcels, each parcel's own first.
+    static func all(
+        _ parcels: [Parcel],
+        _ arrivals: [Arrival],
+        _ ladder: RetryLadder,
+        _ sentAt: Timestamp
+    ) -> [DeliveryOutcome] {
+        var outcomes: [DeliveryOutcome] = []
+        outcomes.reserveCapacity(parcels.count)
+        for (parcel, arrival) in zip(parcels, arrivals) {
+            outcomes.append(DeliveryOutcome(parcel, parcel.index, parcel.key, arrival, ladder))
+            if let dead = DeadDevice(parcel, arrival, sentAt) { outcomes[outcomes.count - 1].deadDevice = dead }
+            for companion in parcel.companions {
+                outcomes.append(DeliveryOutcome(parcel, companion.index, companion.key, arrival, ladder))
+            }
+        }
+        return outcomes
+    }
+
+    private init(_ parcel: Parcel, _ index: Int, _ key: DeliveryKey, _ arrival: Arrival, _ ladder: RetryLadder) {
+        self.index = index
         let step: RetryLadder.Step
         switch arrival {
         case .answered(let verdict):
             step = ladder.step(after: verdict, attempts: parcel.attempts)
-            deadDevice = DeadDevice(parcel, verdict, sentAt)
         case .notStarted: step = ladder.stepWhenNotStarted()
         }
         switch step {
@@ -52,15 +69,15 @@ struct DeliveryOutcome: Sendable {
     }
 
     /// A delivery that is not sent after all, decided anew when it came back.
-    init(index: Int, withheld key: DeliveryKey, _ state: DeliveryState, reason: String) {
+    init(index: Int, _ settlement: Settlement) {
         self.index = index
-        settlement = Settlement(key, state, reason: reason, burnsAttempt: false)
+        self.settlement = settlement
     }
 }
 
 extension DeadDevice {
-    fileprivate init?(_ parcel: Parcel, _ verdict: Verdict, _ sentAt: Timestamp) {
-        guard case .deviceGone(let reason, let since) = verdict else { return nil }
+    fileprivate init?(_ parcel: Parcel, _ arrival: Arrival, _ sentAt: Timestamp) {
+        guard case .answered(.deviceGone(let reason, let since)) = arrival else { return nil }
         self.init(
             recipient: parcel.key.notification.recipient,
             subscription: parcel.key.target,

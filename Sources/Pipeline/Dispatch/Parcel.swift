@@ -9,10 +9,34 @@ struct Parcel: Sendable {
     let key: DeliveryKey
     let event: EventID
     /// Attempts before this one.
-    let attempts: Int
+    var attempts: Int
     /// It may have arrived already: the outcome of an earlier send is not known.
-    let isRepeat: Bool
-    let message: PushMessage
+    var isRepeat: Bool
+    var message: PushMessage
+    /// Claimed deliveries that go out in the same push, and share what becomes of it.
+    var companions: [Companion] = []
+
+    /// A delivery that travels with another, and the position of its message in the batch.
+    struct Companion: Sendable {
+        let index: Int
+        let key: DeliveryKey
+    }
+
+    init(
+        index: Int,
+        key: DeliveryKey,
+        content: NotificationContent,
+        attempts: Int = 0,
+        isRepeat: Bool = false,
+        message: PushMessage
+    ) {
+        self.index = index
+        self.key = key
+        event = content.event
+        self.attempts = attempts
+        self.isRepeat = isRepeat
+        self.message = message
+    }
 
     var app: AppID { key.notification.recipient.app }
 }

@@ -11,6 +11,7 @@ import Store
 package struct FrontDoor: Sendable {
     private let catalogs: CatalogSource
     private let senders: SenderDirectory
+    private let zones: ZoneLibrary
     private let recorder: Recorder
     private let keeper: Keeper
     private let names: TopologyNames
@@ -55,8 +56,12 @@ package struct FrontDoor: Sendable {
         }
     }
 
-    package init(catalogs: CatalogSource, tools: Tools, surroundings: Surroundings) {
+    /// - Parameters:
+    ///   - catalogs: what the apps are like, as of each batch.
+    ///   - zones: the clocks of users.
+    package init(catalogs: CatalogSource, zones: ZoneLibrary, tools: Tools, surroundings: Surroundings) {
         self.catalogs = catalogs
+        self.zones = zones
         self.surroundings = surroundings
         senders = tools.senders
         names = tools.names
@@ -109,10 +114,11 @@ package struct FrontDoor: Sendable {
         )
         let sorted = SortedBatch(messages, catalogs: catalogs, names: names, arrival: now)
         let persistence = Persistence(drain: drain, surroundings: surroundings)
-        let decider = Decider(catalogs: catalogs, senders: senders, now: now)
+        let decider = Decider(catalogs: catalogs, senders: senders, zones: zones, now: now)
         // Rejections go out while the good ones are recorded: a flood of bad messages does not hold the good ones up.
         async let rejected = bury(sorted.faults, of: messages, drain)
         async let kept = keeper.keep(sorted.plans, cancelling: sorted.cancellations, persistence)
+        for app in sorted.repaired { surroundings.metrics.countRepair(app) }
         // What a producer fed before its event in the same batch counts for the event.
         let fed = await keeper.feed(sorted.feeds, persistence)
         let recorded = await recorder.record(sorted.records, as: intake.run.claim, decider, persistence)

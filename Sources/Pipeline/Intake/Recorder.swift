@@ -50,6 +50,7 @@ struct Recorder: Sendable {
                 }
             }
             metrics.count(stored.written.map { ($0.entry.work.record.app, $0.outcome) })
+            metrics.countReroutes(stored.written.lazy.filter { $0.outcome == .recorded }.map(\.entry.work.record))
             recorded.faults += stored.refused
             recorded.unfinished.formUnion(stored.unfinished)
         }
@@ -62,7 +63,8 @@ struct Recorder: Sendable {
         return recorded
     }
 
-    /// Looks the recipients up and decides, so that each record enters the ledger with its deliveries.
+    /// Looks the recipients up and decides, so that each record enters the ledger with its deliveries; what is kept
+    /// nowhere is left out.
     private func open(
         _ entries: [SortedBatch.Entry<InboxRecord>],
         _ decider: Decider,
@@ -73,12 +75,19 @@ struct Recorder: Sendable {
             try await directory.recipients(of: keys)
         }
         guard let recipients else { return nil }
-        return entries.map { entry in
+        var translations = Translations(decider.catalogs)
+        return entries.compactMap { entry in
             var record = entry.work
             let recipient = recipients[record.key.recipient] ?? Recipient()
-            let opened = decider.open(record.key, record.words.content, for: recipient, index: entry.index)
-            record.deliveries = opened.lines
-            return .init(index: entry.index, work: Opened(record: record, parcels: opened.parcels))
+            record.words = translations.words(record.words, for: recipient)
+            switch decider.open(record.key, record.words.content, for: recipient, index: entry.index) {
+            case .nowhere(let reason):
+                metrics.countUnrecorded(record.app, reason)
+                return nil
+            case .recorded(let lines, let parcels):
+                record.deliveries = lines
+                return .init(index: entry.index, work: Opened(record: record, parcels: parcels))
+            }
         }
     }
 

@@ -13,6 +13,8 @@ struct SortedBatch {
     private(set) var plans: [Entry<PlannedEvent>] = []
     private(set) var cancellations: [Entry<EventCancellation>] = []
     private(set) var feeds: [Entry<FeedEntry>] = []
+    /// The apps whose preference documents had to be repaired, once for each.
+    private(set) var repaired: [AppID] = []
     /// Notifications that are owed something.
     private(set) var resumed: [Entry<NotificationKey>] = []
 
@@ -40,8 +42,7 @@ struct SortedBatch {
                 if let rejection = add(event, index, catalogs, arrival) {
                     faults.append(Entry(index: index, work: Fault(rejection)))
                 }
-            case .success(.feed(let update)):
-                feeds.append(Entry(index: index, work: FeedEntry(update: update, arrival: arrival)))
+            case .success(.feed(let update)): add(update, index, catalogs, arrival)
             case .success(.cancellation(let app, let event)):
                 cancellations.append(Entry(index: index, work: EventCancellation(app: app, event: event)))
             }
@@ -70,6 +71,15 @@ struct SortedBatch {
         resumed += resume.keys.map { Entry(index: index, work: $0) }
     }
 
+    private mutating func add(_ update: FeedUpdate, _ index: Int, _ catalogs: CatalogSet, _ arrival: Timestamp) {
+        var update = update
+        if case .recipientUpserted(var recipient) = update.change, let catalog = catalogs[update.app] {
+            if recipient.normalizePreferences(catalog.preferenceSchema) { repaired.append(update.app) }
+            update.change = .recipientUpserted(recipient)
+        }
+        feeds.append(Entry(index: index, work: FeedEntry(update: update, arrival: arrival)))
+    }
+
     private mutating func add(
         _ event: Event,
         _ index: Int,
@@ -92,12 +102,26 @@ struct SortedBatch {
         }
         let hash = ContentHash(of: event)
         guard event.deliverAt == nil, case .users(let users) = event.audience else {
-            plans.append(Entry(index: index, work: PlannedEvent(event: event, contentHash: hash)))
+            let plan = PlannedEvent(
+                event: event,
+                contentHash: hash,
+                priority: type.priority,
+                expiresAt: type.expiry(of: event, arrival: arrival)
+            )
+            plans.append(Entry(index: index, work: plan))
             return nil
         }
-        let words = InboxWords(event: event, contentHash: hash, rendered: content, priority: type.priority)
+        let words = InboxWords(
+            event: event,
+            contentHash: hash,
+            rendered: content,
+            priority: type.priority,
+            expiresAt: type.expiry(of: event, arrival: arrival)
+        )
         for user in users {
-            records.append(Entry(index: index, work: InboxRecord(words, for: user)))
+            var record = InboxRecord(words, for: user)
+            record.position = records.count
+            records.append(Entry(index: index, work: record))
         }
         return nil
     }

@@ -6,13 +6,33 @@ import Store
 struct ResumeMessage: Sendable, Equatable {
     let keys: [NotificationKey]
 
-    /// Notifications that one message names at most: one batch of the ledger.
-    static let limit = 256
+    /// Notifications that a message names unless they belong together: one batch of the ledger.
+    static let usual = 256
+    /// Notifications that one message names at most.
+    static let limit = 1024
 
     /// Splits any number of notifications into messages.
     static func messages(for keys: [NotificationKey]) -> [ResumeMessage] {
-        stride(from: 0, to: keys.count, by: limit).map { start in
-            ResumeMessage(keys: Array(keys[start..<min(start + limit, keys.count)]))
+        split(keys, by: usual)
+    }
+
+    /// Packs groups into messages without tearing a group apart, as far as a message may hold it.
+    static func messages(for groups: [[NotificationKey]]) -> [ResumeMessage] {
+        var messages: [ResumeMessage] = []
+        var gathered: [NotificationKey] = []
+        for group in groups {
+            if !gathered.isEmpty, gathered.count + group.count > usual {
+                messages += split(gathered, by: limit)
+                gathered = []
+            }
+            gathered += group
+        }
+        return messages + split(gathered, by: limit)
+    }
+
+    private static func split(_ keys: [NotificationKey], by size: Int) -> [ResumeMessage] {
+        stride(from: 0, to: keys.count, by: size).map { start in
+            ResumeMessage(keys: Array(keys[start..<min(start + size, keys.count)]))
         }
     }
 

@@ -19,9 +19,27 @@ struct ResumeSender: Sendable {
     ///
     /// - Returns: the notifications whose resume is not confirmed.
     func send(_ keys: [Way: [NotificationKey]], lane: Lane, until drain: DrainSignal) async -> Set<NotificationKey> {
-        var waiting = keys.flatMap { way, keys in
-            ResumeMessage.messages(for: keys).map { (resume: $0, message: message($0, way, lane)) }
-        }
+        await send(
+            keys.flatMap { way, keys in
+                ResumeMessage.messages(for: keys).map { (resume: $0, message: message($0, way, lane)) }
+            },
+            until: drain
+        )
+    }
+
+    /// At once; what belongs together stays together.
+    func send(groups: [[NotificationKey]], lane: Lane, until drain: DrainSignal) async -> Set<NotificationKey> {
+        await send(
+            ResumeMessage.messages(for: groups).map { (resume: $0, message: message($0, .atOnce, lane)) },
+            until: drain
+        )
+    }
+
+    private func send(
+        _ messages: [(resume: ResumeMessage, message: OutgoingMessage)],
+        until drain: DrainSignal
+    ) async -> Set<NotificationKey> {
+        var waiting = messages
         var patience = Patience(drain: drain)
         var chance = SystemRandomNumberGenerator()
         while !waiting.isEmpty {

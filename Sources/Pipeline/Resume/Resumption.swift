@@ -41,6 +41,7 @@ struct Resumption: Sendable {
         }
         guard let found else { return nil }
         var work = Work()
+        var digests = DigestGathering()
         for claimed in found.harvest.claimed {
             let key = claimed.key.notification
             let resumed = decider.resume(
@@ -51,9 +52,11 @@ struct Resumption: Sendable {
             )
             switch resumed {
             case .send(let parcel): work.parcels.append(parcel)
+            case .gather(let push): digests.add(push)
             case .withheld(let outcome): work.withheld.append(outcome)
             }
         }
+        work.parcels += digests.parcels(decider.catalogs) { found.recipients[$0]?.locale }
         for (key, wait) in found.harvest.leased {
             let way = ladder.tier(lasting: wait) ?? ladder.longest
             work.later[way.map { .after($0) } ?? .atOnce, default: []].append(key)

@@ -22,6 +22,7 @@ enum RecipientFeed {
                 .booleanArray(words.map(\.content.emailEnabled.isGiven)),
             ]
         )
+        if words.contains(where: { $0.content.timezone.isGiven }) { _ = try connection.run(replan, Array(who.prefix(2))) }
         let documents = words.filter { $0.content.preferences.isGiven }
         guard !documents.isEmpty else { return }
         _ = try connection.run(
@@ -75,6 +76,15 @@ enum RecipientFeed {
              AS r (app, user_id, said_at, locale, locale_given, timezone, timezone_given, email, email_given,
                    push, push_given, mail, mail_given)
         WHERE t.app = r.app AND t.user_id = r.user_id AND t.source_time <= r.said_at
+        """
+    )
+
+    /// Reminders by the user's clock are planned anew.
+    private static let replan = Statement(
+        """
+        UPDATE reminders t SET next_fire_at = NULL
+        FROM unnest($1::text[], $2::text[]) AS r (app, user_id)
+        WHERE t.app = r.app AND t.user_id = r.user_id AND t.timezone IS NULL
         """
     )
 

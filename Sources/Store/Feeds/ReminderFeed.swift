@@ -31,6 +31,12 @@ enum ReminderFeed {
         )
     }
 
+    /// A copy of what stands already does not begin it anew.
+    private static let changed = """
+        (t.removed_at IS NOT NULL OR (t.local_time, t.days, t.timezone)
+            IS DISTINCT FROM (excluded.local_time, excluded.days, excluded.timezone))
+        """
+
     private static let store = Statement(
         """
         INSERT INTO reminders AS t (app, user_id, id, local_time, days, timezone, title, body, removed_at, source_time)
@@ -44,7 +50,9 @@ enum ReminderFeed {
         ON CONFLICT (app, user_id, id) DO UPDATE SET
             local_time = excluded.local_time, days = excluded.days, timezone = excluded.timezone,
             title = excluded.title, body = excluded.body, removed_at = excluded.removed_at,
-            source_time = excluded.source_time
+            source_time = excluded.source_time,
+            planned_from = CASE WHEN \(changed) THEN now() ELSE t.planned_from END,
+            next_fire_at = CASE WHEN \(changed) THEN NULL ELSE t.next_fire_at END
             WHERE t.source_time <= excluded.source_time
         """
     )

@@ -13,10 +13,25 @@ package struct InboxWords: Sendable {
     let extras: [UInt8]?
     /// When its source said it; nil where it did not say.
     let saidAt: Timestamp?
+    /// What it was made of.
+    package let event: Event
+    /// Whether the event named a route that leads elsewhere by now.
+    package let wasRerouted: Bool
 
-    package init(event: Event, contentHash: ContentHash, rendered: RenderedContent, priority: Priority) {
+    /// The words for readers of one language; nothing of them is pushed from `expiresAt` on.
+    package init(
+        event: Event,
+        contentHash: ContentHash,
+        rendered: RenderedContent,
+        priority: Priority,
+        expiresAt: Timestamp?
+    ) {
         app = event.app
-        content = NotificationContent(event: event, rendered: rendered, priority: priority)
+        var content = NotificationContent(event: event, rendered: rendered, priority: priority)
+        content.extras.expiresAt = expiresAt
+        self.content = content
+        self.event = event
+        wasRerouted = rendered.wasRerouted
         self.contentHash = contentHash
         link = content.link?.jsonBytes
         data = content.data.isEmpty ? nil : content.data.jsonBytes
@@ -25,10 +40,23 @@ package struct InboxWords: Sendable {
     }
 }
 
+extension InboxWords {
+    /// The same for readers of another language.
+    package func translated(_ rendered: RenderedContent) -> InboxWords {
+        InboxWords(
+            event: event,
+            contentHash: contentHash,
+            rendered: rendered,
+            priority: content.priority,
+            expiresAt: content.extras.expiresAt
+        )
+    }
+}
+
 /// One notification about to be written: what one user shall find in the app because of one event.
 package struct InboxRecord: Sendable {
     package let key: NotificationKey
-    package let words: InboxWords
+    package var words: InboxWords
     /// The lines of the ledger that open together with it.
     package var deliveries: [OpeningDelivery]
     /// Its place in the batch: the list in the app keeps the order of arrival.

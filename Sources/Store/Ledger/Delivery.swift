@@ -54,12 +54,9 @@ package struct OpeningDelivery: Sendable, Equatable {
         OpeningDelivery(channel: .push, target: target, state: .deferred, reason: wait.reason.rawValue, wait: wait)
     }
 
-    package static let expired = OpeningDelivery(
-        channel: .push,
-        target: nobody,
-        state: .expired,
-        reason: "expired-before-sending"
-    )
+    package static func expired(target: String = nobody) -> OpeningDelivery {
+        OpeningDelivery(channel: .push, target: target, state: .expired, reason: "expired-before-sending")
+    }
 
     /// The target where nothing was eligible.
     package static let nobody = "-"

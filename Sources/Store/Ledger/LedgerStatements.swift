@@ -51,7 +51,8 @@ enum LedgerStatements {
         SET state = s.state, reason = s.reason, attempts = least(d.attempts + s.burns::integer, 32000),
             unknown_sends = least(d.unknown_sends + s.is_unknown::integer, 32000),
             provider_message_id = coalesce(s.provider_message_id, d.provider_message_id),
-            due_at = now() + s.due_in * interval '1 ms', decision = coalesce(s.decision, d.decision),
+            due_at = now() + s.due_in * interval '1 ms', decision = CASE
+                WHEN s.decision IS NULL THEN d.decision ELSE coalesce(d.decision, '{}') || s.decision END,
             updated_at = now(), claim = NULL
         FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
                     $9::boolean[], $10::bigint[], $12::boolean[], $13::jsonb[])

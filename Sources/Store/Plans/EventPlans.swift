@@ -5,11 +5,25 @@ package import Postgres
 package struct PlannedEvent: Sendable {
     package let event: Event
     package let contentHash: ContentHash
+    let priority: Priority
+    /// As it is published when its time has come: without `deliverAt`, with the expiry that its type gives it.
+    let content: [UInt8]
 
-    package init(event: Event, contentHash: ContentHash) {
+    package init(event: Event, contentHash: ContentHash, priority: Priority, expiresAt: Timestamp?) {
         self.event = event
         self.contentHash = contentHash
+        self.priority = priority
+        content = event.plainForm(expiresAt: expiresAt)
     }
+}
+
+/// An event whose time has come.
+package struct DueEvent: Sendable {
+    package let app: AppID
+    package let id: EventID
+    package let type: EventType
+    /// The event as it is published, without `deliverAt`.
+    package let body: [UInt8]
 }
 
 /// The word of a producer that an event shall not go out after all.
@@ -49,8 +63,9 @@ package struct EventPlans: Sendable {
             Self.insert,
             [
                 apps, ids, .bytesArray(plans.map { $0.contentHash.bytes }),
-                .jsonArray(plans.map { $0.event.plainForm }),
+                .jsonArray(plans.map(\.content)),
                 .instantArray(plans.map { $0.event.deliverAt?.microseconds }),
+                .integerArray(plans.map { $0.priority.urgency }),
             ]
         )
         var fresh: Set<[String]> = []
@@ -83,12 +98,56 @@ package struct EventPlans: Sendable {
         return cancellations.map { _ in }
     }
 
+    /// Takes events whose time has come, the urgent first, then the oldest; whoever takes them publishes them, and marks
+    /// them. Those that nobody marks within ten minutes come up again.
+    package func takeDue(atMost limit: Int) async throws(PostgresError) -> [DueEvent] {
+        let rows = try await pool.run(Self.takeDue, [.integer(Int64(limit))])
+        var due: [DueEvent] = []
+        for row in rows.indices {
+            guard let app = AppID(validating: try rows.text(row, 0)), let id = EventID(validating: try rows.text(row, 1)),
+                let type = EventType(validating: try rows.text(row, 2))
+            else { continue }
+            due.append(DueEvent(app: app, id: id, type: type, body: Array(try rows.text(row, 3).utf8)))
+        }
+        return due
+    }
+
+    /// From now on nothing is left to be done about these events.
+    package func markExpanded(_ events: [DueEvent]) async throws(PostgresError) {
+        guard !events.isEmpty else { return }
+        _ = try await pool.run(Self.mark, [.textArray(events.map(\.app.text)), .textArray(events.map(\.id.text))])
+    }
+
+    /// Only events for named users: the others wait for their expansion.
+    private static let takeDue = Statement(
+        """
+        UPDATE events e SET handed_over_at = now()
+        FROM (
+            SELECT app, id FROM events
+            WHERE planned_at <= now() AND expanded_at IS NULL AND cancelled_at IS NULL
+              AND coalesce(handed_over_at <= now() - interval '10 min', true) AND content -> 'to' ? 'users'
+            ORDER BY urgency, planned_at LIMIT $1
+            FOR UPDATE SKIP LOCKED
+        ) AS due
+        WHERE e.app = due.app AND e.id = due.id
+        RETURNING e.app, e.id, e.content ->> 'eventType', (e.content - 'deliverAt')::text
+        """
+    )
+
+    private static let mark = Statement(
+        """
+        UPDATE events e SET expanded_at = now()
+        FROM unnest($1::text[], $2::text[]) AS r (app, id)
+        WHERE e.app = r.app AND e.id = r.id AND e.expanded_at IS NULL
+        """
+    )
+
     private static let insert = Statement(
         """
-        INSERT INTO events (app, id, content_hash, content, planned_at)
-        SELECT DISTINCT ON (app, id) app, id, content_hash, content, coalesce(planned_at, now())
-        FROM unnest($1::text[], $2::text[], $3::bytea[], $4::jsonb[], $5::timestamptz[]) WITH ORDINALITY
-             AS r (app, id, content_hash, content, planned_at, position)
+        INSERT INTO events (app, id, content_hash, content, planned_at, urgency)
+        SELECT DISTINCT ON (app, id) app, id, content_hash, content, coalesce(planned_at, now()), urgency
+        FROM unnest($1::text[], $2::text[], $3::bytea[], $4::jsonb[], $5::timestamptz[], $6::bigint[]) WITH ORDINALITY
+             AS r (app, id, content_hash, content, planned_at, urgency, position)
         ORDER BY app, id, position
         ON CONFLICT (app, id) DO NOTHING
         RETURNING app, id

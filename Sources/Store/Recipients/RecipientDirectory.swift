@@ -47,6 +47,8 @@ package struct RecipientDirectory: Sendable {
             found[position].timezone = try rows.optionalText(row, 2).flatMap(TimeZoneName.init(validating:))
             found[position].pushEnabled = try rows.optionalBoolean(row, 3) ?? true
             found[position].preferences = try rows.optionalJSON(row, 4).flatMap(preferences)
+            found[position].emailEnabled = try rows.optionalBoolean(row, 5) ?? true
+            found[position].email = try rows.optionalText(row, 6).flatMap(EmailAddress.init(validating:))
         }
     }
 
@@ -78,7 +80,7 @@ package struct RecipientDirectory: Sendable {
 
     private static let people = Statement(
         """
-        SELECT k.position, r.locale, r.timezone, r.push_enabled, p.preferences
+        SELECT k.position, r.locale, r.timezone, r.push_enabled, p.preferences, r.email_enabled, r.email
         FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (app, user_id, position)
         LEFT JOIN recipients r ON r.app = k.app AND r.user_id = k.user_id
         LEFT JOIN notification_preferences p ON p.app = k.app AND p.profile_id = k.user_id

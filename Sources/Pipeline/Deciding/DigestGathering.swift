@@ -1,0 +1,75 @@
+import BellhopRules
+import Push
+import Store
+
+/// A delivery that goes out in a digest.
+struct GatheredPush: Sendable {
+    let parcel: Parcel
+    /// The digest that it belongs to.
+    let slot: Timestamp
+    let createdAt: Timestamp
+}
+
+/// Makes one push of all that was gathered for one device and one slot.
+///
+/// Its collapse key follows from the slot: a repeat replaces what it repeats. All deliveries that are in it share its
+/// fate, so that no part of a digest is left over or sent again by itself.
+struct DigestGathering {
+    private struct Identity: Hashable {
+        let recipient: RecipientKey
+        let target: String
+        let slot: Timestamp
+    }
+
+    private var gathered: [Identity: [GatheredPush]] = [:]
+
+    mutating func add(_ push: GatheredPush) {
+        let key = push.parcel.key
+        let identity = Identity(recipient: key.notification.recipient, target: key.target, slot: push.slot)
+        gathered[identity, default: []].append(push)
+    }
+
+    /// The newest notification of each digest carries it; where the app has no words for digests any more, each goes out
+    /// by itself.
+    func parcels(_ catalogs: CatalogSet, language: (RecipientKey) -> LanguageTag?) -> [Parcel] {
+        gathered.flatMap { identity, pushes -> [Parcel] in
+            let newestFirst = pushes.sorted { ($0.createdAt, $0.parcel.key.id) > ($1.createdAt, $1.parcel.key.id) }
+            let words = catalogs[identity.recipient.app]?.renderDigest(
+                titles: newestFirst.map(\.parcel.message.title),
+                count: newestFirst.count,
+                language: language(identity.recipient)
+            )
+            guard let words, let newest = newestFirst.first else { return pushes.map(\.parcel) }
+            return [Self.digest(newest.parcel, newestFirst.dropFirst().map(\.parcel), words, identity.slot)]
+        }
+    }
+
+    private static func digest(
+        _ newest: Parcel,
+        _ others: [Parcel],
+        _ words: RenderedContent,
+        _ slot: Timestamp
+    ) -> Parcel {
+        var message = PushMessage(
+            app: newest.message.app,
+            notification: newest.message.notification,
+            type: newest.message.type,
+            words: (title: words.title, body: words.body),
+            device: newest.message.device
+        )
+        message.link = words.link.map { PushMessage.Link(web: $0.web, mobile: $0.mobile) }
+        message.collapseKey = "digest:\(slot)"
+        message.priority = .low
+        message.presentation = newest.message.presentation
+        var parcel = newest
+        parcel.message = message
+        parcel.companions = others.map { Parcel.Companion(index: $0.index, key: $0.key) }
+        parcel.attempts = others.reduce(newest.attempts) { max($0, $1.attempts) }
+        parcel.isRepeat = newest.isRepeat || others.contains(where: \.isRepeat)
+        return parcel
+    }
+}
+
+extension DeliveryKey {
+    fileprivate var id: String { notification.notification.text }
+}

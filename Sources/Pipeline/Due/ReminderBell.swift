@@ -1,0 +1,111 @@
+import AMQP
+import BellhopRules
+package import Postgres
+package import ServiceRuntime
+import Store
+
+/// Rings users' reminders at their local times: each ring is an event like any other, published once for each local date.
+///
+/// Any number may run: the event's id follows from the reminder and the date, so that two that ring at once, or one that
+/// rings again after a crash, make one notification.
+package struct ReminderBell: Service {
+    package let name = "reminders"
+    private let book: ReminderBook
+    private let catalogs: CatalogSource
+    private let zones: ZoneLibrary
+    private let tools: DutyTools
+    private let logger: Logger
+    private let rung: Labelled<Counter>
+    private let interval: Duration
+
+    package init(tools: DutyTools, catalogs: CatalogSource, zones: ZoneLibrary, interval: Duration = .seconds(1)) {
+        self.tools = tools
+        self.catalogs = catalogs
+        self.zones = zones
+        self.interval = interval
+        logger = tools.logger.labelled(name)
+        book = ReminderBook(pool: tools.pool)
+        rung = tools.metrics.counter("bellhop_reminders_total", help: "Reminders that rang.", labels: ["app"])
+    }
+
+    package func run(until drain: DrainSignal) async throws {
+        while !drain.isDraining, !Task.isCancelled {
+            let count = await ring()
+            if count < Self.batch { await drain.pause(for: interval) }
+        }
+    }
+
+    /// - Returns: how many reminders it looked at.
+    private func ring() async -> Int {
+        do throws(PostgresError) {
+            let open = try await book.open(atMost: Self.batch)
+            guard !open.isEmpty else { return 0 }
+            let now = Timestamp(clamping: tools.time.now().microseconds)
+            var steps = open.map { step($0, now) }
+            let due = steps.indices.filter { steps[$0].ring != nil }
+            let outcomes = await tools.publisher.publish(due.compactMap { steps[$0].ring })
+            for (index, outcome) in zip(due, outcomes) {
+                // Without its confirm it stays as it is, and rings at the next look.
+                if outcome != .confirmed { steps[index].plan = nil }
+            }
+            try await book.keep(steps.compactMap(\.plan))
+            for index in due where steps[index].plan != nil { rung.with(open[index].key.app.text).increment() }
+            return steps.allSatisfy { $0.plan != nil } ? open.count : 0
+        } catch {
+            logger.warning("the database cannot be asked for reminders", ["error": .error(error)])
+            return 0
+        }
+    }
+
+    /// What is to be done about a reminder.
+    private struct Step {
+        var ring: OutgoingMessage?
+        var plan: ReminderPlan?
+    }
+
+    private func step(_ reminder: Reminder, _ now: Timestamp) -> Step {
+        guard let zone = zone(of: reminder) else {
+            logger.warning("no clock for a reminder", ["app": .text(reminder.key.app.text)])
+            return Step(plan: ReminderPlan(reminder, next: nil))
+        }
+        let firing = DailyFiring(at: reminder.localTime, on: reminder.days, in: zone)
+        switch firing.verdict(at: now, since: reminder.plannedFrom, lastDate: reminder.lastFiredOn) {
+        case .never: return Step(plan: ReminderPlan(reminder, next: nil))
+        case .wait(let slot): return Step(plan: ReminderPlan(reminder, next: slot.instant))
+        case .fire(let slot):
+            let next = firing.schedule.next(after: now, lastDate: slot.date)
+            return Step(
+                ring: message(reminder, slot),
+                plan: ReminderPlan(reminder, next: next?.instant, firedOn: slot.date)
+            )
+        }
+    }
+
+    /// Its own zone, the user's, or the app's.
+    private func zone(of reminder: Reminder) -> Zone? {
+        let named = reminder.timezone.flatMap { zones[$0] }
+        return named ?? catalogs.current[reminder.key.app].flatMap { zones[$0.timezone] }
+    }
+
+    /// The same for every ring of a reminder on a date, whoever rings.
+    private func message(_ reminder: Reminder, _ slot: LocalSchedule.Slot) -> OutgoingMessage {
+        let app = reminder.key.app
+        // A type that the catalogue does not know is refused in the open: it ends in the dead letters with that reason.
+        let type = reminder.type?.text ?? catalogs.current[app]?.reminderType?.text ?? "reminder"
+        let event = JSONObject([
+            ("id", .string("reminder:\(reminder.id.text):\(slot.date)")), ("app", .string(app.text)),
+            ("eventType", .string(type)),
+            ("to", .object(JSONObject([("user", .string(reminder.key.user.text))]))),
+            ("title", .string(reminder.title)), ("body", .string(reminder.body)),
+            ("targetId", .string(reminder.id.text)), ("sentAtIso", .string(slot.instant.description)),
+        ])
+        return OutgoingMessage(
+            exchange: tools.names.events,
+            routingKey: "\(app.text).\(type)",
+            properties: MessageProperties(contentType: "application/json"),
+            body: JSONWriter.canonicalBytes(of: .object(event))
+        )
+    }
+
+    private static let batch = 200
+}
