@@ -1,0 +1,80 @@
+import BellhopRules
+import Pipeline
+import ServiceRuntime
+
+/// The command `bellhop next-run`: the rule of reminders and digests alone, without servers.
+struct NextRunCommand: Command {
+    static let name = "next-run"
+    static let summary = "Says when a time on a user's own clock comes next, whatever the clocks do until then."
+    static let synopsis = [
+        "next-run --local HH:MM --timezone Z --after INSTANT [--days mon,tue] [--count N] [--json]"
+    ]
+    static let options = [
+        Option.taking("local", "HH:MM", "the time on the user's clock"),
+        Option.taking("timezone", "Z", "whose clocks count, such as Europe/Oslo"),
+        Option.taking("after", "INSTANT", "later than this, such as 2026-03-28T12:00:00Z"),
+        Option.taking("days", "mon,tue", "on these days of the week; all of them without it"),
+        Option.taking("count", "N", "so many runs, 1 to 1000; one without it"),
+        Option.json,
+    ]
+
+    private let time: LocalTime
+    private let zoneName: TimeZoneName
+    private let after: Timestamp
+    private let days: Set<Weekday>
+    private let count: Int
+    private let wantsJSON: Bool
+
+    init(_ words: Words) throws(CommandFailure) {
+        try words.expectNoOperands(of: Self.name)
+        time = try words.required("local", LocalTime.rule, of: Self.name, LocalTime.init(validating:))
+        zoneName = try words.required(
+            "timezone",
+            TimeZoneName.rule,
+            of: Self.name,
+            TimeZoneName.init(validating:)
+        )
+        after = try words.required("after", Timestamp.rule, of: Self.name, Timestamp.init(validating:))
+        days = try words.days(of: Self.name)
+        count = try words.number("count", in: 1...1000, of: Self.name) ?? 1
+        wantsJSON = words.has("json")
+    }
+
+    func run(_ surroundings: Surroundings) async throws -> ExitCode {
+        let zone = try ZoneLibrary(environment: surroundings.environment).zone(zoneName, of: Self.name)
+        let runs = runs(LocalSchedule(at: time, on: days, in: zone))
+        if wantsJSON {
+            surroundings.print(
+                JSONText.object([("runs", .list(runs.map { .text($0.instant.description) }))]).description
+            )
+        } else if runs.isEmpty {
+            surroundings.print("never again before the year 9999 ends")
+        } else {
+            for run in runs { surroundings.print(Self.line(run, zone)) }
+        }
+        return runs.isEmpty ? .answerIsNo : .done
+    }
+
+    private func runs(_ schedule: LocalSchedule) -> [LocalSchedule.Slot] {
+        var runs: [LocalSchedule.Slot] = []
+        var earlier = after
+        while runs.count < count, let next = schedule.next(after: earlier) {
+            runs.append(next)
+            earlier = next.instant
+        }
+        return runs
+    }
+
+    /// Weekday, local reading, UTC, and a word where the clocks did something to that time.
+    private static func line(_ run: LocalSchedule.Slot, _ zone: Zone) -> String {
+        let local = zone.local(at: run.instant)
+        let line = "\(local.date.weekday.rawValue) \(local)  \(run.instant)"
+        switch zone.instants(showing: run.date, at: run.time).count {
+        case 0:
+            return
+                "\(line)  there is no \(run.time) on \(run.date): the clocks skip it, this is the first instant after"
+        case 1: return line
+        default: return "\(line)  \(run.time) comes twice on \(run.date): the clocks go back, this is the first one"
+        }
+    }
+}
