@@ -1,4 +1,5 @@
 import AMQP
+import BellhopRules
 import HTTPServer
 import Pipeline
 import ServiceRuntime
@@ -19,12 +20,13 @@ struct SchedulerCommand: Command {
     func run(_ surroundings: Surroundings) async throws -> ExitCode {
         let configuration = try surroundings.configuration(words, requiring: [.amqpURL, .databaseURL, .catalogs])
         let process = try RoleProcess(configuration, role: Self.name, connections: 4)
-        try await process.verifyGround(try process.footing.catalogs())
-        return try await serve(process)
+        let catalogs = try process.footing.catalogs()
+        try await process.verifyGround(catalogs)
+        return try await serve(process, catalogs)
     }
 
     /// A function of its own: in one with the checks before it, Swift 6.3.1 crashes when it optimises.
-    private func serve(_ process: RoleProcess) async throws -> ExitCode {
+    private func serve(_ process: RoleProcess, _ catalogs: CatalogSet) async throws -> ExitCode {
         let configuration = process.footing.configuration
         let options = ConsumerOptions(
             broker: try process.footing.broker(),
@@ -47,16 +49,21 @@ struct SchedulerCommand: Command {
             )
         )
         publisher.start()
-        let sweeper = Sweeper(
+        let source = CatalogSource(catalogs)
+        let tools = DutyTools(
             pool: process.pool,
-            lease: configuration.lease,
             publisher: publisher,
             names: process.footing.names,
             logger: process.logger,
             metrics: process.metrics
         )
         let ending = await process.run(
-            [clerk, sweeper],
+            [
+                clerk, HandOver(tools: tools, rhythm: .init(rate: configuration.handOverRate)),
+                DueEventPublisher(tools: tools),
+                ReminderBell(tools: tools, catalogs: source, zones: process.zones),
+                process.reload(of: source),
+            ],
             listen: configuration.metricsListen.shifted(by: Self.portOffset) ?? configuration.metricsListen,
             checks: [
                 ReadinessCheck(clerk.name) { clerk.isReady ? nil : "it does not consume" },

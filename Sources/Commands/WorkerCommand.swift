@@ -45,8 +45,10 @@ struct WorkerCommand: Command {
         )
         publisher.start()
         let senders = try process.pushSenders()
+        let source = CatalogSource(catalogs)
         let frontDoor = FrontDoor(
-            catalogs: CatalogSource(catalogs),
+            catalogs: source,
+            zones: process.zones,
             tools: FrontDoor.Tools(
                 pool: process.pool,
                 publisher: publisher,
@@ -65,7 +67,7 @@ struct WorkerCommand: Command {
             ReadinessCheck(worker.name) { worker.isReady ? nil : "it does not consume" }
         }
         let ending = await process.run(
-            workers,
+            workers + [process.reload(of: source)],
             listen: configuration.metricsListen,
             untilInputEnds: words.has("until-stdin-ends"),
             checks: checks + [

@@ -122,7 +122,13 @@ extension Bench {
         guard case .event(let event) = try submission(json), case .users(let users) = event.audience,
             let content = try catalogs[event.app]?.render(event, language: nil).get()
         else { throw BenchError("the event is no event") }
-        let words = InboxWords(event: event, contentHash: ContentHash(of: event), rendered: content, priority: .low)
+        let words = InboxWords(
+            event: event,
+            contentHash: ContentHash(of: event),
+            rendered: content,
+            priority: .low,
+            expiresAt: event.expiresAt
+        )
         return users.map { InboxRecord(words, for: $0) }
     }
 

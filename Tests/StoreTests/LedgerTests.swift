@@ -164,7 +164,7 @@ struct LedgerTests {
         }
     }
 
-    @Test("the sweeper hands over what is due and what is stranded, each once in ten minutes")
+    @Test("what is due and what is stranded is taken for handing over, each once in ten minutes")
     func handingOver() async throws {
         try await Bench.withSchema { bench in
             let claim = Claim.fresh
@@ -179,11 +179,11 @@ struct LedgerTests {
                 ],
                 of: claim
             )
-            let due = try await ledger.handOver(atMost: 10, strandedAfter: .seconds(600))
-            let stranded = try await ledger.handOver(atMost: 10, strandedAfter: .zero)
-            let nothing = try await ledger.handOver(atMost: 10, strandedAfter: .zero)
-            #expect(due.map(\.key.recipient.user.text) == ["due"])
-            #expect(stranded.map(\.key.recipient.user.text) == ["stranded"])
+            let due = try await DueDeliveries(pool: bench.pool, strandedAfter: .seconds(600)).take(about: 10)
+            let stranded = try await DueDeliveries(pool: bench.pool, strandedAfter: .zero).take(about: 10)
+            let nothing = try await DueDeliveries(pool: bench.pool, strandedAfter: .zero).take(about: 10)
+            #expect(due.map(\.recipient.user.text) == ["due"])
+            #expect(stranded.map(\.recipient.user.text) == ["stranded"])
             #expect(nothing.isEmpty)
             let harvest = try await ledger.claim(records.map(\.key), as: .fresh)
             #expect(Set(harvest.claimed.map(\.key.notification.recipient.user.text)) == ["due", "stranded"])

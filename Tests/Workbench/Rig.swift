@@ -14,6 +14,15 @@ package struct Rig: Sendable {
     package let metrics = MetricsRegistry()
     private let senders: [AppID: [PushProvider: any PushSender]]
     private let drain = DrainSignal()
+    private let catalogs: CatalogSource
+    private let zones = ZoneLibrary(environment: ProcessInfo.processInfo.environment)
+
+    private init(bench: Bench, publisher: Publisher, senders: [AppID: [PushProvider: any PushSender]]) {
+        self.bench = bench
+        self.publisher = publisher
+        self.senders = senders
+        catalogs = CatalogSource(bench.catalogs)
+    }
 
     /// How long a claim holds in tests: long enough for a loaded machine, short enough to wait for.
     package static let lease = Duration.seconds(4)
@@ -27,7 +36,7 @@ package struct Rig: Sendable {
         let publisher = Publisher(PublisherOptions(broker: try bench.broker, name: "test, publishing"))
         publisher.start()
         let rig = Rig(bench: bench, publisher: publisher, senders: senders)
-        let services: [any Service] = try rig.lanes() + [try rig.clerk(), rig.sweeper()]
+        let services: [any Service] = try rig.lanes() + [try rig.clerk()] + rig.duties()
         return try await withThrowingTaskGroup(of: Void.self) { group in
             for service in services {
                 group.addTask { try await service.run(until: rig.drain) }
@@ -57,7 +66,8 @@ package struct Rig: Sendable {
 
     private func lanes() throws -> [LaneWorker] {
         let frontDoor = FrontDoor(
-            catalogs: CatalogSource(bench.catalogs),
+            catalogs: catalogs,
+            zones: zones,
             tools: FrontDoor.Tools(
                 pool: bench.pool,
                 publisher: publisher,
@@ -96,16 +106,21 @@ package struct Rig: Sendable {
         )
     }
 
-    private func sweeper() -> Sweeper {
-        Sweeper(
+    /// The scheduler's duties, at a pace for tests.
+    private func duties() -> [any Service] {
+        let tools = DutyTools(
             pool: bench.pool,
-            lease: Self.lease,
             publisher: publisher,
             names: bench.names,
-            rhythm: .init(interval: .milliseconds(200), grace: .seconds(2)),
             logger: logger,
             metrics: metrics
         )
+        let interval = Duration.milliseconds(100)
+        return [
+            HandOver(tools: tools, rhythm: .init(interval: interval, grace: .seconds(2))),
+            DueEventPublisher(tools: tools, interval: interval),
+            ReminderBell(tools: tools, catalogs: catalogs, zones: zones, interval: interval),
+        ]
     }
 
     // MARK: - What tests do

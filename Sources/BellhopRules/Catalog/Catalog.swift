@@ -18,6 +18,8 @@ public struct Catalog: Hashable, Sendable {
     public let settings: SettingsPage
     /// When gathered notifications go out; nil where nothing is gathered.
     public let digest: DigestPolicy?
+    /// What the notifications of users' reminders are, unless a reminder says so itself; nil where the app has none.
+    public let reminderType: EventType?
     /// The types in the order of the file, which is that of a settings page.
     public let types: [CatalogType]
     private let positions: [EventType: Int]
@@ -32,6 +34,7 @@ public struct Catalog: Hashable, Sendable {
         topics = outline.topics
         settings = outline.settings
         digest = outline.digest
+        reminderType = outline.reminderType
         self.types = types
         positions = Dictionary(types.enumerated().map { ($1.type, $0) }, uniquingKeysWith: { first, _ in first })
     }
@@ -47,6 +50,7 @@ public struct Catalog: Hashable, Sendable {
         let topics: TopicFolding
         let settings: SettingsPage
         let digest: DigestPolicy?
+        let reminderType: EventType?
     }
 
     /// What the catalogue says of a type, nil when it does not know it.

@@ -2,8 +2,9 @@
 enum CatalogKeys {
     static let app = [
         "app", "language", "timezone", "providers", "aliases", "link", "routes", "topics", "preferences", "quietHours",
-        "digest", "types",
+        "digest", "reminders", "types",
     ]
+    static let reminders = ["type"]
     static let type = [
         "priority", "label", "icon", "color", "background", "mandatory", "defaults", "whenMuted", "roles",
         "expiresAfter", "quietHours", "digest", "retryLimit", "sound", "badge", "android", "apns", "templates", "link",

@@ -39,6 +39,18 @@ extension CatalogReader {
         )
     }
 
+    /// The type must be one of the app's, and speak without data: a reminder brings its own words.
+    func reminderType(_ types: [CatalogType]) -> EventType? {
+        guard let scope = root.scope("reminders") else { return nil }
+        scope.expectKeys(CatalogKeys.reminders)
+        guard let type = scope.identifier("type", as: EventType.self) else { return nil }
+        guard types.contains(where: { $0.type == type }) else {
+            scope.report("type", expected: "one of the app's types")
+            return nil
+        }
+        return type
+    }
+
     func routes() -> RouteRewrites {
         guard let scope = root.scope("routes") else { return RouteRewrites([]) }
         let expected = "paths such as /schema on both sides, with neither / nor ?, # at their ends"

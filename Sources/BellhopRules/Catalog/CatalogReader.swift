@@ -40,6 +40,7 @@ struct CatalogReader {
         let routes = self.routes()
         let topics = self.topics()
         let types = self.types(digested: digest != nil)
+        let reminderType = self.reminderType(types)
         guard let app, let timezone, let language else { return nil }
         let outline = Catalog.Outline(
             app: app,
@@ -50,7 +51,8 @@ struct CatalogReader {
             routes: routes,
             topics: topics,
             settings: settings,
-            digest: digest
+            digest: digest,
+            reminderType: reminderType
         )
         return Catalog(outline, types: types)
     }

@@ -2,8 +2,8 @@ extension Event {
     /// The event as a plain JSON body, complete and canonical: reading it again gives an equal event, whichever form it
     /// came in.
     ///
-    /// This is how an event is kept until it falls due.
-    public var plainForm: [UInt8] {
+    /// This is how an event is kept until it falls due. `expiresAt` stands in for an event that says nothing of its own.
+    public func plainForm(expiresAt: Timestamp? = nil) -> [UInt8] {
         var fields = JSONObject()
         fields[EventField.id.rawValue] = .string(id.text)
         fields[EventField.app.rawValue] = .string(app.text)
@@ -20,7 +20,7 @@ extension Event {
         fields[EventField.collapseKey.rawValue] = content.collapseKey.map(JSONValue.string)
         fields[EventField.sentAtIso.rawValue] = (sentAt?.description).map(JSONValue.string)
         fields[EventField.deliverAt.rawValue] = (deliverAt?.description).map(JSONValue.string)
-        fields[EventField.expiresAt.rawValue] = (expiresAt?.description).map(JSONValue.string)
+        fields[EventField.expiresAt.rawValue] = ((self.expiresAt ?? expiresAt)?.description).map(JSONValue.string)
         return JSONWriter.canonicalBytes(of: .object(fields))
     }
 }

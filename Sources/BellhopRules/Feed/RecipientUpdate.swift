@@ -30,6 +30,6 @@ public struct RecipientUpdate: Hashable, Sendable {
         guard case .set(let document) = preferences else { return false }
         let normalized = PreferenceDocument(normalizing: .object(document), schema: schema)
         preferences = .set(normalized.json)
-        return normalized.neededRepair
+        return normalized.wasRepaired
     }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import AMQP
 import BellhopRules
 import HTTPServer
@@ -15,6 +16,7 @@ struct RoleProcess: Sendable {
     let metrics: MetricsRegistry
     let pool: PostgresPool
     let time = SystemTime()
+    let zones = ZoneLibrary(environment: ProcessInfo.processInfo.environment)
 
     /// `size` bounds the connections to the database; `number`, where there are several, stands in every line of the log.
     init(_ configuration: BellhopConfiguration, role: String, connections size: Int, number: Int? = nil) throws {
@@ -84,6 +86,18 @@ struct RoleProcess: Sendable {
             return try PushSenders(.none, surroundings: surroundings)
         }
         return try PushSenders(try ProviderConfiguration.read(file: file), surroundings: surroundings)
+    }
+
+    /// Reads the catalogues again at each SIGHUP.
+    func reload(of source: CatalogSource) -> CatalogReload {
+        CatalogReload(
+            source: source,
+            read: { [footing] in try footing.catalogs() },
+            bindings: BindingRecords(pool: pool),
+            plan: { [footing] catalogs in footing.plan(catalogs) },
+            logger: logger,
+            metrics: metrics
+        )
     }
 
     /// Runs the services beside the endpoint until a signal, and closes the pool behind them.

@@ -69,9 +69,8 @@ struct Workload: Sendable {
             Self.types.map { "\"\($0)\":\(!traits.hasMutedTypes)" } + ["\"security\":true", "\"rate_update\":false"]
         // From eight to ten hours after now on this user's clock.
         let start = (utcHour + traits.hoursAhead + 24 + 8) % 24
-        let quiet = "\"quietHoursStart\":\(start),\"quietHoursEnd\":\((start + 2) % 24)"
-        return "{\"enabled\":true,\"eventToggles\":{\(toggles.joined(separator: ","))}"
-            + (traits.hasQuietHours ? ",\"quietHoursEnabled\":true,\(quiet)}" : ",\"quietHoursEnabled\":false}")
+        let quiet = "\"enabled\":\(traits.hasQuietHours),\"startHour\":\(start),\"endHour\":\((start + 2) % 24)"
+        return "{\"enabled\":true,\"eventToggles\":{\(toggles.joined(separator: ","))},\"quietHours\":{\(quiet)}}"
     }
 
     /// As long as a real registration token: 142 characters.

@@ -1,5 +1,5 @@
 import AMQP
-package import Postgres
+import Postgres
 package import ServiceRuntime
 import Store
 

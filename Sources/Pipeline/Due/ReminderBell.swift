@@ -1,6 +1,6 @@
 import AMQP
 import BellhopRules
-package import Postgres
+import Postgres
 package import ServiceRuntime
 import Store
 

@@ -12,4 +12,9 @@ package final class CatalogSource: Sendable {
     package var current: CatalogSet {
         catalogs.withLock { $0 }
     }
+
+    /// Puts others into force; batches that have begun end with the ones they began with.
+    func replace(_ others: CatalogSet) {
+        catalogs.withLock { $0 = others }
+    }
 }

@@ -51,11 +51,12 @@ extension BellhopConfiguration {
         let batch = reader.integer(.batch, in: 1...1_024, default: 256)
         let drainTimeout = reader.duration(.drainTimeout, in: .seconds(1) ... .seconds(3_600), default: .seconds(20))
         let lease = reader.duration(.lease, in: .seconds(1) ... .seconds(600), default: .seconds(60))
+        let handOverRate = reader.integer(.handOverRate, in: 1...100_000, default: 1_000)
         let log = reader.log(.log, default: LogSettings(level: .info, form: .text))
         guard let namespace, let apiListen, let consoleListen, let metricsListen else { return nil }
-        guard let retryDelays, let retryLimit, let prefetch, let batch, let drainTimeout, let lease, let log else {
-            return nil
-        }
+        guard let retryDelays, let retryLimit, let prefetch, let batch, let drainTimeout, let lease, let handOverRate,
+            let log
+        else { return nil }
         self.namespace = namespace
         self.apiListen = apiListen
         self.consoleListen = consoleListen
@@ -66,6 +67,7 @@ extension BellhopConfiguration {
         self.batch = batch
         self.drainTimeout = drainTimeout
         self.lease = lease
+        self.handOverRate = handOverRate
         self.log = log
         effective = reader.effective
     }

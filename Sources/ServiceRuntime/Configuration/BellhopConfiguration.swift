@@ -60,6 +60,10 @@ package struct BellhopConfiguration: Sendable {
     ///
     /// Default: 60 s.
     package let lease: Duration
+    /// Notifications that one scheduler hands over in a second at most, when much has fallen due.
+    ///
+    /// Default: 1,000.
+    package let handOverRate: Int
     /// Default: `info`, for people.
     package let log: LogSettings
     /// Every setting as it took effect, in the order of `Setting.all`.

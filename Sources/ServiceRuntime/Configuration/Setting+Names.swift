@@ -18,13 +18,14 @@ extension Setting {
     package static let batch = Setting("BATCH")
     package static let drainTimeout = Setting("DRAIN_TIMEOUT")
     package static let lease = Setting("LEASE")
+    package static let handOverRate = Setting("HANDOVER_RATE")
     package static let log = Setting("LOG")
 
     /// Every name that Bellhop knows; any other `BELLHOP_*` is a fault.
     package static let all: [Setting] = [
         .config, .amqpURL, .databaseURL, .namespace, .catalogs, .providers, .apiListen, .consoleListen, .metricsListen,
         .managementURL, .listenURL, .jwtKeys, .operators, .retryDelays, .retryLimit, .prefetch, .batch, .drainTimeout,
-        .lease, .log,
+        .lease, .handOverRate, .log,
     ]
 
     /// What may stand on a command line: every setting, and the `…_FILE` of each secret.

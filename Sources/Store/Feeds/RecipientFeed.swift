@@ -22,7 +22,9 @@ enum RecipientFeed {
                 .booleanArray(words.map(\.content.emailEnabled.isGiven)),
             ]
         )
-        if words.contains(where: { $0.content.timezone.isGiven }) { _ = try connection.run(replan, Array(who.prefix(2))) }
+        if words.contains(where: { $0.content.timezone.isGiven }) {
+            _ = try connection.run(replan, Array(who.prefix(2)))
+        }
         let documents = words.filter { $0.content.preferences.isGiven }
         guard !documents.isEmpty else { return }
         _ = try connection.run(

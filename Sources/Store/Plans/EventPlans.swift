@@ -104,7 +104,8 @@ package struct EventPlans: Sendable {
         let rows = try await pool.run(Self.takeDue, [.integer(Int64(limit))])
         var due: [DueEvent] = []
         for row in rows.indices {
-            guard let app = AppID(validating: try rows.text(row, 0)), let id = EventID(validating: try rows.text(row, 1)),
+            guard let app = AppID(validating: try rows.text(row, 0)),
+                let id = EventID(validating: try rows.text(row, 1)),
                 let type = EventType(validating: try rows.text(row, 2))
             else { continue }
             due.append(DueEvent(app: app, id: id, type: type, body: Array(try rows.text(row, 3).utf8)))

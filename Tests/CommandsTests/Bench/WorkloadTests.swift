@@ -1,4 +1,5 @@
 import BellhopRules
+import Pipeline
 import Foundation
 import ServiceRuntime
 import Store
@@ -47,22 +48,20 @@ struct WorkloadTests {
     @Test("the rules agree with the expectation that is counted without them, user by user")
     func rulesAgree() throws {
         let catalogs = try Self.catalogs()
+        let zones = ZoneLibrary(environment: [:])
         var pushes = 0
         for event in 0..<2_000 {
             let person = Self.workload.person(Self.workload.user(ofEvent: event))
-            let type = try #require(
-                catalogs.catalogs.first { $0.app.text == "drop" }?.types
-                    .first { $0.type.text == Self.workload.type(ofEvent: event) }
+            let catalog = try #require(catalogs.catalogs.first { $0.app.text == "drop" })
+            let type = try #require(catalog.types.first { $0.type.text == Self.workload.type(ofEvent: event) })
+            let facts = DecisionFacts(
+                catalog: catalog,
+                type: type,
+                recipient: try Self.recipient(person),
+                now: Timestamp(clamping: 13 * 3_600_000_000),
+                zone: { zones[$0] }
             )
-            guard
-                case .send(let devices, _) = PushDecision(
-                    type: type,
-                    expiresAt: nil,
-                    recipient: try Self.recipient(person),
-                    now: Timestamp(clamping: 0)
-                )
-            else { continue }
-            pushes += devices.count
+            pushes += Decision(facts).devices.count { $0.outcome == .send }
         }
         #expect(pushes == Workload(seed: 7, events: 2_000, users: 10_000, utcHour: 13).expectation().pushes)
     }

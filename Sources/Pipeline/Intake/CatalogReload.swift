@@ -1,0 +1,76 @@
+package import BellhopRules
+package import ServiceRuntime
+package import Store
+
+/// Puts the catalogues into force that it finds on disk when the process gets a SIGHUP.
+///
+/// Batches that have begun end with the catalogues they began with, so no message is lost or judged by two. What cannot
+/// be used leaves the old ones in force: files with faults, and catalogues that move a type to another lane before
+/// `bellhop topology apply` has moved its bindings.
+package struct CatalogReload: Service {
+    package let name = "catalogues"
+    private let source: CatalogSource
+    private let read: @Sendable () throws -> CatalogSet
+    private let bindings: BindingRecords
+    private let plan: @Sendable (CatalogSet) -> TopologyPlan
+    private let logger: Logger
+    private let reloads: Labelled<Counter>
+    private let signals: AsyncStream<ProcessSignal>
+
+    package init(
+        source: CatalogSource,
+        read: @escaping @Sendable () throws -> CatalogSet,
+        bindings: BindingRecords,
+        plan: @escaping @Sendable (CatalogSet) -> TopologyPlan,
+        logger: Logger,
+        metrics: MetricsRegistry
+    ) {
+        self.source = source
+        self.read = read
+        self.bindings = bindings
+        self.plan = plan
+        self.logger = logger.labelled(name)
+        reloads = metrics.counter(
+            "bellhop_catalog_reloads_total",
+            help: "Catalogues read again on SIGHUP: accepted, or refused and the old ones kept.",
+            labels: ["outcome"]
+        )
+        // From here on a SIGHUP no longer ends the process.
+        signals = ProcessSignal.arrivals(of: [.hangup])
+    }
+
+    package func run(until drain: DrainSignal) async throws {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { for await _ in signals { await reload() } }
+            group.addTask { await drain.wait() }
+            await group.next()
+            group.cancelAll()
+        }
+    }
+
+    /// Reads, checks, and puts into force.
+    func reload() async {
+        do {
+            let catalogs = try read()
+            if let key = try await strayKey(catalogs) {
+                logger.error(
+                    "the new catalogues are not in force: a type would change its lane",
+                    ["routingKey": .text(key), "whatToDo": .text("run bellhop topology apply, then send SIGHUP again")]
+                )
+                return reloads.with("refused").increment()
+            }
+            source.replace(catalogs)
+            logger.notice("the catalogues were read again", ["apps": .integer(catalogs.catalogs.count)])
+            reloads.with("accepted").increment()
+        } catch {
+            logger.error("the new catalogues are not in force, the old ones stay", ["error": .error(error)])
+            reloads.with("refused").increment()
+        }
+    }
+
+    /// A routing key that does not lead to the lane that the catalogues want; nil where all do.
+    private func strayKey(_ catalogs: CatalogSet) async throws -> String? {
+        let applied = try await bindings.all()
+        return plan(catalogs).lanes.sorted { $0.key < $1.key }.first { applied[$0.key] != $0.value }?.key
+    }
+}
