@@ -4,8 +4,8 @@ package import ServiceRuntime
 
 /// The senders that a configuration asks for, with the transports under them.
 ///
-/// Apps share what they can: one transport for each endpoint, authorities, connections and window; one token source for
-/// each service account. Access tokens travel on transports of their own, so that they never wait behind pushes.
+/// Each app has a transport of its own, so that its pushes never wait behind another app's. Apps share one token source
+/// for each service account. Access tokens travel on transports of their own, so that they never wait behind pushes.
 package struct PushSenders: Sendable {
     package typealias MakeTransport = (CurlTransportOptions) throws(TransferError) -> any HTTPTransport
 
@@ -54,6 +54,8 @@ package struct PushSenders: Sendable {
 private struct SenderAssembly {
     /// What has to be equal for two senders to share a transport.
     struct TransportKey: Hashable {
+        /// Whose pushes it carries; nil for access tokens.
+        var app: AppID?
         let endpoint: String
         let authoritiesFile: String?
         let connections: Int
@@ -80,6 +82,7 @@ private struct SenderAssembly {
 
     mutating func sender(_ fcm: ProviderConfiguration.FCM, for app: AppID) throws(TransferError) -> FCMSender {
         let key = TransportKey(
+            app: app,
             endpoint: fcm.endpoint,
             authoritiesFile: fcm.authoritiesFile,
             connections: fcm.connections,
@@ -90,6 +93,7 @@ private struct SenderAssembly {
             projectID: fcm.serviceAccount.projectID,
             tokens: try tokens(fcm),
             transport: try transport("fcm", key),
+            window: fcm.window,
             time: surroundings.time,
             metrics: surroundings.metrics?.forSender(.fcm, app: app)
         )
