@@ -12,17 +12,16 @@ final class OpenParts: Sendable {
 
     private let state: Mutex<State>
 
-    /// - Parameter parts: the position of its message for each part; a message may have many.
+    /// `parts` holds the position of its message for each part; a message may have many.
     init(messages: Int, parts: [Int]) {
         var open = Array(repeating: 0, count: messages)
         for index in parts { open[index] += 1 }
         state = Mutex(State(open: open))
     }
 
-    /// Closes a part for each position that is given.
+    /// Closes a part for each position that is given and returns the positions of the messages that are done with now.
     ///
-    /// - Parameter unfinished: messages that must not be acknowledged, since something of theirs is undone.
-    /// - Returns: the positions of the messages that are done with now.
+    /// Those that are `unfinished` must not be acknowledged, since something of theirs is undone.
     func close(_ parts: [Int], unfinished: Set<Int>) -> [Int] {
         state.withLock { state in
             state.unfinished.formUnion(unfinished)

@@ -31,7 +31,7 @@ final class SendWindow: Sendable {
     private let limits: [Lane: Int]
     private let state = Mutex(State())
 
-    /// - Parameter limits: what one lane may take; a lane without a limit may take all.
+    /// `limits` is what one lane may take; a lane without a limit may take all.
     init(capacity: Int, limits: [Lane: Int] = [:]) {
         self.capacity = max(1, capacity)
         self.limits = limits

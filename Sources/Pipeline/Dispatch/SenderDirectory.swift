@@ -21,7 +21,7 @@ package struct SenderDirectory: Sendable {
     /// Over all lanes it gets twice as many as its sender can have under way: enough to keep it busy, and not so many that
     /// they outlast their leases inside it while it is slow.
     ///
-    /// - Parameter prefetch: how many messages each lane may hold.
+    /// `prefetch` says how many messages each lane may hold.
     package init(_ senders: [AppID: [PushProvider: any PushSender]], prefetch: [Lane: Int]) {
         let limits = prefetch.mapValues { max(1, $0 / 2) }
         let most = limits.values.max() ?? 1

@@ -60,7 +60,9 @@ package struct LaneWorker: Service {
     }
 
     /// Messages that were handed out several times before may be what killed their worker: each goes alone, so that it
-    /// takes no other down with it. They are stored one after the other; what they send, they send side by side, since each
+    /// takes no other down with it.
+    ///
+    /// They are stored one after the other; what they send, they send side by side, since each
     /// holds a lease that does not wait for its turn.
     private func process(_ batch: [IncomingMessage], _ gate: Gate, _ drain: DrainSignal) async {
         let suspects = batch.filter { $0.deliveryCount >= Self.suspicion }
