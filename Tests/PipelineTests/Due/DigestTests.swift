@@ -29,7 +29,7 @@ struct DigestTests {
         for event in 0..<events {
             try await rig.publish([
                 rig.event(
-                    #"{"id":"e\#(event)","to":{"users":[\#(names)]},"title":"Tilbud \#(event)"}"#,
+                    #"{"id":"e\#(event)","to":{"users":[\#(names)]},"title":"Tilbud \#(event)","body":"Bare i dag"}"#,
                     key: "drop.promotional"
                 )
             ])

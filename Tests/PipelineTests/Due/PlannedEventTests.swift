@@ -25,7 +25,7 @@ struct PlannedEventTests {
                 try await rig.publish(
                     ["kept", "cancelled", "later"].map { id in
                         rig.event(
-                            #"{"id":"\#(id)","to":{"user":"u1"},"title":"Hei","deliverAt":"\#(hour)"}"#,
+                            #"{"id":"\#(id)","to":{"user":"u1"},"title":"Hei","body":"","deliverAt":"\#(hour)"}"#,
                             key: "drop.transaction_complete"
                         )
                     }
@@ -59,11 +59,11 @@ struct PlannedEventTests {
             try await Rig.on(bench) { rig in
                 try await rig.publish([
                     rig.event(
-                        #"{"id":"all","to":{"everyone":true},"title":"Hei"}"#,
+                        #"{"id":"all","to":{"everyone":true},"title":"Hei","body":""}"#,
                         key: "drop.transaction_complete"
                     ),
                     rig.event(
-                        #"{"id":"one","to":{"user":"u1"},"title":"Hei","deliverAt":"\#(instant(in: 1))"}"#,
+                        #"{"id":"one","to":{"user":"u1"},"title":"Hei","body":"","deliverAt":"\#(instant(in: 1))"}"#,
                         key: "drop.transaction_complete"
                     ),
                 ])
