@@ -1,8 +1,9 @@
 /// The keys that a catalogue file may have, object by object; `docs/catalog.schema.json` says the same for editors.
 enum CatalogKeys {
     static let app = [
-        "app", "language", "timezone", "providers", "aliases", "link", "routes", "topics", "preferences", "quietHours",
-        "digest", "types",
+        "app", "language", "timezone", "providers", "aliases", "phrases", "link", "routes", "topics", "preferences",
+        "quietHours",
+        "digest", "android", "apns", "types",
     ]
     static let type = [
         "priority", "label", "icon", "color", "background", "mandatory", "defaults", "whenMuted", "roles",
