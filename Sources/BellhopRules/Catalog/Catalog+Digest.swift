@@ -2,27 +2,49 @@ extension Catalog {
     /// The words and the link of one digest; nil where the app has none, or nothing was gathered.
     ///
     /// `titles` are those of the gathered notifications, the most important first; `count` is how many were gathered,
-    /// which may be more. Titles that do not fit are left out and counted in `more`.
+    /// which may be more. Long titles are cut, and those that do not fit are left out and counted in `more`.
     public func renderDigest(titles: [String], count: Int, language: LanguageTag?) -> RenderedContent? {
-        guard let digest, !titles.isEmpty,
+        guard let digest, let first = titles.first,
             let words = digest.words.words(for: language, otherwise: self.language)
         else { return nil }
+        var values = TemplateValues(data: JSONObject())
+        var title = ""
+        var body = ""
+        // A catalogue allows at least one title; a digest's templates name nothing that is not there.
         for shown in stride(from: digest.titleCount, through: 1, by: -1) {
-            let values = DigestValues(titles: titles, count: count, shown: shown).templateValues
+            values = DigestValues(titles: titles, count: count, shown: shown).templateValues
             var faults: [ValueFault] = []
-            let title = words.title.filled(from: values, &faults)
-            let body = words.body?.filled(from: values, &faults) ?? ""
-            let fits = title.hasLength(1...FieldLimits.title) && body.hasLength(0...FieldLimits.body)
-            guard faults.isEmpty, fits else { continue }
-            let link = (digest.link ?? link).flatMap { $0.filled(from: values) }
-            return RenderedContent(title: title, body: body, link: link, wasRerouted: false)
+            title = words.title.filled(from: values, &faults)
+            body = words.body?.filled(from: values, &faults) ?? ""
+            if title.hasLength(0...FieldLimits.title), body.hasLength(0...FieldLimits.body) { break }
         }
-        return nil
+        return RenderedContent(
+            title: (title.isEmpty ? first : title).shortened(toLength: FieldLimits.title),
+            body: body.shortened(toLength: FieldLimits.body),
+            link: (digest.link ?? link)?.filled(from: values),
+            wasRerouted: false
+        )
+    }
+}
+
+extension String {
+    /// The text itself, or as many whole characters as fit before an ellipsis; counted in code points.
+    fileprivate func shortened(toLength longest: Int) -> String {
+        guard !hasLength(0...longest) else { return self }
+        var left = longest - 1
+        let kept = prefix { character in
+            left -= character.unicodeScalars.count
+            return left >= 0
+        }
+        return kept + "…"
     }
 }
 
 /// What a digest's templates can name, with a number of titles shown.
 private struct DigestValues {
+    /// Characters of a title.
+    private static let longestTitle = 120
+
     let titles: [String]
     let count: Int
     let shown: Int
@@ -30,12 +52,13 @@ private struct DigestValues {
     var templateValues: TemplateValues {
         var distinct: [String] = []
         for title in titles where distinct.count < shown && !distinct.contains(title) { distinct.append(title) }
+        let told = distinct.map { $0.shortened(toLength: Self.longestTitle) }
         let behind = titles.reduce(into: 0) { $0 += distinct.contains($1) ? 1 : 0 }
         return TemplateValues(
             data: [
                 "count": .number(JSONNumber(Int64(clamping: count))),
-                "titles": .string(distinct.joined(separator: ", ")),
-                "more": .number(JSONNumber(Int64(clamping: max(count - behind, 0)))),
+                "titles": .string(told.joined(separator: ", ")),
+                "more": .number(JSONNumber(Int64(clamping: max(count, behind) - behind))),
             ]
         )
     }

@@ -51,8 +51,8 @@ extension Catalog {
         }
         let body = content.body ?? words?.body?.filled(from: values, &faults) ?? ""
         if let fault = FieldFault(faults) { throw fault }
-        if content.title == nil { try Self.bound(title, FieldLimits.title) }
-        if content.body == nil { try Self.bound(body, FieldLimits.body) }
+        if content.title == nil { try Self.check(title, 1...FieldLimits.title) }
+        if content.body == nil { try Self.check(body, 0...FieldLimits.body) }
         guard let route = content.route else {
             return RenderedContent(title: title, body: body, link: link(from: values, position), wasRerouted: false)
         }
@@ -65,12 +65,13 @@ extension Catalog {
         types[position].link?.filled(from: values) ?? link?.filled(from: values)
     }
 
-    private static func bound(_ text: String, _ longest: Int) throws(FieldFault) {
-        guard !text.hasLength(0...longest) else { return }
+    private static func check(_ text: String, _ length: ClosedRange<Int>) throws(FieldFault) {
+        guard !text.hasLength(length) else { return }
+        let fault = text.isEmpty ? "empty" : "longer than \(length.upperBound) characters"
         throw FieldFault(
             .invalidField,
             at: JSONPointer.root.key(EventField.data.rawValue),
-            "the template filled with these values is longer than \(longest) characters"
+            "the template filled with these values is \(fault)"
         )
     }
 }

@@ -29,7 +29,7 @@ public struct CatalogSet: Sendable {
                 owners[catalog.app] = owners[catalog.app] ?? file.name
                 catalogs.append(catalog)
             }
-            faults += sink.faults.sorted { ($0.line ?? 0, $0.column ?? 0) < ($1.line ?? 0, $1.column ?? 0) }
+            faults += sink.faults.sorted { ($0.line, $0.column) < ($1.line, $1.column) }
         }
         return faults.isEmpty ? .success(CatalogSet(catalogs)) : .failure(CatalogFaults(faults: faults))
     }

@@ -109,6 +109,25 @@ struct RenderingTests {
         #expect(rejection.reason == .invalidField)
     }
 
+    @Test("a title that comes out empty refuses the event")
+    func emptyTitle() throws {
+        let text = """
+            {app: "a", language: "en", timezone: "UTC", types: {t: {priority: "low", label: {en: "T"}, templates: {
+                en: {title: "{n, plural, =0 {} other {#}}", body: "{n, plural, =0 {} other {#}}"}}}}}
+            """
+        let set = try CatalogSet.load(files: [("a", Array(text.utf8))]).get()
+        for (number, pointer) in [(0, "/data"), (1, nil)] as [(Int64, String?)] {
+            let body: JSONObject = [
+                "id": "e", "app": "a", "eventType": "t", "to": ["user": "u"],
+                "data": ["n": .number(JSONNumber(number))],
+            ]
+            guard case .event(let event) = try SubmissionParser(set).parse(Messages.envelope(body)).get() else {
+                throw NotAnEvent()
+            }
+            #expect(set.catalogs[0].render(event, language: nil).failure?.pointer.text == pointer)
+        }
+    }
+
     @Test("a type without words needs a title, and no body")
     func bare() throws {
         let rejection = try #require(try render(["eventType": "bare"]).failure)

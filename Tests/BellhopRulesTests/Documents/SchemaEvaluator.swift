@@ -1,8 +1,8 @@
 import BellhopRules
 import Foundation
 
-/// JSON Schema 2020-12, as far as `docs/event.schema.json` uses it; any other keyword is an error, so that nothing in
-/// the schema can be without effect here.
+/// JSON Schema 2020-12, as far as the schemas under `docs/` use it; any other keyword is an error, so that nothing in
+/// them can be without effect here.
 struct SchemaEvaluator {
     struct UnknownKeyword: Error {
         let keyword: String
@@ -20,7 +20,12 @@ struct SchemaEvaluator {
 
     func accepts(_ value: JSONValue, schema: JSONValue) throws -> Bool {
         for member in schema.object?.members ?? [] {
-            guard try accepts(value, keyword: member.key, argument: member.value) else { return false }
+            let isRight =
+                switch member.key {
+                case "additionalProperties": try accepts(others: value, than: schema["properties"], member.value)
+                default: try accepts(value, keyword: member.key, argument: member.value)
+                }
+            guard isRight else { return false }
         }
         return true
     }
@@ -34,19 +39,22 @@ struct SchemaEvaluator {
 
     private func accepts(_ value: JSONValue, keyword: String, argument: JSONValue) throws -> Bool {
         switch keyword {
-        case "$schema", "$id", "$defs", "title", "description": return true
+        case "$schema", "$id", "$defs", "title", "description", "default": return true
         case "$ref": return try accepts(value, schema: try resolve(argument.string ?? ""))
-        case "type": return (argument.array ?? [argument]).contains { $0.string == value.typeName }
+        case "not": return try !accepts(value, schema: argument)
+        case "type": return (argument.array ?? [argument]).contains { isOfType(value, $0.string) }
         case "enum": return argument.array?.contains(value) == true
         case "const": return argument == value
         case "oneOf": return try argument.array?.filter { try accepts(value, schema: $0) }.count == 1
         case "minLength": return value.string.map { $0.unicodeScalars.count >= limit(argument) } ?? true
         case "maxLength": return value.string.map { $0.unicodeScalars.count <= limit(argument) } ?? true
         case "pattern": return try value.string.map { try matches($0, argument.string ?? "") } ?? true
-        case "items", "minItems", "maxItems":
+        case "minimum": return value.number?.double.map { $0 >= Double(limit(argument)) } ?? true
+        case "maximum": return value.number?.double.map { $0 <= Double(limit(argument)) } ?? true
+        case "items", "minItems", "maxItems", "uniqueItems":
             guard let elements = value.array else { return true }
             return try accepts(elements: elements, keyword, argument)
-        case "required", "properties", "maxProperties", "propertyNames", "additionalProperties":
+        case "required", "properties", "minProperties", "maxProperties", "propertyNames":
             guard let object = value.object else { return true }
             return try accepts(object: object, keyword, argument)
         default: throw UnknownKeyword(keyword: keyword)
@@ -55,6 +63,7 @@ struct SchemaEvaluator {
 
     private func accepts(elements: [JSONValue], _ keyword: String, _ argument: JSONValue) throws -> Bool {
         switch keyword {
+        case "uniqueItems": !elements.indices.contains { elements[..<$0].contains(elements[$0]) }
         case "minItems": elements.count >= limit(argument)
         case "maxItems": elements.count <= limit(argument)
         default: try elements.allSatisfy { try accepts($0, schema: argument) }
@@ -64,14 +73,26 @@ struct SchemaEvaluator {
     private func accepts(object: JSONObject, _ keyword: String, _ argument: JSONValue) throws -> Bool {
         switch keyword {
         case "required": argument.array?.allSatisfy { $0.string.map { object[$0] != nil } ?? false } ?? false
+        case "minProperties": object.count >= limit(argument)
         case "maxProperties": object.count <= limit(argument)
         case "propertyNames": try object.members.allSatisfy { try accepts(.string($0.key), schema: argument) }
-        case "additionalProperties": try object.members.allSatisfy { try accepts($0.value, schema: argument) }
         default:
             try object.members.allSatisfy { member in
                 try argument[member.key].map { try accepts(member.value, schema: $0) } ?? true
             }
         }
+    }
+
+    /// The members that `properties` does not name.
+    private func accepts(others value: JSONValue, than properties: JSONValue?, _ argument: JSONValue) throws -> Bool {
+        try (value.object?.members ?? []).allSatisfy { member in
+            guard properties?[member.key] == nil else { return true }
+            return try argument.bool ?? accepts(member.value, schema: argument)
+        }
+    }
+
+    private func isOfType(_ value: JSONValue, _ type: String?) -> Bool {
+        type == "integer" ? value.number?.double.map { $0 == $0.rounded() } ?? false : value.typeName == type
     }
 
     private func limit(_ argument: JSONValue) -> Int {

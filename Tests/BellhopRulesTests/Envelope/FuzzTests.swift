@@ -107,22 +107,4 @@ struct FuzzTests {
             try check(envelope(body, &generator), parser, set)
         }
     }
-
-    @Test("a catalogue with bytes changed, lost and doubled")
-    func mutatedCatalogues() throws {
-        var generator = SeededGenerator.announced("mutated catalogues")
-        let valid = try Repository.bytes("deploy/catalogs/drop.json5")
-        for _ in 0..<SeededGenerator.rounds(200) {
-            var file = valid
-            for _ in 0..<Int.random(in: 1...4, using: &generator) {
-                let place = Int.random(in: 0..<file.count, using: &generator)
-                switch Int.random(in: 0..<3, using: &generator) {
-                case 0: file[place] = UInt8.random(in: 0...255, using: &generator)
-                case 1: file.remove(at: place)
-                default: file.insert(contentsOf: file[place..<min(place + 40, file.count)], at: place)
-                }
-            }
-            if let faults = CatalogSet.load(files: [("drop.json5", file)]).failure { #expect(!faults.faults.isEmpty) }
-        }
-    }
 }

@@ -15,8 +15,23 @@ enum Repository {
         String(decoding: try bytes(path), as: UTF8.self)
     }
 
+    /// The apps whose catalogues come with the project.
+    static let apps = ["drop", "safe", "venues", "padel", "daily"]
+
     /// The catalogue of drop as adopters see it.
     static func drop() throws -> CatalogSet {
         try CatalogSet.load(files: [("drop.json5", try bytes("deploy/catalogs/drop.json5"))]).get()
+    }
+
+    /// All catalogues as adopters see them.
+    static func catalogs() throws -> CatalogSet {
+        let files = try apps.map { ("\($0).json5", try bytes("deploy/catalogs/\($0).json5")) }
+        return try CatalogSet.load(files: files).get()
+    }
+
+    /// The catalogue of one app as adopters see it.
+    static func catalog(_ app: String) throws -> Catalog {
+        let app = try #require(AppID(validating: app))
+        return try #require(try catalogs()[app])
     }
 }

@@ -2,10 +2,10 @@
 public struct CatalogFault: Hashable, Sendable, CustomStringConvertible {
     /// The name of the file.
     public let file: String
-    /// The line from 1, where known.
-    public let line: Int?
-    /// The column from 1, where known.
-    public let column: Int?
+    /// The line from 1.
+    public let line: Int
+    /// The column from 1.
+    public let column: Int
     /// The place inside the document; the root where the file as a whole is at fault.
     public let pointer: JSONPointer
     /// What was expected there.
@@ -13,8 +13,7 @@ public struct CatalogFault: Hashable, Sendable, CustomStringConvertible {
 
     /// File, place and expectation in one line: `drop.json5:12:5: /types/security/priority: expected …`.
     public var description: String {
-        let place = [line, column].compactMap { $0.map { ":\($0)" } }.joined()
-        return "\(file)\(place): \(pointer.text.isEmpty ? "" : "\(pointer.text): ")\(message)"
+        "\(file):\(line):\(column): \(pointer.text.isEmpty ? "" : "\(pointer.text): ")\(message)"
     }
 }
 

@@ -11,7 +11,7 @@ final class CatalogFaultSink {
         self.bytes = bytes
     }
 
-    /// Reports a fault at a place, or at its nearest ancestor that the file has.
+    /// Reports a fault at a place, or at its nearest ancestor that the file has; of the whole, at its beginning.
     func report(_ pointer: JSONPointer, _ message: String) {
         var steps = pointer.steps
         var offset = places[pointer]
@@ -19,9 +19,9 @@ final class CatalogFaultSink {
             steps.removeLast()
             offset = places[steps.reduce(JSONPointer.root) { $0.key($1) }]
         }
-        let place = offset.map { offset in bytes.withUnsafeBufferPointer { TextPlace(offset: offset, in: $0) } }
+        let place = bytes.withUnsafeBufferPointer { TextPlace(offset: offset ?? 0, in: $0) }
         faults.append(
-            CatalogFault(file: file, line: place?.line, column: place?.column, pointer: pointer, message: message)
+            CatalogFault(file: file, line: place.line, column: place.column, pointer: pointer, message: message)
         )
     }
 

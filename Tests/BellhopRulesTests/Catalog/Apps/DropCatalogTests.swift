@@ -136,6 +136,29 @@ struct DropCatalogTests {
         #expect(rendered.link?.json["scheme"] == "drop://transactions/tx_rem_1")
     }
 
+    @Test("low priority is gathered and told twice a day, in the plural where there are several")
+    func digest() throws {
+        let catalog = try #require(try Repository.drop().catalogs.first)
+        #expect(catalog.types.allSatisfy { $0.isGathered == ($0.priority == .low) })
+        #expect(catalog.digest?.times.map(\.description) == ["08:00", "17:00"])
+        #expect(catalog.digest?.days == Set(Weekday.allCases))
+        let one = try #require(catalog.renderDigest(titles: ["Valutakurs oppdatert"], count: 1, language: nil))
+        #expect(one.title == "1 nytt varsel")
+        #expect(one.body == "Valutakurs oppdatert")
+        let titles = [
+            "Nytt tilbud", "Valutakurs oppdatert", "Systemoppdatering", "Nytt tilbud", "Enda et", "Og et til",
+        ]
+        let several = try #require(catalog.renderDigest(titles: titles, count: 6, language: nil))
+        #expect(several.title == "6 nye varsler")
+        #expect(several.body == "Nytt tilbud, Valutakurs oppdatert, Systemoppdatering og 2 til")
+        #expect(several.link?.web == "/notifications")
+    }
+
+    @Test("it goes through Expo today")
+    func provider() throws {
+        #expect(try #require(try Repository.drop().catalogs.first).providers == [.expo])
+    }
+
     @Test("priorities choose the lanes")
     func lanes() {
         #expect(Priority.high.lane == .urgent)

@@ -1,0 +1,50 @@
+import BellhopRules
+import Testing
+
+@Suite("The catalogue of venues")
+struct VenuesCatalogTests {
+    private static let offer: JSONObject = ["venue": "Café Sør", "offer": "Two for one until six"]
+
+    @Test("the types are opportunity and system")
+    func types() throws {
+        #expect(try Repository.catalog("venues").types.map(\.type.text) == ["opportunity", "system"])
+    }
+
+    @Test("an offer is told in the reader's language")
+    func words() throws {
+        let fields: JSONObject = ["data": .object(Self.offer), "venueId": "42"]
+        let english = try Happening.rendered("venues", "opportunity", fields).get()
+        #expect(english.title == "Café Sør starts a sale")
+        #expect(english.body == "Two for one until six")
+        for language in ["nb", "nb-NO"] {
+            let norwegian = try Happening.rendered("venues", "opportunity", fields, language: language).get()
+            #expect(norwegian.title == "Salg hos Café Sør")
+        }
+        #expect(try Happening.rendered("venues", "opportunity", fields, language: "de").get().title == english.title)
+    }
+
+    @Test(
+        "a tap leads to the venue where there is one, else to the notifications",
+        arguments: ["opportunity", "system"]
+    )
+    func links(type: String) throws {
+        let words: JSONObject = ["title": "T", "body": "B"]
+        var withVenue = words
+        withVenue["venueId"] = "a/b?c"
+        let there = try #require(try Happening.rendered("venues", type, withVenue).get().link)
+        #expect(there.web == "/venues/a%2Fb%3Fc")
+        #expect(there.mobile == "/venues/a%2Fb%3Fc")
+        #expect(try Happening.rendered("venues", type, words).get().link?.web == "/notifications")
+    }
+
+    @Test("offers travel in bulk, are pushed, ring, and are gone after a day; nothing is gathered")
+    func policies() throws {
+        let catalog = try Repository.catalog("venues")
+        let offer = try #require(catalog.types.first)
+        #expect(offer.priority.lane == .bulk)
+        #expect(offer.pushByDefault && offer.hasSound && !offer.isGathered)
+        #expect(offer.lifetime?.seconds == 86_400)
+        #expect(catalog.digest == nil)
+        #expect(PushProvider.allCases.filter(catalog.uses) == [.fcm])
+    }
+}

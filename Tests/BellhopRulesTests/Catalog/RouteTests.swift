@@ -1,0 +1,44 @@
+import BellhopRules
+import Testing
+
+@Suite("Routes and topics")
+struct RouteTests {
+    private func load(_ app: String) throws -> Catalog {
+        let text = """
+            {app: "a", language: "en", timezone: "UTC", \(app), types: {t: {priority: "low", label: {en: "T"}}}}
+            """
+        return try #require(try CatalogSet.load(files: [("a.json5", Array(text.utf8))]).get().catalogs.first)
+    }
+
+    @Test(
+        "the path and what lies below it move, nothing else does",
+        arguments: [
+            ("/schema", "/schedule"), ("/schema/", "/schedule/"), ("/schema/7?a=%2F#x", "/schedule/7?a=%2F#x"),
+            ("/schema?x", "/schedule?x"), ("/schema#x", "/schedule#x"), ("/schemata", nil), ("/Schema", nil),
+            ("schema", nil), ("/a/schema", nil), ("/", nil), ("/old/deep", "/deep"), ("/old", "/new"),
+            ("/old/other", "/new/other"), ("/schema\u{301}", nil),
+        ] as [(String, String?)]
+    )
+    func successor(route: String, expected: String?) throws {
+        let routes = try load(#"routes: {"/schema": "/schedule", "/old": "/new", "/old/deep": "/deep"}"#).routes
+        #expect(routes.successor(of: route) == expected)
+    }
+
+    @Test("without rewrites every route stays")
+    func none() throws {
+        #expect(try load("link: {web: '/', mobile: '/'}").routes.successor(of: "/schema") == nil)
+    }
+
+    @Test("a kind of topic is what stands before its first colon")
+    func folding() throws {
+        let topics = try load(#"topics: {foldCase: ["Safe"]}"#).topics
+        let table = [
+            ("safe:1:0xAB", "safe:1:0xab"), ("SAFE:A", "safe:a"), ("safe", "safe"), ("Safe", "safe"),
+            ("safeA:X", "safeA:X"), ("venue:SAFE:A", "venue:SAFE:A"), ("safe:ÅÄ", "safe:ÅÄ"), (":SAFE", ":SAFE"),
+        ]
+        for (given, expected) in table {
+            let topic = try #require(Topic(validating: given))
+            #expect(topics.canonical(topic).text == expected)
+        }
+    }
+}

@@ -1,0 +1,112 @@
+import Testing
+
+@testable import BellhopRules
+
+@Suite("docs/catalog.schema.json")
+struct CatalogSchemaTests {
+    private func schema() throws -> JSONValue {
+        let parser = JSONParser(limits: JSONParser.Limits(bytes: 1 << 20, depth: 32))
+        return try parser.parse(try Repository.bytes("docs/catalog.schema.json")).get()
+    }
+
+    private func accepts(_ file: [UInt8]) throws -> Bool {
+        let document = try JSONParser(dialect: .json5, limits: .catalog).parse(file).get()
+        return try SchemaEvaluator(root: try schema()).accepts(document)
+    }
+
+    /// A catalogue as small as it can be, with these members of the app and of its one type.
+    static func file(_ app: String, _ type: String = "") -> [UInt8] {
+        let text = """
+            {app: "a", language: "en", timezone: "UTC", \(app)
+             types: {t: {priority: "normal", label: {en: "T"}, \(type)}}}
+            """
+        return Array(text.utf8)
+    }
+
+    @Test("every object has the keys of the reader, and no other")
+    func keys() throws {
+        let schema = try schema()
+        let table: [(place: String, keys: [String])] = [
+            ("", CatalogKeys.app), ("/$defs/type", CatalogKeys.type), ("/$defs/link", CatalogKeys.link),
+            ("/properties/topics", CatalogKeys.topics), ("/properties/preferences", CatalogKeys.preferences),
+            ("/properties/preferences/properties/master", CatalogKeys.master),
+            ("/properties/preferences/properties/quietHours", CatalogKeys.quietHoursControls),
+            ("/$defs/quietHours/oneOf/1", CatalogKeys.platforms), ("/properties/digest", CatalogKeys.digest),
+            ("/$defs/type/properties/defaults", CatalogKeys.defaults), ("/$defs/android", CatalogKeys.android),
+            ("/$defs/apns", CatalogKeys.apple), ("/$defs/templates/additionalProperties", CatalogKeys.words),
+        ]
+        for (place, keys) in table {
+            let object = try #require(JSONPointer(place)?.value(in: schema), "\(place)")
+            #expect(object["properties"]?.object?.members.map(\.key).sorted() == keys.sorted(), "\(place)")
+            #expect(object["additionalProperties"] == false, "\(place)")
+        }
+    }
+
+    @Test("every closed list has the words of the code, in their order")
+    func enumerations() throws {
+        let schema = try schema()
+        let reserved = FeedType.allCases.map(\.rawValue) + [SubmissionParser.cancellationType]
+        let table: [(place: String, words: [String])] = [
+            ("/properties/providers/items", PushProvider.allCases.map(\.rawValue)),
+            ("/properties/digest/properties/days/items", Weekday.allCases.map(\.rawValue)),
+            ("/properties/types/propertyNames/not", reserved),
+            ("/$defs/type/properties/priority", Priority.allCases.map(\.rawValue)),
+            ("/$defs/type/properties/whenMuted", CatalogType.WhenMuted.allCases.map(\.rawValue)),
+            ("/$defs/policy", QuietHoursPolicy.allCases.map(\.rawValue)),
+            ("/$defs/android/properties/visibility", AndroidOptions.Visibility.allCases.map(\.rawValue)),
+            ("/$defs/android/properties/importance", AndroidOptions.Importance.allCases.map(\.rawValue)),
+            ("/$defs/apns/properties/interruptionLevel", AppleOptions.InterruptionLevel.allCases.map(\.rawValue)),
+        ]
+        for (place, words) in table {
+            #expect(JSONPointer("\(place)/enum")?.value(in: schema)?.array?.compactMap(\.string) == words, "\(place)")
+        }
+    }
+
+    @Test("the limits and defaults of the schema are those of the code")
+    func limits() throws {
+        let schema = try schema()
+        let hours = "/properties/preferences/properties/quietHours/properties"
+        let table: [(place: String, value: JSONValue)] = [
+            ("/$defs/lines/additionalProperties/maxLength", .number(JSONNumber(Int64(FieldLimits.title)))),
+            ("/$defs/link/properties/web/maxLength", .number(JSONNumber(Int64(FieldLimits.route)))),
+            ("/$defs/route/maxLength", .number(JSONNumber(Int64(FieldLimits.route)))),
+            ("/$defs/template/maxLength", .number(JSONNumber(Int64(TemplateParser.longestText)))),
+            ("\(hours)/enabled/default", .bool(QuietHoursDefaults.usual.isEnabled)),
+            ("\(hours)/startHour/default", .number(JSONNumber(Int64(QuietHoursDefaults.usual.startHour)))),
+            ("\(hours)/endHour/default", .number(JSONNumber(Int64(QuietHoursDefaults.usual.endHour)))),
+        ]
+        for (place, value) in table { #expect(JSONPointer(place)?.value(in: schema) == value, "\(place)") }
+    }
+
+    @Test("the catalogues that come with the project satisfy it", arguments: Repository.apps)
+    func shipped(app: String) throws {
+        #expect(try accepts(try Repository.bytes("deploy/catalogs/\(app).json5")))
+    }
+
+    @Test("what the schema takes, the reader takes", arguments: CatalogFaultTests.good.indices)
+    func good(index: Int) throws {
+        let (app, type) = CatalogFaultTests.good[index]
+        let file = Self.file(app, type)
+        #expect(CatalogSet.load(files: [("a.json5", file)]).failure?.description == nil)
+        #expect(try accepts(file), "\(app) \(type)")
+    }
+
+    @Test("what the schema refuses, the reader refuses", arguments: CatalogFaultTests.bad.indices)
+    func bad(index: Int) throws {
+        let row = CatalogFaultTests.bad[index]
+        let file = Self.file(row.app, row.type)
+        #expect(CatalogSet.load(files: [("a.json5", file)]).failure != nil)
+        #expect(try accepts(file) == row.isBeyondSchema, "\(row.app) \(row.type)")
+    }
+
+    @Test("all references lead somewhere, and all keywords are understood")
+    func references() throws {
+        let evaluator = SchemaEvaluator(root: try schema())
+        func visit(_ value: JSONValue) throws {
+            if let reference = value["$ref"]?.string { _ = try evaluator.resolve(reference) }
+            for member in value.object?.members ?? [] { try visit(member.value) }
+            for element in value.array ?? [] { try visit(element) }
+        }
+        try visit(evaluator.root)
+    }
+}
