@@ -18,6 +18,13 @@ enum Zones {
         [UInt8](try Data(contentsOf: URL(fileURLWithPath: folder).appendingPathComponent(text)))
     }
 
+    /// Every zone under one of its names: names whose files hold the same bytes are the same zone.
+    static func distinct() throws -> [(name: String, bytes: [UInt8])] {
+        var seen: Set<[UInt8]> = []
+        let all = try all().sorted { $0.key < $1.key }
+        return all.filter { seen.insert($0.value).inserted }.map { ($0.key, $0.value) }
+    }
+
     /// Every zone by its name; not those that count leap seconds, nor what names the machine's own choice.
     static func all() throws -> [String: [UInt8]] {
         let root = URL(fileURLWithPath: folder)
