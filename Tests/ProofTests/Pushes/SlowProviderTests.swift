@@ -88,7 +88,10 @@ private struct Neighbours {
         let result: Result<Void, any Error>
         do {
             let file = try ProvidersFile(stage.folder, ["drop": quick, "slow": slow])
-            _ = try await stage.worker(["BELLHOP_PROVIDERS": file.path, "BELLHOP_PREFETCH": road.prefetch])
+            _ = try await stage.worker([
+                "BELLHOP_PROVIDERS": file.path, "BELLHOP_PREFETCH": road.prefetch,
+                "BELLHOP_LEASE": PushFault.longLease,
+            ])
             result = .success(
                 try await Producer.with(try stage.broker) { producer in
                     let apps = Neighbours(
