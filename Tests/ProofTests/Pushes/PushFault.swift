@@ -26,8 +26,11 @@ struct PushFault: Sendable, CustomTestStringConvertible {
     let repeats: Repeats
     /// How many events.
     let size: Int
-    /// How long a claim holds: short where claimers die, longer than the run where a repeat would be a mistake.
-    var lease = "60s"
+    /// How long a claim holds: short where claimers die, else longer than any run, on however busy a machine, so that a
+    /// repeat can only be a mistake.
+    var lease = longLease
+
+    static let longLease = "600s"
 
     var testDescription: String { name }
 
