@@ -19,6 +19,7 @@ static const int bellhop_eventfd_flags = EFD_NONBLOCK | EFD_CLOEXEC;
 
 static const uint8_t bellhop_frame_headers = NGHTTP2_HEADERS;
 static const uint8_t bellhop_frame_data = NGHTTP2_DATA;
+static const uint8_t bellhop_frame_reset = NGHTTP2_RST_STREAM;
 static const uint8_t bellhop_frame_settings = NGHTTP2_SETTINGS;
 static const uint8_t bellhop_frame_goaway = NGHTTP2_GOAWAY;
 static const uint8_t bellhop_frame_ping = NGHTTP2_PING;

@@ -4,6 +4,10 @@ enum ASCII {
         byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") ? byte | 0x20 : byte
     }
 
+    static func isDigit(_ byte: UInt8) -> Bool {
+        byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
+    }
+
     /// Whether `byte` may stand in a header's name.
     static func isToken(_ byte: UInt8) -> Bool {
         byte < 128 && tokens[Int(byte >> 6)] & (1 << UInt64(byte & 63)) != 0

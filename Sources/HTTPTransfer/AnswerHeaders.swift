@@ -2,6 +2,9 @@
 ///
 /// Most answers of a push provider are never asked for a header, so nothing is parsed ahead.
 package struct AnswerHeaders: Sendable {
+    /// Longer header blocks are no answer of a provider.
+    static let longest = 64 * 1024
+
     /// Lines of the final answer without its status line, each ended by CR LF or LF.
     private let lines: [UInt8]
 

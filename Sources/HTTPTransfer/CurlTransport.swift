@@ -1,6 +1,7 @@
 import ServiceRuntime
 
-/// A transport over libcurl: HTTP/2 where the peer speaks it, HTTP/1.1 where it does not.
+/// A transport over libcurl, for requests that are few: HTTP/2 where the peer speaks it, HTTP/1.1 where it does not,
+/// plain HTTP and proxies where asked for.
 ///
 /// One thread of its own runs every transfer of the transport. Credentials that must not share a connection (two teams
 /// of one provider) need a transport each. Releasing the last reference ends the thread too, without waiting for it.

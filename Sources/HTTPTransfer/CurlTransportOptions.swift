@@ -1,18 +1,7 @@
 import Glibc
 
-/// How a `CurlTransport` behaves; everything has a default that suits a push provider.
+/// How a `CurlTransport` behaves; everything has a default that suits occasional requests.
 package struct CurlTransportOptions: Sendable {
-    /// A certificate of our own, as PEM files.
-    package struct ClientCertificate: Sendable {
-        package var certificateFile: String
-        package var keyFile: String
-
-        package init(certificateFile: String, keyFile: String) {
-            self.certificateFile = certificateFile
-            self.keyFile = keyFile
-        }
-    }
-
     /// Names the thread (Linux shows the first 15 bytes) and the transport in error texts.
     package var name: String
 
@@ -21,17 +10,11 @@ package struct CurlTransportOptions: Sendable {
     /// libcurl fills the first one before it opens the next.
     package var maxConnectionsPerHost = 2
 
-    /// Streams on one HTTP/2 connection; the peer's own limit applies too.
-    package var maxConcurrentStreams = 100
-
-    /// Requests in flight at most, over all hosts.
+    /// Requests in flight at most, over all hosts; the rest waits in the transport's own queue, where no timeout runs.
     ///
-    /// The rest waits in the transport's own queue, where no timeout runs, and so does what the connections to one host
-    /// cannot carry.
+    /// What the connections to a host cannot carry (one request each, where the peer speaks HTTP/1.1) waits inside
+    /// libcurl, where its timeouts run.
     package var window = 100
-
-    /// Connections that are kept in all, idle ones included.
-    package var maxConnectionsKept = 64
 
     /// Bytes of an answer's body that are kept; a longer one arrives marked as truncated.
     package var bodyLimit = 64 * 1024
@@ -39,18 +22,7 @@ package struct CurlTransportOptions: Sendable {
     /// PEM file with the authorities to trust instead of the system's.
     package var authoritiesFile: String?
 
-    package var clientCertificate: ClientCertificate?
-
     package var userAgent = "bellhop"
-
-    /// A connection that has been idle for longer is not used again.
-    package var maxIdleAge: Duration = .seconds(3600)
-
-    /// A connection that is older takes no new requests; nil for no limit.
-    package var maxConnectionLifetime: Duration?
-
-    /// How long a looked-up name is believed; zero looks it up for every new connection.
-    package var nameCacheLifetime: Duration = .seconds(60)
 
     /// Whether `http` URLs are sent at all.
     ///
@@ -76,20 +48,19 @@ package struct CurlTransportOptions: Sendable {
 extension CurlTransportOptions {
     /// Refuses what cannot work, so that a wrong setting is found at the start and not by the first push.
     func validate() throws(TransferError) {
-        let sizes = [maxConnectionsPerHost, maxConcurrentStreams, window, maxConnectionsKept, bodyLimit]
+        let sizes = [maxConnectionsPerHost, window, bodyLimit]
         guard sizes.allSatisfy({ $0 > 0 && $0 <= Int(Int32.max) }) else {
-            throw refusal("connections, streams, window and body limit must be between 1 and \(Int32.max)")
+            throw refusal("connections, window and body limit must be between 1 and \(Int32.max)")
         }
         guard closeGrace >= .zero, closeGrace <= .seconds(3600) else {
             throw refusal("the grace for closing must be between nothing and an hour")
         }
-        let texts = [userAgent, proxy, authoritiesFile, clientCertificate?.certificateFile, clientCertificate?.keyFile]
+        let texts = [userAgent, proxy, authoritiesFile]
         guard texts.allSatisfy({ $0?.utf8.allSatisfy(ASCII.isHeaderValue) ?? true }) else {
             throw refusal("the user agent, the proxy and the file names must not contain control characters")
         }
-        let files = [authoritiesFile, clientCertificate?.certificateFile, clientCertificate?.keyFile]
-        for file in files.compactMap({ $0 }) where access(file, R_OK) != 0 {
-            throw refusal("the file \(file) cannot be read")
+        if let authoritiesFile, access(authoritiesFile, R_OK) != 0 {
+            throw refusal("the file \(authoritiesFile) cannot be read")
         }
         guard addressPolicy == .any || proxy == nil else {
             throw refusal("a proxy hides the addresses that publicAddressesOnly has to judge: drop one of them")

@@ -2,7 +2,7 @@
 package protocol HTTPTransport: Sendable {
     /// Sends all of `requests` and gives one outcome for each, in the same order, once the last of them has ended.
     ///
-    /// Never throws: a request that cannot be sent is an outcome like any other. A POST reaches the peer once at most;
+    /// Never throws: a request that cannot be sent is an outcome like any other. A peer processes a POST once at most;
     /// other methods, which are safe to repeat, may be repeated unseen when a connection dies and they have no body. If the
     /// calling task is cancelled, the requests that have no answer yet are abandoned at once as `cancelled`.
     func send(_ requests: [TransferRequest]) async -> [TransferOutcome]

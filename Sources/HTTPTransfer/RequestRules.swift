@@ -11,7 +11,7 @@ enum RequestRules {
         guard request.method != .get || request.body.isEmpty else {
             throw TransferError(
                 .invalidRequest,
-                "\(CurlFailure.attempt(request)) refused before sending: a GET must not have a body"
+                "\(request.attempt) refused before sending: a GET must not have a body"
             )
         }
     }

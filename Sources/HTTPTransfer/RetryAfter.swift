@@ -1,27 +1,24 @@
 import Glibc
 
 /// Reads `Retry-After`: seconds, or one of the three forms of an HTTP date (RFC 9110 §5.6.7).
-enum RetryAfter {
+package enum RetryAfter {
     /// A year: what is later is as good as never, and arithmetic on it cannot overflow.
     static let longest = 365 * 86_400
 
     /// Seconds from `now` (seconds since 1970), between 0 and a year; 0 for what cannot be read.
-    static func seconds(_ value: String, now: Int) -> Int {
-        let digits = value.utf8
-        if !digits.isEmpty, digits.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }) {
-            return min(Int(value) ?? longest, longest)
-        }
-        return date(value).map { min(max($0 - now, 0), longest) } ?? 0
+    package static func seconds(_ value: String, now: Int) -> Int {
+        if !value.isEmpty, value.utf8.allSatisfy(ASCII.isDigit) { return min(Int(value) ?? longest, longest) }
+        return date(value, now: now).map { min(max($0 - now, 0), longest) } ?? 0
     }
 
-    private static func date(_ value: String) -> Int? {
+    private static func date(_ value: String, now: Int) -> Int? {
         let words = value.split { " ,-".contains($0) }
         guard words.count >= 5, let clock = words.firstIndex(where: { $0.contains(":") }) else { return nil }
         let isOldest = clock == 3
         guard isOldest || clock == 4, !isOldest || words.count == 5,
             let month = months.firstIndex(of: words[isOldest ? 1 : 2].lowercased()),
             let day = Int32(words[isOldest ? 2 : 1]), (1...31).contains(day),
-            let year = year(words[isOldest ? 4 : 3])
+            let year = year(words[isOldest ? 4 : 3], now: now)
         else { return nil }
         let time = words[clock].split(separator: ":").compactMap { Int32($0) }
         guard time.count == 3, (0...23).contains(time[0]), (0...59).contains(time[1]), (0...60).contains(time[2]) else {
@@ -35,11 +32,15 @@ enum RetryAfter {
         return timegm(&fields)
     }
 
-    /// Two digits are of the century whose year is nearest to ours.
-    private static func year(_ word: Substring) -> Int32? {
-        guard let number = Int32(word), (0...9999).contains(number) else { return nil }
-        guard word.count == 2 else { return number }
-        return number < 70 ? 2000 + number : 1900 + number
+    /// Two digits mean the latest such year that is not more than fifty years ahead.
+    private static func year(_ word: Substring, now: Int) -> Int32? {
+        guard word.utf8.count <= 4, let number = Int32(word), number >= 0 else { return nil }
+        guard word.utf8.count == 2 else { return number }
+        var fields = tm()
+        var now = now
+        gmtime_r(&now, &fields)
+        let latest = fields.tm_year + 1950
+        return latest - (latest - number) % 100
     }
 
     private static let months = [

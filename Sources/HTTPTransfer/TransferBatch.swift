@@ -49,7 +49,7 @@ enum Abandonment {
     case loopFailed(String)
 
     func error(for request: TransferRequest) -> TransferError {
-        let attempt = CurlFailure.attempt(request)
+        let attempt = request.attempt
         return switch self {
         case .cancelled:
             TransferError(.cancelled, "\(attempt): the task that waited for it was cancelled")

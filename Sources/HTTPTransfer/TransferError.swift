@@ -43,7 +43,7 @@ package struct TransferError: Error, Hashable, Sendable, CustomStringConvertible
         /// The transport is closed or closing.
         case closed
 
-        /// libcurl failed for a reason of its own, such as a lack of memory.
+        /// The library underneath failed for a reason of its own, such as a lack of memory.
         case library
     }
 
@@ -57,5 +57,10 @@ package struct TransferError: Error, Hashable, Sendable, CustomStringConvertible
     package init(_ code: Code, _ text: String) {
         self.code = code
         self.text = text
+    }
+
+    /// That `request` must not be sent, and why.
+    static func refusal(of request: TransferRequest, _ reason: String) -> TransferError {
+        TransferError(.invalidRequest, "\(request.attempt) refused before sending: \(reason)")
     }
 }

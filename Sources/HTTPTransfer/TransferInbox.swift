@@ -9,8 +9,8 @@ final class TransferInbox: Sendable {
         case cancel(TransferBatch)
         case close(CheckedContinuation<Void, Never>)
         case abandon
-        /// A look-up has ended that was asked for under this number.
-        case lookedUp(number: Int, NameLookup.Answer)
+        /// The resolver has answered.
+        case lookedUp(Destination, NameLookup.Answer)
     }
 
     private struct State {

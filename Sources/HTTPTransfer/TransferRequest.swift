@@ -52,6 +52,9 @@ package struct TransferTimeouts: Hashable, Sendable {
     /// Name look-up, TCP and TLS together; counts only where a new connection is opened.
     package var connect: Duration
 
+    /// What is longer counts as this, so that arithmetic on points in time cannot overflow.
+    static let longest = Duration.seconds(86_400)
+
     package init(total: Duration = .seconds(30), connect: Duration = .seconds(10)) {
         self.total = total
         self.connect = connect

@@ -1,5 +1,6 @@
 import COpenSSL
 import Glibc
+import ServiceRuntime
 
 /// What every TLS connection of a client has in common: TLS 1.2 or later, `h2`, and whom it trusts.
 ///
@@ -16,6 +17,8 @@ package final class TLSClientContext: @unchecked Sendable {
             throw TLSError(.resources, attempted: "preparing TLS", whatToDo: "try again")
         }
         self.handle = handle
+        // OpenSSL writes to sockets without MSG_NOSIGNAL.
+        ProcessSignal.ignoreBrokenPipes()
         bellhop_prepare_h2_client(handle)
         let isTrusting =
             authoritiesFile.map { SSL_CTX_load_verify_locations(handle, $0, nil) }
@@ -28,6 +31,7 @@ package final class TLSClientContext: @unchecked Sendable {
             )
         }
         guard let identity else { return }
+        SSL_CTX_set_default_passwd_cb(handle, withoutPassword)
         guard SSL_CTX_use_certificate_chain_file(handle, identity.certificateFile) == 1,
             SSL_CTX_use_PrivateKey_file(handle, identity.keyFile, SSL_FILETYPE_PEM) == 1,
             SSL_CTX_check_private_key(handle) == 1
@@ -35,7 +39,7 @@ package final class TLSClientContext: @unchecked Sendable {
             throw TLSError(
                 .identity,
                 attempted: "reading the client certificate \(identity.certificateFile)",
-                whatToDo: "give a certificate and the key that belongs to it, both in PEM"
+                whatToDo: "give a certificate and the key that belongs to it, both in PEM and without a password"
             )
         }
     }
@@ -57,9 +61,22 @@ package final class TLSClientContext: @unchecked Sendable {
         return TLSConnection(owning: connection)
     }
 
+    /// Names in the subject count for nothing, and a wildcard for a whole label only (RFC 9525).
     private static func expect(_ host: String, _ connection: OpaquePointer) -> Bool {
+        let rules = X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT
+        X509_VERIFY_PARAM_set_hostflags(SSL_get0_param(connection), UInt32(rules))
         if X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(connection), host) == 1 { return true }
         ERR_clear_error()
         return SSL_set1_host(connection, host) == 1 && bellhop_name_host(connection, host) == 1
     }
+}
+
+/// What OpenSSL asks for the password of a key; without it, it would ask on the terminal and wait there.
+func withoutPassword(
+    _ buffer: UnsafeMutablePointer<CChar>?,
+    _ size: Int32,
+    _ isWriting: Int32,
+    _ context: UnsafeMutableRawPointer?
+) -> Int32 {
+    -1
 }

@@ -1,5 +1,6 @@
 import COpenSSL
 import Cryptography
+import Glibc
 
 /// One end of a TLS connection for HTTP/2 over a socket that does not block; stays on one thread.
 package final class TLSConnection {
@@ -20,7 +21,7 @@ package final class TLSConnection {
         case certificate(String)
         /// The peer speaks TLS and no HTTP/2.
         case noHTTP2
-        /// Anything else, in OpenSSL's words.
+        /// Anything else, in the words of OpenSSL or the system.
         case other(String)
     }
 
@@ -38,6 +39,12 @@ package final class TLSConnection {
     /// Why the handshake has ended, once it has.
     package private(set) var refusal: Refusal?
 
+    /// Why the connection has ended, once it has, in the words of OpenSSL or the system.
+    package private(set) var ending: String?
+
+    /// Whether bytes of the peer may be here already, of which `poll` on the socket knows nothing.
+    package var holdsBytes: Bool { SSL_has_pending(handle) == 1 }
+
     /// Goes on with the handshake; a connection without `h2` ends with it.
     package func handshake() -> Progress {
         ERR_clear_error()
@@ -47,10 +54,7 @@ package final class TLSConnection {
             if progress == .ended { refusal = reason() }
             return progress
         }
-        var name: UnsafePointer<UInt8>?
-        var length: UInt32 = 0
-        SSL_get0_alpn_selected(handle, &name, &length)
-        guard length == 2 else {
+        guard speaksHTTP2 else {
             refusal = .noHTTP2
             return .ended
         }
@@ -63,6 +67,9 @@ package final class TLSConnection {
         return result > 0 ? .done(Int(result)) : progress(result)
     }
 
+    /// Takes some of `bytes`, at least one.
+    ///
+    /// After `needsWriting` the same bytes have to be offered again, from whatever address; more may follow them.
     package func write(_ bytes: UnsafeRawBufferPointer) -> Progress {
         ERR_clear_error()
         let result = SSL_write(handle, bytes.baseAddress, Int32(clamping: bytes.count))
@@ -75,12 +82,24 @@ package final class TLSConnection {
         SSL_shutdown(handle)
     }
 
+    /// Whether `h2` is what both sides agreed on, and not merely something.
+    private var speaksHTTP2: Bool {
+        var name: UnsafePointer<UInt8>?
+        var length: UInt32 = 0
+        SSL_get0_alpn_selected(handle, &name, &length)
+        return UnsafeBufferPointer(start: name, count: Int(length)).elementsEqual("h2".utf8)
+    }
+
     private func progress(_ result: Int32) -> Progress {
+        let system = errno
         switch SSL_get_error(handle, result) {
-        case SSL_ERROR_WANT_READ: .needsReading
-        case SSL_ERROR_WANT_WRITE: .needsWriting
-        default: .ended
+        case SSL_ERROR_WANT_READ: return .needsReading
+        case SSL_ERROR_WANT_WRITE: return .needsWriting
+        case SSL_ERROR_SSL: ending = OpenSSLErrors.drain()
+        case SSL_ERROR_SYSCALL where system != 0: ending = String(cString: strerror(system))
+        default: ending = "the peer closed it"
         }
+        return .ended
     }
 
     private func reason() -> Refusal {
@@ -89,6 +108,6 @@ package final class TLSConnection {
             let words = X509_verify_cert_error_string(verdict).map { String(cString: $0) }
             return .certificate(words ?? "the certificate was not accepted")
         }
-        return .other(OpenSSLErrors.drain())
+        return .other(ending ?? "no reason was given")
     }
 }

@@ -1,4 +1,5 @@
 import COpenSSL
+import ServiceRuntime
 
 /// What every TLS connection of a server has in common: TLS 1.2 or later, one identity, `h2` and nothing else.
 ///
@@ -10,12 +11,14 @@ package final class TLSServerContext: @unchecked Sendable {
     package init(certificate: String, key: String) throws(TLSError) {
         guard let handle = SSL_CTX_new(TLS_server_method()) else { throw Self.failure(.resources) }
         self.handle = handle
+        // OpenSSL writes to sockets without MSG_NOSIGNAL.
+        ProcessSignal.ignoreBrokenPipes()
         bellhop_prepare_h2_server(handle)
-        guard let parsed = Self.parse(certificate, { PEM_read_bio_X509($0, nil, nil, nil) }) else {
+        guard let parsed = Self.parse(certificate, { PEM_read_bio_X509($0, nil, withoutPassword, nil) }) else {
             throw Self.failure(.identity)
         }
         defer { X509_free(parsed) }
-        guard let secret = Self.parse(key, { PEM_read_bio_PrivateKey($0, nil, nil, nil) }) else {
+        guard let secret = Self.parse(key, { PEM_read_bio_PrivateKey($0, nil, withoutPassword, nil) }) else {
             throw Self.failure(.identity)
         }
         defer { EVP_PKEY_free(secret) }

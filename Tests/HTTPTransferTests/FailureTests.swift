@@ -80,8 +80,7 @@ struct FailureTests {
     @Test("a host that does not accept connections ends at the connect timeout, not sent")
     func blackHole() async throws {
         let (listener, port) = try LoopbackSocket.listening(backlog: 0)
-        // The queue of a listener that accepts nobody is full after a few; from then on it drops what comes.
-        let fillers = (0..<8).map { _ in LoopbackSocket.connecting(to: port) }
+        let fillers = LoopbackSocket.filling(port)
         defer { for descriptor in fillers + [listener] { close(descriptor) } }
         let transport = try CurlTransport.plain()
         let timeouts = TransferTimeouts(total: .seconds(30), connect: .milliseconds(300))

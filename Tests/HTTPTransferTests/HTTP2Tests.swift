@@ -1,18 +1,17 @@
 import HTTPTransfer
 import Testing
 
+/// What both transports do with a real server.
 @Suite(
     "HTTP/2 over TLS",
     .enabled(if: HTTP2Server.isAvailable, "nghttpd (nghttp2-server) and openssl are needed: HTTP/2 IS NOT TESTED"),
     .timeLimit(.minutes(5))
 )
 struct HTTP2Tests {
-    @Test("250 requests at once share one connection and keep their order")
-    func multiplexing() async throws {
+    @Test("250 requests at once share one connection and keep their order", arguments: TransportKind.allCases)
+    func multiplexing(kind: TransportKind) async throws {
         let server = try await HTTP2Server()
-        var options = server.options("multiplexing")
-        options.maxConnectionsPerHost = 1
-        let transport = try CurlTransport(options)
+        let transport = try kind.open(trusting: server.certificate)
         let requests = (0..<250).map {
             TransferRequest(.post, url: server.url("/\($0)"), body: Array("body \($0)".utf8))
         }
@@ -24,12 +23,11 @@ struct HTTP2Tests {
         await transport.close()
     }
 
+    /// libcurl begins streams before it has heard how many the peer allows.
     @Test("a peer that allows one stream at a time is served one by one")
     func oneStream() async throws {
         let server = try await HTTP2Server(["--echo-upload", "-m", "1"])
-        var options = server.options("one stream")
-        options.maxConnectionsPerHost = 1
-        let transport = try CurlTransport(options)
+        let transport = try HTTP2Transport.trusting(server.certificate)
         let requests = (0..<50).map { TransferRequest(.post, url: server.url(), body: [UInt8($0)]) }
         let answers = await transport.send(requests).compactMap(\.answer)
         #expect(answers.map(\.body) == (0..<50).map { [UInt8($0)] })
@@ -37,10 +35,13 @@ struct HTTP2Tests {
         await transport.close()
     }
 
-    @Test("several tasks send batches at the same time and each gets its own answers")
-    func concurrentBatches() async throws {
+    @Test(
+        "several tasks send batches at the same time and each gets its own answers",
+        arguments: TransportKind.allCases
+    )
+    func concurrentBatches(kind: TransportKind) async throws {
         let server = try await HTTP2Server()
-        let transport = try CurlTransport(server.options("batches"))
+        let transport = try kind.open(trusting: server.certificate) { $0.connections = 2 }
         await withTaskGroup(of: Bool.self) { group in
             for sender in 0..<20 {
                 group.addTask {
@@ -54,13 +55,11 @@ struct HTTP2Tests {
         await transport.close()
     }
 
-    @Test("a body of many frames arrives whole")
-    func largeBody() async throws {
+    @Test("a body of five megabytes arrives whole, in both directions", arguments: TransportKind.allCases)
+    func largeBody(kind: TransportKind) async throws {
         let server = try await HTTP2Server()
-        var options = server.options("large body")
-        options.bodyLimit = 1 << 20
-        let transport = try CurlTransport(options)
-        let body = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+        let transport = try kind.open(trusting: server.certificate) { $0.bodyLimit = 8 << 20 }
+        let body = (0..<5_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         let outcome = await transport.send(TransferRequest(.post, url: server.url(), body: body))
         #expect(outcome.error == nil)
         let isWhole = outcome.answer?.body == body
@@ -68,12 +67,10 @@ struct HTTP2Tests {
         await transport.close()
     }
 
-    @Test("a body over the cap ends its stream, not the connection")
-    func cappedBody() async throws {
+    @Test("a body over the cap ends its stream, not the connection", arguments: TransportKind.allCases)
+    func cappedBody(kind: TransportKind) async throws {
         let server = try await HTTP2Server()
-        var options = server.options("capped body")
-        options.bodyLimit = 1000
-        let transport = try CurlTransport(options)
+        let transport = try kind.open(trusting: server.certificate) { $0.bodyLimit = 1000 }
         let body = [UInt8](repeating: 7, count: 200_000)
         let capped = await transport.send(TransferRequest(.post, url: server.url(), body: body)).answer
         #expect(capped?.status == 200)
@@ -85,22 +82,20 @@ struct HTTP2Tests {
         await transport.close()
     }
 
-    @Test("a certificate of an authority that is not trusted stops the request")
-    func wrongAuthority() async throws {
+    @Test("a certificate of an authority that is not trusted stops the request", arguments: TransportKind.allCases)
+    func wrongAuthority(kind: TransportKind) async throws {
         let server = try await HTTP2Server()
         let other = try TestCertificate()
-        var options = server.options("wrong authority")
-        options.authoritiesFile = other.certificateFile
-        let transport = try CurlTransport(options)
+        let transport = try kind.open(trusting: other)
         let outcome = await transport.send(TransferRequest(.get, url: server.url()))
         #expect(outcome.notSent == .certificate)
         await transport.close()
     }
 
-    @Test("a certificate for another host stops the request")
-    func wrongHost() async throws {
+    @Test("a certificate for another host stops the request", arguments: TransportKind.allCases)
+    func wrongHost(kind: TransportKind) async throws {
         let server = try await HTTP2Server()
-        let transport = try CurlTransport(server.options("wrong host"))
+        let transport = try kind.open(trusting: server.certificate)
         let outcome = await transport.send(TransferRequest(.get, url: server.url("/secret-path", host: "127.0.0.1")))
         #expect(outcome.notSent == .certificate)
         #expect(outcome.error?.text.contains("127.0.0.1:\(server.port)") == true)
@@ -108,14 +103,15 @@ struct HTTP2Tests {
         await transport.close()
     }
 
-    @Test("a peer that does not speak TLS is a failed handshake")
-    func plainPeer() async throws {
+    @Test("a peer that does not speak TLS is a failed handshake", arguments: TransportKind.allCases)
+    func plainPeer(kind: TransportKind) async throws {
         let server = try RawServer { connection in
             connection.send("hello, this is no TLS\r\n")
             connection.waitForPeerToClose()
         }
         defer { server.stop() }
-        let transport = try CurlTransport(CurlTransportOptions(name: "plain peer"))
+        let certificate = try TestCertificate()
+        let transport = try kind.open(trusting: certificate)
         let outcome = await transport.send(TransferRequest(.get, url: "https://127.0.0.1:\(server.port)/"))
         #expect(outcome.notSent == .tls)
         await transport.close()
@@ -126,14 +122,16 @@ struct HTTP2Tests {
         let server = try await HTTP2Server(["--echo-upload", "-V"])
         let request = TransferRequest(.post, url: server.url(), body: [1])
 
-        let anonymous = try CurlTransport(server.options("anonymous"))
-        #expect(await anonymous.send(request).answer == nil)
+        let anonymous = try HTTP2Transport.trusting(server.certificate)
+        let refusal = await anonymous.send(request)
+        #expect(refusal.answer == nil)
+        #expect(refusal.error?.text.contains("certificate") == true)
         await anonymous.close()
 
         let own = try TestCertificate()
-        var options = server.options("known")
-        options.clientCertificate = .init(certificateFile: own.certificateFile, keyFile: own.keyFile)
-        let known = try CurlTransport(options)
+        let known = try HTTP2Transport.trusting(server.certificate) {
+            $0.clientCertificate = (own.certificateFile, own.keyFile)
+        }
         #expect(await known.send(request).answer?.body == [1])
         await known.close()
     }

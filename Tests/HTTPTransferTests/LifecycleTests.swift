@@ -2,6 +2,7 @@ import Foundation
 import HTTPTransfer
 import Synchronization
 import Testing
+import TestSupport
 
 @Suite("A transport's life", .timeLimit(.minutes(5)))
 struct LifecycleTests {
@@ -53,24 +54,6 @@ struct LifecycleTests {
         await transport.close()
     }
 
-    @Test("an origin that hangs does not hold up another")
-    func fairness() async throws {
-        let silent = try silentServer()
-        defer { silent.stop() }
-        let lively = try RawServer { connection in
-            while connection.readRequest() != nil { connection.answer() }
-        }
-        defer { lively.stop() }
-        let transport = try CurlTransport.plain { $0.window = 2 }
-        let stuck = Task { await transport.send((0..<50).map { _ in TransferRequest(.get, url: silent.url()) }) }
-        try await eventually { silent.requests.count == 1 }
-        let outcomes = await transport.send((0..<50).map { _ in TransferRequest(.get, url: lively.url()) })
-        #expect(outcomes.compactMap(\.answer).count == 50)
-        stuck.cancel()
-        _ = await stuck.value
-        await transport.close()
-    }
-
     @Test("a cancelled task gets its batch back at once: what was sent is unknown, what waited is not sent")
     func cancellation() async throws {
         let server = try RawServer { connection in
@@ -80,7 +63,7 @@ struct LifecycleTests {
             }
         }
         defer { server.stop() }
-        let transport = try CurlTransport.plain { $0.maxConnectionsPerHost = 1 }
+        let transport = try CurlTransport.plain { $0.window = 1 }
         let paths = ["/quick", "/silent", "/waiting", "/waiting"]
         let sending = Task {
             await transport.send(paths.map { TransferRequest(.post, url: server.url($0), body: [1]) })
@@ -122,7 +105,10 @@ struct LifecycleTests {
             }
         }
         defer { server.stop() }
-        let transport = try CurlTransport.plain { $0.closeGrace = .seconds(30) }
+        let transport = try CurlTransport.plain {
+            $0.closeGrace = LongestWait.duration
+            $0.window = 1
+        }
         let sending = Task { await transport.send((0..<5).map { TransferRequest(.get, url: server.url("/\($0)")) }) }
         try await eventually { server.requests.count == 1 }
         let closing = Task { await transport.close() }

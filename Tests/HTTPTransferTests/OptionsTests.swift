@@ -5,16 +5,35 @@ import Testing
 struct OptionsTests {
     /// Apart from the attribute: the compiler of Swift 6.0 breaks on closures in there.
     private static let unworkable: [@Sendable (inout CurlTransportOptions) -> Void] = [
-        { $0.window = 0 }, { $0.maxConnectionsPerHost = 0 }, { $0.maxConcurrentStreams = -1 },
-        { $0.bodyLimit = Int.max }, { $0.maxConnectionsKept = 0 }, { $0.closeGrace = .seconds(-1) },
+        { $0.window = 0 }, { $0.maxConnectionsPerHost = 0 }, { $0.bodyLimit = Int.max },
+        { $0.closeGrace = .seconds(-1) },
         { $0.closeGrace = .seconds(Int64.max) },
         { $0.userAgent = "a\r\nInjected: 1" }, { $0.authoritiesFile = "/nonexistent/ca.pem" },
-        { $0.clientCertificate = .init(certificateFile: "/nonexistent/c.pem", keyFile: "/nonexistent/k.pem") },
         {
             $0.proxy = "http://127.0.0.1:1"
             $0.addressPolicy = .publicAddressesOnly
         },
     ]
+
+    private static let unworkableHTTP2: [@Sendable (inout HTTP2TransportOptions) -> Void] = [
+        { $0.window = 0 }, { $0.maxConnectionsPerHost = 0 }, { $0.maxConcurrentStreams = -1 },
+        { $0.bodyLimit = Int.max }, { $0.maxConnections = 0 }, { $0.closeGrace = .seconds(-1) },
+        { $0.closeGrace = .seconds(Int64.max) }, { $0.trust = .seconds(Int64.max) }, { $0.patience = .zero },
+        { $0.maxIdleAge = .zero }, { $0.userAgent = "a\r\nInjected: 1" },
+        { $0.authoritiesFile = "/nonexistent/ca.pem" },
+        { $0.clientCertificate = ("/nonexistent/c.pem", "/nonexistent/k.pem") },
+    ]
+
+    @Test("of HTTP/2 alone that cannot work are refused when the transport is made", arguments: unworkableHTTP2)
+    func refusedHTTP2(change: @Sendable (inout HTTP2TransportOptions) -> Void) {
+        var options = HTTP2TransportOptions(name: "refused")
+        change(&options)
+        #expect {
+            try HTTP2Transport(options)
+        } throws: { error in
+            (error as? TransferError)?.code == .invalidOptions
+        }
+    }
 
     @Test("that cannot work are refused when the transport is made", arguments: unworkable)
     func refused(change: @Sendable (inout CurlTransportOptions) -> Void) {

@@ -114,13 +114,12 @@ struct PlainAnswerTests {
         await transport.close()
     }
 
-    /// libcurl 8.14 has a limit of its own, six hours.
     @Test(
         "tell when to try again, in seconds, clamped",
         arguments: [
-            ("120", 120...120), ("0", 0...0), ("99999999999999999", 21_600...31_536_000), ("soon", 0...0),
+            ("120", 120...120), ("0", 0...0), ("99999999999999999", 31_536_000...31_536_000), ("soon", 0...0),
             ("-5", 0...0), ("Fri, 31 Dec 1999 23:59:59 GMT", 0...0),
-            ("Fri, 31 Dec 2100 23:59:59 GMT", 21_600...31_536_000),
+            ("Fri, 31 Dec 2100 23:59:59 GMT", 31_536_000...31_536_000),
         ]
     )
     func retryAfter(value: String, seconds: ClosedRange<Int>) async throws {

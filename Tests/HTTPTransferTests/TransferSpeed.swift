@@ -14,13 +14,14 @@ import Testing
     )
 )
 struct TransferSpeed {
-    @Test("prints the client CPU of a request over one HTTP/2 connection", arguments: [1, 20, 100])
-    func http2(streams: Int) async throws {
+    @Test(
+        "prints the client CPU of a request over one HTTP/2 connection",
+        arguments: TransportKind.allCases,
+        [1, 20, 100]
+    )
+    func http2(kind: TransportKind, streams: Int) async throws {
         let server = try await HTTP2Server([])
-        var options = server.options("speed")
-        options.maxConnectionsPerHost = 1
-        options.window = streams
-        let transport = try CurlTransport(options)
+        let transport = try kind.open(trusting: server.certificate) { $0.window = streams }
         let request = TransferRequest(
             .post,
             url: server.url("/small"),
@@ -45,7 +46,9 @@ struct TransferSpeed {
         let cpu = Self.cpuSeconds - cpuBegan
         let elapsed = (ContinuousClock.now - began) / .seconds(1)
         let count = Double(rounds * batch.count)
-        print("\(streams) streams: \(Int(count / elapsed)) requests/s, \(cpu / count * 1e6) µs of client CPU each")
+        print(
+            "\(kind), \(streams) streams: \(Int(count / elapsed)) requests/s, \(cpu / count * 1e6) µs of client CPU each"
+        )
         await transport.close()
     }
 

@@ -1,14 +1,8 @@
 /// Collects an answer while it arrives and keeps it within bounds.
 package struct AnswerBuffer {
-    /// Longer header blocks are no answer of a provider.
-    private static let headLimit = 64 * 1024
-
     private let bodyLimit: Int
     package private(set) var lines: [UInt8] = []
-    package private(set) var body: [UInt8] = []
-
-    /// Bytes of the body were dropped since they exceeded the cap.
-    package private(set) var isBodyTruncated = false
+    private var collected = AnswerBody()
 
     package private(set) var hasRetryAfter = false
 
@@ -18,6 +12,11 @@ package struct AnswerBuffer {
     package init(bodyLimit: Int) {
         self.bodyLimit = bodyLimit
     }
+
+    package var body: [UInt8] { collected.bytes }
+
+    /// Bytes of the body were dropped since they exceeded the cap.
+    package var isBodyTruncated: Bool { collected.isTruncated }
 
     /// Takes one line of the head; false ends the transfer.
     ///
@@ -34,7 +33,7 @@ package struct AnswerBuffer {
             isHeadComplete = true
             return true
         }
-        guard lines.count + line.count <= Self.headLimit else { return false }
+        guard lines.count + line.count <= AnswerHeaders.longest else { return false }
         lines.append(contentsOf: line)
         hasRetryAfter = hasRetryAfter || Self.isRetryAfter(line)
         return true
@@ -42,10 +41,7 @@ package struct AnswerBuffer {
 
     /// Takes a piece of the body; false ends the transfer once the cap is exceeded.
     package mutating func takeBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        let room = bodyLimit - body.count
-        body.append(contentsOf: bytes.prefix(room))
-        isBodyTruncated = bytes.count > room
-        return !isBodyTruncated
+        collected.take(bytes, limit: bodyLimit)
     }
 
     /// Whether nothing is missing from an answer with `status` that announced `length` bytes (negative: nothing).

@@ -7,12 +7,7 @@ enum CurlFailure {
     static func error(_ result: CURLcode, for request: TransferRequest, detail: String) -> TransferError {
         let code = code(of: result)
         let reason = tellsDetail(code) && !detail.isEmpty ? detail : String(cString: curl_easy_strerror(result))
-        return TransferError(code, "\(attempt(request)): \(reason) (libcurl \(result.rawValue)); \(advice(code))")
-    }
-
-    /// The method, host and port of a request: all that an error text may tell of it.
-    static func attempt(_ request: TransferRequest) -> String {
-        "\(request.method.rawValue) to \(endpoint(of: request.url))"
+        return TransferError(code, "\(request.attempt): \(reason) (libcurl \(result.rawValue)); \(advice(code))")
     }
 
     static func code(of result: CURLcode) -> TransferError.Code {
@@ -52,25 +47,5 @@ enum CurlFailure {
         case .connect, .tls, .timeout: "check the way to the host, or try again"
         default: "try again"
         }
-    }
-
-    /// Host and port by libcurl's own reading of the URL, with the scheme's default port.
-    private static func endpoint(of url: String) -> String {
-        let unreadable = "an unreadable URL"
-        guard let parsed = curl_url() else { return unreadable }
-        defer { curl_url_cleanup(parsed) }
-        let flags = UInt32(CURLU_NON_SUPPORT_SCHEME)
-        guard curl_url_set(parsed, CURLUPART_URL, url, flags) == CURLUE_OK,
-            let host = part(CURLUPART_HOST, of: parsed, flags: 0)
-        else { return unreadable }
-        guard let port = part(CURLUPART_PORT, of: parsed, flags: UInt32(CURLU_DEFAULT_PORT)) else { return host }
-        return "\(host):\(port)"
-    }
-
-    private static func part(_ part: CURLUPart, of url: OpaquePointer, flags: UInt32) -> String? {
-        var text: UnsafeMutablePointer<CChar>?
-        guard curl_url_get(url, part, &text, flags) == CURLUE_OK, let text else { return nil }
-        defer { curl_free(text) }
-        return String(cString: text)
     }
 }

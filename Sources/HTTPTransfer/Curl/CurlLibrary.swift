@@ -1,5 +1,5 @@
 import CCurl
-import Glibc
+import ServiceRuntime
 
 /// The process-wide part of libcurl.
 enum CurlLibrary {
@@ -8,7 +8,7 @@ enum CurlLibrary {
     /// With NOSIGNAL, which programs with threads must set, libcurl no longer shields its writes from SIGPIPE, so the
     /// signal is ignored for the process.
     static let isReady: Bool = {
-        signal(SIGPIPE, SIG_IGN)
+        ProcessSignal.ignoreBrokenPipes()
         return curl_global_init(Int(CURL_GLOBAL_SSL)) == CURLE_OK
     }()
 }

@@ -17,10 +17,6 @@ struct EasyOptions {
         keep(bellhop_easy_set_long(handle, option, value ? 1 : 0))
     }
 
-    mutating func set(_ option: CURLoption, seconds: Duration) {
-        keep(bellhop_easy_set_long(handle, option, Int(clamping: max(seconds.components.seconds, 0))))
-    }
-
     /// libcurl reads zero as "no limit", hence at least one millisecond.
     mutating func set(_ option: CURLoption, milliseconds: Duration) {
         let (seconds, attoseconds) = milliseconds.components

@@ -53,7 +53,7 @@ final class HeaderLines {
         TransferError(
             .invalidRequest,
             """
-            \(CurlFailure.attempt(request)): header number \(index + 1) was refused before sending; names must be \
+            \(request.attempt): header number \(index + 1) was refused before sending; names must be \
             tokens that are not the transport's own, values must be free of control characters
             """
         )

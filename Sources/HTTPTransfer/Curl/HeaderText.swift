@@ -15,15 +15,16 @@ struct HeaderText {
         guard HeaderRules.allowsName(header.name) else { return false }
         starts.append(bytes.count)
         bytes.append(contentsOf: header.name.utf8)
-        guard !header.value.utf8.allSatisfy({ $0 == 0x20 || $0 == 0x09 }) else {
+        let value = HeaderRules.trimmed(header.value)
+        guard !value.isEmpty else {
             bytes.append(UInt8(ascii: ";"))
             bytes.append(0)
             return true
         }
-        guard header.value.utf8.allSatisfy(ASCII.isHeaderValue) else { return false }
+        guard value.utf8.allSatisfy(ASCII.isHeaderValue) else { return false }
         bytes.append(UInt8(ascii: ":"))
         bytes.append(UInt8(ascii: " "))
-        bytes.append(contentsOf: header.value.utf8)
+        bytes.append(contentsOf: value.utf8)
         bytes.append(0)
         return true
     }

@@ -21,7 +21,7 @@ final class TransferLoop: @unchecked Sendable {
     private let multi: UnsafeMutableRawPointer
     private let progress = TransferProgress()
     private var phase = Phase.open
-    private var waiting: TransferQueue
+    private var waiting = RequestQueue()
     private var slots: [TransferSlot]
     private var idle: [TransferSlot]
     private var closers: [CheckedContinuation<Void, Never>] = []
@@ -34,7 +34,6 @@ final class TransferLoop: @unchecked Sendable {
         self.multi = multi
         let wakes = WakeablePointer(multi)
         inbox = TransferInbox { curl_multi_wakeup(wakes.multi) }
-        waiting = TransferQueue(connections: options.maxConnectionsPerHost, streams: options.maxConcurrentStreams)
         do {
             // The first handle is made here, so that libcurl's refusal of an option reaches whoever set it.
             let slot = try TransferSlot(options, progress)
@@ -46,8 +45,6 @@ final class TransferLoop: @unchecked Sendable {
         }
         bellhop_multi_set_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
         bellhop_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, options.maxConnectionsPerHost)
-        bellhop_multi_set_long(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, options.maxConcurrentStreams)
-        bellhop_multi_set_long(multi, CURLMOPT_MAXCONNECTS, options.maxConnectionsKept)
     }
 
     /// Works until the transport is closed or abandoned.
@@ -75,10 +72,10 @@ final class TransferLoop: @unchecked Sendable {
         case .submit(let batch):
             guard case .open = phase else { return batch.refuseAll(.closed) }
             guard !batch.isCancelled else { return batch.refuseAll(.cancelled) }
-            waiting.append(batch)
+            for index in batch.requests.indices { waiting.append(QueuedRequest(batch: batch, index: index)) }
         case .cancel(let batch):
             batch.isCancelled = true
-            waiting.refuse(.cancelled) { $0 === batch }
+            refuseWaiting(.cancelled) { $0 === batch }
             abandon(.cancelled) { $0 === batch }
         case .close(let closer):
             closers.append(closer)
@@ -92,7 +89,7 @@ final class TransferLoop: @unchecked Sendable {
 
     private func beginClosing(grace: Duration) {
         guard case .open = phase else { return }
-        waiting.refuse(.closed)
+        refuseWaiting(.closed) { _ in true }
         phase = .closing(deadline: .now + grace)
     }
 
@@ -103,20 +100,26 @@ final class TransferLoop: @unchecked Sendable {
     }
 
     private func startWaiting() {
-        let now = ContinuousClock.now
-        while slots.count - idle.count < options.window, let ticket = waiting.next(now: now) {
+        while slots.count - idle.count < options.window, let next = waiting.first {
+            waiting.removeFirst()
             do {
-                try start(ticket)
+                try start(next)
             } catch {
-                tell(.notSent(error), of: ticket)
+                next.batch.settle(next.index, .notSent(error))
             }
         }
     }
 
-    private func start(_ ticket: TransferTicket) throws(TransferError) {
+    private func refuseWaiting(_ reason: Abandonment, where isMeant: (TransferBatch) -> Bool) {
+        for queued in waiting.remove(where: isMeant) {
+            queued.batch.settle(queued.index, .notSent(reason.error(for: queued.request)))
+        }
+    }
+
+    private func start(_ queued: QueuedRequest) throws(TransferError) {
         let slot = try takeSlot()
         do {
-            try slot.prepare(ticket)
+            try slot.prepare(queued)
         } catch {
             idle.append(slot)
             throw error
@@ -125,7 +128,7 @@ final class TransferLoop: @unchecked Sendable {
         let result = curl_multi_add_handle(multi, slot.handle)
         guard result == CURLM_OK else {
             free(slot)
-            throw Abandonment.loopFailed(Self.text(result)).error(for: ticket.request)
+            throw Abandonment.loopFailed(Self.text(result)).error(for: queued.request)
         }
     }
 
@@ -170,23 +173,18 @@ final class TransferLoop: @unchecked Sendable {
 
     private func abandon(_ reason: Abandonment, where isConcerned: (TransferBatch) -> Bool) {
         for slot in slots {
-            guard let ticket = slot.ticket, isConcerned(ticket.batch) else { continue }
+            guard let queued = slot.queued, isConcerned(queued.batch) else { continue }
             settle(slot) { $0.abandon(reason, of: $1) }
         }
     }
 
     /// The outcome is read from the handle before it leaves the multi handle, and told after.
-    private func settle(_ slot: TransferSlot, _ outcome: (TransferSlot, TransferTicket) -> TransferOutcome) {
-        guard let ticket = slot.ticket else { return }
-        let outcome = outcome(slot, ticket)
+    private func settle(_ slot: TransferSlot, _ outcome: (TransferSlot, QueuedRequest) -> TransferOutcome) {
+        guard let queued = slot.queued else { return }
+        let outcome = outcome(slot, queued)
         curl_multi_remove_handle(multi, slot.handle)
         free(slot)
-        tell(outcome, of: ticket)
-    }
-
-    private func tell(_ outcome: TransferOutcome, of ticket: TransferTicket) {
-        ticket.origin.gate.leave(ticket.admission, OriginGate.Lesson(outcome), now: .now)
-        ticket.batch.settle(ticket.index, outcome)
+        queued.batch.settle(queued.index, outcome)
     }
 
     private func wait() {

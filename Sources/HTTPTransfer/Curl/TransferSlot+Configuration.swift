@@ -26,10 +26,6 @@ extension TransferSlot {
             options.set(CURLOPT_CAINFO, file)
             options.set(CURLOPT_CAPATH, nil)
         }
-        if let certificate = transport.clientCertificate {
-            options.set(CURLOPT_SSLCERT, certificate.certificateFile)
-            options.set(CURLOPT_SSLKEY, certificate.keyFile)
-        }
         options.set(CURLOPT_PROXY, transport.proxy ?? "")
         options.set(CURLOPT_NOPROXY, "")
         options.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, true)
@@ -44,9 +40,6 @@ extension TransferSlot {
         options.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
         // Without it, requests that start together open a connection each instead of sharing one.
         options.set(CURLOPT_PIPEWAIT, true)
-        options.set(CURLOPT_MAXAGE_CONN, seconds: transport.maxIdleAge)
-        options.set(CURLOPT_MAXLIFETIME_CONN, seconds: transport.maxConnectionLifetime ?? .zero)
-        options.set(CURLOPT_DNS_CACHE_TIMEOUT, seconds: transport.nameCacheLifetime)
         options.set(CURLOPT_TCP_KEEPALIVE, true)
         options.set(CURLOPT_TCP_KEEPIDLE, 60)
         options.set(CURLOPT_TCP_KEEPINTVL, 20)

@@ -1,4 +1,5 @@
 import CCurl
+import Glibc
 
 /// One pooled easy handle with the buffers of the transfer that it carries at the moment.
 ///
@@ -6,7 +7,7 @@ import CCurl
 /// bare pointers to it.
 final class TransferSlot {
     let handle: UnsafeMutableRawPointer
-    private(set) var ticket: TransferTicket?
+    private(set) var queued: QueuedRequest?
 
     private let options: CurlTransportOptions
     private let progress: TransferProgress
@@ -35,9 +36,9 @@ final class TransferSlot {
         detail.deallocate()
     }
 
-    /// Makes the handle ready to carry `ticket`; throws if the request must not or cannot be sent.
-    func prepare(_ ticket: TransferTicket) throws(TransferError) {
-        let request = ticket.request
+    /// Makes the handle ready to carry `queued`; throws if the request must not or cannot be sent.
+    func prepare(_ queued: QueuedRequest) throws(TransferError) {
+        let request = queued.request
         try RequestRules.check(request)
         let lines = try headerLines.build(for: request)
         detail[0] = 0
@@ -47,24 +48,24 @@ final class TransferSlot {
         wasAddressRefused = false
         let failure = apply(request, headers: lines)
         guard failure == CURLE_OK else { throw CurlFailure.error(failure, for: request, detail: "") }
-        self.ticket = ticket
+        self.queued = queued
     }
 
     /// Forgets the transfer; the handle must have left the multi handle.
     func release() {
-        ticket = nil
+        queued = nil
         body = []
         answer = AnswerBuffer(bodyLimit: options.bodyLimit)
     }
 
     /// The outcome of a transfer that libcurl has ended.
-    func conclude(_ result: CURLcode, of ticket: TransferTicket) -> TransferOutcome {
+    func conclude(_ result: CURLcode, of queued: QueuedRequest) -> TransferOutcome {
         guard result == CURLE_OK || (result == CURLE_WRITE_ERROR && answer.isBodyTruncated) else {
-            return failed(failure(result, of: ticket))
+            return failed(failure(result, of: queued))
         }
         let status = number(CURLINFO_RESPONSE_CODE)
         guard answer.isComplete(status: status, announced: offset(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)) else {
-            return failed(CurlFailure.error(CURLE_PARTIAL_FILE, for: ticket.request, detail: ""))
+            return failed(CurlFailure.error(CURLE_PARTIAL_FILE, for: queued.request, detail: ""))
         }
         return .answered(
             TransferAnswer(
@@ -80,19 +81,19 @@ final class TransferSlot {
     }
 
     /// The outcome of a transfer that we end ourselves.
-    func abandon(_ reason: Abandonment, of ticket: TransferTicket) -> TransferOutcome {
-        failed(reason.error(for: ticket.request))
+    func abandon(_ reason: Abandonment, of queued: QueuedRequest) -> TransferOutcome {
+        failed(reason.error(for: queued.request))
     }
 
-    private func failure(_ result: CURLcode, of ticket: TransferTicket) -> TransferError {
+    private func failure(_ result: CURLcode, of queued: QueuedRequest) -> TransferError {
         // After the request has gone out, "unsupported protocol" means an answer without HTTP in it.
         let result = result == CURLE_UNSUPPORTED_PROTOCOL && wasSent ? CURLE_WEIRD_SERVER_REPLY : result
         guard result == CURLE_COULDNT_CONNECT, wasAddressRefused else {
-            return CurlFailure.error(result, for: ticket.request, detail: DetailText.printable(detail))
+            return CurlFailure.error(result, for: queued.request, detail: DetailText.printable(detail))
         }
         return TransferError(
             .addressRefused,
-            "\(CurlFailure.attempt(ticket.request)): its name leads to addresses that are not public; do not try again"
+            "\(queued.request.attempt): its name leads to addresses that are not public; do not try again"
         )
     }
 
@@ -108,8 +109,8 @@ final class TransferSlot {
     }
 
     private var retryAfter: Int? {
-        guard answer.hasRetryAfter else { return nil }
-        return min(max(offset(CURLINFO_RETRY_AFTER), 0), 365 * 86_400)
+        guard answer.hasRetryAfter, let value = AnswerHeaders(lines: answer.lines)["retry-after"] else { return nil }
+        return RetryAfter.seconds(value, now: time(nil))
     }
 
     private func number(_ info: CURLINFO) -> Int {

@@ -55,7 +55,9 @@ private let onHeader: nghttp2_on_header_callback = { _, frame, name, nameLength,
         UnsafeBufferPointer(start: name, count: nameLength),
         UnsafeBufferPointer(start: value, count: valueLength)
     )
-    return isWithinBounds ? 0 : bellhop_stream_failed
+    guard !isWithinBounds else { return 0 }
+    connection(context)?.refuseHead(exchange)
+    return bellhop_stream_failed
 }
 
 private let onDataChunk: nghttp2_on_data_chunk_recv_callback = { _, _, stream, bytes, length, context in
@@ -71,7 +73,8 @@ private let onFrame: nghttp2_on_frame_recv_callback = { _, frame, context in
         connection.endFrame(header.stream_id, isHead: header.type == bellhop_frame_headers, endsStream: ends)
     case bellhop_frame_settings where header.flags & bellhop_flag_ack == 0: connection.receiveSettings()
     case bellhop_frame_ping where header.flags & bellhop_flag_ack != 0: connection.receiveSignOfLife()
-    case bellhop_frame_goaway: connection.retire()
+    case bellhop_frame_reset: connection.exchange(header.stream_id)?.wasReset = true
+    case bellhop_frame_goaway: connection.receiveGoodbye()
     default: break
     }
     return 0

@@ -1,14 +1,3 @@
-/// One request of a batch on its way through a loop.
-struct QueuedRequest {
-    let batch: TransferBatch
-    let index: Int
-
-    /// How often a connection said goodbye before it took the request.
-    var refusals = 0
-
-    var request: TransferRequest { batch.requests[index] }
-}
-
 /// One request on a stream of a connection, and its answer.
 ///
 /// Confined to the loop's thread.
@@ -25,8 +14,11 @@ final class Exchange {
     /// Part of it may have reached the peer.
     var wasSent = false
 
-    /// Its outcome is told; the stream may live on for a moment.
-    private(set) var isSettled = false
+    /// The peer itself has ended the stream.
+    var wasReset = false
+
+    /// Its outcome is told, or it goes another way; the stream may live on for a moment.
+    private(set) var isOver = false
 
     private let body: [UInt8]
     private var offset = 0
@@ -36,12 +28,12 @@ final class Exchange {
         self.newConnections = newConnections
         let request = queued.request
         started = now
-        deadline = now + request.timeouts.total
+        deadline = now + min(request.timeouts.total, TransferTimeouts.longest)
         body = request.body
     }
 
-    var hasBody: Bool { !body.isEmpty }
     var bodyLength: Int { body.count }
+    var isBodySent: Bool { offset == body.count }
 
     /// Copies the next bytes of the body, and says how many and whether they are the last.
     func copyBody(into buffer: UnsafeMutableBufferPointer<UInt8>) -> (count: Int, isLast: Bool) {
@@ -52,17 +44,26 @@ final class Exchange {
             )
         }
         offset += count
-        return (count, offset == body.count)
+        return (count, isBodySent)
     }
 
+    /// Tells the outcome; nothing after it counts.
     func settle(_ outcome: TransferOutcome) {
-        guard !isSettled else { return }
-        isSettled = true
+        guard !isOver else { return }
+        isOver = true
         queued.batch.settle(queued.index, outcome)
     }
 
     /// Not sent only if not a byte of it was handed to the connection.
     func fail(_ error: TransferError) {
         settle(wasSent ? .unknown(error) : .notSent(error))
+    }
+
+    /// The request as it goes another way.
+    func handBack() -> QueuedRequest {
+        isOver = true
+        var queued = queued
+        queued.refusals += 1
+        return queued
     }
 }

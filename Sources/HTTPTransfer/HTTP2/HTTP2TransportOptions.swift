@@ -12,7 +12,12 @@ package struct HTTP2TransportOptions: Sendable {
     package var maxConcurrentStreams = 100
 
     /// Requests in flight at most, over all hosts; the rest waits in the transport's own queue, where no timeout runs.
+    ///
+    /// A host that has none in flight gets one even where the others have used it up.
     package var window = 100
+
+    /// Connections in all; one that is idle makes room for one that is needed.
+    package var maxConnections = 64
 
     /// Bytes of an answer's body that are kept; a longer one arrives marked as truncated.
     package var bodyLimit = 64 * 1024
@@ -21,7 +26,9 @@ package struct HTTP2TransportOptions: Sendable {
     package var authoritiesFile: String?
 
     /// PEM files of a certificate of our own.
-    package var clientCertificate: (certificateFile: String, keyFile: String)?
+    package var clientCertificate: ClientCertificate?
+
+    package typealias ClientCertificate = (certificateFile: String, keyFile: String)
 
     package var userAgent = "bellhop"
 
@@ -30,6 +37,10 @@ package struct HTTP2TransportOptions: Sendable {
 
     /// A connection that has been idle for longer is asked whether it still lives before it gets a request.
     package var trust: Duration = .seconds(5)
+
+    /// How long a peer may leave that question open, take nothing although there is something for it, or allow no
+    /// request at all, before the connection is given up.
+    package var patience: Duration = .seconds(10)
 
     /// Which addresses may be connected to.
     package var addressPolicy: AddressPolicy = .any
@@ -43,12 +54,15 @@ package struct HTTP2TransportOptions: Sendable {
 
     /// Refuses what cannot work, so that a wrong setting is found at the start and not by the first push.
     func validate() throws(TransferError) {
-        let sizes = [maxConnectionsPerHost, maxConcurrentStreams, window, bodyLimit]
+        let sizes = [maxConnectionsPerHost, maxConcurrentStreams, window, maxConnections, bodyLimit]
         guard sizes.allSatisfy({ $0 > 0 && $0 <= Int(Int32.max) }) else {
             throw refusal("connections, streams, window and body limit must be between 1 and \(Int32.max)")
         }
         guard closeGrace >= .zero, closeGrace <= .seconds(3600) else {
             throw refusal("the grace for closing must be between nothing and an hour")
+        }
+        guard [maxIdleAge, trust, patience].allSatisfy({ $0 > .zero && $0 <= .seconds(86_400) }) else {
+            throw refusal("idle age, trust and patience must be more than nothing and at most a day")
         }
         guard userAgent.utf8.allSatisfy(ASCII.isHeaderValue) else {
             throw refusal("the user agent must not contain control characters")

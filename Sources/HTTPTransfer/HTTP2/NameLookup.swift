@@ -1,7 +1,7 @@
 import Glibc
 import ServiceRuntime
 
-/// Turns hosts into addresses, on a thread of its own for each that is a name, since the resolver blocks.
+/// Turns hosts into addresses.
 enum NameLookup {
     enum Answer: Sendable {
         /// In the resolver's order, never empty.
@@ -10,15 +10,15 @@ enum NameLookup {
         case failed(String)
     }
 
-    /// The address where `host` is one already; nil where it is a name.
+    /// The address where the host is one already; nil where it is a name.
     static func literal(_ destination: Destination) -> Answer? {
         guard case .found(let addresses) = resolve(destination, AI_NUMERICHOST) else { return nil }
         return .found(addresses)
     }
 
-    /// Looks a name up and tells `done`, from a thread of its own.
-    static func start(_ destination: Destination, _ done: @escaping @Sendable (Answer) -> Void) {
-        NativeThread.start(named: "name-lookup") { done(resolve(destination, AI_ADDRCONFIG)) }
+    /// Asks the resolver, which blocks for as long as it likes.
+    static func ask(_ destination: Destination) -> Answer {
+        resolve(destination, AI_ADDRCONFIG)
     }
 
     private static func resolve(_ destination: Destination, _ flags: CInt) -> Answer {
@@ -28,41 +28,43 @@ enum NameLookup {
         hints.ai_flags = flags | AI_NUMERICSERV
         var list: UnsafeMutablePointer<addrinfo>?
         let code = getaddrinfo(destination.host, String(destination.port), &hints, &list)
-        defer { if list != nil { freeaddrinfo(list) } }
+        guard code == 0 else { return .failed(gai_strerror(code).map { String(cString: $0) } ?? "no address") }
+        defer { freeaddrinfo(list) }
         var addresses: [SocketAddress] = []
         var entry = list
-        while code == 0, let current = entry {
+        while let current = entry {
             SocketAddress(current.pointee).map { addresses.append($0) }
             entry = current.pointee.ai_next
         }
-        guard addresses.isEmpty else { return .found(addresses) }
-        return .failed(gai_strerror(code).map { String(cString: $0) } ?? "no address")
+        return addresses.isEmpty ? .failed("no address") : .found(addresses)
     }
 }
 
-/// Where a socket can be connected to.
-struct SocketAddress: Sendable {
-    let family: CInt
-    private let bytes: [UInt8]
+/// The look-ups of a loop that are under way, each on a thread of its own.
+///
+/// Confined to the loop's thread. A resolver that hangs holds a thread for each of a few names and no more: one name is
+/// not asked for twice at a time, and what exceeds the bound waits.
+final class NameLookups {
+    private static let most = 8
 
-    fileprivate init?(_ entry: addrinfo) {
-        guard let address = entry.ai_addr, entry.ai_addrlen > 0 else { return nil }
-        family = entry.ai_family
-        bytes = Array(UnsafeRawBufferPointer(start: address, count: Int(entry.ai_addrlen)))
+    private let inbox: TransferInbox
+    private var running: Set<Destination> = []
+
+    /// The answers go to `inbox`.
+    init(_ inbox: TransferInbox) {
+        self.inbox = inbox
     }
 
-    /// Nil for families that are neither version of IP.
-    var internetAddress: InternetAddress? {
-        bytes.withUnsafeBytes { bytes in
-            bytes.baseAddress.flatMap { InternetAddress(family: family, at: $0, length: bytes.count) }
+    /// Makes sure that the name is asked for, or will be the next time.
+    func begin(_ destination: Destination) {
+        guard running.count < Self.most, running.insert(destination).inserted else { return }
+        NativeThread.start(named: "name-lookup") { [inbox] in
+            inbox.post(.lookedUp(destination, NameLookup.ask(destination)))
         }
     }
 
-    func withPointer<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result? {
-        bytes.withUnsafeBytes { bytes in
-            bytes.baseAddress.map { start in
-                body(start.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count))
-            }
-        }
+    /// The answer has come.
+    func end(_ destination: Destination) {
+        running.remove(destination)
     }
 }

@@ -7,6 +7,9 @@ final class Peer {
     private var queue = RequestQueue()
     private(set) var connections: [PeerConnection] = []
 
+    /// Another connection, on top of one that works, has failed: the next attempt is not before this.
+    private var restUntil: ContinuousClock.Instant?
+
     init(_ destination: Destination, _ tools: ConnectionTools) {
         self.destination = destination
         self.tools = tools
@@ -20,69 +23,83 @@ final class Peer {
         queue.append(request)
     }
 
-    /// Gives waiting requests to connections that have room, at most `room` of them.
+    /// Gives waiting requests to connections that have room: as many as the window has room for, and one in any case,
+    /// so that slow hosts cannot keep the others from their turn by filling the window.
     ///
-    /// - Returns: a connection that had to be begun for what still waits; its name has to be looked up.
+    /// - Returns: whether it wants another connection for what still waits.
     func startWaiting(
         _ room: inout Int,
         now: ContinuousClock.Instant,
-        number: Int,
         fields: (QueuedRequest) -> RequestFields?
-    ) -> PeerConnection? {
+    ) -> Bool {
+        guard !queue.isEmpty else { return false }
         var touched: [PeerConnection] = []
         defer { for connection in touched { connection.flush() } }
-        while room > 0, let next = queue.first {
+        var mayStart = max(room, inFlight == 0 ? 1 : 0)
+        while mayStart > 0, let next = queue.first {
             guard let connection = connections.first(where: { $0.hasRoom(now: now) }) else {
-                return another(for: next.request, now: now, number: number)
+                return wantsConnection(now: now)
             }
             queue.removeFirst()
             guard let fields = fields(next) else { continue }
             connection.submit(next, fields, now: now)
+            mayStart -= 1
             room -= 1
             if touched.last !== connection { touched.append(connection) }
         }
-        return nil
+        return false
+    }
+
+    /// Begins a connection for the first that waits.
+    func connect(now: ContinuousClock.Instant) {
+        guard let request = queue.first?.request else { return }
+        let deadline = now + min(request.timeouts.connect, TransferTimeouts.longest)
+        let connection = PeerConnection(to: destination, tools: tools, deadline: deadline)
+        connections.append(connection)
+        if let answer = NameLookup.literal(destination) { connection.lookedUp(answer, now: now) }
+    }
+
+    func lookedUp(_ answer: NameLookup.Answer, now: ContinuousClock.Instant) {
+        for connection in connections { connection.lookedUp(answer, now: now) }
     }
 
     /// Takes away connections that have ended, and takes back what they did not send.
     ///
-    /// Where a connection never came about and no other is there, everything that waits fails as it did: one by one they
-    /// would meet the same end one by one.
-    func sweep() {
-        for connection in connections {
-            let returned = connection.takeReturned()
-            if !returned.isEmpty { queue.prepend(returned) }
-        }
+    /// Where a connection was of no use to anybody and no other is there, everything that waits fails as it did: one by
+    /// one they would meet the same end one by one.
+    func sweep(now: ContinuousClock.Instant) {
+        guard connections.contains(where: \.needsSweeping) else { return }
+        var returned: [QueuedRequest] = []
+        for connection in connections { returned += connection.takeReturned() }
+        if !returned.isEmpty { queue.prepend(returned) }
         let ended = connections.filter(\.hasEnded)
-        guard !ended.isEmpty else { return }
         connections.removeAll(where: \.hasEnded)
-        guard let failure = ended.last(where: { !$0.isReady })?.failure, connections.isEmpty else { return }
+        guard let failure = ended.last(where: \.isFruitless)?.failure else { return }
+        guard connections.allSatisfy(\.isRetiring) else {
+            restUntil = now + .seconds(1)
+            return
+        }
         for queued in queue.remove(where: { _ in true }) {
             queued.batch.settle(queued.index, .notSent(failure.error(for: queued.request, to: destination)))
         }
     }
 
-    /// Gives up what waits and what is on its way.
-    func abandon(_ reason: Abandonment, onlyWaiting: Bool = false, where isMeant: (TransferBatch) -> Bool) {
+    /// Gives up what waits.
+    func abandonWaiting(_ reason: Abandonment, where isMeant: (TransferBatch) -> Bool = { _ in true }) {
         for queued in queue.remove(where: isMeant) {
             queued.batch.settle(queued.index, .notSent(reason.error(for: queued.request)))
         }
-        guard !onlyWaiting else { return }
+    }
+
+    /// Gives up what is on its way.
+    func abandonInFlight(_ reason: Abandonment, where isMeant: (TransferBatch) -> Bool = { _ in true }) {
         for connection in connections { connection.abandon(where: isMeant) { reason.error(for: $0) } }
     }
 
-    private func another(
-        for request: TransferRequest,
-        now: ContinuousClock.Instant,
-        number: Int
-    ) -> PeerConnection? {
-        let usable = connections.filter { !$0.isRetiring }
-        guard usable.count < tools.options.maxConnectionsPerHost, usable.allSatisfy(\.isReady) else { return nil }
+    private func wantsConnection(now: ContinuousClock.Instant) -> Bool {
+        if let restUntil, now < restUntil { return false }
+        let usable = connections.filter { !$0.isRetiring && !$0.hasEnded }
         // A silent connection that is being asked whether it lives is worth waiting for.
-        guard usable.allSatisfy({ !$0.isIdle }) else { return nil }
-        let deadline = now + request.timeouts.connect
-        let connection = PeerConnection(number: number, to: destination, tools: tools, deadline: deadline)
-        connections.append(connection)
-        return connection
+        return usable.count < tools.options.maxConnectionsPerHost && usable.allSatisfy { $0.isReady && !$0.isIdle }
     }
 }

@@ -30,10 +30,15 @@ final class RequestFields {
         append(":scheme", "https")
         append(":authority", target.destination.authority)
         append(":path", target.path)
-        if !headers.contains(where: { HeaderRules.isUserAgent($0.name) }) { append("user-agent", userAgent) }
+        if !headers.contains(where: { HeaderRules.isUserAgent($0.name) }) {
+            append("user-agent", HeaderRules.trimmed(userAgent))
+        }
         for header in headers {
             guard HeaderRules.allowsName(header.name), header.value.utf8.allSatisfy(ASCII.isHeaderValue) else {
-                throw Self.refusal(request, target)
+                throw TransferError.refusal(
+                    of: request,
+                    "a header has a name or value that HTTP does not allow, or belongs to the transport"
+                )
             }
             append(header.name, HeaderRules.trimmed(header.value))
         }
@@ -58,15 +63,18 @@ final class RequestFields {
         }
     }
 
-    /// Calls `body` with the fields, valid during the call; a request without a body names no length.
+    /// Calls `body` with the fields, valid during the call.
+    ///
+    /// An empty body has its length named where the method lets one expect a body: some servers insist on it.
     func withPairs<Result>(
         bodyLength: Int,
         _ body: (UnsafePointer<nghttp2_nv>, Int) -> Result
     ) -> Result? {
         let last = pairs.count - 1
-        if bodyLength > 0 { pairs[last].valuelen = write(bodyLength, at: pairs[last].value) }
+        let namesLength = bodyLength > 0 || method == .post || method == .put
+        if namesLength { pairs[last].valuelen = write(bodyLength, at: pairs[last].value) }
         return pairs.withUnsafeBufferPointer { pairs in
-            pairs.baseAddress.map { body($0, bodyLength > 0 ? pairs.count : last) }
+            pairs.baseAddress.map { body($0, namesLength ? pairs.count : last) }
         }
     }
 
@@ -84,13 +92,5 @@ final class RequestFields {
         let digits = String(number).utf8
         for (offset, digit) in digits.enumerated() { place[offset] = digit }
         return digits.count
-    }
-
-    private static func refusal(_ request: TransferRequest, _ target: TargetURL) -> TransferError {
-        TransferError(
-            .invalidRequest,
-            "\(request.method.rawValue) to \(target.destination.endpoint) refused before sending: "
-                + "a header has a name or value that HTTP does not allow, or belongs to the transport"
-        )
     }
 }

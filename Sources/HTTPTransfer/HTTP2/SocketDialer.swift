@@ -6,73 +6,69 @@ import Glibc
 final class SocketDialer {
     enum Progress {
         case pending
-        /// The socket is the caller's from now on.
-        case connected(CInt)
-        case failed(TransferError.Code, String)
+        case connected(OwnedSocket)
+        case failed(ConnectionFailure)
     }
 
     private var addresses: ArraySlice<SocketAddress>
     private let deadline: ContinuousClock.Instant
-    private(set) var attemptDeadline: ContinuousClock.Instant
-    private(set) var descriptor: CInt = -1
+    private var socket: OwnedSocket?
     private var lastWords = "no address"
 
-    /// `deadline` is that of the whole connection.
-    init(_ addresses: [SocketAddress], policy: AddressPolicy, deadline: ContinuousClock.Instant) {
+    /// When the address that is being tried has had its share of the time.
+    private(set) var attemptDeadline: ContinuousClock.Instant
+
+    /// Nil where the policy forbids every address; `deadline` is that of the whole connection.
+    init?(_ addresses: [SocketAddress], policy: AddressPolicy, deadline: ContinuousClock.Instant) {
         let allowed = addresses.filter { policy == .any || $0.internetAddress.map(policy.allows) == true }
+        guard !allowed.isEmpty else { return nil }
         self.addresses = allowed[...]
         self.deadline = deadline
         attemptDeadline = deadline
     }
 
-    deinit {
-        if descriptor >= 0 { Glibc.close(descriptor) }
+    /// What to wait for, while an address is being tried.
+    var interest: pollfd? {
+        socket.map { pollfd(fd: $0.descriptor, events: Int16(POLLOUT), revents: 0) }
     }
-
-    /// Every address is one that the policy forbids.
-    var isEmpty: Bool { addresses.isEmpty && descriptor < 0 }
 
     /// Goes on; called when the socket can be written, and when an attempt's time is over.
     func advance(now: ContinuousClock.Instant) -> Progress {
-        if descriptor >= 0 {
-            switch state(of: descriptor) {
-            case 0: return .connected(release())
+        if let socket {
+            switch Self.state(of: socket) {
+            case 0: return .connected(socket)
             case EINPROGRESS where now < attemptDeadline: return .pending
             case EINPROGRESS: lastWords = "no answer in time"
             case let code: lastWords = String(cString: strerror(code))
             }
-            Glibc.close(release())
+            self.socket = nil
         }
         while let address = addresses.popFirst() {
-            guard now < deadline else { return .failed(.timeout, "no answer in time") }
-            guard let socket = PeerSocket.open(family: address.family) else {
+            guard now < deadline else { break }
+            guard let socket = PeerSocket.open(family: address.family).map(OwnedSocket.init) else {
                 lastWords = String(cString: strerror(errno))
                 continue
             }
-            let result = address.withPointer { Glibc.connect(socket, $0, $1) } ?? -1
-            if result == 0 || errno == EINPROGRESS {
-                descriptor = socket
-                attemptDeadline = now + (deadline - now) / (addresses.count + 1)
-                return result == 0 ? .connected(release()) : .pending
+            let result = address.withPointer { connect(socket.descriptor, $0, $1) } ?? -1
+            if result == 0 { return .connected(socket) }
+            guard errno == EINPROGRESS else {
+                lastWords = String(cString: strerror(errno))
+                continue
             }
-            lastWords = String(cString: strerror(errno))
-            Glibc.close(socket)
+            self.socket = socket
+            attemptDeadline = now + (deadline - now) / (addresses.count + 1)
+            return .pending
         }
-        return .failed(now < deadline ? .connect : .timeout, lastWords)
-    }
-
-    private func release() -> CInt {
-        defer { descriptor = -1 }
-        return descriptor
+        return .failed(ConnectionFailure(now < deadline ? .connect : .timeout, lastWords))
     }
 
     /// 0 once it is connected, `EINPROGRESS` while it is not, else why it will not be.
-    private func state(of descriptor: CInt) -> CInt {
-        var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+    private static func state(of socket: OwnedSocket) -> CInt {
+        var entry = pollfd(fd: socket.descriptor, events: Int16(POLLOUT), revents: 0)
         guard poll(&entry, 1, 0) > 0 else { return EINPROGRESS }
         var code: CInt = 0
         var length = socklen_t(MemoryLayout<CInt>.size)
-        guard getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &length) == 0 else { return errno }
+        guard getsockopt(socket.descriptor, SOL_SOCKET, SO_ERROR, &code, &length) == 0 else { return errno }
         return code
     }
 }

@@ -36,13 +36,21 @@ extension TransferOutcome {
     }
 }
 
-extension CurlTransport {
+extension HTTPTransport {
     func send(_ request: TransferRequest) async -> TransferOutcome {
         let outcomes = await send([request])
         #expect(outcomes.count == 1)
         return outcomes.first ?? .notSent(TransferError(.library, "no outcome"))
     }
 
+}
+
+extension TransferTimeouts {
+    /// No test waits for these to pass.
+    static let generous = TransferTimeouts(total: LongestWait.duration, connect: LongestWait.duration)
+}
+
+extension CurlTransport {
     /// A transport for plain servers on loopback.
     static func plain(_ change: (inout CurlTransportOptions) -> Void = { _ in }) throws -> CurlTransport {
         var options = CurlTransportOptions(name: "plain")

@@ -23,11 +23,4 @@ final class HTTP2Server: Sendable {
     }
 
     func url(_ path: String = "/", host: String = "localhost") -> String { "https://\(host):\(port)\(path)" }
-
-    /// Options that trust this server.
-    func options(_ name: String) -> CurlTransportOptions {
-        var options = CurlTransportOptions(name: name)
-        options.authoritiesFile = certificate.certificateFile
-        return options
-    }
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A self-signed certificate for `localhost` in a folder of its own, which goes away with it.
+/// A self-signed certificate, for `localhost` unless told otherwise, in a folder of its own, which goes away with it.
 final class TestCertificate: Sendable {
     struct Failure: Error {
         let status: Int32
@@ -12,14 +12,21 @@ final class TestCertificate: Sendable {
 
     static var isAvailable: Bool { ChildProcess.find("openssl") != nil }
 
-    init() throws {
+    /// In PEM.
+    func certificate() throws -> String { try String(contentsOfFile: certificateFile, encoding: .utf8) }
+
+    /// In PEM.
+    func key() throws -> String { try String(contentsOfFile: keyFile, encoding: .utf8) }
+
+    /// `names` in OpenSSL's notation.
+    init(names: String = "DNS:localhost") throws {
         folder = FileManager.default.temporaryDirectory.appendingPathComponent("bellhop-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let openssl = try ChildProcess(
             "openssl",
             [
                 "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-                "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost",
+                "-subj", "/CN=localhost", "-addext", "subjectAltName=\(names)",
                 "-keyout", keyFile, "-out", certificateFile,
             ]
         )

@@ -1,0 +1,28 @@
+import TLS
+
+/// What all connections of a loop share.
+///
+/// Confined to the loop's thread.
+final class ConnectionTools {
+    let options: HTTP2TransportOptions
+    let tls: TLSClientContext
+    let callbacks: ClientCallbacks
+
+    /// Room for one TLS record.
+    let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 16 * 1024, alignment: 16)
+
+    init(_ options: HTTP2TransportOptions) throws(TransferError) {
+        self.options = options
+        do throws(TLSError) {
+            tls = try TLSClientContext(authoritiesFile: options.authoritiesFile, identity: options.clientCertificate)
+        } catch {
+            throw options.refusal(error.text)
+        }
+        guard let callbacks = ClientCallbacks() else { throw options.refusal("libnghttp2 has no memory") }
+        self.callbacks = callbacks
+    }
+
+    deinit {
+        readBuffer.deallocate()
+    }
+}

@@ -1,0 +1,15 @@
+import Glibc
+
+/// A socket that is closed with its last reference.
+final class OwnedSocket {
+    let descriptor: CInt
+
+    /// Takes over the descriptor.
+    init(owning descriptor: CInt) {
+        self.descriptor = descriptor
+    }
+
+    deinit {
+        close(descriptor)
+    }
+}

@@ -1,0 +1,73 @@
+/// The hosts that a transport has something to do with, and the bound on its connections.
+///
+/// Confined to the loop's thread.
+struct PeerList {
+    private let tools: ConnectionTools
+    private var byDestination: [Destination: Peer] = [:]
+    private(set) var all: [Peer] = []
+    private var turn = 0
+
+    /// The last one that was asked for: most requests go where the one before went.
+    private var latest: (url: String, peer: Peer)?
+
+    init(_ tools: ConnectionTools) {
+        self.tools = tools
+    }
+
+    var connections: some Sequence<PeerConnection> { all.lazy.flatMap(\.connections) }
+    var inFlight: Int { all.reduce(0) { $0 + $1.inFlight } }
+
+    func find(_ destination: Destination) -> Peer? {
+        byDestination[destination]
+    }
+
+    /// Where `request` goes; throws for one that must not be sent.
+    mutating func peer(for request: TransferRequest) throws(TransferError) -> Peer {
+        guard request.method != .get || request.body.isEmpty else {
+            throw TransferError.refusal(of: request, "a GET must not have a body")
+        }
+        if let latest, latest.url == request.url { return latest.peer }
+        let destination = try TargetURL(of: request).destination
+        let peer = byDestination[destination] ?? add(destination)
+        latest = (request.url, peer)
+        return peer
+    }
+
+    /// All of them, each time another one first, so that one that is slow does not hold up the others.
+    mutating func inTurn() -> [Peer] {
+        guard all.count > 1 else { return all }
+        turn = (turn + 1) % all.count
+        return Array(all[turn...] + all[..<turn])
+    }
+
+    /// Whether there may be one connection more; the one that has been idle for longest makes room for it.
+    func makeRoom() -> Bool {
+        guard connections.reduce(0, { count, _ in count + 1 }) >= tools.options.maxConnections else { return true }
+        let idle = connections.compactMap { connection in connection.idleSince.map { (since: $0, connection) } }
+        guard let (_, oldest) = idle.min(by: { $0.since < $1.since }) else { return false }
+        oldest.release()
+        return true
+    }
+
+    /// Takes away what has ended, and forgets hosts with which there is nothing to do.
+    mutating func sweep(now: ContinuousClock.Instant) {
+        for peer in all { peer.sweep(now: now) }
+        guard all.contains(where: \.isOver) else { return }
+        for peer in all where peer.isOver { byDestination[peer.destination] = nil }
+        all.removeAll(where: \.isOver)
+        latest = nil
+    }
+
+    mutating func removeAll() {
+        all = []
+        byDestination = [:]
+        latest = nil
+    }
+
+    private mutating func add(_ destination: Destination) -> Peer {
+        let peer = Peer(destination, tools)
+        byDestination[destination] = peer
+        all.append(peer)
+        return peer
+    }
+}

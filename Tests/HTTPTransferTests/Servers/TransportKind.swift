@@ -1,0 +1,65 @@
+import HTTPTransfer
+
+/// The transports that a contract is held against.
+enum TransportKind: String, Sendable, CaseIterable, CustomStringConvertible {
+    /// `CurlTransport`
+    case curl
+    /// `HTTP2Transport`
+    case http2
+
+    var description: String { rawValue }
+
+    /// What the options of both have.
+    struct Traits {
+        var connections = 1
+        var window = 100
+        var bodyLimit = 64 * 1024
+        var userAgent = "bellhop"
+        var addressPolicy = AddressPolicy.any
+        var closeGrace = Duration.seconds(5)
+    }
+
+    /// A transport that trusts `certificate`; with one connection for each host, unless `change` says otherwise.
+    func open(
+        trusting certificate: TestCertificate,
+        _ change: (inout Traits) -> Void = { _ in }
+    ) throws -> any HTTPTransport {
+        var traits = Traits()
+        change(&traits)
+        switch self {
+        case .curl:
+            var options = CurlTransportOptions(name: "curl")
+            options.authoritiesFile = certificate.certificateFile
+            options.maxConnectionsPerHost = traits.connections
+            options.window = traits.window
+            options.bodyLimit = traits.bodyLimit
+            options.userAgent = traits.userAgent
+            options.addressPolicy = traits.addressPolicy
+            options.closeGrace = traits.closeGrace
+            return try CurlTransport(options)
+        case .http2:
+            return try HTTP2Transport.trusting(certificate) {
+                $0.maxConnectionsPerHost = traits.connections
+                $0.window = traits.window
+                $0.bodyLimit = traits.bodyLimit
+                $0.userAgent = traits.userAgent
+                $0.addressPolicy = traits.addressPolicy
+                $0.closeGrace = traits.closeGrace
+            }
+        }
+    }
+}
+
+extension HTTP2Transport {
+    /// With one connection for each host, unless `change` says otherwise.
+    static func trusting(
+        _ certificate: TestCertificate,
+        _ change: (inout HTTP2TransportOptions) -> Void = { _ in }
+    ) throws -> HTTP2Transport {
+        var options = HTTP2TransportOptions(name: "http2")
+        options.authoritiesFile = certificate.certificateFile
+        options.maxConnectionsPerHost = 1
+        change(&options)
+        return try HTTP2Transport(options)
+    }
+}

@@ -1,0 +1,80 @@
+import Testing
+import TLS
+
+@testable import Sandbox
+
+@Suite("TLS handshakes")
+struct HandshakeTests {
+    @Test(
+        "come to an end on both sides where the certificate is for the host",
+        arguments: [
+            ("localhost", CertificateOrder.Name.host("localhost")), ("LOCALHOST", .host("localhost")),
+            ("push.example.com", .host("*.example.com")), ("127.0.0.1", .address("127.0.0.1")),
+            ("::1", .address("::1")),
+        ]
+    )
+    func success(host: String, name: CertificateOrder.Name) throws {
+        let authority = try TestAuthority()
+        let ends = try Ends(authority.client(), authority.server(name), host: host)
+        let outcome = ends.shakeHands()
+        #expect(outcome.client == .done(0))
+        #expect(outcome.server == .done(0))
+        #expect(ends.client.refusal == nil)
+        #expect(ends.client.ending == nil)
+    }
+
+    @Test(
+        "break off where the certificate is for another host",
+        arguments: [
+            ("other", CertificateOrder.Name.host("localhost")), ("localhost", .address("127.0.0.1")),
+            ("127.0.0.1", .host("localhost")), ("127.0.0.1", .host("127.0.0.1")),
+            ("a.b.example.com", .host("*.example.com")), ("push.example.com", .host("pu*.example.com")),
+            // The subject of every certificate is "Bellhop sandbox", and counts for nothing.
+            ("Bellhop sandbox", .host("localhost")),
+        ]
+    )
+    func wrongHost(host: String, name: CertificateOrder.Name) throws {
+        let authority = try TestAuthority()
+        let ends = try Ends(authority.client(), authority.server(name), host: host)
+        let outcome = ends.shakeHands()
+        #expect(outcome.client == .ended)
+        #expect(outcome.server == .ended)
+        guard case .certificate(let words) = ends.client.refusal else {
+            Issue.record("refused because of \(String(describing: ends.client.refusal))")
+            return
+        }
+        #expect(words.contains("mismatch"))
+    }
+
+    @Test("break off where the certificate's time is over")
+    func expired() throws {
+        let authority = try TestAuthority()
+        let ends = try Ends(authority.client(), authority.server(days: -1), host: "localhost")
+        #expect(ends.shakeHands().client == .ended)
+        #expect(ends.client.refusal == .certificate("certificate has expired"))
+    }
+
+    @Test("break off where the authority is not trusted")
+    func untrusted() throws {
+        let ends = try Ends(TestAuthority().client(), TestAuthority().server(), host: "localhost")
+        #expect(ends.shakeHands().client == .ended)
+        guard case .certificate = ends.client.refusal else {
+            Issue.record("refused because of \(String(describing: ends.client.refusal))")
+            return
+        }
+    }
+
+    @Test("break off where the other side goes away")
+    func cut() throws {
+        let authority = try TestAuthority()
+        let ends = try Ends(authority.client(), authority.server(), host: "localhost")
+        #expect(ends.client.handshake() == .needsReading)
+        ends.cutServer()
+        #expect(ends.client.handshake() == .ended)
+        guard case .other(let words) = ends.client.refusal else {
+            Issue.record("refused because of \(String(describing: ends.client.refusal))")
+            return
+        }
+        #expect(words == ends.client.ending)
+    }
+}

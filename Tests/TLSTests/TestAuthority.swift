@@ -1,0 +1,37 @@
+import Foundation
+import ServiceRuntime
+import TLS
+
+@testable import Sandbox
+
+/// An authority whose certificate lies in a file, which goes away with it.
+final class TestAuthority {
+    let file: String
+    private let authority: CertificateAuthority
+    private let now = SystemTime().now()
+
+    init() throws {
+        authority = try CertificateAuthority(now: now)
+        file = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).pem").path
+        try authority.certificate.pem().write(toFile: file, atomically: true, encoding: .utf8)
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(atPath: file)
+    }
+
+    /// A server whose certificate is for `name`, from the day before yesterday until `days` from now.
+    func server(_ name: CertificateOrder.Name = .host("localhost"), days: Int64 = 1) throws -> TLSServerContext {
+        try identity(name, days: days).serverContext()
+    }
+
+    func identity(_ name: CertificateOrder.Name = .host("localhost"), days: Int64 = 1) throws -> TLSIdentity {
+        let validity = now - .seconds(2 * 86_400)..<now + .seconds(days * 86_400)
+        return try authority.issue(CertificateOrder(names: [name], validity: validity))
+    }
+
+    /// A client that trusts this authority.
+    func client(_ identity: TLSClientContext.Identity? = nil) throws -> TLSClientContext {
+        try TLSClientContext(authoritiesFile: file, identity: identity)
+    }
+}

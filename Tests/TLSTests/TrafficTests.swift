@@ -1,0 +1,71 @@
+import Testing
+import TLS
+
+@Suite("TLS traffic")
+struct TrafficTests {
+    private func connected() throws -> Ends {
+        let authority = try TestAuthority()
+        let ends = try Ends(authority.client(), authority.server(), host: "localhost")
+        let outcome = ends.shakeHands()
+        #expect(outcome.client == .done(0))
+        #expect(outcome.server == .done(0))
+        return ends
+    }
+
+    @Test("more than the socket takes goes in pieces, and the rest may come from another address")
+    func partialWrites() throws {
+        let ends = try connected()
+        let bytes = (0..<4_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+        var sent = 0
+        var blocks = 0
+        var received: [UInt8] = []
+        while received.count < bytes.count {
+            // A copy each time: what OpenSSL saw before lies elsewhere now.
+            let rest = Array(bytes[sent...])
+            let progress = rest.isEmpty ? .needsWriting : rest.withUnsafeBytes { ends.client.write($0) }
+            switch progress {
+            case .done(let count): sent += count
+            case .needsWriting:
+                blocks += 1
+                let (piece, last) = Ends.read(ends.server)
+                #expect(last == .needsReading)
+                received += piece
+            case .needsReading, .ended:
+                Issue.record("\(progress) after \(sent) bytes")
+                return
+            }
+        }
+        #expect(received == bytes)
+        #expect(blocks > 1)
+    }
+
+    @Test("bytes that OpenSSL has taken off the socket are known of")
+    func heldBytes() throws {
+        let ends = try connected()
+        _ = Ends.read(ends.client)
+        #expect(!ends.client.holdsBytes)
+        for _ in 0..<3 { #expect([1, 2, 3].withUnsafeBytes { ends.server.write($0) } == .done(3 * 8)) }
+        var small = [UInt8](repeating: 0, count: 24)
+        #expect(small.withUnsafeMutableBytes { ends.client.read(into: $0) } == .done(24))
+        #expect(ends.client.holdsBytes)
+        #expect(Ends.read(ends.client).bytes.count == 48)
+        #expect(!ends.client.holdsBytes)
+    }
+
+    @Test("a goodbye is an end in peace")
+    func goodbye() throws {
+        let ends = try connected()
+        ends.server.sayGoodbye()
+        #expect(Ends.read(ends.client).last == .ended)
+        #expect(ends.client.ending == "the peer closed it")
+    }
+
+    @Test("a cut is an end, in both directions")
+    func cut() throws {
+        let ends = try connected()
+        ends.cutServer()
+        #expect(Ends.read(ends.client).last == .ended)
+        #expect([UInt8(1)].withUnsafeBytes { ends.client.write($0) } == .ended)
+        #expect(ends.client.ending != nil)
+    }
+}
