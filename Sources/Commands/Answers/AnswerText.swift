@@ -12,9 +12,9 @@ struct AnswerText {
         add("", heading)
     }
 
-    /// Words behind a margin.
-    mutating func add(_ margin: String, _ words: String) {
-        let indentation = String(repeating: " ", count: margin.count)
+    /// Words behind a margin; further lines are set in as far as it is wide, and `hanging` more.
+    mutating func add(_ margin: String, _ words: String, hanging: Int = 0) {
+        let indentation = String(repeating: " ", count: margin.count + hanging)
         var line = margin
         var isEmpty = true
         for word in words.split(separator: " ") {
@@ -28,6 +28,11 @@ struct AnswerText {
         }
         while line.last == " " { line.removeLast() }
         lines.append(line)
+    }
+
+    /// A sentence of a list.
+    mutating func item(_ words: String) {
+        add("  ", words, hanging: 2)
     }
 
     /// Words behind a label.

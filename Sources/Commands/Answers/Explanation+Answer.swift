@@ -15,7 +15,19 @@ extension Explanation {
         }
         if story.lines.isEmpty { sentences.append("Nothing was ever to be pushed or mailed.") }
         sentences += story.lines.map { "\(name(of: $0).capitalizedFirst): \(sentence(of: $0))." }
-        return sentences + [refused].compactMap { $0 }
+        return sentences + [outlook, refused].compactMap { $0 }
+    }
+
+    /// What is owed may not go out after all: what it waits for is not the last word.
+    private var outlook: String? {
+        guard story.lines.contains(where: { $0.state?.isOwed == true }), case .decided(let decision, _) = today else {
+            return nil
+        }
+        switch decision.push {
+        case .suppress, .expire, .drop: break
+        case .send, .wait, nil: return nil
+        }
+        return decision.push.map { "As things stand, nothing more of it goes out: \($0.sentence(clock))." }
     }
 
     private var unknown: String {

@@ -80,9 +80,16 @@ extension Explanation {
             ("locale", .optional(recipient.locale?.text)), ("timezone", .optional(recipient.timezone?.text)),
             ("pushEnabled", .flag(recipient.pushEnabled)), ("emailEnabled", .flag(recipient.emailEnabled)),
             ("hasEmail", .flag(recipient.email != nil)), ("hasPreferences", .flag(recipient.preferences != nil)),
-            ("changedAt", .instant(story.settings.changedAt)),
+            ("quietHours", quietHours.map(Self.json) ?? .null), ("changedAt", .instant(story.settings.changedAt)),
             ("preferencesChangedAt", .instant(story.settings.preferencesChangedAt)),
             ("devices", .list(story.devices.map(Self.json))),
+        ])
+    }
+
+    private static func json(_ hours: QuietHours) -> JSONText {
+        .object([
+            ("enabled", .flag(hours.enabled)), ("startHour", .number(hours.startHour)),
+            ("endHour", .number(hours.endHour)),
         ])
     }
 

@@ -8,7 +8,7 @@ extension Explanation {
         guard !story.isUnknown else { return answer.joined() }
         writeSubject(into: &text)
         text.section("The answer")
-        for sentence in answer { text.add("  ", sentence) }
+        for sentence in answer { text.item(sentence) }
         writeTimeline(into: &text)
         if story.erasure == nil || story.settings.changedAt != nil { writeSettings(into: &text) }
         writeToday(into: &text)
@@ -47,13 +47,14 @@ extension Explanation {
         let recipient = settings.recipient
         text.section("The user's settings now")
         guard settings.changedAt != nil || settings.preferencesChangedAt != nil || !story.devices.isEmpty else {
-            return text.add("  ", "nothing is stored: the app's defaults hold, and no device is known")
+            return text.item("nothing is stored: the app's defaults hold, and no device is known")
         }
         func add(_ label: String, _ words: String) { text.add(label, width: 12, words) }
         add("language", recipient.locale?.text ?? "the app's")
         add("pushes", recipient.pushEnabled ? "on" : "off for all devices")
         add("e-mail", (recipient.emailEnabled ? "on" : "off") + (recipient.email == nil ? ", no address" : ""))
         add("types", preferenceWords)
+        if let quietHours { add("quiet hours", quietHours.words) }
         for (label, changedAt) in [("changed", settings.changedAt), ("types set", settings.preferencesChangedAt)] {
             if let changedAt { add(label, instant(changedAt) + since(changedAt)) }
         }
@@ -90,8 +91,15 @@ extension Explanation {
         case .notAsked(let why): text.section("The rules are not asked: \(why)")
         case .decided(let decision, let steps):
             text.section("The rules, if they were asked now")
-            if !decision.isRecorded { text.add("  ", "nothing of it would be kept, not even in the app") }
+            if !decision.isRecorded { text.item("nothing of it would be kept, not even in the app") }
             RuleList(steps: steps, clock: clock, name: name(ofDevice:)).write(into: &text)
         }
+    }
+}
+
+extension QuietHours {
+    /// `22 to 7`, `off`
+    fileprivate var words: String {
+        enabled && startHour != endHour ? "\(startHour) to \(endHour)" : "off"
     }
 }

@@ -57,12 +57,14 @@ extension Explanation {
         return moments
     }
 
-    /// When a line was written last, and when it comes up again.
+    /// When a line was written last, and when it comes up again; the answer has its words.
     private var lineMoments: [Moment] {
         story.lines.flatMap { line in
-            let written = Moment(instant: line.updatedAt, words: "\(name(of: line)): \(sentence(of: line))")
+            let state = [line.state?.rawValue ?? "unknown state", line.reason].compactMap { $0 }
+            let words = "\(name(of: line)): \(state.joined(separator: ", "))"
+            let written = Moment(instant: line.updatedAt, words: words)
             guard let dueAt = line.dueAt, line.state?.isOwed == true else { return [written] }
-            return [written, Moment(instant: dueAt, words: "due: \(name(of: line)), decided anew")]
+            return [written, Moment(instant: dueAt, words: "decided anew: \(name(of: line))")]
         }
     }
 

@@ -8,6 +8,8 @@ struct Explanation {
     let now: Timestamp
     let clock: UserClock
     let today: Today
+    /// The user's quiet hours; nil where they never set any and the app's own are not known.
+    let quietHours: QuietHours?
 
     /// What the rules would decide if they were asked now.
     enum Today {
@@ -22,6 +24,8 @@ struct Explanation {
         let catalog = catalogs?[story.key.recipient.app]
         let recipient = story.settings.recipient
         clock = UserClock(zone: recipient.timezone.flatMap { zones[$0] } ?? catalog.flatMap { zones[$0.timezone] })
+        let usual = catalog?.settings.quietHours
+        quietHours = recipient.preferences.map { $0.quietHours(otherwise: usual ?? .usual) } ?? usual
         guard catalogs != nil else {
             today = .notAsked(because: "no catalogues are configured (BELLHOP_CATALOGS)")
             return

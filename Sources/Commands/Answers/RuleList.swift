@@ -10,10 +10,10 @@ struct RuleList {
     func write(into text: inout AnswerText) {
         var device: String?
         for step in steps {
-            if let next = step.device, next != device { text.add("  ", "for \(name(next))") }
+            if let next = step.device, next != device { text.item("for \(name(next))") }
             device = step.device
             let margin = step.device == nil ? "  " : "    "
-            let rule = step.rule.rawValue.filled(to: 14 - margin.count)
+            let rule = step.rule.rawValue.filled(to: 16 - margin.count)
             text.add(margin + rule + (step.outcome?.word ?? "pass").filled(to: 8), step.finding)
         }
     }

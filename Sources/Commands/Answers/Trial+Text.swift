@@ -9,12 +9,12 @@ extension Trial {
         if !hadCanonicalPreferences {
             text.add("", "the preferences were completed and corrected, as they are when they are fed")
         }
-        text.section("In the app   " + (decision.isRecorded ? "yes" : "no: nothing of it is kept"))
+        text.section("In the app: " + (decision.isRecorded ? "yes" : "no, nothing of it is kept"))
         if decision.isRecorded { write(rendered, into: &text) }
         text.section("Push")
         writeDevices(into: &text)
         text.section("E-mail")
-        text.add("  ", decision.email?.sentence(clock) ?? "this type is not mailed")
+        text.item(decision.email?.sentence(clock) ?? "this type is not mailed")
         text.section("The rules, in the order in which they were asked")
         RuleList(steps: steps, clock: clock, name: name).write(into: &text)
         return text.text
@@ -53,12 +53,12 @@ extension Trial {
         let devices = facts.recipient.devices
         if let outcome = decision.push {
             let scope = devices.count > 1 ? "all \(devices.count) devices: " : ""
-            text.add("  ", scope + outcome.sentence(clock))
+            text.item(scope + outcome.sentence(clock))
             return
         }
         for device in devices {
             guard let outcome = outcome(of: device) else { continue }
-            text.add("  ", "\(name(device.subscription)): \(outcome.sentence(clock))")
+            text.item("\(name(device.subscription)): \(outcome.sentence(clock))")
         }
     }
 
