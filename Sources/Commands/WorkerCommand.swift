@@ -53,7 +53,7 @@ struct WorkerCommand: Command {
                 pool: process.pool,
                 publisher: publisher,
                 names: process.footing.names,
-                senders: SenderDirectory(senders.senders, window: Self.window(configuration.prefetch)),
+                senders: SenderDirectory(senders.senders, prefetch: Self.prefetch(configuration)),
                 policy: process.footing.policy
             ),
             surroundings: FrontDoor.Surroundings(
@@ -80,9 +80,9 @@ struct WorkerCommand: Command {
         return ending
     }
 
-    /// Half of what a lane may hold: a provider that does not answer leaves the other half to the others.
-    private static func window(_ prefetch: Prefetch) -> Int {
-        max(1, Int(prefetch.usual) / 2)
+    private static func prefetch(_ configuration: BellhopConfiguration) -> [Lane: Int] {
+        let (usual, urgent) = (Int(configuration.prefetch.usual), Int(configuration.prefetch.urgent))
+        return [.urgent: urgent, .normal: usual, .bulk: usual]
     }
 
     private func worker(
@@ -92,13 +92,13 @@ struct WorkerCommand: Command {
         _ frontDoor: FrontDoor
     ) -> LaneWorker {
         let configuration = process.footing.configuration
-        let prefetch = lane == .urgent ? configuration.prefetch.urgent : configuration.prefetch.usual
+        let prefetch = Self.prefetch(configuration)[lane] ?? 1
         let consumer = Consumer(
             ConsumerOptions(
                 broker: broker,
                 name: "bellhop worker, \(lane.rawValue) lane",
                 subscriptions: [process.footing.names.lane(lane), process.footing.names.resume(lane)].map { queue in
-                    .init(queue: queue, prefetch: Int(prefetch))
+                    .init(queue: queue, prefetch: prefetch)
                 },
                 observer: process.observe("\(lane.rawValue) lane")
             )

@@ -13,64 +13,87 @@ struct RestartedServersTests {
         let name: String
         let server: PrivateServers.Server
         let signal: Int32
+        /// How many events are published around it.
+        let size: Int
     }
 
-    /// In this order the queues are older than ten seconds when the broker is killed.
-    ///
-    /// Only then does RabbitMQ itself keep what it has confirmed. Killing it belongs to the full size: on a busy machine its recovery takes minutes.
-    private static let everyFault = [
-        Fault(name: "PostgreSQL restarted at once (immediate)", server: .database, signal: SIGQUIT),
-        Fault(name: "broker restarted in good order", server: .broker, signal: SIGTERM),
-        Fault(name: "broker killed", server: .broker, signal: SIGKILL),
+    private static let restarts = [
+        Fault(
+            name: "PostgreSQL restarted at once (immediate)",
+            server: .database,
+            signal: SIGQUIT,
+            size: Proof.isFull ? 50_000 : 1_500
+        ),
+        Fault(
+            name: "broker restarted in good order",
+            server: .broker,
+            signal: SIGTERM,
+            size: Proof.isFull ? 50_000 : 1_500
+        ),
     ]
 
-    private static var faults: [Fault] {
-        Proof.isFull ? everyFault : everyFault.filter { $0.signal != SIGKILL }
-    }
+    /// Always small, and on queues of its own: RabbitMQ 3.10 cannot recover a queue that was killed within a second of a
+    /// snapshot, and takes one for every 2,048 messages.
+    private static let kill = Fault(name: "broker killed", server: .broker, signal: SIGKILL, size: 3_000)
 
     @Test("PostgreSQL and the broker, restarted and killed under load, cost nothing that was confirmed")
     func restarts() async throws {
         var chance = Proof.chance("restarted servers")
-        let size = Proof.isFull ? 20_000 : 4_000
         try await PrivateServers.with { servers in
-            try await Stage.with(servers.addresses) { stage in
-                try await PushGround.with(stage) { ground in
-                    let queuesStand = ContinuousClock.now
-                    let workers = [try await ground.worker(), try await ground.worker()]
-                    let scheduler = try await stage.scheduler()
-                    try await ground.registerDevices()
-                    var sent = Sent()
-                    for (round, fault) in Self.faults.enumerated() {
-                        if fault.signal == SIGKILL {
-                            try await eventually("the queues are old enough") { .now - queuesStand > .seconds(12) }
-                        }
-                        let pieces = Self.pieces(round * size..<(round + 1) * size, for: stage)
-                        let shuffled = pieces.shuffled(using: &chance)
-                        let before = sent.records.count
-                        async let sending = send(shuffled, on: stage)
-                        try await eventually("\(fault.name): the load is on") {
-                            try await stage.count("notifications") > before + size / 8
-                        }
-                        try await servers.restart(fault.server, with: fault.signal)
-                        sent = sent + (try await sending)
-                        let expected = sent
-                        try await eventually("\(fault.name): all rows are there", within: .seconds(120)) {
-                            try await stage.count("notifications") >= expected.records.count
-                        }
-                        let rows = "\(expected.records.count) rows so far"
-                        Proof.report("\(fault.name): \(rows), \(expected.repeats) publications repeated")
+            for faults in [Self.restarts, [Self.kill]] {
+                try await Stage.with(servers.addresses) { stage in
+                    try await PushGround.with(stage) { ground in
+                        try await prove(faults, with: servers, on: ground, &chance)
                     }
-                    #expect(workers.allSatisfy { $0.child.isRunning } && scheduler.child.isRunning)
-                    let counted = try await ground.settle(sent, workers: workers)
-                    let balance = try await stage.balance(sent, workers: workers, scheduler: scheduler)
-                    let pushes = try await ground.balance(sent, counted: counted)
-                    expectEven(balance, "restarted servers")
-                    expectEven(pushes, "restarted servers")
-                    // Nobody died who held a claim: no outcome is unknown, so nothing may go out twice.
-                    #expect(pushes.repeats == 0 && pushes.unknown == 0 && pushes.counted == 0, "\(pushes)")
                 }
             }
         }
+    }
+
+    private func prove(
+        _ faults: [Fault],
+        with servers: PrivateServers,
+        on ground: PushGround,
+        _ chance: inout SeededChance
+    ) async throws {
+        let stage = ground.stage
+        let queuesStand = ContinuousClock.now
+        let workers = [try await ground.worker(), try await ground.worker()]
+        let scheduler = try await stage.scheduler()
+        try await ground.registerDevices()
+        var sent = Sent()
+        var first = 0
+        for fault in faults {
+            if fault.signal == SIGKILL {
+                // Only of queues that are older does RabbitMQ itself keep what it has confirmed.
+                try await eventually("the queues are old enough") { .now - queuesStand > .seconds(12) }
+            }
+            let pieces = Self.pieces(first..<first + fault.size, for: stage).shuffled(using: &chance)
+            let before = sent.records.count
+            async let sending = send(pieces, on: stage)
+            try await eventually("\(fault.name): the load is on", within: .seconds(300)) {
+                try await stage.count("notifications") > before + fault.size / 8
+            }
+            try await servers.restart(fault.server, with: fault.signal)
+            sent = sent + (try await sending)
+            let expected = sent
+            try await eventually("\(fault.name): all rows are there", within: .seconds(300)) {
+                try await stage.count("notifications") >= expected.records.count
+            }
+            Proof.report(
+                "\(fault.name): \(sent.records.count) rows so far, \(sent.repeats) publications repeated"
+            )
+            first += fault.size
+        }
+        #expect(workers.allSatisfy { $0.child.isRunning } && scheduler.child.isRunning)
+        let counted = try await ground.settle(sent, workers: workers)
+        let balance = try await stage.balance(sent, workers: workers, scheduler: scheduler)
+        let pushes = try await ground.balance(sent, counted: counted)
+        let names = faults.map(\.name).joined(separator: ", ")
+        expectEven(balance, names)
+        expectEven(pushes, names)
+        // Nobody died who held a claim: no outcome is unknown, so nothing may go out twice.
+        #expect(pushes.repeats == 0 && pushes.unknown == 0 && pushes.counted == 0, "\(pushes)")
     }
 
     private static func pieces(_ numbers: Range<Int>, for stage: Stage) -> [Piece] {

@@ -72,7 +72,7 @@ package struct Rig: Sendable {
                 pool: bench.pool,
                 publisher: publisher,
                 names: bench.names,
-                senders: SenderDirectory(senders, window: 512),
+                senders: SenderDirectory(senders, prefetch: [.urgent: 1024, .normal: 1024, .bulk: 1024]),
                 policy: policy
             ),
             surroundings: surroundings

@@ -9,10 +9,12 @@ extension Catalog {
         else { return nil }
         for shown in stride(from: digest.titleCount, through: 1, by: -1) {
             let values = DigestValues(titles: titles, count: count, shown: shown).templateValues
-            guard let title = try? words.title.filled(from: values), title.hasLength(1...FieldLimits.title),
-                let body = try? words.body?.filled(from: values) ?? "", body.hasLength(0...FieldLimits.body)
-            else { continue }
-            let link = (digest.link ?? link).flatMap { try? $0.filled(from: values) }
+            var faults: [ValueFault] = []
+            let title = words.title.filled(from: values, &faults)
+            let body = words.body?.filled(from: values, &faults) ?? ""
+            let fits = title.hasLength(1...FieldLimits.title) && body.hasLength(0...FieldLimits.body)
+            guard faults.isEmpty, fits else { continue }
+            let link = (digest.link ?? link).flatMap { $0.filled(from: values) }
             return RenderedContent(title: title, body: body, link: link, wasRerouted: false)
         }
         return nil

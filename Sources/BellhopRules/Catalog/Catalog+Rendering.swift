@@ -13,8 +13,8 @@ public struct RenderedContent: Hashable, Sendable {
 extension Catalog {
     /// Makes the words and the link of an event for a reader of a language.
     ///
-    /// Explicit words win over the template's, each for itself. An event whose template lacks a value is rejected, with
-    /// a pointer to the value; so is one without a title where there is no template. A link that lacks a value gives
+    /// Explicit words win over the template's, each for itself. An event whose template lacks values is rejected, with
+    /// a pointer to the first and the names of the others; so is one without a title where there is no template. A link that lacks a value gives
     /// way to the app's own link instead: the words are worth delivering without it.
     public func render(_ event: Event, language: LanguageTag?) -> Result<RenderedContent, Rejection> {
         do {
@@ -31,7 +31,7 @@ extension Catalog {
     }
 
     private func rendered(_ event: Event, _ language: LanguageTag?) throws(FieldFault) -> RenderedContent {
-        guard let type = self[event.type] else {
+        guard let position = position(of: event.type) else {
             throw FieldFault(
                 .unknownType,
                 at: JSONPointer.root.key("eventType"),
@@ -40,48 +40,37 @@ extension Catalog {
         }
         let content = event.content
         let values = TemplateValues(content)
-        let words = type.words.words(for: language, otherwise: self.language)
-        let title: String
-        if let explicit = content.title {
-            title = explicit
-        } else if let template = words?.title {
-            title = try Self.bounded(try template.filled(from: values), FieldLimits.title)
-        } else {
+        let words = types[position].words.words(for: language, otherwise: self.language)
+        var faults: [ValueFault] = []
+        guard let title = content.title ?? words?.title.filled(from: values, &faults) else {
             throw FieldFault(
                 .invalidField,
                 at: JSONPointer.root.key(EventField.title.rawValue),
                 "this type has no template, so the event must bring a title"
             )
         }
-        let body: String
-        if let explicit = content.body {
-            body = explicit
-        } else if let template = words?.body {
-            body = try Self.bounded(try template.filled(from: values), FieldLimits.body)
-        } else {
-            body = ""
-        }
+        let body = content.body ?? words?.body?.filled(from: values, &faults) ?? ""
+        if let fault = FieldFault(faults) { throw fault }
+        if content.title == nil { try Self.bound(title, FieldLimits.title) }
+        if content.body == nil { try Self.bound(body, FieldLimits.body) }
         guard let route = content.route else {
-            return RenderedContent(title: title, body: body, link: link(from: values, type), wasRerouted: false)
+            return RenderedContent(title: title, body: body, link: link(from: values, position), wasRerouted: false)
         }
         let successor = routes.successor(of: route)
         let link = DeepLink(web: successor ?? route, mobile: successor ?? route, scheme: nil)
         return RenderedContent(title: title, body: body, link: link, wasRerouted: successor != nil)
     }
 
-    private func link(from values: TemplateValues, _ type: CatalogType) -> DeepLink? {
-        if let template = type.link, let filled = try? template.filled(from: values) { return filled }
-        return link.flatMap { try? $0.filled(from: values) }
+    private func link(from values: TemplateValues, _ position: Int) -> DeepLink? {
+        types[position].link?.filled(from: values) ?? link?.filled(from: values)
     }
 
-    private static func bounded(_ text: String, _ longest: Int) throws(FieldFault) -> String {
-        guard text.hasLength(0...longest) else {
-            throw FieldFault(
-                .invalidField,
-                at: JSONPointer.root.key(EventField.data.rawValue),
-                "the template filled with these values is longer than \(longest) characters"
-            )
-        }
-        return text
+    private static func bound(_ text: String, _ longest: Int) throws(FieldFault) {
+        guard !text.hasLength(0...longest) else { return }
+        throw FieldFault(
+            .invalidField,
+            at: JSONPointer.root.key(EventField.data.rawValue),
+            "the template filled with these values is longer than \(longest) characters"
+        )
     }
 }

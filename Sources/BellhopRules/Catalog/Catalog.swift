@@ -58,8 +58,8 @@ public struct Catalog: Hashable, Sendable {
         positions[type].map { types[$0] }
     }
 
-    /// Whether the catalogue has a type; cheaper than looking it up.
-    func knows(_ type: EventType) -> Bool { positions[type] != nil }
+    /// Where the type stands in `types`, nil when the catalogue does not know it; cheaper than a copy of the type.
+    func position(of type: EventType) -> Int? { positions[type] }
 
     /// Whether the app's devices are reached through a provider.
     public func uses(_ provider: PushProvider) -> Bool {

@@ -35,7 +35,7 @@ public struct SubmissionParser: Sendable {
             throw FieldFault(.unknownApp, at: message.base.key("app"), "no catalogue describes this app")
         }
         let reader = FieldReader(message.fields, at: message.base)
-        if let type = EventType(validating: typeName), catalog.knows(type) {
+        if let type = EventType(validating: typeName), catalog.position(of: type) != nil {
             let id = try claims.eventID()
             let time = message.cloudEvent?.time ?? envelope.timestamp.flatMap(Timestamp.init(seconds:))
             var event = try Event(reader, app: app, type: type, id: id)

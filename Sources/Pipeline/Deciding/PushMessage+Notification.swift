@@ -21,8 +21,29 @@ extension PushMessage {
         collapseKey = content.extras.collapseKey
         priority = content.priority
         expiry = content.extras.expiresAt
-        presentation.android.channelID = type.android.channel
-        presentation.android.color = type.color
+        presentation = PushPresentation(type)
+    }
+}
+
+extension PushPresentation {
+    /// What a type's catalogue says of looks and sounds.
+    fileprivate init(_ type: CatalogType) {
+        self.init(
+            android: AndroidPresentation(
+                channelID: type.android.channel,
+                visibility: type.android.visibility,
+                importance: type.android.importance,
+                sound: type.hasSound ? type.android.sound ?? "default" : nil,
+                color: type.color
+            ),
+            apple: ApplePresentation(
+                sound: type.hasSound ? type.apple.sound ?? "default" : nil,
+                isMutable: type.apple.isMutable,
+                category: type.apple.category,
+                thread: type.apple.thread,
+                interruptionLevel: type.apple.interruptionLevel
+            )
+        )
     }
 }
 
@@ -41,6 +62,6 @@ extension PushDevice {
 extension PushMessage.Link {
     fileprivate init?(_ link: JSONObject) {
         guard case .string(let web)? = link["web"], case .string(let mobile)? = link["mobile"] else { return nil }
-        self.init(web: web, mobile: mobile)
+        self.init(web: web, mobile: mobile, scheme: link["scheme"]?.string)
     }
 }

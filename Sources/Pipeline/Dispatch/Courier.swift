@@ -22,17 +22,28 @@ struct Courier: Sendable {
         let drain: DrainSignal
     }
 
-    /// - Returns: the indices of the messages that must not be acknowledged, since something of theirs is unsettled.
-    func deliver(_ parcels: [Parcel], _ run: Run) async -> Set<Int> {
-        guard !parcels.isEmpty else { return [] }
+    /// Sends the parcels and settles them part by part, as their providers answer.
+    ///
+    /// Calls `settled` for each part with the positions of its parcels' messages, and with those among them that must not
+    /// be acknowledged, since something of theirs is unsettled.
+    func deliver(
+        _ parcels: [Parcel],
+        _ run: Run,
+        _ settled: @escaping @Sendable (_ indices: [Int], _ unfinished: Set<Int>) -> Void
+    ) async {
         let sentAt = Timestamp(clamping: surroundings.time.now().microseconds)
-        let arrivals = await dispatcher.send(parcels, lane: run.lane)
-        surroundings.metrics.countRepeats(zip(parcels, arrivals).count { $0.isRepeat && $1.isStarted })
-        return await settle(DeliveryOutcome.all(parcels, arrivals, ladder, sentAt), run)
+        await dispatcher.send(parcels, lane: run.lane) { part in
+            let repeats = part.count { parcels[$0.position].isRepeat && $0.arrival.isStarted }
+            surroundings.metrics.countRepeats(repeats)
+            let outcomes = DeliveryOutcome.all(part, of: parcels, ladder, sentAt)
+            settled(outcomes.map(\.index), await settle(outcomes, run))
+        }
     }
 
     /// In the order that no crash can break: what is given up is dead-lettered before the ledger says so, what is to be
     /// tried again is in the ledger before its resume is published.
+    ///
+    /// - Returns: the positions of the messages that must not be acknowledged, since something of theirs is unsettled.
     func settle(_ outcomes: [DeliveryOutcome], _ run: Run) async -> Set<Int> {
         guard !outcomes.isEmpty else { return [] }
         var unfinished = await bury(outcomes, run)

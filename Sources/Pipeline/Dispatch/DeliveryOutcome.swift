@@ -21,16 +21,17 @@ struct DeliveryOutcome: Sendable {
         let attempts: Int
     }
 
-    /// What becomes of all deliveries of the parcels, each parcel's own first.
+    /// What becomes of all deliveries of a part of the parcels: as many for each as it has positions.
     static func all(
-        _ parcels: [Parcel],
-        _ arrivals: [Arrival],
+        _ part: Dispatcher.Part,
+        of parcels: [Parcel],
         _ ladder: RetryLadder,
         _ sentAt: Timestamp
     ) -> [DeliveryOutcome] {
         var outcomes: [DeliveryOutcome] = []
-        outcomes.reserveCapacity(parcels.count)
-        for (parcel, arrival) in zip(parcels, arrivals) {
+        outcomes.reserveCapacity(part.count)
+        for (position, arrival) in part {
+            let parcel = parcels[position]
             outcomes.append(DeliveryOutcome(parcel, parcel.index, parcel.key, arrival, ladder))
             if let dead = DeadDevice(parcel, arrival, sentAt) { outcomes[outcomes.count - 1].deadDevice = dead }
             for companion in parcel.companions {

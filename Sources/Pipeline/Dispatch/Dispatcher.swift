@@ -1,29 +1,34 @@
 import BellhopRules
 import Push
 
-/// Sends parcels, each through its own provider's window, and says what came of each.
+/// Sends parcels, each through its own provider's window, and tells part by part what came of them.
 struct Dispatcher: Sendable {
     let senders: SenderDirectory
+
+    /// What came of some parcels, by their positions among those that were handed over.
+    typealias Part = [(position: Int, arrival: Arrival)]
 
     /// What a window cannot start in this time goes back: a slow provider must not hold what belongs to the others.
     private static let patience = Duration.seconds(1)
 
-    /// The arrivals are in the order of `parcels`.
-    func send(_ parcels: [Parcel], lane: Lane) async -> [Arrival] {
+    /// Calls `ended` for each part as soon as it has come to its end, several at a time, and returns after the last.
+    ///
+    /// Parts that wait for their provider hold no others up: neither those of other providers nor those that their own
+    /// provider could not start.
+    func send(_ parcels: [Parcel], lane: Lane, _ ended: @escaping @Sendable (Part) async -> Void) async {
         let groups = Dictionary(grouping: parcels.indices) { index in
             Group(app: parcels[index].app, provider: parcels[index].message.device.provider)
         }
-        var arrivals = Array(repeating: Arrival.notStarted, count: parcels.count)
-        await withTaskGroup(of: [(Int, Arrival)].self) { tasks in
-            for (group, indices) in groups {
-                guard let outlet = senders.outlet(for: group.app, group.provider) else { continue }
-                tasks.addTask { await send(indices, of: parcels, through: outlet, lane) }
-            }
-            for await part in tasks {
-                for (index, arrival) in part { arrivals[index] = arrival }
+        await withDiscardingTaskGroup { tasks in
+            for (group, positions) in groups {
+                tasks.addTask {
+                    guard let outlet = senders.outlet(for: group.app, group.provider) else {
+                        return await ended(positions.map { ($0, .notStarted) })
+                    }
+                    await send(parcels, at: positions, through: outlet, lane, ended)
+                }
             }
         }
-        return arrivals
     }
 
     private struct Group: Hashable {
@@ -32,26 +37,33 @@ struct Dispatcher: Sendable {
     }
 
     private func send(
-        _ indices: [Int],
-        of parcels: [Parcel],
+        _ parcels: [Parcel],
+        at positions: [Int],
         through outlet: SenderDirectory.Outlet,
-        _ lane: Lane
-    ) async -> [(Int, Arrival)] {
-        await withTaskGroup(of: [(Int, Arrival)].self) { tasks in
-            var rest = indices[...]
+        _ lane: Lane,
+        _ ended: @escaping @Sendable (Part) async -> Void
+    ) async {
+        await withDiscardingTaskGroup { tasks in
+            var rest = positions[...]
             let deadline = ContinuousClock.now + Self.patience
             while !rest.isEmpty {
-                let granted = await outlet.window.acquire(upTo: rest.count, for: lane, within: deadline - .now)
+                let granted = await outlet.window.acquire(
+                    upTo: rest.count,
+                    for: lane,
+                    until: deadline,
+                    patience: Self.patience
+                )
                 guard granted > 0 else { break }
                 let part = rest.prefix(granted)
                 rest = rest.dropFirst(granted)
                 tasks.addTask {
                     let verdicts = await outlet.sender.send(part.map { parcels[$0].message })
-                    outlet.window.release(granted)
-                    return zip(part, verdicts).map { ($0, .answered($1)) }
+                    outlet.window.release(granted, of: lane)
+                    await ended(zip(part, verdicts).map { ($0, .answered($1)) })
                 }
             }
-            return await tasks.reduce(into: []) { $0 += $1 }
+            guard !rest.isEmpty else { return }
+            await ended(rest.map { ($0, .notStarted) })
         }
     }
 }

@@ -38,6 +38,17 @@ struct Parcel: Sendable {
         self.message = message
     }
 
+    /// The positions of the messages of all deliveries, one for each delivery.
+    static func indices(of parcels: [Parcel]) -> [Int] {
+        var indices: [Int] = []
+        indices.reserveCapacity(parcels.count)
+        for parcel in parcels {
+            indices.append(parcel.index)
+            for companion in parcel.companions { indices.append(companion.index) }
+        }
+        return indices
+    }
+
     var app: AppID { key.notification.recipient.app }
 }
 

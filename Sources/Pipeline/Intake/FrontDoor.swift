@@ -137,14 +137,22 @@ package struct FrontDoor: Sendable {
 
     /// The second phase: sends what was claimed and settles it.
     ///
-    /// - Returns: the messages that are done with and may be acknowledged; the others were given up because of a drain.
-    func deliver(_ intake: Intake) async -> [IncomingMessage] {
-        var unfinished = intake.unfinished
-        unfinished.formUnion(await courier.settle(intake.withheld, intake.run))
-        unfinished.formUnion(await courier.deliver(intake.parcels, intake.run))
+    /// Calls `done` with messages as soon as all of theirs is settled, so that one that waits for a slow provider does not
+    /// keep the others of its batch from being acknowledged. What a drain gives up is never done.
+    func deliver(_ intake: Intake, _ done: @escaping @Sendable ([IncomingMessage]) -> Void) async {
+        let all = Array(intake.messages.indices)
+        let asides = Array(intake.laterIndices.union(intake.withheld.map(\.index)))
+        let parts = OpenParts(messages: all.count, parts: all + asides + Parcel.indices(of: intake.parcels))
+        let close: @Sendable ([Int], Set<Int>) -> Void = { indices, unfinished in
+            let ended = parts.close(indices, unfinished: unfinished)
+            if !ended.isEmpty { done(ended.map { intake.messages[$0] }) }
+        }
+        close(all, intake.unfinished)
+        async let sending: Void = courier.deliver(intake.parcels, intake.run, close)
+        var unfinished = await courier.settle(intake.withheld, intake.run)
         if !(await courier.resumeLater(intake.later, intake.run)) { unfinished.formUnion(intake.laterIndices) }
-        guard !unfinished.isEmpty else { return intake.messages }
-        return intake.messages.indices.filter { !unfinished.contains($0) }.map { intake.messages[$0] }
+        close(asides, unfinished)
+        await sending
     }
 
     private func resume(

@@ -19,8 +19,8 @@ package struct LaneWorker: Service {
         package var batch: Int
         /// Batches that are being stored: two keep the database busy while the next one is parsed.
         ///
-        /// How many wait for
-        /// their providers' answers is bounded by the prefetch alone, so that a slow provider holds nobody else up.
+        /// How many wait for their providers' answers is bounded by the prefetch alone, so that a slow provider holds
+        /// nobody else up.
         package var batchesAtOnce: Int
 
         package init(batch: Int, batchesAtOnce: Int = 2) {
@@ -61,6 +61,9 @@ package struct LaneWorker: Service {
 
     /// Messages that were handed out several times before may be what killed their worker: each goes alone, so that it
     /// takes no other down with it.
+    ///
+    /// They are stored one after the other; what they send, they send side by side, since each
+    /// holds a lease that does not wait for its turn.
     private func process(_ batch: [IncomingMessage], _ gate: Gate, _ drain: DrainSignal) async {
         let suspects = batch.filter { $0.deliveryCount >= Self.suspicion }
         let others = suspects.isEmpty ? batch : batch.filter { $0.deliveryCount < Self.suspicion }
@@ -69,8 +72,12 @@ package struct LaneWorker: Service {
             intakes.append(await frontDoor.takeIn(messages, lane: lane, until: drain))
         }
         gate.leave()
-        for intake in intakes {
-            consumer.acknowledge(await frontDoor.deliver(intake).map(\.tag))
+        await withDiscardingTaskGroup { group in
+            for intake in intakes {
+                group.addTask {
+                    await frontDoor.deliver(intake) { [consumer] in consumer.acknowledge($0.map(\.tag)) }
+                }
+            }
         }
     }
 

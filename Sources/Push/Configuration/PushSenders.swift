@@ -4,8 +4,8 @@ package import ServiceRuntime
 
 /// The senders that a configuration asks for, with the transports under them.
 ///
-/// Apps share what they can: one transport for each endpoint, authorities, connections and window; one token source for
-/// each service account. Access tokens travel on transports of their own, so that they never wait behind pushes.
+/// Each app has a transport of its own, so that its pushes never wait behind another app's. Apps share one token source
+/// for each service account. Access tokens travel on transports of their own, so that they never wait behind pushes.
 package struct PushSenders: Sendable {
     package typealias MakeTransport = (TransportNeed) throws(TransferError) -> any HTTPTransport
 
@@ -72,7 +72,7 @@ private struct SenderAssembly {
 
     mutating func sender(_ fcm: ProviderConfiguration.FCM, for app: AppID) throws(TransferError) -> FCMSender {
         let need = TransportNeed(
-            kind: .pushes,
+            kind: .pushes(app),
             endpoint: fcm.endpoint,
             authoritiesFile: fcm.authoritiesFile,
             connections: fcm.connections,
@@ -84,6 +84,7 @@ private struct SenderAssembly {
             projectID: fcm.serviceAccount.projectID,
             tokens: try tokens(fcm),
             transport: try transport(need),
+            window: fcm.window,
             time: surroundings.time,
             metrics: surroundings.metrics?.forSender(.fcm, app: app)
         )

@@ -1,10 +1,11 @@
+package import BellhopRules
 package import HTTPTransfer
 
 /// What a sender asks of the transport under it; senders whose needs are equal share one.
 package struct TransportNeed: Hashable, Sendable {
     package enum Kind: Hashable, Sendable {
-        /// A provider that speaks HTTP/2 and takes thousands of requests a second.
-        case pushes
+        /// An app's pushes to a provider that speaks HTTP/2 and takes thousands of requests a second.
+        case pushes(AppID)
         /// Whatever speaks HTTP, seldom: token endpoints.
         case errands
     }

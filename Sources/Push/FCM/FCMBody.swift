@@ -54,7 +54,9 @@ struct FCMBody {
         json.open("notification")
         json.add("tag", message.replacementID)
         json.add("channel_id", presentation.channelID)
-        json.add("visibility", presentation.visibility?.rawValue)
+        if let visibility = presentation.visibility { json.add("visibility", plain: visibility.fcmName) }
+        if let importance = presentation.importance { json.add("notification_priority", plain: importance.fcmName) }
+        json.add("sound", presentation.sound)
         json.add("icon", presentation.icon)
         json.add("color", presentation.color)
         if let badge { json.add("notification_count", badge) }
@@ -70,15 +72,21 @@ struct FCMBody {
         json.add("apns-expiration", message.expiry.map { String($0.microseconds / 1_000_000) })
         json.add("apns-priority", plain: isPatient ? "5" : "10")
         json.close()
-        if badge != nil || presentation.sound != nil || presentation.isMutable {
-            json.open("payload")
-            json.open("aps")
-            if let badge { json.add("badge", badge) }
-            if presentation.isMutable { json.add("mutable-content", 1) }
-            json.add("sound", presentation.sound)
-            json.close()
-            json.close()
-        }
+        writePayload(presentation, &json)
+        json.close()
+    }
+
+    private func writePayload(_ presentation: ApplePresentation, _ json: inout JSONBytes) {
+        guard badge != nil || presentation != ApplePresentation(sound: nil) else { return }
+        json.open("payload")
+        json.open("aps")
+        if let badge { json.add("badge", badge) }
+        if presentation.isMutable { json.add("mutable-content", 1) }
+        json.add("sound", presentation.sound)
+        json.add("category", presentation.category)
+        json.add("thread-id", presentation.thread)
+        json.add("interruption-level", presentation.interruptionLevel?.rawValue)
+        json.close()
         json.close()
     }
 
@@ -92,5 +100,27 @@ struct FCMBody {
         json.add("tag", message.replacementID)
         json.close()
         json.close()
+    }
+}
+
+extension AndroidOptions.Visibility {
+    fileprivate var fcmName: StaticString {
+        switch self {
+        case .everything: "PUBLIC"
+        case .presence: "PRIVATE"
+        case .nothing: "SECRET"
+        }
+    }
+}
+
+extension AndroidOptions.Importance {
+    fileprivate var fcmName: StaticString {
+        switch self {
+        case .min: "PRIORITY_MIN"
+        case .low: "PRIORITY_LOW"
+        case .default: "PRIORITY_DEFAULT"
+        case .high: "PRIORITY_HIGH"
+        case .max: "PRIORITY_MAX"
+        }
     }
 }

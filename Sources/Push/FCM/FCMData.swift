@@ -2,11 +2,11 @@ import BellhopRules
 
 /// What the client gets beside the words: FCM's `data`, text to text.
 ///
-/// First our own names (`type`, `notificationId`, `targetId`, `route` and `link` for mobile and web, `venueId`), then
-/// the entries of `metadata`, then the members of `data`. Of one name, the first one written stays. Numbers and flags
-/// become texts, objects and arrays JSON; `null` and empty names are left out. Names that FCM or APNs keep for
-/// themselves (`from`, `message_type`, `collapse_key`, `aps`, `fcm_options`, and what begins with `gcm` or `google`)
-/// get `x_` in front.
+/// First our own names (`type`, `notificationId`, `targetId`, `route`, `link` and `scheme` for mobile, web and the app's
+/// own URLs, `venueId`), then the entries of `metadata`, then the members of `data`. Of one name, the first one written
+/// stays. Numbers and flags become texts, objects and arrays JSON; `null` and empty names are left out. Names that FCM
+/// or APNs keep for themselves (`from`, `message_type`, `collapse_key`, `aps`, `fcm_options`, and what begins with `gcm`
+/// or `google`) get `x_` in front.
 struct FCMData {
     let message: PushMessage
 
@@ -19,6 +19,7 @@ struct FCMData {
         json.add("targetId", message.targetID)
         json.add("route", message.link?.mobile)
         json.add("link", message.link?.web)
+        json.add("scheme", message.link?.scheme)
         json.add("venueId", message.venueID)
         guard withOwnData else {
             if !message.metadata.isEmpty || !message.data.isEmpty { json.add("dataOmitted", plain: "true") }
@@ -52,6 +53,7 @@ struct FCMData {
         case "type", "notificationId", "dataOmitted": true
         case "targetId": message.targetID != nil
         case "route", "link": message.link != nil
+        case "scheme": message.link?.scheme != nil
         case "venueId": message.venueID != nil
         default: false
         }

@@ -10,10 +10,13 @@ package struct PushMessage: Sendable {
         package var web: String
         /// Route of the mobile app.
         package var mobile: String
+        /// URL of the app's own scheme.
+        package var scheme: String?
 
-        package init(web: String, mobile: String) {
+        package init(web: String, mobile: String, scheme: String? = nil) {
             self.web = web
             self.mobile = mobile
+            self.scheme = scheme
         }
     }
 

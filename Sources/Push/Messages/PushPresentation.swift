@@ -1,3 +1,5 @@
+package import BellhopRules
+
 /// How a notification looks and sounds where its catalogue says so; every nil leaves it to the app or the platform.
 package struct PushPresentation: Hashable, Sendable {
     package var android: AndroidPresentation
@@ -11,19 +13,14 @@ package struct PushPresentation: Hashable, Sendable {
 
 /// What Android wants to know beside the words.
 package struct AndroidPresentation: Hashable, Sendable {
-    /// What of a notification a locked screen shows.
-    package enum Visibility: String, CaseIterable, Hashable, Sendable {
-        /// All of it.
-        case everything = "PUBLIC"
-        /// That there is one.
-        case presence = "PRIVATE"
-        /// Nothing.
-        case nothing = "SECRET"
-    }
-
     /// The channel that decides importance and sound; the app must have created it.
     package var channelID: String?
-    package var visibility: Visibility?
+    /// What of a notification a locked screen shows.
+    package var visibility: AndroidOptions.Visibility?
+    /// What decides where there are no channels.
+    package var importance: AndroidOptions.Importance?
+    /// The name of a sound of the app, or `default`.
+    package var sound: String?
     /// The name of a drawable of the app.
     package var icon: String?
     /// `#RRGGBB`.
@@ -31,12 +28,16 @@ package struct AndroidPresentation: Hashable, Sendable {
 
     package init(
         channelID: String? = nil,
-        visibility: Visibility? = nil,
+        visibility: AndroidOptions.Visibility? = nil,
+        importance: AndroidOptions.Importance? = nil,
+        sound: String? = nil,
         icon: String? = nil,
         color: String? = nil
     ) {
         self.channelID = channelID
         self.visibility = visibility
+        self.importance = importance
+        self.sound = sound
         self.icon = icon
         self.color = color
     }
@@ -48,9 +49,23 @@ package struct ApplePresentation: Hashable, Sendable {
     package var sound: String?
     /// Whether the app's service extension may rewrite the notification before it is shown.
     package var isMutable: Bool
+    /// The category that the app has registered actions for.
+    package var category: String?
+    /// What is shown as one stack.
+    package var thread: String?
+    package var interruptionLevel: AppleOptions.InterruptionLevel?
 
-    package init(sound: String? = "default", isMutable: Bool = false) {
+    package init(
+        sound: String? = "default",
+        isMutable: Bool = false,
+        category: String? = nil,
+        thread: String? = nil,
+        interruptionLevel: AppleOptions.InterruptionLevel? = nil
+    ) {
         self.sound = sound
         self.isMutable = isMutable
+        self.category = category
+        self.thread = thread
+        self.interruptionLevel = interruptionLevel
     }
 }

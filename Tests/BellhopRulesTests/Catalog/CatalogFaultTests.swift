@@ -43,6 +43,7 @@ struct CatalogFaultTests {
         let third = "[]"
         let found = faults([("1.json5", first), ("2.json5", second), ("3.json5", third)]).map(\.description)
         let colours = "a colour such as #0B6E35, found a string of another form"
+        let lines = "a non-empty string of one line, at most 255 bytes"
         #expect(
             found == [
                 "1.json5: /language: expected \(LanguageTag.rule), found nothing",
@@ -52,7 +53,7 @@ struct CatalogFaultTests {
                 "1.json5:8:7: /types/a/priority: expected one of high, normal, low, found a string of another form",
                 "1.json5:10:7: /types/a/colour: unknown key; did you mean color?",
                 "1.json5:11:7: /types/a/color: expected \(colours)",
-                "1.json5:12:7: /types/a/icon: expected a non-empty string of one line, found a number",
+                "1.json5:12:7: /types/a/icon: expected \(lines), found a number",
                 "2.json5:2:8: unexpected character",
                 "3.json5: expected an object, found an array",
             ]

@@ -12,7 +12,7 @@ struct RenderingTests {
             order: {
               priority: "normal", label: { en: "Orders" },
               templates: {
-                en: { title: "Order {orderId}: {price} {{net}}", body: "{count} of {order.name} at {venueId}" },
+                en: { title: "Order {orderId}: {price} '{'net'}'", body: "{count} of {order.name} at {venueId}" },
                 nb: { title: "Ordre {orderId}" },
                 "nb-NO": { title: "Bestilling {orderId}" },
               },

@@ -17,10 +17,12 @@ final class Stage: Sendable {
     /// With the rights of the schema's owner, to count what became of everything.
     let owner: PostgresPool
     let folder: URL
+    private let catalogs: URL
     private let children = Mutex<[ProgramRun]>([])
 
-    private init(_ servers: ServerAddresses) throws {
+    private init(_ servers: ServerAddresses, _ catalogs: URL) throws {
         self.servers = servers
+        self.catalogs = catalogs
         guard let namespace = Namespace(Servers.uniqueName("p").replacingOccurrences(of: "-", with: "_")) else {
             throw ProofFailure("the unique name makes no namespace")
         }
@@ -36,9 +38,10 @@ final class Stage: Sendable {
     /// Runs a body on a fresh stage and clears the stage afterwards: every process ended, nothing left on the servers.
     static func with(
         _ servers: ServerAddresses? = nil,
+        catalogs: URL = Program.catalogs,
         _ body: (Stage) async throws -> Void
     ) async throws {
-        let stage = try Stage(try servers ?? ServerAddresses.shared)
+        let stage = try Stage(try servers ?? ServerAddresses.shared, catalogs)
         let result: Result<Void, any Error>
         do {
             try await stage.bellhop("migrate")
@@ -89,7 +92,7 @@ final class Stage: Sendable {
             "BELLHOP_AMQP_URL": servers.amqp,
             "BELLHOP_DATABASE_URL": servers.database,
             "BELLHOP_NAMESPACE": namespace.name,
-            "BELLHOP_CATALOGS": Program.catalogs.path,
+            "BELLHOP_CATALOGS": catalogs.path,
             "BELLHOP_RETRY_DELAYS": Bench.tiers.map(\.name).joined(separator: ","),
             "BELLHOP_METRICS_LISTEN": "127.0.0.1:0",
         ]

@@ -22,7 +22,10 @@ struct PushGround: Sendable {
             let ground = PushGround(
                 stage: stage,
                 sandbox: sandbox,
-                settings: ["BELLHOP_PROVIDERS": file.path, "BELLHOP_RETRY_LIMIT": "20"]
+                settings: [
+                    "BELLHOP_PROVIDERS": file.path, "BELLHOP_RETRY_LIMIT": "20",
+                    "BELLHOP_CATALOGS": try ungathered(in: stage.folder),
+                ]
             )
             result = .success(try await body(ground))
         } catch {
@@ -30,6 +33,21 @@ struct PushGround: Sendable {
         }
         await sandbox.stop(grace: .zero)
         try result.get()
+    }
+
+    /// A folder with the catalogue in which nothing waits for a digest: here every event is to be pushed by itself.
+    private static func ungathered(in folder: URL) throws -> String {
+        let file = Program.catalogs.appendingPathComponent("drop.json5")
+        let catalog = try String(contentsOf: file, encoding: .utf8)
+        let changed = catalog.replacingOccurrences(
+            of: #"priority: "low","#,
+            with: #"priority: "low", digest: false,"#
+        )
+        guard changed != catalog else { throw ProofFailure("the catalogue has no type of low priority") }
+        let place = folder.appendingPathComponent("ungathered")
+        try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
+        try Data(changed.utf8).write(to: place.appendingPathComponent("drop.json5"))
+        return place.path
     }
 
     func worker(_ changes: [String: String] = [:]) async throws -> Role {

@@ -27,7 +27,7 @@ struct CatalogReader {
         self.root = root
         root.expectKeys(CatalogKeys.app)
         language = root.identifier("language")
-        gaps = .ofEvents(aliases: Self.aliases(root))
+        gaps = root.phrases(language, .ofEvents(aliases: Self.aliases(root)))
     }
 
     private func catalog() -> Catalog? {
@@ -39,7 +39,7 @@ struct CatalogReader {
         let settings = self.settings()
         let routes = self.routes()
         let topics = self.topics()
-        let types = self.types(digested: digest != nil)
+        let types = self.types(hasDigest: root.object["digest"] != nil)
         let reminderType = self.reminderType(types)
         guard let app, let timezone, let language else { return nil }
         let outline = Catalog.Outline(
@@ -62,7 +62,7 @@ struct CatalogReader {
         guard let scope = root.scope("aliases") else { return [:] }
         var aliases: [String: String] = [:]
         for member in scope.object.members {
-            guard Template.isName(member.key), let name = member.value.string, Template.isName(name) else {
+            guard GapNames.isName(member.key), let name = member.value.string, GapNames.isName(name) else {
                 scope.report(member.key, expected: "names of letters, digits, _ and - on both sides")
                 continue
             }
@@ -71,10 +71,17 @@ struct CatalogReader {
         return aliases
     }
 
-    private func types(digested hasDigest: Bool) -> [CatalogType] {
+    private func types(hasDigest: Bool) -> [CatalogType] {
+        let common = CatalogTypeReader.Common(
+            language: language,
+            gaps: gaps,
+            quietHours: root.quietHoursPolicies(),
+            hasDigest: hasDigest,
+            android: root.android(over: .none),
+            apple: root.apple(over: .none)
+        )
         guard let scope = root.scope("types", required: true) else { return [] }
         if scope.object.isEmpty { root.report("types", expected: "at least one type") }
-        let policies = root.quietHoursPolicies()
         return scope.object.members.compactMap { member in
             guard let type = EventType(validating: member.key) else {
                 scope.sink.report(scope.place.key(member.key), "expected a type's name of \(EventType.rule)")
@@ -83,9 +90,8 @@ struct CatalogReader {
             if FeedType(rawValue: member.key) != nil || member.key == SubmissionParser.cancellationType {
                 scope.sink.report(scope.place.key(member.key), "every app has this type; choose another name")
             }
-            guard let scope = scope.scope(member.key, required: true) else { return nil }
-            let reader = CatalogTypeReader(scope: scope, language: language, gaps: gaps)
-            return reader.type(type, quietHours: policies, hasDigest: hasDigest)
+            let inner = scope.scope(member.key, required: true)
+            return inner.flatMap { CatalogTypeReader(scope: $0, common: common).type(type) }
         }
     }
 }

@@ -4,7 +4,7 @@ extension CatalogScope {
     func lines(_ key: String, _ language: LanguageTag?, required: Bool = false) -> [LanguageTag: String] {
         var lines: [LanguageTag: String] = [:]
         for (tag, key, scope) in perLanguage(key, language, required: required) {
-            lines[tag] = scope.line(key, required: true)
+            lines[tag] = scope.line(key, longest: FieldLimits.title, required: true)
         }
         return lines
     }
@@ -14,12 +14,29 @@ extension CatalogScope {
         let words = perLanguage("templates", language, required: required).compactMap { tag, key, scope in
             scope.scope(key, required: true).flatMap { scope -> LanguageSet.Words? in
                 scope.expectKeys(CatalogKeys.words)
-                let title = scope.template("title", gaps, required: true)
-                let body = scope.template("body", gaps)
+                let title = scope.template("title", gaps, tag, required: true)
+                let body = scope.template("body", gaps, tag)
                 return title.map { LanguageSet.Words(language: tag, title: $0, body: body) }
             }
         }
         return LanguageSet(all: words)
+    }
+
+    /// The phrases that templates share, each of which may use those above it, added to what their gaps may refer to.
+    func phrases(_ language: LanguageTag?, _ gaps: GapNames) -> GapNames {
+        guard let scope = scope("phrases") else { return gaps }
+        var known = gaps
+        for member in scope.object.members {
+            guard GapNames.isName(member.key) else {
+                scope.sink.report(scope.place.key(member.key), "expected a name of letters, digits, _ and -")
+                continue
+            }
+            for (tag, key, words) in scope.perLanguage(member.key, language, required: true) {
+                guard let template = words.template(key, known, tag, required: true) else { continue }
+                known.add(phrase: member.key, tag, template)
+            }
+        }
+        return known
     }
 
     /// The members of an object whose keys are languages, the app's own among them.
@@ -47,13 +64,13 @@ extension CatalogScope {
     }
 
     /// A template, or a report of what is wrong with it.
-    func template(_ key: String, _ gaps: GapNames, required: Bool = false) -> Template? {
+    func template(_ key: String, _ gaps: GapNames, _ language: LanguageTag, required: Bool = false) -> Template? {
         let text = value(key, "a non-empty string without U+0000", required: required) { value in
             value.string.flatMap { $0.isEmpty || $0.utf8.contains(0) ? nil : $0 }
         }
         guard let text else { return nil }
         do {
-            return try Template(text, gaps)
+            return try TemplateParser.template(text, gaps, language)
         } catch {
             sink.report(place.key(key), error.message)
             return nil
@@ -78,10 +95,16 @@ extension CatalogScope {
         required: Bool = false,
         _ isRight: (String) -> Bool
     ) -> Template? {
-        if let text = object[key]?.string, !isRight(text) {
+        guard let text = line(key, longest: FieldLimits.route, required: required) else { return nil }
+        guard isRight(text) else {
             report(key, expected: expected)
             return nil
         }
-        return template(key, gaps, required: required)
+        do {
+            return try TemplateParser.template(text, gaps, nil)
+        } catch {
+            sink.report(place.key(key), error.message)
+            return nil
+        }
     }
 }

@@ -110,9 +110,9 @@ struct CatalogScope {
     }
 
     /// A non-empty text without control characters.
-    func line(_ key: String, required: Bool = false) -> String? {
-        value(key, "a non-empty string of one line", required: required) { value in
-            value.string.flatMap { IdentifierRules.isPlain($0, longest: 8192) ? $0 : nil }
+    func line(_ key: String, longest: Int = 255, required: Bool = false) -> String? {
+        value(key, "a non-empty string of one line, at most \(longest) bytes", required: required) { value in
+            value.string.flatMap { IdentifierRules.isPlain($0, longest: longest) ? $0 : nil }
         }
     }
 

@@ -1,8 +1,8 @@
 /// The keys that a catalogue file may have, object by object; `docs/catalog.schema.json` says the same for editors.
 enum CatalogKeys {
     static let app = [
-        "app", "language", "timezone", "providers", "aliases", "link", "routes", "topics", "preferences", "quietHours",
-        "digest", "reminders", "types",
+        "app", "language", "timezone", "providers", "aliases", "phrases", "link", "routes", "topics", "preferences",
+        "quietHours", "digest", "reminders", "android", "apns", "types",
     ]
     static let reminders = ["type"]
     static let type = [

@@ -1,25 +1,30 @@
 /// Reads one type of a catalogue file.
 struct CatalogTypeReader {
-    let scope: CatalogScope
-    let language: LanguageTag?
-    let gaps: GapNames
+    /// What an app says for all of its types.
+    struct Common {
+        let language: LanguageTag?
+        let gaps: GapNames
+        let quietHours: [DevicePlatform: QuietHoursPolicy]
+        let hasDigest: Bool
+        let android: AndroidOptions
+        let apple: AppleOptions
+    }
 
-    /// The type, or nil where it has no priority; `quietHours` is what the app says for all types.
-    func type(
-        _ type: EventType,
-        quietHours: [DevicePlatform: QuietHoursPolicy],
-        hasDigest: Bool
-    ) -> CatalogType? {
+    let scope: CatalogScope
+    let common: Common
+
+    /// The type, or nil where it has no priority.
+    func type(_ type: EventType) -> CatalogType? {
         scope.expectKeys(CatalogKeys.type)
         let stated = scope.word("priority", as: Priority.self, required: true)
         let priority = stated ?? .normal
         let isMandatory = scope.flag("mandatory") ?? false
         let defaults = self.defaults(priority, isMandatory: isMandatory)
-        let policies = [scope.quietHoursPolicies()] + (priority == .high ? [] : [quietHours])
+        let policies = [scope.quietHoursPolicies()] + (priority == .high ? [] : [common.quietHours])
         let read = CatalogType(
             type: type,
             priority: priority,
-            labels: scope.lines("label", language, required: true),
+            labels: scope.lines("label", common.language, required: true),
             icon: scope.line("icon"),
             color: scope.color("color"),
             background: scope.color("background"),
@@ -32,14 +37,14 @@ struct CatalogTypeReader {
             ),
             lifetime: scope.value("expiresAfter", Lifetime.rule) { $0.string.flatMap(Lifetime.init(validating:)) },
             quietHours: QuietHoursPolicies(policies, priority: priority),
-            isGathered: isGathered(priority, hasDigest: hasDigest),
+            isGathered: isGathered(priority),
             retryLimit: scope.wholeNumber("retryLimit", 1...100),
             hasSound: scope.flag("sound") ?? (priority != .low),
             setsBadge: scope.flag("badge") ?? true,
-            android: android(),
-            apple: apple(),
-            link: scope.link(gaps),
-            words: scope.languages(language, gaps)
+            android: scope.android(over: common.android),
+            apple: scope.apple(over: common.apple),
+            link: scope.link(common.gaps),
+            words: scope.languages(common.language, common.gaps)
         )
         return stated == nil ? nil : read
     }
@@ -58,35 +63,40 @@ struct CatalogTypeReader {
         return stated ?? .record
     }
 
-    private func isGathered(_ priority: Priority, hasDigest: Bool) -> Bool {
+    private func isGathered(_ priority: Priority) -> Bool {
         let stated = scope.flag("digest")
-        if stated == true, !hasDigest {
+        if stated == true, !common.hasDigest {
             scope.contradiction("digest", "the app has no digest; describe one beside types")
         }
         if stated == true, priority == .high { scope.contradiction("digest", "what has high priority cannot wait") }
-        return hasDigest && (stated ?? (priority == .low))
+        return common.hasDigest && (stated ?? (priority == .low))
     }
+}
 
-    private func android() -> AndroidOptions {
-        guard let scope = scope.scope("android") else { return .none }
+extension CatalogScope {
+    /// What Android is told; what is not said here stays as it is in `base`.
+    func android(over base: AndroidOptions) -> AndroidOptions {
+        guard let scope = scope("android") else { return base }
         scope.expectKeys(CatalogKeys.android)
         return AndroidOptions(
-            channel: scope.line("channel"),
-            visibility: scope.word("visibility", as: AndroidOptions.Visibility.self),
-            importance: scope.word("importance", as: AndroidOptions.Importance.self),
-            sound: scope.line("sound")
+            channel: scope.line("channel") ?? base.channel,
+            visibility: scope.word("visibility", as: AndroidOptions.Visibility.self) ?? base.visibility,
+            importance: scope.word("importance", as: AndroidOptions.Importance.self) ?? base.importance,
+            sound: scope.line("sound") ?? base.sound
         )
     }
 
-    private func apple() -> AppleOptions {
-        guard let scope = scope.scope("apns") else { return .none }
+    /// What Apple's systems are told; what is not said here stays as it is in `base`.
+    func apple(over base: AppleOptions) -> AppleOptions {
+        guard let scope = scope("apns") else { return base }
         scope.expectKeys(CatalogKeys.apple)
+        let level = scope.word("interruptionLevel", as: AppleOptions.InterruptionLevel.self)
         return AppleOptions(
-            sound: scope.line("sound"),
-            category: scope.line("category"),
-            thread: scope.line("thread"),
-            interruptionLevel: scope.word("interruptionLevel", as: AppleOptions.InterruptionLevel.self),
-            isMutable: scope.flag("mutableContent") ?? false
+            sound: scope.line("sound") ?? base.sound,
+            category: scope.line("category") ?? base.category,
+            thread: scope.line("thread") ?? base.thread,
+            interruptionLevel: level ?? base.interruptionLevel,
+            isMutable: scope.flag("mutableContent") ?? base.isMutable
         )
     }
 }

@@ -1,0 +1,34 @@
+/// Where a tap leads, per platform, with gaps for the event's values.
+public struct LinkTemplate: Hashable, Sendable {
+    let web: Template
+    let mobile: Template
+    let scheme: Template?
+
+    /// The link, or nil where it lacks a value.
+    func filled(from values: TemplateValues) -> DeepLink? {
+        var faults: [ValueFault] = []
+        let link = DeepLink(
+            web: web.filled(from: values, quoting: .link, &faults),
+            mobile: mobile.filled(from: values, quoting: .link, &faults),
+            scheme: scheme?.filled(from: values, quoting: .link, &faults)
+        )
+        return faults.isEmpty ? link : nil
+    }
+}
+
+/// Where a tap on one notification leads.
+public struct DeepLink: Hashable, Sendable {
+    /// Path of the web app.
+    public let web: String
+    /// Route of the mobile app.
+    public let mobile: String
+    /// URL of the app's own scheme, where the catalogue has one.
+    public let scheme: String?
+
+    /// The link as it is stored and served: `{"mobile": …, "scheme"?: …, "web": …}`.
+    public var json: JSONObject {
+        var json: JSONObject = ["mobile": .string(mobile), "web": .string(web)]
+        json["scheme"] = scheme.map(JSONValue.string)
+        return json
+    }
+}

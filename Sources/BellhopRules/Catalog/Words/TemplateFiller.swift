@@ -1,0 +1,138 @@
+/// Writes one text out of a template and the values for its gaps, and goes on where a value is missing, so that all
+/// missing ones are found.
+struct TemplateFiller {
+    private(set) var text = ""
+    private(set) var faults: [ValueFault] = []
+    private let values: TemplateValues
+    private let quoting: Template.Quoting
+    /// What `#` stands for.
+    private var count = ""
+
+    init(values: TemplateValues, quoting: Template.Quoting, expecting capacity: Int) {
+        self.values = values
+        self.quoting = quoting
+        text.reserveCapacity(capacity)
+    }
+
+    mutating func fill(_ segments: [Template.Segment]) {
+        for segment in segments {
+            switch segment {
+            case .words(let words): text += words
+            case .gap(let source): fill(source)
+            case .number(let source, let style):
+                if let number = number(source) { text += style.text(of: number) }
+            case .units(let gap): fill(gap)
+            case .short(let source):
+                if let word = word(source) { text += word.shownShort }
+            case .plural(let gap): fill(gap)
+            case .select(let gap): fill(gap)
+            case .count: text += count
+            }
+        }
+    }
+
+    private mutating func fill(_ source: ValueSource) {
+        guard let word = word(source) else { return }
+        switch quoting {
+        case .plain: text += word
+        case .link: text += word.percentEncoded
+        }
+    }
+
+    private mutating func fill(_ gap: Template.UnitsGap) {
+        let amount = number(gap.source, whole: true)
+        guard let decimals = decimals(gap), let amount else { return }
+        text += gap.style.text(of: amount.movingPoint(left: decimals, keeping: gap.longest))
+    }
+
+    /// Up to what ERC-20 and its like can say.
+    private mutating func decimals(_ gap: Template.UnitsGap) -> Int? {
+        switch gap.decimals {
+        case .fixed(let decimals): return decimals
+        case .value(let source):
+            let value = source.value(in: values)
+            if let decimals = value.flatMap(WrittenNumber.init)?.smallInteger, (0...255).contains(decimals) {
+                return decimals
+            }
+            faults.append(ValueFault(source, expected: "a whole number from 0 to 255", found: value))
+            return nil
+        }
+    }
+
+    private mutating func fill(_ gap: Template.PluralGap) {
+        guard let number = number(gap.source) else {
+            fill(gap.other)
+            return
+        }
+        let outer = count
+        defer { count = outer }
+        count = gap.style.text(of: number)
+        let exact = number.smallInteger.flatMap { gap.exact[$0] }
+        fill(exact ?? gap.categories[gap.rule.category(of: PluralOperands(number))] ?? gap.other)
+    }
+
+    private mutating func fill(_ gap: Template.SelectGap) {
+        switch gap.source.value(in: values) {
+        case .string(let word)? where !word.isEmpty: fill(gap.choices[word] ?? gap.other)
+        case .number(let number)?: fill(gap.choices[number.text] ?? gap.other)
+        case .bool(let flag)?: fill(gap.choices[flag ? "true" : "false"] ?? gap.other)
+        case let value:
+            faults.append(ValueFault(gap.source, expected: "a word", found: value))
+            fill(gap.other)
+        }
+    }
+
+    /// Strings are taken as they are, numbers as they were written; nothing else makes a good word.
+    private mutating func word(_ source: ValueSource) -> String? {
+        switch source.value(in: values) {
+        case .string(let text)? where !text.isEmpty: return text
+        case .number(let number)?: return number.text
+        case let value:
+            faults.append(ValueFault(source, expected: "a string or a number", found: value))
+            return nil
+        }
+    }
+
+    private mutating func number(_ source: ValueSource, whole: Bool = false) -> WrittenNumber? {
+        let value = source.value(in: values)
+        if let number = value.flatMap(WrittenNumber.init), !whole || number.isWhole { return number }
+        let expected = whole ? "a whole number, or one in a string," : "a number, or one in a string,"
+        faults.append(ValueFault(source, expected: expected, found: value))
+        return nil
+    }
+}
+
+extension String {
+    /// The beginning and the end of something long, such as `0x1234…cdef`; what is hardly longer stays whole.
+    fileprivate var shownShort: String {
+        guard utf8.count > 12, let start = index(startIndex, offsetBy: 6, limitedBy: endIndex),
+            let end = index(endIndex, offsetBy: -4, limitedBy: start), index(start, offsetBy: 2, limitedBy: end) != nil
+        else { return self }
+        return self[..<start] + "…" + self[end...]
+    }
+
+    fileprivate var percentEncoded: String {
+        guard let first = utf8.firstIndex(where: { !Self.isUnreserved($0) }) else { return self }
+        var encoded = Array(utf8[..<first])
+        encoded.reserveCapacity(utf8.count + 32)
+        for byte in utf8[first...] {
+            if Self.isUnreserved(byte) {
+                encoded.append(byte)
+            } else {
+                encoded += [UInt8(ascii: "%"), Self.hexadecimal(byte >> 4), Self.hexadecimal(byte & 0x0F)]
+            }
+        }
+        return String(decoding: encoded, as: UTF8.self)
+    }
+
+    private static func isUnreserved(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"): true
+        default: IdentifierRules.isLetter(byte) || IdentifierRules.isDigit(byte)
+        }
+    }
+
+    private static func hexadecimal(_ digit: UInt8) -> UInt8 {
+        digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "A") + digit - 10
+    }
+}

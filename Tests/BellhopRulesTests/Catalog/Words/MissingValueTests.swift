@@ -1,0 +1,76 @@
+import BellhopRules
+import Testing
+
+@Suite("Values that templates lack")
+struct MissingValueTests {
+    static let table: [(template: String, data: JSONObject, pointer: String, part: String)] = [
+        ("{a}", [:], "/data/a", "a string or a number here, found nothing"),
+        ("{a}", ["a": true], "/data/a", "a string or a number here, found a boolean"),
+        ("{a}", ["a": ""], "/data/a", "found an empty string"),
+        ("{a.b}", ["a": 1], "/data/a/b", "found nothing"),
+        ("{n, plural, other {}}", [:], "/data/n", "a number, or one in a string, here, found nothing"),
+        ("{n, plural, other {}}", ["n": "many"], "/data/n", "found a string of another form"),
+        ("{n, number}", ["n": "1,000"], "/data/n", "found a string of another form"),
+        ("{n, number}", ["n": "+1"], "/data/n", "found a string"), ("{n, number}", ["n": "1."], "/data/n", "found"),
+        ("{n, number}", ["n": ".5"], "/data/n", "found"), ("{n, number}", ["n": "1e"], "/data/n", "found"),
+        ("{n, number}", ["n": "1e999"], "/data/n", "found"), ("{n, number}", ["n": "0x10"], "/data/n", "found"),
+        ("{n, number}", ["n": " 1"], "/data/n", "found"), ("{n, number}", ["n": "-"], "/data/n", "found"),
+        ("{n, number}", ["n": "٣"], "/data/n", "found"), ("{n, number}", ["n": ["1"]], "/data/n", "found an array"),
+        ("{v, units, 18}", ["v": "1.5"], "/data/v", "a whole number, or one in a string, here, found a string"),
+        ("{v, units, 18}", ["v": Sentence.number("0.5")], "/data/v", "a whole number"),
+        ("{v, units, d}", ["v": 1], "/data/d", "0 to 255"),
+        ("{v, units, d}", ["v": 1, "d": 256], "/data/d", "0 to 255"),
+        ("{v, units, d}", ["v": 1, "d": -1], "/data/d", "0 to 255"),
+        ("{v, units, d}", ["v": 1, "d": "1.5"], "/data/d", "0 to 255"),
+        ("{k, select, other {}}", [:], "/data/k", "a word here, found nothing"),
+        ("{k, select, other {}}", ["k": .null], "/data/k", "a word here, found null"),
+        ("{a, short}", ["a": [:]], "/data/a", "found an object"),
+        ("{k, select, a {{x}} other {{y}}}", ["k": "a", "y": 1], "/data/x", "found nothing"),
+    ]
+
+    @Test("a value that is missing or unusable refuses the event", arguments: table.indices)
+    func refused(index: Int) throws {
+        let row = Self.table[index]
+        let rejection = try #require(try Sentence.render(row.template, row.data).failure, "\(row.template)")
+        #expect(rejection.reason == .invalidField)
+        #expect(rejection.pointer.text == row.pointer)
+        #expect(rejection.message.contains(row.part), "\(rejection.message)")
+    }
+
+    @Test("all missing values are named at once, each once, also those of a choice that cannot be made")
+    func all() throws {
+        let template = "{a} {b} {n, plural, one {{c}} other {{d}}} {a} {ok} {v, units, e}"
+        let rejection = try #require(try Sentence.render(template, ["ok": 1]).failure)
+        #expect(rejection.pointer.text == "/data/a")
+        let named = "/data/a (found nothing), /data/b (found nothing), /data/n (found nothing), /data/d (found nothing)"
+        #expect(rejection.message == "the app's template needs 6 values: \(named), /data/v (found nothing) and 1 more")
+    }
+
+    @Test("the values of the choices that are not made are not needed")
+    func lazily() throws {
+        let template = "{k, select, a {A} other {{b}}}{n, plural, =0 {} other {{c}}}"
+        #expect(try Sentence.render(template, ["k": "a", "n": 0]).get() == "A")
+    }
+
+    @Test("title and body are looked through together, and the message stays short and without content")
+    func titleAndBody() throws {
+        let long = String(repeating: "n", count: 100)
+        let text = """
+            {app: "a", language: "en", timezone: "UTC", types: {t: {priority: "low", label: {en: "T"}, templates: {
+                en: {title: "{\(long)1} {\(long)2}", body: "{\(long)3} {\(long)4} {\(long)5} {secret} {x}"}}}}}
+            """
+        let set = try CatalogSet.load(files: [("a", Array(text.utf8))]).get()
+        let body: JSONObject = [
+            "id": "e", "app": "a", "eventType": "t", "to": ["user": "u"], "data": ["secret": ["hush"]],
+        ]
+        guard case .event(let event) = try SubmissionParser(set).parse(Messages.envelope(body)).get() else {
+            Issue.record("this is no event")
+            return
+        }
+        let rejection = try #require(set.catalogs[0].render(event, language: nil).failure)
+        #expect(rejection.message.contains("needs 7 values"))
+        #expect(rejection.message.hasSuffix("and 2 more"))
+        #expect(rejection.message.utf8.count < 400)
+        #expect(!rejection.message.contains("hush"))
+    }
+}

@@ -1,0 +1,131 @@
+import BellhopRules
+import Foundation
+import Pipeline
+import ServiceRuntime
+import TestSupport
+import Testing
+import Workbench
+
+@Suite(
+    "What waits",
+    .enabled(
+        if: Servers.amqpURL != nil && Servers.databaseURL != nil,
+        "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"
+    ),
+    .timeLimit(.minutes(5))
+)
+struct DeferralTests {
+    /// The settings of a user for whom it is quiet now, and for the next hours.
+    private static func quietNow() -> String {
+        let hour = Int(SystemTime().now().microseconds / 3_600_000_000 % 24)
+        let hours = #""quietHours":{"enabled":true,"startHour":\#(hour),"endHour":\#((hour + 3) % 24)}"#
+        return #"{"userId":"u1","timezone":"UTC","preferences":{\#(hours)}}"#
+    }
+
+    /// The ledger in words, one line for each delivery.
+    private static func ledger(_ counterpart: Counterpart) async throws -> [String?] {
+        try await counterpart.rig.bench.column(
+            "SELECT concat_ws('|', user_id, state, reason) FROM deliveries ORDER BY user_id, notification_id, target"
+        )
+    }
+
+    private static func feed(_ counterpart: Counterpart, _ words: String, _ kind: String, until sql: String)
+        async throws
+    {
+        let rig = counterpart.rig
+        try await rig.publish([rig.event(words, key: "drop.\(kind)")])
+        try await rig.wait(for: 1, sql)
+    }
+
+    @Test("a push into quiet hours waits for their end, and is decided anew when its time has come")
+    func quietHours() async throws {
+        try await Counterpart.run { counterpart in
+            let bench = counterpart.rig.bench
+            try await counterpart.register([("u1", "t1")])
+            try await Self.feed(
+                counterpart,
+                Self.quietNow(),
+                "recipient.upserted",
+                until: "SELECT count(*) FROM notification_preferences"
+            )
+            try await counterpart.publish(["e1"], to: ["u1"])
+            try await counterpart.rig.wait(
+                for: 1,
+                """
+                SELECT count(*) FROM deliveries WHERE state = 'deferred' AND reason = 'quiet-hours'
+                AND due_at > now() + interval '1 hour' AND due_at <= now() + interval '3 hours'
+                AND extract(minute FROM due_at) = 0 AND extract(second FROM due_at) = 0
+                """
+            )
+            // Its time comes while it is still quiet: back it goes, and nothing is sent.
+            _ = try await bench.owner.run("UPDATE deliveries SET due_at = now()", [])
+            try await counterpart.rig.wait(
+                for: 1,
+                "SELECT count(*) FROM deliveries WHERE state = 'deferred' AND due_at > now() + interval '1 hour'"
+            )
+            #expect(counterpart.sandbox.received(.fcm).isEmpty)
+            try await Self.feed(
+                counterpart,
+                #"{"userId":"u1","preferences":{"quietHours":{"enabled":false}}}"#,
+                "recipient.upserted",
+                until:
+                    "SELECT count(*) FROM notification_preferences WHERE preferences -> 'quietHours' ->> 'enabled' = 'false'"
+            )
+            _ = try await bench.owner.run("UPDATE deliveries SET due_at = now()", [])
+            try await counterpart.waitUntilSettled(1)
+            #expect(try await counterpart.ledger() == ["u1|delivered|1"])
+            #expect(counterpart.sandbox.received(.fcm).count == 1)
+        }
+    }
+
+    @Test("what the user has read, and what a later one with the same key has replaced, is not pushed later")
+    func overtaken() async throws {
+        try await Counterpart.run { counterpart in
+            let bench = counterpart.rig.bench
+            try await counterpart.register([("u1", "t1")])
+            try await Self.feed(
+                counterpart,
+                Self.quietNow(),
+                "recipient.upserted",
+                until: "SELECT count(*) FROM notification_preferences"
+            )
+            try await counterpart.publish(["old"], to: ["u1"], more: #","collapseKey":"score""#)
+            try await counterpart.rig.wait(for: 1, "SELECT count(*) FROM notifications")
+            try await counterpart.publish(["new"], to: ["u1"], more: #","collapseKey":"score""#)
+            try await counterpart.publish(["read"], to: ["u1"])
+            try await counterpart.rig.wait(for: 3, "SELECT count(*) FROM deliveries WHERE state = 'deferred'")
+            _ = try await bench.owner.run("UPDATE notifications SET read_at = now() WHERE event_id = 'read'", [])
+            _ = try await bench.owner.run(
+                "UPDATE notification_preferences SET preferences = jsonb_set(preferences, '{quietHours,enabled}', 'false')",
+                []
+            )
+            _ = try await bench.owner.run("UPDATE deliveries SET due_at = now()", [])
+            try await counterpart.waitUntilSettled(3)
+            let words = try await bench.column(
+                """
+                SELECT concat_ws('|', n.event_id, d.state, d.reason)
+                FROM deliveries d JOIN notifications n ON n.id = d.notification_id ORDER BY 1
+                """
+            )
+            #expect(words == ["new|delivered", "old|suppressed|superseded", "read|suppressed|already-read"])
+            #expect(counterpart.sandbox.received(.fcm).count == 1)
+        }
+    }
+
+    @Test("an event that expires before quiet hours end is not kept waiting for them")
+    func expiryBeatsWaiting() async throws {
+        try await Counterpart.run { counterpart in
+            try await counterpart.register([("u1", "t1")])
+            try await Self.feed(
+                counterpart,
+                Self.quietNow(),
+                "recipient.upserted",
+                until: "SELECT count(*) FROM notification_preferences"
+            )
+            let soon = Timestamp(clamping: SystemTime().now().microseconds + 1_800_000_000)
+            try await counterpart.publish(["e1"], to: ["u1"], more: #","expiresAt":"\#(soon)""#)
+            try await counterpart.waitUntilSettled(1)
+            #expect(try await Self.ledger(counterpart) == ["u1|expired|expired-before-sending"])
+        }
+    }
+}

@@ -1,0 +1,105 @@
+import Sandbox
+import TestSupport
+import Testing
+import Workbench
+
+@Suite(
+    "Digests",
+    .enabled(
+        if: Servers.amqpURL != nil && Servers.databaseURL != nil,
+        "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"
+    ),
+    .timeLimit(.minutes(5))
+)
+struct DigestTests {
+    /// Users who want offers, with a device each; a catalogue's low priority is silent otherwise.
+    private static func gather(_ counterpart: Counterpart, _ users: [String], events: Int) async throws {
+        let rig = counterpart.rig
+        try await counterpart.register(users.map { ($0, "token-\($0)") })
+        try await rig.publish(
+            users.map { user in
+                rig.event(
+                    #"{"userId":"\#(user)","preferences":{"eventToggles":{"promotional":true}}}"#,
+                    key: "drop.recipient.upserted"
+                )
+            }
+        )
+        try await rig.wait(for: users.count, "SELECT count(*) FROM notification_preferences")
+        let names = users.map { "\"\($0)\"" }.joined(separator: ",")
+        for event in 0..<events {
+            try await rig.publish([
+                rig.event(
+                    #"{"id":"e\#(event)","to":{"users":[\#(names)]},"title":"Tilbud \#(event)","body":"Bare i dag"}"#,
+                    key: "drop.promotional"
+                )
+            ])
+            try await rig.wait(for: (event + 1) * users.count, "SELECT count(*) FROM notifications")
+        }
+        try await rig.wait(
+            for: events * users.count,
+            "SELECT count(*) FROM deliveries WHERE state = 'deferred' AND reason = 'digest' AND due_at > now()"
+        )
+    }
+
+    /// Lets the time of every digest come.
+    private static func strike(_ counterpart: Counterpart) async throws {
+        _ = try await counterpart.rig.bench.owner.run(
+            """
+            UPDATE deliveries SET due_at = now(),
+                decision = decision || jsonb_build_object('digest', to_char(now() AT TIME ZONE 'UTC' - interval '1 s',
+                                                                            'YYYY-MM-DD"T"HH24:MI:SS"Z"'))
+            WHERE state = 'deferred'
+            """,
+            []
+        )
+    }
+
+    @Test("each user gets one push that says how many there are and names the newest; the ledger marks all of them")
+    func together() async throws {
+        try await Counterpart.run { counterpart in
+            try await Self.gather(counterpart, ["u1", "u2"], events: 4)
+            _ = try await counterpart.rig.bench.owner.run(
+                "UPDATE notifications SET read_at = now() WHERE user_id = 'u2' AND event_id = 'e3'",
+                []
+            )
+            try await Self.strike(counterpart)
+            try await counterpart.waitUntilSettled(8)
+            let received = counterpart.sandbox.received(.fcm)
+            #expect(received.count == 2)
+            #expect(received.allSatisfy { $0.refused == nil })
+            let words = received.compactMap { $0.body["message"]?["notification"] }
+            let titles = Set(words.compactMap { $0["title"]?.string })
+            #expect(titles == ["4 nye varsler", "3 nye varsler"])
+            let bodies = words.compactMap { $0["body"]?.string }
+            #expect(bodies.contains { $0.hasPrefix("Tilbud 3, Tilbud 2, Tilbud 1") })
+            #expect(bodies.contains { $0.hasPrefix("Tilbud 2, Tilbud 1, Tilbud 0") })
+            let states = try await counterpart.rig.bench.column(
+                "SELECT concat_ws('|', state, reason, count(*)) FROM deliveries GROUP BY state, reason ORDER BY 1"
+            )
+            #expect(states == ["delivered|7", "suppressed|already-read|1"])
+        }
+    }
+
+    @Test("a digest that the provider cannot take now is repeated as a whole, under the same tag")
+    func repeated() async throws {
+        try await Counterpart.run { counterpart in
+            try await Self.gather(counterpart, ["u1"], events: 3)
+            counterpart.sandbox.setFaults([SandboxFault(.fcm, .answer(.init(status: 503))).limited(count: 1)])
+            try await Self.strike(counterpart)
+            try await counterpart.waitUntilSettled(3)
+            #expect(try await counterpart.ledger() == ["u1|delivered|2", "u1|delivered|2", "u1|delivered|2"])
+            #expect(counterpart.arrivals.values.map { $0 } == [2])
+        }
+    }
+
+    @Test("nothing goes out where the user has read all of it before")
+    func allRead() async throws {
+        try await Counterpart.run { counterpart in
+            try await Self.gather(counterpart, ["u1"], events: 2)
+            _ = try await counterpart.rig.bench.owner.run("UPDATE notifications SET read_at = now()", [])
+            try await Self.strike(counterpart)
+            try await counterpart.waitUntilSettled(2)
+            #expect(counterpart.sandbox.received(.fcm).isEmpty)
+        }
+    }
+}

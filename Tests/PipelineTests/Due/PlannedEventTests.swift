@@ -1,0 +1,80 @@
+import BellhopRules
+import ServiceRuntime
+import TestSupport
+import Testing
+import Workbench
+
+@Suite(
+    "Events for later",
+    .enabled(
+        if: Servers.amqpURL != nil && Servers.databaseURL != nil,
+        "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"
+    ),
+    .timeLimit(.minutes(5))
+)
+struct PlannedEventTests {
+    private func instant(in seconds: Int64) -> String {
+        Timestamp(clamping: SystemTime().now().microseconds + seconds * 1_000_000).description
+    }
+
+    @Test("the notification arises when the event falls due, once, and not at all where the event was taken back")
+    func due() async throws {
+        try await Bench.withTopology { bench in
+            try await Rig.on(bench) { rig in
+                let hour = instant(in: 3600)
+                try await rig.publish(
+                    ["kept", "cancelled", "later"].map { id in
+                        rig.event(
+                            #"{"id":"\#(id)","to":{"user":"u1"},"title":"Hei","body":"","deliverAt":"\#(hour)"}"#,
+                            key: "drop.transaction_complete"
+                        )
+                    }
+                )
+                try await rig.wait(for: 3, "SELECT count(*) FROM events")
+                #expect(try await bench.count("SELECT count(*) FROM notifications") == 0)
+                try await rig.publish([rig.event(#"{"id":"cancelled"}"#, key: "drop.event.cancelled")])
+                try await rig.wait(for: 1, "SELECT count(*) FROM events WHERE cancelled_at IS NOT NULL")
+                _ = try await bench.owner.run("UPDATE events SET planned_at = now() WHERE id <> 'later'", [])
+                try await rig.wait(for: 1, "SELECT count(*) FROM notifications")
+                try await rig.wait(for: 1, "SELECT count(*) FROM events WHERE expanded_at IS NOT NULL")
+                // A crash between the publish and the mark makes it come once more.
+                _ = try await bench.owner.run(
+                    "UPDATE events SET expanded_at = NULL, handed_over_at = now() - interval '11 min' WHERE id = 'kept'",
+                    []
+                )
+                try await rig.wait(for: 1, "SELECT count(*) FROM events WHERE expanded_at IS NOT NULL")
+                try await rig.wait(
+                    for: 1,
+                    "SELECT count(*) FROM events WHERE id = 'kept' AND handed_over_at > now() - interval '1 min'"
+                )
+                let events = try await bench.column("SELECT event_id FROM notifications")
+                #expect(events == ["kept"])
+            }
+        }
+    }
+
+    @Test("an event for a wider audience stays kept until it is expanded")
+    func wide() async throws {
+        try await Bench.withTopology { bench in
+            try await Rig.on(bench) { rig in
+                try await rig.publish([
+                    rig.event(
+                        #"{"id":"all","to":{"everyone":true},"title":"Hei","body":""}"#,
+                        key: "drop.transaction_complete"
+                    ),
+                    rig.event(
+                        #"{"id":"one","to":{"user":"u1"},"title":"Hei","body":"","deliverAt":"\#(instant(in: 1))"}"#,
+                        key: "drop.transaction_complete"
+                    ),
+                ])
+                try await rig.wait(for: 1, "SELECT count(*) FROM events WHERE id = 'one' AND expanded_at IS NOT NULL")
+                try await rig.wait(for: 1, "SELECT count(*) FROM notifications")
+                #expect(
+                    try await bench.count(
+                        "SELECT count(*) FROM events WHERE id = 'all' AND expanded_at IS NULL AND handed_over_at IS NULL"
+                    ) == 1
+                )
+            }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+import BellhopRules
+import ServiceRuntime
+import TestSupport
+import Testing
+import Workbench
+
+@Suite(
+    "Reminders",
+    .enabled(
+        if: Servers.amqpURL != nil && Servers.databaseURL != nil,
+        "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"
+    ),
+    .timeLimit(.minutes(5))
+)
+struct ReminderTests {
+    /// A time of day in UTC, so many minutes from now.
+    private func time(minutes: Int64) -> String {
+        let minute = (SystemTime().now().microseconds / 60_000_000 + minutes + 1440) % 1440
+        return LocalTime(hour: Int(minute / 60), minute: Int(minute % 60))?.description ?? ""
+    }
+
+    private func set(_ rig: Rig, _ id: String, at time: String) async throws {
+        try await rig.publish([
+            rig.event(
+                #"{"userId":"u1","id":"\#(id)","localTime":"\#(time)","timezone":"UTC","title":"Hei","body":""}"#,
+                key: "drop.reminder.set"
+            )
+        ])
+        try await rig.wait(for: 1, "SELECT count(*) FROM reminders WHERE id = '\(id)' AND next_fire_at IS NOT NULL")
+    }
+
+    /// Makes a reminder one that was set two days ago and that nobody has looked at since.
+    private func age(_ bench: Bench, _ id: String) async throws {
+        _ = try await bench.owner.run(
+            """
+            UPDATE reminders SET planned_from = now() - interval '2 days', next_fire_at = NULL,
+                event_type = 'transaction_complete' WHERE id = $1
+            """,
+            [.text(id)]
+        )
+    }
+
+    @Test("a time that is past today rings tomorrow")
+    func tomorrow() async throws {
+        try await Bench.withTopology { bench in
+            try await Rig.on(bench) { rig in
+                try await set(rig, "past", at: time(minutes: -10))
+                let planned = try await bench.count(
+                    """
+                    SELECT count(*) FROM reminders WHERE last_fired_on IS NULL
+                    AND next_fire_at BETWEEN now() + interval '23 hours' AND now() + interval '24 hours'
+                    """
+                )
+                #expect(planned == 1)
+            }
+        }
+    }
+
+    @Test("one that was missed rings once if it is less than an hour late, else it waits for its next date")
+    func missed() async throws {
+        try await Bench.withTopology { bench in
+            try await Rig.on(bench) { rig in
+                try await set(rig, "late", at: time(minutes: -20))
+                try await set(rig, "too-late", at: time(minutes: -90))
+                try await age(bench, "late")
+                try await age(bench, "too-late")
+                try await rig.wait(for: 1, "SELECT count(*) FROM notifications")
+                try await rig.wait(for: 2, "SELECT count(*) FROM reminders WHERE next_fire_at > now()")
+                // Restarted, and asked again: the date has had its ring.
+                try await age(bench, "late")
+                try await rig.wait(for: 2, "SELECT count(*) FROM reminders WHERE next_fire_at > now()")
+                let rung = try await bench.column("SELECT id FROM reminders WHERE last_fired_on IS NOT NULL")
+                #expect(rung == ["late"])
+                let targets = try await bench.column("SELECT extras ->> 'targetId' FROM notifications")
+                #expect(targets == ["late"])
+            }
+        }
+    }
+
+    @Test("a change of the user's zone plans the reminders anew that follow it")
+    func zoneChange() async throws {
+        try await Bench.withTopology { bench in
+            try await Rig.on(bench) { rig in
+                try await rig.publish([
+                    rig.event(
+                        #"{"userId":"u1","id":"r","localTime":"\#(time(minutes: 120))","title":"Hei","body":""}"#,
+                        key: "drop.reminder.set"
+                    )
+                ])
+                try await rig.wait(for: 1, "SELECT count(*) FROM reminders WHERE next_fire_at IS NOT NULL")
+                func planned() async throws -> Int {
+                    try await bench.count("SELECT extract(epoch FROM next_fire_at)::bigint FROM reminders")
+                }
+                let before = try await planned()
+                try await rig.publish([
+                    rig.event(#"{"userId":"u1","timezone":"Asia/Kathmandu"}"#, key: "drop.recipient.upserted")
+                ])
+                try await rig.wait(for: 1, "SELECT count(*) FROM recipients WHERE timezone IS NOT NULL")
+                try await rig.wait(
+                    for: 1,
+                    """
+                    SELECT count(*) FROM reminders
+                    WHERE next_fire_at IS NOT NULL AND extract(epoch FROM next_fire_at)::bigint <> \(before)
+                    """
+                )
+                // Kathmandu is at a quarter past; every other zone of these two is not.
+                #expect((before - (try await planned())) % 1800 != 0)
+            }
+        }
+    }
+}

@@ -1,0 +1,162 @@
+import AMQP
+import Foundation
+import Sandbox
+import TestSupport
+import Testing
+
+/// Beside the other proofs: most of the time this one waits for the slow provider.
+@Suite("Slow providers", .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.minutes(30)))
+struct SlowProviderTests {
+    private static let steps = Proof.isFull ? 1_000 : 100
+    /// For each event of the quick app so many of the slow one stand before it in the same lane.
+    private static let ahead = 10
+    /// How long the slow provider thinks.
+    private static let delay = Duration.seconds(15)
+
+    /// A lane, by a type that travels in it.
+    struct Road: Sendable {
+        let type: String
+        /// Small for this lane, so that few messages that are held would be felt.
+        let prefetch: String
+    }
+
+    private static let roads = [
+        Road(type: "transaction_complete", prefetch: "64"), Road(type: "security", prefetch: "256,urgent=64"),
+    ]
+
+    @Test("a provider that answers after 15 s does not slow another app's provider", arguments: roads)
+    func slowProvider(_ road: Road) async throws {
+        try await withCatalogs { catalogs in
+            try await Stage.with(catalogs: catalogs) { stage in
+                try await Neighbours.with(stage, road) { apps in
+                    let first = try await apps.run(0..<Self.steps, ahead: Self.ahead)
+                    apps.slow.setFaults([SandboxFault(.fcm, .delay, delay: Self.delay)])
+                    let second = try await apps.run(Self.steps..<2 * Self.steps, ahead: Self.ahead)
+                    let inFlight = apps.slow.received(.fcm).count - Self.steps * Self.ahead
+                    apps.slow.setFaults([])
+                    let ratio = (second / first * 100).rounded() / 100
+                    let figures = "\(first.inSeconds) beside a quick provider, \(second.inSeconds) beside a slow one"
+                    let what = "\(Self.steps) pushes of \(road.type) in turn"
+                    Proof.report("slow provider: \(what) took \(figures), ratio \(ratio)")
+                    // Had they waited for it, it would be the delay at least.
+                    #expect(ratio < 4, "\(figures)")
+                    #expect(inFlight > 0, "the slow provider was not asked")
+                    try await apps.settle()
+                    // With the push that found the way.
+                    let delivered = try await stage.count("deliveries WHERE app = 'slow' AND state = 'delivered'")
+                    #expect(delivered == 2 * Self.steps * Self.ahead + 1)
+                    #expect(try await stage.count("deliveries WHERE unknown_sends > 0") == 0)
+                    #expect(apps.slow.received(.fcm).count == 2 * Self.steps * Self.ahead)
+                }
+            }
+        }
+    }
+
+    /// The catalogue of drop, and the same for an app with another name.
+    private func withCatalogs(_ body: (URL) async throws -> Void) async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(Servers.uniqueName("catalogs"))
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let file = Program.catalogs.appendingPathComponent("drop.json5")
+        let drop = try String(contentsOf: file, encoding: .utf8)
+        let slow = drop.replacingOccurrences(of: #"app: "drop""#, with: #"app: "slow""#)
+        guard slow != drop else { throw ProofFailure("the catalogue does not name its app as expected") }
+        try Data(drop.utf8).write(to: folder.appendingPathComponent("drop.json5"))
+        try Data(slow.utf8).write(to: folder.appendingPathComponent("slow.json5"))
+        try await body(folder)
+    }
+}
+
+/// Two apps in the lanes of one worker, each with a provider of its own.
+private struct Neighbours {
+    let stage: Stage
+    let quick: ProviderSandbox
+    let slow: ProviderSandbox
+    private let producer: Producer
+    private let type: String
+
+    static func with(
+        _ stage: Stage,
+        _ road: SlowProviderTests.Road,
+        _ body: (Neighbours) async throws -> Void
+    ) async throws {
+        let (quick, slow) = (try await ProviderSandbox.start(), try await ProviderSandbox.start())
+        let result: Result<Void, any Error>
+        do {
+            let file = try ProvidersFile(stage.folder, ["drop": quick, "slow": slow])
+            _ = try await stage.worker(["BELLHOP_PROVIDERS": file.path, "BELLHOP_PREFETCH": road.prefetch])
+            result = .success(
+                try await Producer.with(try stage.broker) { producer in
+                    let apps = Neighbours(
+                        stage: stage,
+                        quick: quick,
+                        slow: slow,
+                        producer: producer,
+                        type: road.type
+                    )
+                    try await apps.registerDevices()
+                    try await body(apps)
+                }
+            )
+        } catch {
+            result = .failure(error)
+        }
+        await quick.stop(grace: .zero)
+        await slow.stop(grace: .zero)
+        try result.get()
+    }
+
+    /// Publishes one event of the quick app after the other, each behind some of the slow one, and waits for its push
+    /// before the next; returns how long all of that took.
+    func run(_ numbers: Range<Int>, ahead: Int) async throws -> Duration {
+        let began = ContinuousClock.now
+        for number in numbers {
+            let others = (0..<ahead).map { event("slow", "\(number)-\($0)") }
+            try await publish(others + [event("drop", "\(number)")])
+            try await eventually("push \(number) has arrived") { quick.summary.total > number }
+        }
+        return .now - began
+    }
+
+    /// Waits until nothing is owed any more.
+    func settle() async throws {
+        try await eventually("nothing is owed") {
+            try await stage.count("deliveries WHERE state IN (\(PushBalance.owed))") == 0
+        }
+    }
+
+    private func registerDevices() async throws {
+        let device = #"{"userId":"ada","token":"ada","platform":"android","provider":"fcm"}"#
+        try await publish(
+            ["drop", "slow"].map { app in
+                OutgoingMessage(
+                    exchange: stage.names.events,
+                    routingKey: "\(app).subscription.upserted",
+                    body: Array(device.utf8)
+                )
+            }
+        )
+        try await eventually("the devices are registered") { try await stage.count("push_subscriptions") == 2 }
+        // The first push fetches an access token, which is not to be measured.
+        for app in ["drop", "slow"] { try await publish([event(app, "warm")]) }
+        try await eventually("both providers are reached") {
+            quick.received(.fcm).count == 1 && slow.received(.fcm).count == 1
+        }
+        quick.forgetReceived()
+        slow.forgetReceived()
+    }
+
+    private func event(_ app: String, _ id: String) -> OutgoingMessage {
+        let body = #"{"id":"\#(id)","to":{"user":"ada"},"title":"Hei","body":"på deg"}"#
+        return OutgoingMessage(
+            exchange: stage.names.events,
+            routingKey: "\(app).\(type)",
+            body: Array(body.utf8)
+        )
+    }
+
+    private func publish(_ messages: [OutgoingMessage]) async throws {
+        let outcomes = await producer.publisher.publish(messages)
+        guard outcomes.allSatisfy({ $0 == .confirmed }) else { throw ProofFailure("a message was not confirmed") }
+    }
+}
