@@ -6,7 +6,7 @@ package enum Tool {
     static let commands: [any Command.Type] = [
         MigrateCommand.self, TopologyCommand.self, WorkerCommand.self, PoolCommand.self, SchedulerCommand.self,
         StatusCommand.self, PublishCommand.self, ValidateCommand.self, CheckConfigCommand.self, SandboxCommand.self,
-        BenchCommand.self, QuietCommand.self, NextRunCommand.self,
+        BenchCommand.self, QuietCommand.self, NextRunCommand.self, DecideCommand.self, ExplainCommand.self,
     ]
 
     /// Runs the command that the words name, as `main` does.

@@ -61,7 +61,7 @@ public struct DecisionFacts {
     }
 
     /// The clock that counts for the user: their own zone's, or else the app's; nil where the tz database has neither.
-    func clock() -> Zone? {
+    public func clock() -> Zone? {
         recipient.timezone.flatMap(zone) ?? zone(catalog.timezone)
     }
 }

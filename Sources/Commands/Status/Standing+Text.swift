@@ -109,9 +109,3 @@ extension Duration {
         }
     }
 }
-
-extension String {
-    fileprivate func filled(to width: Int) -> String {
-        self + String(repeating: " ", count: Swift.max(2, width + 2 - count))
-    }
-}

@@ -25,5 +25,6 @@ package struct Migration: Sendable, Equatable {
         Migration("0006_overtaken_letters", PackageResources._006_overtaken_letters_sql),
         Migration("0007_unknown_sends", PackageResources._007_unknown_sends_sql),
         Migration("0008_due_work", PackageResources._008_due_work_sql),
+        Migration("0009_letters_by_event", PackageResources._009_letters_by_event_sql),
     ]
 }

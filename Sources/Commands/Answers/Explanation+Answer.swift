@@ -1,0 +1,100 @@
+import BellhopRules
+import Store
+
+extension Explanation {
+    /// The answer in as few sentences as there are things to say.
+    var answer: [String] {
+        if story.isUnknown { return [unknown] }
+        guard let record = story.record else {
+            let absence = [planned, refused, erased].compactMap { $0 }
+            return absence.isEmpty ? ["There is nothing in the app."] : absence
+        }
+        var sentences = ["In the app since \(instant(record.notification.createdAt)), \(reading(record))."]
+        if let successor = record.successor {
+            sentences.append("\(successor.id), with the same collapse key, has taken its place.")
+        }
+        if story.lines.isEmpty { sentences.append("Nothing was ever to be pushed or mailed.") }
+        sentences += story.lines.map { "\(name(of: $0).capitalizedFirst): \(sentence(of: $0))." }
+        return sentences + [outlook, refused].compactMap { $0 }
+    }
+
+    /// What is owed may not go out after all: what it waits for is not the last word.
+    private var outlook: String? {
+        guard story.lines.contains(where: { $0.state?.isOwed == true }), case .decided(let decision, _) = today else {
+            return nil
+        }
+        switch decision.push {
+        case .suppress, .expire, .drop: break
+        case .send, .wait, nil: return nil
+        }
+        return decision.push.map { "As things stand, nothing more of it goes out: \($0.sentence(clock))." }
+    }
+
+    private var unknown: String {
+        let user = "\(story.key.recipient.user) of \(story.key.recipient.app)"
+        guard let event = story.event else {
+            return "\(story.key.notification) is unknown for \(user); ask with --event, which also finds what is kept "
+                + "for later or was refused"
+        }
+        return "Bellhop has never heard of event \(event) for \(user)"
+    }
+
+    private func reading(_ record: NotificationStory.Record) -> String {
+        record.readAt.map { "read at \(instant($0))" } ?? "not read"
+    }
+
+    private var planned: String? {
+        guard let plan = story.plan else { return nil }
+        if let cancelledAt = plan.cancelledAt {
+            let order = plan.type == nil ? ", before it had come" : ""
+            return "Its producer took it back at \(instant(cancelledAt))\(order): it reaches nobody."
+        }
+        if case .named(let count, includesUser: false)? = plan.audience {
+            return "It is for \(count == 1 ? "another user" : "\(count) users"), and this user is not among them."
+        }
+        if plan.expandedAt == nil, let deliverAt = plan.deliverAt, deliverAt > now {
+            return "It is kept for later: it is due at \(instant(deliverAt))."
+        }
+        if let expandedAt = plan.expandedAt {
+            return "It was published at \(instant(expandedAt)), and is not recorded for this user: it waits in its lane, "
+                + "it was refused, or the rules keep nothing of it."
+        }
+        switch plan.audience {
+        case .topic(let topic)?: return "It waits to be expanded to the followers of \(topic)."
+        case .everyone?: return "It waits to be expanded to every user of the app."
+        case .named?, nil: return "It is due, and not published yet: does a scheduler run?"
+        }
+    }
+
+    private var refused: String? {
+        guard let letter = story.deadLetters.last else { return nil }
+        let count = story.deadLetters.count
+        let others = count > 1 ? " (the last of \(count))" : ""
+        return "It is in the dead letters\(others): \(letter.words)."
+    }
+
+    private var erased: String? {
+        guard let erasure = story.erasure else { return nil }
+        let returned = erasure.returnedAt.map { "; fed anew at \(instant($0))" } ?? ""
+        return "The user was erased at \(instant(erasure.erasedAt)), with everything of theirs\(returned)."
+    }
+
+    /// `2026-11-22 06:00:00 UTC (07:00)`
+    func instant(_ instant: Timestamp) -> String {
+        let brief = clock.brief(instant)
+        return "\(instant.toTheSecond) UTC" + (brief.isEmpty ? "" : " \(brief)")
+    }
+}
+
+extension NotificationStory.Letter {
+    /// Stage, reason, place, error and where to find it.
+    var words: String {
+        let place = pointer.flatMap { $0.isEmpty ? nil : " at \($0)" } ?? ""
+        let times = copies > 1 ? ", \(copies) copies" : ""
+        return "\(stage), \(reason)\(place): \(error.onOneLine) (\(state)\(times), \(deadID))"
+    }
+}
+
+extension String {
+    var capitalizedFirst: String { prefix(1).uppercased() + dropFirst() }
+}

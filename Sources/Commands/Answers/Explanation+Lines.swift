@@ -1,0 +1,86 @@
+import BellhopRules
+import Store
+
+extension Explanation {
+    /// What a line of the ledger says, in words.
+    func sentence(of line: LedgerLine) -> String {
+        var parts = [standing(of: line)]
+        if line.attempts > 1 { parts.append("\(line.attempts) attempts") }
+        if line.unknownSends > 0 {
+            let sends = line.unknownSends == 1 ? "one send" : "\(line.unknownSends) sends"
+            parts.append("\(sends) without an answer, so the device may have got it more than once")
+        }
+        return parts.joined(separator: "; ")
+    }
+
+    private func standing(of line: LedgerLine) -> String {
+        switch line.state {
+        case .pending: "handed over, and no worker has taken it yet" + again(line)
+        case .sending: "being sent since \(instant(line.updatedAt))"
+        case .retrying: "tried without success\(because(line)); again from \(due(line)) on"
+        case .deferred: waiting(line)
+        case .accepted: "the provider took it, and says later whether it arrived" + identity(line)
+        case .delivered: "delivered" + inDigest(line) + identity(line)
+        case .suppressed: "not sent: \(Self.words(of: line.reason))"
+        case .expired: "not sent: \(Self.words(of: line.reason))"
+        case .failed: "given up: \(Self.words(of: line.reason))"
+        case .unknown: "nobody learnt what became of it\(because(line))"
+        case nil: "in a state that this program does not know"
+        }
+    }
+
+    private func waiting(_ line: LedgerLine) -> String {
+        switch line.reason {
+        case Wait.Reason.quietHours.rawValue?: "waits for the end of the user's quiet hours, \(due(line))"
+        case Wait.Reason.digest.rawValue?: "is gathered for the digest of \(due(line))\(companions(line))"
+        default: "waits until \(due(line))\(because(line))"
+        }
+    }
+
+    private func due(_ line: LedgerLine) -> String {
+        line.dueAt.map(instant) ?? "an unknown time"
+    }
+
+    private func again(_ line: LedgerLine) -> String {
+        line.dueAt.map { "; handed over again at \(instant($0))" } ?? ""
+    }
+
+    private func inDigest(_ line: LedgerLine) -> String {
+        line.digest.map { " in the digest of \(instant($0))\(companions(line))" } ?? ""
+    }
+
+    private func companions(_ line: LedgerLine) -> String {
+        switch line.digestCompanions {
+        case 0: ", alone so far"
+        case 1: ", with one other"
+        default: ", with \(line.digestCompanions) others"
+        }
+    }
+
+    private func identity(_ line: LedgerLine) -> String {
+        line.providerMessageID.map { ", as \($0.onOneLine)" } ?? ""
+    }
+
+    private func because(_ line: LedgerLine) -> String {
+        line.reason.map { ": \(Self.words(of: $0))" } ?? ""
+    }
+
+    /// A reason of the ledger in words, with the reason itself; a provider's word stays as it is.
+    static func words(of reason: String?) -> String {
+        guard let reason else { return "no reason is written down" }
+        guard let sentence = SuppressionReason(rawValue: reason)?.sentence ?? ledgerReasons[reason] else {
+            return reason
+        }
+        return "\(sentence) (\(reason))"
+    }
+
+    /// What the ledger says beside the rules and the providers.
+    private static let ledgerReasons = [
+        "expired-before-sending": "it was too late already when it came",
+        "expired-while-waiting": "it became too late while it waited",
+        "attempts-exhausted": "every attempt failed, and there were as many as are allowed; it is in the dead letters",
+        "payload-refused": "the provider will never take this message; it is in the dead letters",
+        "window-full": "the provider was too slow to begin with it",
+        "breaker": "the provider refuses our keys or settings",
+    ]
+}

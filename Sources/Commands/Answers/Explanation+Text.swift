@@ -1,0 +1,105 @@
+import BellhopRules
+import Store
+
+extension Explanation {
+    /// For people: the answer, what happened in order, the settings, and what the rules would say now.
+    var text: String {
+        var text = AnswerText()
+        guard !story.isUnknown else { return answer.joined() }
+        writeSubject(into: &text)
+        text.section("The answer")
+        for sentence in answer { text.item(sentence) }
+        writeTimeline(into: &text)
+        if story.erasure == nil || story.settings.changedAt != nil { writeSettings(into: &text) }
+        writeToday(into: &text)
+        return text.text
+    }
+
+    private func writeSubject(into text: inout AnswerText) {
+        let recipient = story.key.recipient
+        if let content = story.record?.notification.content {
+            text.add("", "\(story.key.notification), \(content.type), priority \(content.priority.rawValue)")
+            text.add("", "\"\(content.title.onOneLine)\"")
+        } else if let type = story.plan?.type {
+            text.add("", type)
+        }
+        let event = story.event.map { "event \($0) " } ?? ""
+        text.add("", "\(event)for \(recipient.user) of \(recipient.app)")
+        let local = clock.local(now).map { "; \($0) by the user's clock" } ?? "; the user's clock is not known"
+        text.add("", "now \(now.toTheSecond) UTC\(local)" + (clock.zone.map { ", \($0.name)" } ?? ""))
+    }
+
+    private func writeTimeline(into text: inout AnswerText) {
+        text.section("What happened, in UTC (and by the user's clock)")
+        var isPast = true
+        for moment in timeline {
+            if isPast, moment.instant > now {
+                text.add("", "Still ahead")
+                isPast = false
+            }
+            let brief = clock.brief(moment.instant)
+            text.add("  \(moment.instant.toTheSecond) \(brief)".filled(to: 29), moment.words)
+        }
+    }
+
+    private func writeSettings(into text: inout AnswerText) {
+        let settings = story.settings
+        let recipient = settings.recipient
+        text.section("The user's settings now")
+        guard settings.changedAt != nil || settings.preferencesChangedAt != nil || !story.devices.isEmpty else {
+            return text.item("nothing is stored: the app's defaults hold, and no device is known")
+        }
+        func add(_ label: String, _ words: String) { text.add(label, width: 12, words) }
+        add("language", recipient.locale?.text ?? "the app's")
+        add("pushes", recipient.pushEnabled ? "on" : "off for all devices")
+        add("e-mail", (recipient.emailEnabled ? "on" : "off") + (recipient.email == nil ? ", no address" : ""))
+        add("types", preferenceWords)
+        if let quietHours { add("quiet hours", quietHours.words) }
+        for (label, changedAt) in [("changed", settings.changedAt), ("types set", settings.preferencesChangedAt)] {
+            if let changedAt { add(label, instant(changedAt) + since(changedAt)) }
+        }
+        for device in story.devices { add("device", Self.words(of: device, instant)) }
+        if story.devices.isEmpty { add("devices", "none") }
+    }
+
+    /// Whether a setting can have had a part in what happened.
+    private func since(_ changedAt: Timestamp) -> String {
+        guard let recordedAt = story.record?.notification.createdAt, changedAt > recordedAt else { return "" }
+        return ": after the notification was recorded"
+    }
+
+    private var preferenceWords: String {
+        guard let preferences = story.settings.recipient.preferences else { return "nothing said: the app's defaults" }
+        guard preferences.enabled else { return "everything muted" }
+        guard let type = story.record?.notification.content.type else { return "not everything muted" }
+        guard let isWanted = preferences.wants(type) else { return "nothing said of \(type): the app's default" }
+        return "\(type) \(isWanted ? "on" : "off")"
+    }
+
+    private static func words(of device: KnownDevice, _ instant: (Timestamp) -> String) -> String {
+        let permission = device.permission.map { "permission \($0)" } ?? "permission not known"
+        let name = "\(device.platform) through \(device.provider) (\(device.subscription))"
+        guard let revokedAt = device.revokedAt else {
+            return "\(name), \(permission), seen \(instant(device.lastSeenAt))"
+        }
+        let reason = device.revokeReason.map { ": \($0.onOneLine)" } ?? ""
+        return "\(name), ended \(instant(revokedAt))\(reason)"
+    }
+
+    private func writeToday(into text: inout AnswerText) {
+        switch today {
+        case .notAsked(let why): text.section("The rules are not asked: \(why)")
+        case .decided(let decision, let steps):
+            text.section("The rules, if they were asked now")
+            if !decision.isRecorded { text.item("nothing of it would be kept, not even in the app") }
+            RuleList(steps: steps, clock: clock, name: name(ofDevice:)).write(into: &text)
+        }
+    }
+}
+
+extension QuietHours {
+    /// `22 to 7`, `off`
+    fileprivate var words: String {
+        enabled && startHour != endHour ? "\(startHour) to \(endHour)" : "off"
+    }
+}

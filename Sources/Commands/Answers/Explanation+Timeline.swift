@@ -1,0 +1,76 @@
+import BellhopRules
+import Store
+
+extension Explanation {
+    /// Something that has happened, or will.
+    struct Moment {
+        let instant: Timestamp
+        let words: String
+    }
+
+    /// Everything that has a time, in its order; what is still ahead comes last by itself.
+    var timeline: [Moment] {
+        let moments = eventMoments + letterMoments + recordMoments + lineMoments + erasureMoments
+        return moments.enumerated().sorted { ($0.element.instant, $0.offset) < ($1.element.instant, $1.offset) }
+            .map(\.element)
+    }
+
+    private var eventMoments: [Moment] {
+        guard let plan = story.plan else { return [] }
+        var moments: [Moment] = []
+        func add(_ instant: Timestamp?, _ words: String) {
+            if let instant { moments.append(Moment(instant: instant, words: words)) }
+        }
+        add(plan.sentAt, "the producer says it sent the event")
+        if plan.type != nil { add(plan.keptAt, "event kept, \(Self.words(of: plan))") }
+        if plan.cancelledAt == nil || plan.expandedAt != nil { add(plan.deliverAt, "due") }
+        add(plan.handedOverAt, "taken by a scheduler")
+        add(plan.expandedAt, "published")
+        add(plan.cancelledAt, plan.type == nil ? "taken back, before it had come" : "taken back by its producer")
+        return moments
+    }
+
+    private static func words(of plan: NotificationStory.Plan) -> String {
+        let audience =
+            switch plan.audience {
+            case .named(let count, _)?: count == 1 ? "for one user" : "for \(count) users"
+            case .topic(let topic)?: "for the followers of \(topic)"
+            case .everyone?, nil: "for everyone"
+            }
+        return audience + (plan.deliverAt == nil ? "" : ", for later")
+    }
+
+    private var letterMoments: [Moment] {
+        story.deadLetters.map { Moment(instant: $0.lastFailedAt, words: "dead letter: \($0.words)") }
+    }
+
+    private var recordMoments: [Moment] {
+        guard let record = story.record else { return [] }
+        var moments = [Moment(instant: record.notification.createdAt, words: "recorded in the app")]
+        if let successor = record.successor {
+            moments.append(Moment(instant: successor.createdAt, words: "\(successor.id) took its place"))
+        }
+        if let readAt = record.readAt { moments.append(Moment(instant: readAt, words: "read in the app")) }
+        if let expiresAt = record.notification.content.extras.expiresAt {
+            moments.append(Moment(instant: expiresAt, words: "expires: not pushed any more"))
+        }
+        return moments
+    }
+
+    /// When a line was written last, and when it comes up again; the answer has its words.
+    private var lineMoments: [Moment] {
+        story.lines.flatMap { line in
+            let state = [line.state?.rawValue ?? "unknown state", line.reason].compactMap { $0 }
+            let words = "\(name(of: line)): \(state.joined(separator: ", "))"
+            let written = Moment(instant: line.updatedAt, words: words)
+            guard let dueAt = line.dueAt, line.state?.isOwed == true else { return [written] }
+            return [written, Moment(instant: dueAt, words: "decided anew: \(name(of: line))")]
+        }
+    }
+
+    private var erasureMoments: [Moment] {
+        guard let erasure = story.erasure else { return [] }
+        let erased = Moment(instant: erasure.erasedAt, words: "the user was erased")
+        return [erased] + (erasure.returnedAt.map { [Moment(instant: $0, words: "the user was fed anew")] } ?? [])
+    }
+}

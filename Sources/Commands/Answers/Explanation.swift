@@ -1,0 +1,66 @@
+import BellhopRules
+import Pipeline
+import Store
+
+/// A story with what the rules say of it today.
+struct Explanation {
+    let story: NotificationStory
+    let now: Timestamp
+    let clock: UserClock
+    let today: Today
+    /// The user's quiet hours; nil where they never set any and the app's own are not known.
+    let quietHours: QuietHours?
+
+    /// What the rules would decide if they were asked now.
+    enum Today {
+        case decided(Decision, steps: [RuleStep])
+        case notAsked(because: String)
+    }
+
+    /// - Parameter catalogs: nil where none are configured, so that the rules cannot be asked.
+    init(_ story: NotificationStory, catalogs: CatalogSet?, zones: ZoneLibrary, now: Timestamp) {
+        self.story = story
+        self.now = now
+        let catalog = catalogs?[story.key.recipient.app]
+        let recipient = story.settings.recipient
+        clock = UserClock(zone: recipient.timezone.flatMap { zones[$0] } ?? catalog.flatMap { zones[$0.timezone] })
+        let usual = catalog?.settings.quietHours
+        quietHours = recipient.preferences.map { $0.quietHours(otherwise: usual ?? .usual) } ?? usual
+        guard catalogs != nil else {
+            today = .notAsked(because: "no catalogues are configured (BELLHOP_CATALOGS)")
+            return
+        }
+        guard let catalog else {
+            today = .notAsked(because: "no catalogue describes \(story.key.recipient.app)")
+            return
+        }
+        guard let notification = story.record?.notification else {
+            today = .notAsked(because: "nothing is recorded for the user; they are asked when it is")
+            return
+        }
+        guard let type = catalog[notification.content.type] else {
+            today = .notAsked(because: "the catalogue does not know \(notification.content.type)")
+            return
+        }
+        // As the worker does it for what comes back.
+        var facts = DecisionFacts(catalog: catalog, type: type, recipient: recipient, now: now) { zones[$0] }
+        facts.expiresAt = notification.content.extras.expiresAt
+        facts.history.isRead = notification.isRead
+        facts.history.isSuperseded = notification.isSuperseded
+        facts.history.isInDueDigest = story.lines.contains { $0.digest.map { $0 <= now } ?? false }
+        let (decision, steps) = Decision.explained(facts)
+        today = .decided(decision, steps: steps)
+    }
+
+    /// `ios through expo (sub_…)`; the bare id of one that is not there any more.
+    func name(ofDevice subscription: String) -> String {
+        guard let device = story.devices.first(where: { $0.subscription == subscription }) else { return subscription }
+        return "\(device.platform) through \(device.provider) (\(subscription))"
+    }
+
+    /// Where a line goes: `push to ios through expo (sub_…)`, `e-mail`, or `push` where no device was eligible.
+    func name(of line: LedgerLine) -> String {
+        guard line.channel == Channel.push.rawValue else { return "e-mail" }
+        return line.target == OpeningDelivery.nobody ? "push" : "push to \(name(ofDevice: line.target))"
+    }
+}

@@ -1,0 +1,78 @@
+import BellhopRules
+
+extension Outcome {
+    /// The outcome in a word, for scripts and tables.
+    var word: String {
+        switch self {
+        case .send: "send"
+        case .wait: "wait"
+        case .drop: "drop"
+        case .suppress: "suppress"
+        case .expire: "expire"
+        }
+    }
+
+    /// The reason as the ledger has it; nil where nothing holds it back.
+    var reason: String? {
+        switch self {
+        case .send: nil
+        case .wait(let wait): wait.reason.rawValue
+        case .drop: SuppressionReason.quietHours.rawValue
+        case .suppress(let reason): reason.rawValue
+        case .expire: "expired-before-sending"
+        }
+    }
+
+    /// Until when it waits.
+    var until: Timestamp? {
+        guard case .wait(let wait) = self else { return nil }
+        return wait.until
+    }
+
+    /// The outcome in a sentence.
+    func sentence(_ clock: UserClock) -> String {
+        switch self {
+        case .send: "goes out at once"
+        case .wait(let wait):
+            switch wait.reason {
+            case .quietHours: "waits for the end of the quiet hours: \(clock.both(wait.until))"
+            case .digest: "is gathered for the digest of \(clock.both(wait.until))"
+            }
+        case .drop: "dropped: \(SuppressionReason.quietHours.sentence) (quiet-hours)"
+        case .suppress(let reason): "suppressed: \(reason.sentence) (\(reason.rawValue))"
+        case .expire: "expired: it is too late, or would be by then"
+        }
+    }
+
+    /// The members that say it to a script.
+    func json(_ clock: UserClock) -> [(String, JSONText)] {
+        [
+            ("outcome", .text(word)), ("reason", .optional(reason)), ("until", .optional(until?.description)),
+            ("untilLocal", .optional(until.flatMap(clock.local))),
+        ]
+    }
+}
+
+extension SuppressionReason {
+    /// The reason in words for somebody who has never read the rules.
+    var sentence: String {
+        switch self {
+        case .muted: "the user muted everything"
+        case .typeMuted: "this type is off, by the user's word or the app's default"
+        case .topicMuted: "the user muted this topic"
+        case .notAddressed: "it is for followers in another role"
+        case .pushDisabled: "the user's devices are not to be used"
+        case .noDevice: "no device of the user is known"
+        case .noPermission: "the system was not allowed to show anything on this device"
+        case .quietHours: "it fell into the user's quiet hours, and does not wait for their end on this kind of device"
+        case .alreadyRead: "the user had read it in the app"
+        case .superseded: "a later one with the same collapse key has taken its place"
+        case .deviceGone: "the device's subscription has ended"
+        case .recipientErased: "the user was erased"
+        case .unknownType: "the app's catalogue no longer knows the type"
+        case .noProvider: "no provider for this kind of device is configured, or the app does not use it"
+        case .emailDisabled: "the user does not want e-mail"
+        case .noAddress: "no e-mail address is known"
+        }
+    }
+}

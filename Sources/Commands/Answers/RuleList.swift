@@ -1,0 +1,34 @@
+import BellhopRules
+
+/// What the rules found, one after the other, for people and for scripts.
+struct RuleList {
+    let steps: [RuleStep]
+    let clock: UserClock
+    /// How a device is called, by its subscription.
+    let name: (String) -> String
+
+    func write(into text: inout AnswerText) {
+        var device: String?
+        for step in steps {
+            if let next = step.device, next != device { text.item("for \(name(next))") }
+            device = step.device
+            let margin = step.device == nil ? "  " : "    "
+            let rule = step.rule.rawValue.filled(to: 16 - margin.count)
+            text.add(margin + rule + (step.outcome?.word ?? "pass").filled(to: 8), step.finding)
+        }
+    }
+
+    var json: JSONText {
+        .list(
+            steps.map { step in
+                let outcome = step.outcome?.json(clock) ?? [
+                    ("outcome", .text("pass")), ("reason", .null), ("until", .null), ("untilLocal", .null),
+                ]
+                return .object(
+                    [("rule", .text(step.rule.rawValue)), ("device", .optional(step.device))] + outcome
+                        + [("finding", .text(step.finding))]
+                )
+            }
+        )
+    }
+}

@@ -1,0 +1,103 @@
+import BellhopRules
+import Postgres
+
+extension Rows {
+    /// One value for each row.
+    func map<Value>(_ read: (Rows, Int) throws(PostgresError) -> Value) throws(PostgresError) -> [Value] {
+        var values: [Value] = []
+        values.reserveCapacity(count)
+        for row in indices { values.append(try read(self, row)) }
+        return values
+    }
+
+    func timestamp(_ row: Int, _ column: Column) throws(PostgresError) -> Timestamp? {
+        try optionalInstant(row, column).map(Timestamp.init(clamping:))
+    }
+
+    /// As our own programs write it into JSON.
+    fileprivate func writtenInstant(_ row: Int, _ column: Column) throws(PostgresError) -> Timestamp? {
+        try optionalText(row, column).flatMap(Timestamp.init(validating:))
+    }
+
+    fileprivate func number(_ row: Int, _ column: Column) throws(PostgresError) -> Int {
+        Int(clamping: try integer(row, column))
+    }
+}
+
+extension LedgerLine {
+    /// From the columns of `StoryStatements.lines`.
+    init(_ rows: Rows, _ row: Int) throws(PostgresError) {
+        channel = try rows.text(row, 0)
+        target = try rows.text(row, 1)
+        state = DeliveryState(rawValue: try rows.text(row, 2))
+        reason = try rows.optionalText(row, 3)
+        attempts = try rows.number(row, 4)
+        unknownSends = try rows.number(row, 5)
+        providerMessageID = try rows.optionalText(row, 6)
+        dueAt = try rows.timestamp(row, 7)
+        waitedUntil = try rows.writtenInstant(row, 8)
+        digest = try rows.writtenInstant(row, 9)
+        digestCompanions = max(0, try rows.number(row, 10) - 1)
+        updatedAt = Timestamp(clamping: try rows.instant(row, 11))
+    }
+}
+
+extension KnownDevice {
+    /// From the columns of `StoryStatements.devices`.
+    init(_ rows: Rows, _ row: Int) throws(PostgresError) {
+        subscription = try rows.text(row, 0)
+        platform = try rows.text(row, 1)
+        provider = try rows.text(row, 2)
+        permission = try rows.optionalText(row, 3)
+        registeredAt = Timestamp(clamping: try rows.instant(row, 4))
+        lastSeenAt = Timestamp(clamping: try rows.instant(row, 5))
+        revokedAt = try rows.timestamp(row, 6)
+        revokeReason = try rows.optionalText(row, 7)
+    }
+}
+
+extension NotificationStory.Plan {
+    /// From the columns of `StoryStatements.plan`.
+    init(_ rows: Rows, _ row: Int) throws(PostgresError) {
+        type = try rows.optionalText(row, 0)
+        sentAt = try rows.writtenInstant(row, 1)
+        deliverAt = try rows.writtenInstant(row, 2)
+        if let count = try rows.optionalInteger(row, 3) {
+            audience = .named(count: Int(clamping: count), includesUser: try rows.optionalBoolean(row, 4) ?? false)
+        } else if let topic = try rows.optionalText(row, 5) {
+            audience = .topic(topic)
+        } else {
+            audience = type == nil ? nil : .everyone
+        }
+        keptAt = Timestamp(clamping: try rows.instant(row, 6))
+        handedOverAt = try rows.timestamp(row, 7)
+        expandedAt = try rows.timestamp(row, 8)
+        cancelledAt = try rows.timestamp(row, 9)
+    }
+}
+
+extension NotificationStory.Letter {
+    /// From the columns of `StoryStatements.letters`.
+    init(_ rows: Rows, _ row: Int) throws(PostgresError) {
+        deadID = try rows.text(row, 0)
+        state = try rows.text(row, 1)
+        stage = try rows.text(row, 2)
+        reason = try rows.text(row, 3)
+        pointer = try rows.optionalText(row, 4)
+        error = try rows.text(row, 5)
+        provider = try rows.optionalText(row, 6)
+        attempts = try rows.number(row, 7)
+        copies = try rows.number(row, 8)
+        firstFailedAt = Timestamp(clamping: try rows.instant(row, 9))
+        lastFailedAt = Timestamp(clamping: try rows.instant(row, 10))
+        user = try rows.optionalText(row, 11)
+    }
+}
+
+extension NotificationStory.Erasure {
+    /// From the columns of `StoryStatements.erasure`.
+    init(_ rows: Rows, _ row: Int) throws(PostgresError) {
+        erasedAt = Timestamp(clamping: try rows.instant(row, 0))
+        returnedAt = try rows.timestamp(row, 1)
+    }
+}

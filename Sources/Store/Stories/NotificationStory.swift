@@ -1,0 +1,131 @@
+package import BellhopRules
+
+/// Everything that the tables know of one event for one user: for whoever asks why they did, or did not, get it.
+package struct NotificationStory: Sendable {
+    /// What is asked for.
+    package enum Subject: Sendable {
+        case notification(NotificationID)
+        case event(EventID)
+    }
+
+    package let key: NotificationKey
+    /// Nil where a notification is asked for that is not there: an id does not tell its event.
+    package let event: EventID?
+    /// Nil where the user has none of this event.
+    package let record: Record?
+    /// Its lines in the ledger, by channel and target.
+    package let lines: [LedgerLine]
+    /// The user's devices, those that stand first.
+    package let devices: [KnownDevice]
+    package let settings: Settings
+    /// The event itself where it is, or was, kept for later or for its expansion.
+    package let plan: Plan?
+    /// Of this event, for this user or for all of its users, oldest first.
+    package let deadLetters: [Letter]
+    /// Nil for a user who was never erased.
+    package let erasure: Erasure?
+
+    /// What stands in the app.
+    package struct Record: Sendable {
+        package let notification: StoredNotification
+        package let readAt: Timestamp?
+        /// The next later one with the same collapse key, which has taken its place.
+        package let successor: Successor?
+    }
+
+    package struct Successor: Sendable {
+        package let id: String
+        package let createdAt: Timestamp
+    }
+
+    /// The user's settings as they are now.
+    package struct Settings: Sendable {
+        /// As the rules see them; nothing stored means the defaults.
+        package let recipient: Recipient
+        /// When the user's row was written last; nil where there is none.
+        package let changedAt: Timestamp?
+        package let preferencesChangedAt: Timestamp?
+    }
+
+    /// A row of `events`.
+    package struct Plan: Sendable {
+        /// Nil for a cancellation that overtook its event.
+        package let type: String?
+        package let audience: Audience?
+        package let sentAt: Timestamp?
+        /// Nil for an event that waits for its expansion alone.
+        package let deliverAt: Timestamp?
+        package let keptAt: Timestamp
+        package let handedOverAt: Timestamp?
+        package let expandedAt: Timestamp?
+        package let cancelledAt: Timestamp?
+    }
+
+    /// Whom a kept event is for.
+    package enum Audience: Sendable, Equatable {
+        /// Users by name.
+        case named(count: Int, includesUser: Bool)
+        case topic(String)
+        case everyone
+    }
+
+    package struct Erasure: Sendable {
+        package let erasedAt: Timestamp
+        /// When the user was fed anew.
+        package let returnedAt: Timestamp?
+    }
+
+    /// A dead letter, without its message.
+    package struct Letter: Sendable {
+        package let deadID: String
+        package let state: String
+        package let stage: String
+        package let reason: String
+        package let pointer: String?
+        package let error: String
+        package let provider: String?
+        package let attempts: Int
+        package let copies: Int
+        package let firstFailedAt: Timestamp
+        package let lastFailedAt: Timestamp
+        /// Nil where it is about the event as a whole.
+        package let user: String?
+    }
+
+    /// Whether the tables have never heard of it.
+    package var isUnknown: Bool {
+        record == nil && lines.isEmpty && plan == nil && deadLetters.isEmpty && erasure == nil
+    }
+}
+
+/// A line of the ledger as a person asks for it.
+package struct LedgerLine: Sendable {
+    package let channel: String
+    package let target: String
+    /// Nil where a newer program knows more states.
+    package let state: DeliveryState?
+    package let reason: String?
+    package let attempts: Int
+    package let unknownSends: Int
+    package let providerMessageID: String?
+    package let dueAt: Timestamp?
+    /// Until when a rule made it wait, also when that is over.
+    package let waitedUntil: Timestamp?
+    /// The digest that it is, or was, gathered for.
+    package let digest: Timestamp?
+    /// Other deliveries of that digest to the same device.
+    package let digestCompanions: Int
+    package let updatedAt: Timestamp
+}
+
+/// A subscription as a person asks for it, without its token.
+package struct KnownDevice: Sendable {
+    package let subscription: String
+    package let platform: String
+    package let provider: String
+    package let permission: String?
+    package let registeredAt: Timestamp
+    package let lastSeenAt: Timestamp
+    package let revokedAt: Timestamp?
+    package let revokeReason: String?
+}
