@@ -17,7 +17,7 @@ package struct RecipientDocument: Sendable {
     package static func read(_ bytes: [UInt8], file: String) -> Result<RecipientDocument, CatalogFaults> {
         let sink = CatalogFaultSink(file: file, bytes: bytes)
         let document = scope(bytes, sink).map(RecipientDocument.init)
-        let faults = sink.faults.sorted { ($0.line ?? 0, $0.column ?? 0) < ($1.line ?? 0, $1.column ?? 0) }
+        let faults = sink.faults.sorted { ($0.line, $0.column) < ($1.line, $1.column) }
         guard let document, faults.isEmpty else { return .failure(CatalogFaults(faults: faults)) }
         return .success(document)
     }

@@ -71,9 +71,9 @@ struct CatalogSchemaTests {
             ("/$defs/link/properties/web/maxLength", .number(JSONNumber(Int64(FieldLimits.route)))),
             ("/$defs/route/maxLength", .number(JSONNumber(Int64(FieldLimits.route)))),
             ("/$defs/template/maxLength", .number(JSONNumber(Int64(TemplateParser.longestText)))),
-            ("\(hours)/enabled/default", .bool(QuietHoursDefaults.usual.isEnabled)),
-            ("\(hours)/startHour/default", .number(JSONNumber(Int64(QuietHoursDefaults.usual.startHour)))),
-            ("\(hours)/endHour/default", .number(JSONNumber(Int64(QuietHoursDefaults.usual.endHour)))),
+            ("\(hours)/enabled/default", .bool(QuietHours.usual.enabled)),
+            ("\(hours)/startHour/default", .number(JSONNumber(Int64(QuietHours.usual.startHour)))),
+            ("\(hours)/endHour/default", .number(JSONNumber(Int64(QuietHours.usual.endHour)))),
         ]
         for (place, value) in table { #expect(JSONPointer(place)?.value(in: schema) == value, "\(place)") }
     }

@@ -29,7 +29,7 @@ struct PadelCatalogTests {
         let helper = "Tysta timmar pausar notiser mellan start och slut. Exempel: 22 till 07 stoppar nattnotiser."
         #expect(settings.quietHoursHelpers == [swedish: helper])
         #expect(settings.quietHours == .usual)
-        #expect(settings.quietHours.isEnabled == false)
+        #expect(settings.quietHours.enabled == false)
         #expect(settings.quietHours.startHour == 22)
         #expect(settings.quietHours.endHour == 7)
     }
