@@ -1,0 +1,32 @@
+import BellhopRules
+
+/// What an app keeps on the device to decide as the server does.
+struct LocalRules {
+    /// The app's types in the order of its settings page; the server's catalogue has the same.
+    let schema: PreferenceSchema
+    /// The zone of the user's clock.
+    let zone: Zone
+
+    /// What becomes of a notification that arrives, or is due, now.
+    enum Answer: Equatable {
+        case show
+        case muted
+        case quiet(until: Timestamp)
+    }
+
+    /// By the preferences as the server or the device has them, of any age; nil for a user who has none.
+    func answer(for type: EventType, stored: JSONValue?, now: Timestamp) -> Answer {
+        let preferences = PreferenceDocument(normalizing: stored, schema: schema)
+        guard preferences.enabled, preferences.toggles.contains(where: { $0.type == type && $0.isOn }) else {
+            return .muted
+        }
+        if let end = preferences.quietHours.until(now, in: zone) { return .quiet(until: end) }
+        return .show
+    }
+
+    /// When a local reminder rings: at this time on the user's clock, but never inside the quiet hours.
+    func nextReminder(at time: LocalTime, quietHours: QuietHours, after now: Timestamp) -> Timestamp? {
+        guard let slot = LocalSchedule(at: time, in: zone).next(after: now) else { return nil }
+        return quietHours.until(slot.instant, in: zone) ?? slot.instant
+    }
+}

@@ -1,0 +1,116 @@
+import BellhopRules
+import Testing
+
+@Suite("Preferences")
+struct PreferenceTests {
+    /// The types of the club's app, with one that is off until somebody turns it on.
+    static func schema() throws -> PreferenceSchema {
+        let types = ["scheduled_match_new", "availability_poll_reminder", "admin_announcement"]
+        let toggles = try types.map { PreferenceSchema.Toggle(try #require(EventType(validating: $0))) }
+        let promotional = PreferenceSchema.Toggle(
+            try #require(EventType(validating: "promotional")),
+            isOnByDefault: false
+        )
+        return PreferenceSchema(toggles: toggles + [promotional])
+    }
+
+    static func parse(_ text: String) throws -> JSONValue {
+        try JSONParser(limits: .event).parse(Array(text.utf8)).get()
+    }
+
+    private static func normalized(_ text: String) throws -> PreferenceDocument {
+        PreferenceDocument(normalizing: try parse(text), schema: try schema())
+    }
+
+    private static let canonical = """
+        {"enabled":true,"eventToggles":{"scheduled_match_new":true,"availability_poll_reminder":true,\
+        "admin_announcement":true,"promotional":false},"quietHours":{"enabled":false,"startHour":22,"endHour":7}}
+        """
+
+    @Test("without a document the defaults hold, and nothing was repaired")
+    func missing() throws {
+        let document = PreferenceDocument(normalizing: nil, schema: try Self.schema())
+        #expect(.object(document.json) == (try Self.parse(Self.canonical)))
+        #expect(!document.wasRepaired)
+    }
+
+    @Test("the canonical form has the app's order, whatever the source had, and order is no repair")
+    func order() throws {
+        let shuffled = """
+            {"quietHours":{"endHour":7,"startHour":22,"enabled":false},"eventToggles":{"promotional":false,\
+            "admin_announcement":true,"availability_poll_reminder":true,"scheduled_match_new":true},"enabled":true}
+            """
+        let document = try Self.normalized(shuffled)
+        #expect(!document.wasRepaired)
+        #expect(document.json.members.map(\.key) == ["enabled", "eventToggles", "quietHours"])
+        #expect(
+            document.json["eventToggles"]?.object?.members.map(\.key) == [
+                "scheduled_match_new", "availability_poll_reminder", "admin_announcement", "promotional",
+            ]
+        )
+        #expect(document.json["quietHours"]?.object?.members.map(\.key) == ["enabled", "startHour", "endHour"])
+    }
+
+    @Test(
+        "what is broken, of the wrong kind or missing becomes the default, and counts as a repair",
+        arguments: [
+            "null", "[]", "\"on\"", "7", "true", "{}", #"{"enabled":true}"#, #"{"enabled":null}"#,
+            #"{"enabled":"false"}"#,
+            #"{"enabled":0}"#, #"{"eventToggles":[true]}"#, #"{"eventToggles":{"promotional":1}}"#,
+            #"{"quietHours":true}"#, #"{"quietHours":{"enabled":"yes","startHour":"22","endHour":null}}"#,
+            #"{"theme":"dark"}"#,
+        ]
+    )
+    func repaired(text: String) throws {
+        let document = try Self.normalized(text)
+        #expect(.object(document.json) == (try Self.parse(Self.canonical)))
+        #expect(document.wasRepaired)
+    }
+
+    @Test("what the user said stays; keys that the app does not know go")
+    func kept() throws {
+        let document = try Self.normalized(
+            """
+            {"enabled":false,"eventToggles":{"promotional":true,"scheduled_match_new":false,"retired_type":true},
+             "quietHours":{"enabled":true,"startHour":0,"endHour":23,"zone":"Mars"},"version":2}
+            """
+        )
+        #expect(!document.enabled)
+        #expect(document.toggles.map(\.isOn) == [false, true, true, true])
+        #expect(document.quietHours == QuietHours(enabled: true, startHour: 0, endHour: 23))
+        #expect(document.json["eventToggles"]?["retired_type"] == nil)
+        #expect(document.json["version"] == nil)
+        #expect(document.json["quietHours"]?["zone"] == nil)
+        #expect(document.wasRepaired)
+    }
+
+    @Test(
+        "hours: numbers lose their fraction and are moved into the day, anything else is the default",
+        arguments: [
+            ("0", 0), ("23", 23), ("7.0", 7), ("1.5", 1), ("7.999", 7), ("-0.5", 0), ("-3", 0), ("-1e400", 0),
+            ("24", 23),
+            ("23.5", 23), ("1e1", 10), ("1e-400", 0), ("1e400", 23), ("99999999999999999999", 23),
+            ("\"7\"", 22), ("true", 22), ("null", 22), ("[7]", 22), ("{}", 22),
+        ]
+    )
+    func hours(text: String, hour: Int) throws {
+        let document = try Self.normalized(#"{"quietHours":{"startHour":\#(text)}}"#)
+        #expect(document.quietHours.startHour == hour)
+        #expect(document.json["quietHours"]?["startHour"] == .number(JSONNumber(Int64(hour))))
+        let end = try Self.normalized(#"{"quietHours":{"endHour":\#(text)}}"#)
+        #expect(end.quietHours.endHour == (hour == 22 ? 7 : hour))
+    }
+
+    @Test("an app may have other defaults; a type that is given twice counts once")
+    func otherDefaults() throws {
+        let type = try #require(EventType(validating: "security"))
+        let schema = PreferenceSchema(
+            toggles: [.init(type, isOnByDefault: false), .init(type)],
+            quietHours: QuietHours(enabled: true, startHour: 23, endHour: 6)
+        )
+        let document = PreferenceDocument(normalizing: ["quietHours": ["startHour": 21]], schema: schema)
+        #expect(document.toggles == [PreferenceDocument(normalizing: nil, schema: schema).toggles[0]])
+        #expect(!document.toggles[0].isOn)
+        #expect(document.quietHours == QuietHours(enabled: true, startHour: 21, endHour: 6))
+    }
+}
