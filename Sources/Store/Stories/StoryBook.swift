@@ -1,4 +1,4 @@
-package import BellhopRules
+import BellhopRules
 package import Postgres
 
 /// Finds what the tables know of one event for one user; reads and changes nothing.
