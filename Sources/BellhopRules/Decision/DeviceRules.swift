@@ -2,7 +2,8 @@
 enum DeviceRules {
     static func outcomeForAll(_ facts: DecisionFacts, _ listener: inout some RuleListener) -> Outcome? {
         let recipient = facts.recipient
-        let isPushed = recipient.preferences?.wants(facts.type.type) ?? (facts.type.pushByDefault || facts.type.isMandatory)
+        let isPushed =
+            facts.type.isMandatory || (recipient.preferences?.wants(facts.type.type) ?? facts.type.pushByDefault)
         if !isPushed {
             return listener.tell(.type, .suppress(.typeMuted), "not pushed, by the app's default")
         }

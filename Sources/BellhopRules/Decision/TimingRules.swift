@@ -13,8 +13,10 @@ struct TimingRules {
     func outcome(_ device: Device, _ facts: DecisionFacts, _ listener: inout some RuleListener) -> Outcome {
         let id = device.subscription
         if let digest {
-            listener.hear(.digest, id, .wait(digest), "gathered for the digest of \(digest.until)")
-            return .wait(digest)
+            let outcome = Self.outcome(of: digest, facts)
+            let relation = outcome == .expire ? "too late by" : "gathered for"
+            listener.hear(.digest, id, outcome, "\(relation) the digest of \(digest.until)")
+            return outcome
         }
         guard let quietUntil else {
             listener.hear(.quietHours, id, .send, "not quiet")
@@ -24,7 +26,7 @@ struct TimingRules {
         switch facts.type.quietHours[device.platform] {
         case .bypass: outcome = .send
         case .drop: outcome = .drop
-        case .defer: outcome = Self.wait(quietUntil, facts)
+        case .defer: outcome = Self.outcome(of: Wait(.quietHours, until: quietUntil), facts)
         }
         listener.hear(
             .quietHours,
@@ -36,9 +38,9 @@ struct TimingRules {
     }
 
     /// Expiry beats waiting: what would be too late by then is too late now.
-    private static func wait(_ until: Timestamp, _ facts: DecisionFacts) -> Outcome {
-        if let expiresAt = facts.expiresAt, expiresAt <= until { return .expire }
-        return .wait(Wait(.quietHours, until: until))
+    private static func outcome(of wait: Wait, _ facts: DecisionFacts) -> Outcome {
+        if let expiresAt = facts.expiresAt, expiresAt <= wait.until { return .expire }
+        return .wait(wait)
     }
 
     private static func nextDigest(_ facts: DecisionFacts) -> Wait? {

@@ -1,7 +1,8 @@
 import Foundation
+import Pipeline
 import ServiceRuntime
 
-/// `bellhop bench [latency|idle]`: what a worker does in a second, takes, and makes one wait for.
+/// `bellhop bench [latency|idle|decision]`: what a worker does in a second, takes, and makes one wait for.
 struct BenchCommand: Command {
     static let name = "bench"
     static let summary = "Measures a worker: events a second, processor time an event, latency, memory."
@@ -9,9 +10,10 @@ struct BenchCommand: Command {
         "bench [--events N] [--users N] [--workers N] [--seed N] [--stub URL --stub-ca FILE] [--json] [--keep]",
         "bench latency [--events N] [--rate N/s] [--seed N] [--json] [--keep]",
         "bench idle [--json] [--keep]",
+        "bench decision [--events N] [--users N] [--seed N] [--json]",
     ]
     static let options = [
-        Option.taking("events", "N", "events of a run (50000; latency: 500)"),
+        Option.taking("events", "N", "events of a run (50000; latency: 500; decision: 1000000)"),
         Option.taking("users", "N", "users that they go to (100000; latency: 1000)"),
         Option.taking("workers", "N", "worker processes that drain the lane (1)"),
         Option.taking("rate", "N/s", "events a second of a latency run (50/s)"),
@@ -22,7 +24,24 @@ struct BenchCommand: Command {
         Option.switch("keep", "leave schema, queues and logs behind"),
     ]
 
-    private enum Mode: String {
+    private enum Mode {
+        /// With servers and workers.
+        case served(ServedRun)
+        /// In memory.
+        case decision
+
+        init?(_ word: String?) {
+            if word == "decision" {
+                self = .decision
+            } else if let run = ServedRun(rawValue: word ?? ServedRun.throughput.rawValue) {
+                self = .served(run)
+            } else {
+                return nil
+            }
+        }
+    }
+
+    private enum ServedRun: String {
         case throughput, latency, idle
     }
 
@@ -35,9 +54,8 @@ struct BenchCommand: Command {
     private let seed: UInt64
 
     init(_ words: Words) throws(CommandFailure) {
-        guard words.operands.count <= 1, let mode = Mode(rawValue: words.operands.first ?? Mode.throughput.rawValue)
-        else {
-            throw .usage(of: Self.name, "expected nothing, latency or idle")
+        guard words.operands.count <= 1, let mode = Mode(words.operands.first) else {
+            throw .usage(of: Self.name, "expected nothing, latency, idle or decision")
         }
         self.words = words
         self.mode = mode
@@ -49,15 +67,33 @@ struct BenchCommand: Command {
     }
 
     func run(_ surroundings: Surroundings) async throws -> ExitCode {
+        switch mode {
+        case .decision: try decide(surroundings)
+        case .served(let run): try await measure(run, surroundings)
+        }
+    }
+
+    private func measure(_ run: ServedRun, _ surroundings: Surroundings) async throws -> ExitCode {
         let stub = try stubPlace(surroundings.environment)
         let outcome = try await Interruption.watching {
             try await BenchGround.with(words, surroundings, keeping: words.has("keep")) { ground in
                 if words.has("keep") { say("keeping namespace \(ground.names.namespace) and \(ground.folder)") }
-                return try await measure(on: ground, stub)
+                return try await measure(run, on: ground, stub)
             }
         }
         surroundings.print(words.has("json") ? "\(outcome.json)" : outcome.text)
         return outcome.code
+    }
+
+    /// The one run that needs no servers.
+    private func decide(_ surroundings: Surroundings) throws -> ExitCode {
+        let configuration = try surroundings.configuration(words, requiring: [.catalogs])
+        let catalogs = try Footing(configuration: configuration).catalogs()
+        try Workload.verify(catalogs)
+        let run = DecisionRun(workload: workload(events: 0, users: 100_000), pairs: events ?? 1_000_000)
+        let report = try run.measure(catalogs, ZoneLibrary(environment: surroundings.environment))
+        surroundings.print(words.has("json") ? "\(report.json)" : report.text)
+        return report.isRight ? .done : .answerIsNo
     }
 
     private struct Outcome: Sendable {
@@ -66,8 +102,12 @@ struct BenchCommand: Command {
         var code = ExitCode.done
     }
 
-    private func measure(on ground: BenchGround, _ stub: PushStub.Place?) async throws -> Outcome {
-        switch mode {
+    private func measure(
+        _ run: ServedRun,
+        on ground: BenchGround,
+        _ stub: PushStub.Place?
+    ) async throws -> Outcome {
+        switch run {
         case .throughput:
             let run = ThroughputRun(
                 workload: workload(events: 50_000, users: 100_000),

@@ -10,16 +10,20 @@ struct MachineDescription: Sendable {
     let isDurable: Bool
     let isOptimised: Bool
 
+    static var coreCount: Int { ProcessInfo.processInfo.activeProcessorCount }
+    static let debugWarning = "debug build: these figures do not count"
+    #if DEBUG
+    static let isBuiltOptimised = false
+    #else
+    static let isBuiltOptimised = true
+    #endif
+
     init(_ ground: BenchGround, load: Double?) async throws {
-        cores = ProcessInfo.processInfo.activeProcessorCount
+        cores = Self.coreCount
         self.load = load
         postgres = try await ground.ledger.serverVersion()
         isDurable = try await ground.ledger.isDurable()
-        #if DEBUG
-        isOptimised = false
-        #else
-        isOptimised = true
-        #endif
+        isOptimised = Self.isBuiltOptimised
     }
 
     var text: String {
@@ -27,7 +31,7 @@ struct MachineDescription: Sendable {
             "\(cores) cores", "load \(load.map { $0.text(digits: 1) } ?? "unknown") before", "PostgreSQL \(postgres)",
         ]
         if !isDurable { parts.append("fsync or synchronous_commit off: these figures do not count") }
-        if !isOptimised { parts.append("debug build: these figures do not count") }
+        if !isOptimised { parts.append(Self.debugWarning) }
         return parts.joined(separator: ", ")
     }
 

@@ -1,0 +1,178 @@
+import BellhopRules
+import Testing
+
+@Suite("The rules for every way to the user")
+struct GeneralRuleTests {
+    @Test("where nothing stands in the way, it is in the app and goes to every device")
+    func nothingInTheWay() throws {
+        let decision = Decision(try Shop.facts())
+        #expect(decision.isRecorded)
+        #expect(decision.push == nil)
+        #expect(decision.devices.map(\.device.platform) == [.ios, .android, .web])
+        #expect(decision.devices.allSatisfy { $0.outcome == .send })
+        #expect(decision.email == nil)
+    }
+
+    @Test("it expires at the very instant that it names, and is in the app all the same")
+    func expiry() throws {
+        for (expiresAt, outcome) in [("2026-03-10T12:00:00Z", Outcome.expire), ("2026-03-10T12:00:00.000001Z", .send)] {
+            let decision = Decision(try Shop.facts { $0.expiresAt = try at(expiresAt) })
+            #expect(decision.outcome(.ios) == outcome, "\(expiresAt)")
+            #expect(decision.isRecorded)
+        }
+    }
+
+    @Test("what a later one has replaced, and what was read, is not pushed")
+    func history() throws {
+        let superseded = Decision(try Shop.facts { $0.history.isSuperseded = true })
+        #expect(superseded.push == .suppress(.superseded))
+        let read = Decision(try Shop.facts { $0.history.isRead = true })
+        #expect(read.push == .suppress(.alreadyRead))
+        #expect(superseded.isRecorded && read.isRecorded)
+    }
+
+    @Test(
+        "a type for some roles reaches followers in one of them, and leaves no trace with the others",
+        arguments: [("owner", true), ("deputy", true), ("observer", false), (nil, false)] as [(String?, Bool)]
+    )
+    func roles(role: String?, isReached: Bool) throws {
+        let decision = Decision(
+            try Shop.facts("approval") {
+                $0.follow = DecisionFacts.Follow(role: role.flatMap(FollowRole.init(validating:)))
+            }
+        )
+        #expect(decision.push == (isReached ? nil : .suppress(.notAddressed)))
+        #expect(decision.isRecorded == isReached)
+    }
+
+    @Test("roles do not count for users who are named, nor for a type that is for all")
+    func rolesOfOthers() throws {
+        #expect(Decision(try Shop.facts("approval")).outcome(.ios) == .send)
+        let observer = DecisionFacts.Follow(role: FollowRole(validating: "observer"))
+        #expect(Decision(try Shop.facts { $0.follow = observer }).outcome(.ios) == .send)
+    }
+
+    @Test("the master toggle silences everything but the app")
+    func master() throws {
+        let decision = Decision(
+            try Shop.facts("alarm") { $0.recipient.preferences = Shop.preferences(enabled: false) }
+        )
+        #expect(decision.push == .suppress(.muted))
+        #expect(decision.email == .suppress(.muted))
+        #expect(decision.isRecorded)
+    }
+
+    @Test("a type's toggle wins over the catalogue's default, both ways; without a word the default holds")
+    func toggles() throws {
+        let off = Shop.preferences(toggles: ["order": false])
+        let on = Shop.preferences(toggles: ["notice": true])
+        #expect(Decision(try Shop.facts { $0.recipient.preferences = off }).push == .suppress(.typeMuted))
+        #expect(Decision(try Shop.facts("notice") { $0.recipient.preferences = on }).outcome(.ios) == .send)
+        for said in [nil, Shop.preferences()] {
+            #expect(Decision(try Shop.facts { $0.recipient.preferences = said }).outcome(.ios) == .send)
+            let notice = Decision(try Shop.facts("notice") { $0.recipient.preferences = said })
+            #expect(notice.push == .suppress(.typeMuted))
+            #expect(notice.isRecorded)
+        }
+    }
+
+    @Test("a muted topic silences what comes from it")
+    func topic() throws {
+        let muted = Decision(try Shop.facts { $0.follow = DecisionFacts.Follow(isMuted: true) })
+        #expect(muted.push == .suppress(.topicMuted))
+        #expect(muted.isRecorded)
+        #expect(Decision(try Shop.facts { $0.follow = DecisionFacts.Follow() }).outcome(.ios) == .send)
+    }
+
+    @Test("a type that is dropped when muted leaves no trace, however it was muted; expiry does not count as muting")
+    func whenMuted() throws {
+        let ways: [(inout DecisionFacts) -> Void] = [
+            { $0.recipient.preferences = Shop.preferences(enabled: false) },
+            { $0.recipient.preferences = Shop.preferences(toggles: ["secret": false]) },
+            { $0.follow = DecisionFacts.Follow(isMuted: true) },
+        ]
+        for mute in ways { #expect(!Decision(try Shop.facts("secret", mute)).isRecorded) }
+        #expect(Decision(try Shop.facts("secret")).isRecorded)
+        #expect(Decision(try Shop.facts("secret") { $0.expiresAt = $0.now }).isRecorded)
+        #expect(Decision(try Shop.facts("secret") { $0.recipient.pushEnabled = false }).isRecorded)
+    }
+
+    @Test("what is mandatory is not silenced by any toggle or topic")
+    func mandatory() throws {
+        let everythingOff = Shop.preferences(enabled: false, toggles: ["terms": false])
+        let decision = Decision(
+            try Shop.facts("terms") {
+                $0.recipient.preferences = everythingOff
+                $0.follow = DecisionFacts.Follow(isMuted: true)
+            }
+        )
+        #expect(decision.outcome(.ios) == .send)
+        #expect(decision.email == .send)
+    }
+
+    @Test("what is mandatory still asks the system, the switch for devices, quiet hours and expiry")
+    func limitsOfMandatory() throws {
+        func decide(at now: String = Shop.noon, _ change: (inout DecisionFacts) throws -> Void) throws -> Outcome? {
+            Decision(try Shop.facts("terms", at: now, change)).outcome(.ios)
+        }
+        #expect(
+            try decide { $0.recipient.devices = [try Shop.device(.ios, .apns, .denied)] } == .suppress(.noPermission)
+        )
+        #expect(try decide { $0.recipient.pushEnabled = false } == .suppress(.pushDisabled))
+        #expect(try decide { $0.expiresAt = $0.now } == .expire)
+        let quiet = try decide(at: Shop.night) { $0.recipient.preferences = Shop.quietNights }
+        #expect(quiet == .wait(Wait(.quietHours, until: try at(Shop.morning))))
+    }
+}
+
+@Suite("The rules for e-mail")
+struct EmailRuleTests {
+    @Test("a type that is mailed goes to whoever allows it and has an address; no other type is mailed")
+    func email() throws {
+        #expect(Decision(try Shop.facts("alarm")).email == .send)
+        #expect(Decision(try Shop.facts("order")).email == nil)
+        #expect(
+            Decision(try Shop.facts("alarm") { $0.recipient.emailEnabled = false }).email == .suppress(.emailDisabled)
+        )
+        #expect(Decision(try Shop.facts("alarm") { $0.recipient.email = nil }).email == .suppress(.noAddress))
+        #expect(
+            Decision(try Shop.facts("order") { $0.recipient.preferences = Shop.preferences(enabled: false) }).email
+                == nil
+        )
+    }
+
+    @Test("e-mail makes no noise: neither devices nor quiet hours nor a digest hold it back")
+    func silence() throws {
+        let decision = Decision(
+            try Shop.facts("news", at: Shop.night) {
+                $0.recipient.preferences = Shop.quietNights
+                $0.recipient.pushEnabled = false
+            }
+        )
+        #expect(decision.push == .suppress(.pushDisabled))
+        #expect(decision.email == .send)
+    }
+
+    @Test("a type that is mailed by default and not pushed goes by e-mail alone, until the user turns it on or off")
+    func emailAlone() throws {
+        let usual = Decision(try Shop.facts("letter"))
+        #expect(usual.email == .send)
+        #expect(usual.push == .suppress(.typeMuted))
+        let on = Decision(
+            try Shop.facts("letter") { $0.recipient.preferences = Shop.preferences(toggles: ["letter": true]) }
+        )
+        #expect(on.email == .send)
+        #expect(on.outcome(.ios) == .send)
+        let off = Decision(
+            try Shop.facts("letter") { $0.recipient.preferences = Shop.preferences(toggles: ["letter": false]) }
+        )
+        #expect(off.email == .suppress(.typeMuted))
+        #expect(off.push == .suppress(.typeMuted))
+    }
+
+    @Test("what expired or was read is not mailed")
+    func tooLate() throws {
+        #expect(Decision(try Shop.facts("alarm") { $0.expiresAt = $0.now }).email == .expire)
+        #expect(Decision(try Shop.facts("alarm") { $0.history.isRead = true }).email == .suppress(.alreadyRead))
+    }
+}

@@ -1,0 +1,88 @@
+import BellhopRules
+import Testing
+
+@Suite("A user out of a file")
+struct RecipientDocumentTests {
+    private func read(_ text: String) -> Result<RecipientDocument, CatalogFaults> {
+        RecipientDocument.read(Array(text.utf8), file: "r.json")
+    }
+
+    @Test("everything that the rules look at can be said, in JSON5")
+    func everything() throws {
+        let document = try read(
+            """
+            {
+              userId: "ada", locale: "nb", timezone: "Europe/Oslo", email: "ada@example.com",
+              pushEnabled: false, emailEnabled: false, read: true,
+              follow: { role: "owner", muted: true },
+              preferences: { enabled: false, eventToggles: { order: false, unknown: true } },
+              devices: [
+                { platform: "ios", provider: "apns", permission: "denied", environment: "sandbox", token: "t" },
+                { platform: "web", provider: "webpush" },  // of a browser
+              ],
+            }
+            """
+        ).get()
+        let (recipient, isCanonical) = document.recipient(of: try Shop.catalog())
+        #expect(document.user?.text == "ada")
+        #expect(document.isRead)
+        #expect(document.follow == DecisionFacts.Follow(role: FollowRole(validating: "owner"), isMuted: true))
+        #expect(recipient.locale?.text == "nb")
+        #expect(recipient.timezone?.text == "Europe/Oslo")
+        #expect(recipient.email?.text == "ada@example.com")
+        #expect(!recipient.pushEnabled && !recipient.emailEnabled)
+        #expect(recipient.preferences?.enabled == false)
+        #expect(!isCanonical)
+        #expect(recipient.devices.map(\.subscription) == ["1", "2"])
+        #expect(recipient.devices.map(\.permission) == [.denied, nil])
+        #expect(recipient.devices.first?.environment == .sandbox)
+        #expect(recipient.devices.first?.token.text == "t")
+    }
+
+    @Test(
+        "of whom nothing is said, the defaults hold; null is as good as nothing",
+        arguments: ["{}", "{locale: null}"]
+    )
+    func nothing(text: String) throws {
+        let document = try read(text).get()
+        let (recipient, isCanonical) = document.recipient(of: try Shop.catalog())
+        #expect(recipient == Recipient())
+        #expect(isCanonical)
+        #expect(document.user == nil && document.follow == nil && !document.isRead)
+    }
+
+    @Test("preferences take the form that a feed gives them: complete, and canonical")
+    func preferences() throws {
+        let document = try read("{preferences: {enabled: true}}").get()
+        let (recipient, isCanonical) = document.recipient(of: try Shop.catalog())
+        #expect(recipient.preferences?.wants(try #require(EventType(validating: "notice"))) == false)
+        #expect(recipient.preferences?.wants(try #require(EventType(validating: "order"))) == true)
+        #expect(!isCanonical)
+    }
+
+    @Test("every fault is told at once, with its place, in the order of the file")
+    func faults() throws {
+        let faults = try #require(
+            read(
+                """
+                {"timezon": "Europe/Oslo", "locale": 7,
+                 "devices": [{"platform": "tv", "colour": null}, 3],
+                 "follow": {"mutd": true}}
+                """
+            ).failure?.faults
+        )
+        #expect(
+            faults.map(\.pointer.text) == [
+                "/timezon", "/locale", "/devices/0/provider", "/devices/0/platform", "/devices/0/colour", "/devices/1",
+                "/follow/mutd",
+            ]
+        )
+        #expect(faults.map(\.line) == [1, 1, 2, 2, 2, 2, 3])
+        #expect(faults.first?.message.contains("did you mean timezone?") == true)
+    }
+
+    @Test("what is no object is no user", arguments: ["", "[]", "{", "7"])
+    func noObject(text: String) {
+        #expect(read(text).failure?.faults.count == 1)
+    }
+}

@@ -1,0 +1,256 @@
+import BellhopRules
+import Foundation
+import Postgres
+import ServiceRuntime
+import Store
+import TestSupport
+import Testing
+import Workbench
+
+@testable import Commands
+
+@Suite(
+    "bellhop explain, of what is not in the app",
+    .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
+    .timeLimit(.minutes(5))
+)
+struct ExplainEventTests {
+    private func ask(
+        _ words: [String] = ["--event", "e1"],
+        after sql: String = "SELECT 1",
+        _ check: (Prompt.Answer, String) async throws -> Void
+    ) async throws {
+        try await Bench.withSchema { bench in
+            try await bench.owner.withConnection { (connection) throws(PostgresError) in
+                try connection.execute("SET ROLE bellhop_worker; \(sql); RESET ROLE")
+            }
+            try await Workplace.withPrompt(on: bench) { prompt, _ in
+                let answer = await prompt.run(["explain", "--app", "drop", "--user", "ada"] + words)
+                try await check(answer, answer.output.split(whereSeparator: \.isWhitespace).joined(separator: " "))
+            }
+        }
+    }
+
+    private static func event(
+        to audience: String = #"{"users": ["ada"]}"#,
+        deliverAt: String? = nil,
+        columns: String = "",
+        values: String = ""
+    ) -> String {
+        let later = deliverAt.map { #", "deliverAt": "\#($0)""# } ?? ""
+        return """
+            INSERT INTO events (app, id, content, planned_at, created_at\(columns)) VALUES ('drop', 'e1',
+                '{"id": "e1", "app": "drop", "eventType": "security", "to": \(audience)\(later),
+                  "sentAtIso": "2026-03-01T09:59:00.000Z"}',
+                '\(deliverAt ?? "2026-03-01T10:00:00Z")', '2026-03-01T10:00:00Z'\(values))
+            """
+    }
+
+    @Test(
+        "an event that is kept says for whom, for when, and what it waits for",
+        arguments: [
+            (
+                event(deliverAt: "2099-12-24T16:00:00.000Z"),
+                "It is kept for later: it is due at 2099-12-24 16:00:00 UTC"
+            ),
+            (event(deliverAt: "2026-03-02T10:00:00.000Z"), "It is due, and not published yet: does a scheduler run?"),
+            (event(to: #"{"topic": "venue:42"}"#), "It waits to be expanded to the followers of venue:42."),
+            (event(to: #"{"everyone": true}"#), "It waits to be expanded to every user of the app."),
+            (
+                event(to: #"{"users": ["bo", "cleo"]}"#, deliverAt: "2099-12-24T16:00:00.000Z"),
+                "It is for 2 users, and this user is not among them."
+            ),
+            (
+                event(columns: ", expanded_at", values: ", '2026-03-02T10:00:01Z'"),
+                "It was published at 2026-03-02 10:00:01 UTC (11:00), and is not recorded for this user"
+            ),
+            (
+                event(
+                    deliverAt: "2099-12-24T16:00:00.000Z",
+                    columns: ", cancelled_at",
+                    values: ", '2026-03-02T10:00:00Z'"
+                ),
+                "Its producer took it back at 2026-03-02 10:00:00 UTC (11:00): it reaches nobody."
+            ),
+            (
+                "INSERT INTO events (app, id, cancelled_at) VALUES ('drop', 'e1', '2026-03-02T10:00:00Z')",
+                "took it back at 2026-03-02 10:00:00 UTC (11:00), before it had come: it reaches nobody."
+            ),
+        ]
+    )
+    func kept(sql: String, says: String) async throws {
+        try await ask(after: sql) { answer, text in
+            #expect(answer.code == .done)
+            #expect(text.contains(says), "\(answer.output)")
+            #expect(text.contains("The rules are not asked: nothing is recorded for the user"))
+        }
+    }
+
+    private static func letter(user: String, state: String = "open", event: String = "'e1'") -> String {
+        """
+        INSERT INTO dead_letters (dead_id, fingerprint, state, stage, reason, pointer, error, attempts, copies,
+            first_failed_at, last_failed_at, origin_exchange, origin_routing_key, properties, headers, body,
+            content_hash, app, event_id, user_id) VALUES ('dead-\(UInt64.random(in: 0 ... .max))', 'f', '\(state)',
+            'intake', 'invalid-field', '/data/device', 'the template needs this value', 1, 2, '2026-03-01T10:00:00Z',
+            '2026-03-01T10:00:00Z', '', '', '{}', '{}', 'the-secret-payload', '', 'drop', \(event), \(user));
+        """
+    }
+
+    @Test("an event that was refused is found in the dead letters, with stage, reason, place and error")
+    func refused() async throws {
+        try await ask(after: Self.letter(user: "NULL")) { answer, text in
+            #expect(answer.code == .done)
+            #expect(
+                text.contains(
+                    "It is in the dead letters: intake, invalid-field at /data/device: the template needs this value "
+                        + "(open, 2 copies, dead-"
+                ),
+                "\(answer.output)"
+            )
+            #expect(!text.contains("secret"))
+        }
+    }
+
+    @Test("the dead letter of another user of the same event is not this user's")
+    func anothersLetter() async throws {
+        try await ask(after: Self.letter(user: "'bo'")) { answer, _ in #expect(answer.code == .answerIsNo) }
+        try await ask(after: Self.letter(user: "'ada'") + Self.letter(user: "NULL")) { answer, text in
+            #expect(text.contains("(the last of 2)"), "\(answer.output)")
+        }
+    }
+
+    @Test("of what nobody has heard, it says so in one line and ends with 1")
+    func unknown() async throws {
+        try await ask { answer, _ in
+            #expect(answer.code == .answerIsNo)
+            #expect(answer.output == "Bellhop has never heard of event e1 for ada of drop")
+        }
+        try await ask(["noti_00000000000000ff"]) { answer, _ in
+            #expect(answer.code == .answerIsNo)
+            #expect(answer.output.hasPrefix("noti_00000000000000ff is unknown for ada of drop; ask with --event"))
+            #expect(!answer.output.contains("\n"))
+        }
+        try await ask(["--event", "e1", "--json"]) { answer, _ in
+            #expect(answer.code == .answerIsNo)
+            #expect(answer.output.contains(#""found":false"#))
+        }
+    }
+
+    @Test("a user who was erased is told as such, whatever is asked for")
+    func erased() async throws {
+        try await Bench.withSchema { bench in
+            guard
+                case .feed(let update) = try bench.submission(
+                    #"{"app":"drop","eventType":"recipient.deleted","userId":"ada","sentAtIso":"2026-03-01T10:00:00Z"}"#
+                )
+            else {
+                Issue.record("this is no feed message")
+                return
+            }
+            let entry = FeedEntry(update: update, arrival: Timestamp(clamping: 1_800_000_000_000_000))
+            _ = try await FeedStore(pool: bench.pool).apply([entry])
+            try await Workplace.withPrompt(on: bench) { prompt, _ in
+                for words in [["--event", "e1"], ["noti_00000000000000ff"]] {
+                    let answer = await prompt.run(["explain", "--app", "drop", "--user", "ada"] + words)
+                    #expect(answer.code == .done)
+                    #expect(answer.output.contains("The user was erased at 2026-03-01 10:00:00 UTC"))
+                }
+            }
+        }
+    }
+
+    @Test("the names that scripts rely on")
+    func json() async throws {
+        let sql = Self.event(deliverAt: "2099-12-24T16:00:00.000Z") + ";" + Self.letter(user: "'ada'")
+        try await ask(["--event", "e1", "--json"], after: sql) { answer, _ in
+            let report = try JSONDecoder().decode(Report.self, from: Data(answer.output.utf8))
+            #expect(report.found && report.app == "drop" && report.user == "ada" && report.eventId == "e1")
+            #expect(report.notification == nil && report.deliveries.isEmpty && report.now == nil)
+            #expect(report.event?.audience == "users")
+            #expect(report.event?.deliverAt == "2099-12-24T16:00:00.000Z")
+            #expect(report.deadLetters.map(\.reason) == ["invalid-field"])
+            #expect(report.timeline.map(\.at) == report.timeline.map(\.at).sorted())
+            #expect(report.timeline.last?.local == "2099-12-24 17:00 +01:00")
+            #expect(report.settings.pushEnabled && report.settings.devices.isEmpty)
+        }
+        let recorded = """
+            INSERT INTO notifications (app, user_id, id, event_id, content_hash, type, title, body, priority) VALUES
+                ('drop', 'ada', 'noti_0000000000000001', 'e9', '\\x00', 'security', 'T', '', 'high');
+            INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, reason) VALUES
+                ('drop', 'ada', 'noti_0000000000000001', 'push', '-', 'suppressed', 'no-device')
+            """
+        try await ask(["noti_0000000000000001", "--json"], after: recorded) { answer, _ in
+            let report = try JSONDecoder().decode(Report.self, from: Data(answer.output.utf8))
+            #expect(report.notification?.title == "T")
+            #expect(report.eventId == "e9")
+            #expect(report.deliveries.map(\.state) == ["suppressed"])
+            #expect(report.deliveries.first?.reason == "no-device")
+            #expect(report.now?.push?.reason == "no-device")
+            #expect(report.now?.rules.last?.rule == "devices")
+        }
+    }
+
+    @Test(
+        "a command line that names nothing, or too much, ends with 64",
+        arguments: [
+            [], ["noti_1"], ["--event", "e1", "noti_00000000000000ff"], ["--event", ""],
+            ["noti_00000000000000ff", "noti_00000000000000ff"],
+        ]
+    )
+    func usage(words: [String]) async {
+        let answer = await Prompt().run(["explain", "--app", "drop", "--user", "ada"] + words)
+        #expect(answer.code == .usage)
+        #expect(await Prompt().run(["explain", "--user", "ada"] + words).code == .usage)
+    }
+
+    @Test("a database that is away ends with 69")
+    func noDatabase() async throws {
+        try await Workplace.withPrompt { prompt, _ in
+            let prompt = prompt.with("BELLHOP_DATABASE_URL", "postgres://127.0.0.1:1/none")
+            let answer = await prompt.run("explain", "--app", "drop", "--user", "ada", "--event", "e1")
+            #expect(answer.code == .unavailable)
+        }
+    }
+
+    private struct Report: Decodable {
+        struct Notification: Decodable { let title: String }
+        struct Event: Decodable {
+            let audience: String?
+            let deliverAt: String?
+        }
+        struct Delivery: Decodable {
+            let state: String
+            let reason: String?
+        }
+        struct Letter: Decodable { let reason: String }
+        struct Moment: Decodable {
+            let at: String
+            let local: String?
+        }
+        struct Settings: Decodable {
+            struct Device: Decodable {}
+            let pushEnabled: Bool
+            let devices: [Device]
+        }
+        struct Rule: Decodable {
+            let rule: String?
+            let reason: String?
+        }
+        struct Now: Decodable {
+            let push: Rule?
+            let rules: [Rule]
+        }
+
+        let found: Bool
+        let app: String
+        let user: String
+        let eventId: String?
+        let notification: Notification?
+        let event: Event?
+        let deliveries: [Delivery]
+        let deadLetters: [Letter]
+        let timeline: [Moment]
+        let settings: Settings
+        let now: Now?
+    }
+}

@@ -1,0 +1,197 @@
+import BellhopRules
+import Foundation
+import Postgres
+import ServiceRuntime
+import Store
+import TestSupport
+import Testing
+import Workbench
+
+@testable import Commands
+
+@Suite(
+    "bellhop explain",
+    .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
+    .timeLimit(.minutes(5))
+)
+struct ExplainTests {
+    /// Asks on a schema that holds ada, and what a test adds.
+    private func ask(
+        _ words: String...,
+        after sql: String = "",
+        _ check: (Prompt.Answer) async throws -> Void
+    ) async throws {
+        try await Bench.withSchema { bench in
+            try await bench.owner.withConnection { (connection) throws(PostgresError) in
+                try connection.execute("SET ROLE bellhop_worker; \(Self.ada) \(sql); RESET ROLE")
+            }
+            try await Workplace.withPrompt(on: bench) { prompt, _ in
+                try await check(await prompt.run(["explain", "--app", "drop", "--user", "ada"] + words))
+            }
+        }
+    }
+
+    private static let ada = """
+        INSERT INTO recipients (app, user_id, locale, timezone, email, source_time, updated_at) VALUES
+            ('drop', 'ada', 'nb', 'Europe/Oslo', 'ada@example.com', '2026-01-01', '2026-01-01');
+        INSERT INTO notification_preferences VALUES
+            ('drop', 'ada', '{"enabled": true, "eventToggles": {"qr_payment": false}}', '2026-01-01', '2026-01-01');
+        INSERT INTO push_subscriptions (app, profile_id, id, platform, provider, device_token, permission,
+            registered_at, last_seen_at, source_time, revoked_at, revoke_reason) VALUES
+            ('drop', 'ada', 'sub_phone', 'ios', 'expo', 'the-secret-token', 'granted', '2026-01-01', '2026-01-01',
+             '2026-01-01', NULL, NULL),
+            ('drop', 'ada', 'sub_old', 'android', 'expo', 'another-secret', 'granted', '2025-01-01', '2025-01-01',
+             '2026-01-01', '2025-06-01', 'UNREGISTERED');
+        """
+
+    private static func notification(
+        _ number: Int,
+        _ type: String = "transaction_complete",
+        extras: String = "{}",
+        createdAt: String = "2026-03-01T10:00:00Z",
+        readAt: String = "NULL"
+    ) -> String {
+        """
+        INSERT INTO notifications (app, user_id, id, event_id, content_hash, type, title, body, priority, extras,
+            created_at, read_at) VALUES ('drop', 'ada', 'noti_000000000000000\(number)', 'e\(number)', '\\x00',
+            '\(type)', 'Tittel \(number)', '', 'normal', '\(extras)', '\(createdAt)', \(readAt));
+        """
+    }
+
+    private static func line(_ number: Int, _ columns: String, _ values: String, target: String = "sub_phone") -> String
+    {
+        """
+        INSERT INTO deliveries (app, user_id, notification_id, channel, target, updated_at, \(columns)) VALUES
+            ('drop', 'ada', 'noti_000000000000000\(number)', 'push', '\(target)', '2026-03-01T10:00:01Z', \(values));
+        """
+    }
+
+    private func expect(_ answer: Prompt.Answer, _ parts: String..., place: SourceLocation = #_sourceLocation) {
+        #expect(answer.code == .done, "\(answer.complaints)", sourceLocation: place)
+        // Words may stand on two lines.
+        let text = answer.output.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        for part in parts { #expect(text.contains(part), "\(part)\n\(answer.output)", sourceLocation: place) }
+        #expect(!answer.output.contains("secret") && !answer.output.contains("@example"), sourceLocation: place)
+        #expect(answer.output.split(separator: "\n").allSatisfy { $0.count <= 80 }, sourceLocation: place)
+    }
+
+    @Test("what was delivered is told with its device, its attempts and what the provider called it")
+    func delivered() async throws {
+        let line = Self.line(
+            1,
+            "state, attempts, unknown_sends, provider_message_id",
+            "'delivered', 3, 2, 'projects/x/messages/17'"
+        )
+        try await ask("noti_0000000000000001", after: Self.notification(1) + line) { answer in
+            expect(
+                answer,
+                "noti_0000000000000001, transaction_complete, priority normal",
+                #""Tittel 1""#,
+                "event e1 for ada",
+                "In the app since 2026-03-01 10:00:00 UTC (11:00), not read.",
+                "Push to ios through expo (sub_phone): delivered, as projects/x/messages/17; 3 attempts; 2 sends without",
+                "2026-03-01 10:00:00 (11:00) recorded in the app",
+                "android through expo (sub_old), ended 2025-06-01 00:00:00 UTC (02:00): UNREGISTERED",
+                "quiet-hours send not quiet"
+            )
+        }
+    }
+
+    @Test("what waits for quiet hours says until when, in UTC and by the user's clock, and what comes of it today")
+    func waiting() async throws {
+        let line = Self.line(
+            1,
+            "state, reason, due_at, decision",
+            #"'deferred', 'quiet-hours', '2099-03-02T06:00:00Z', '{"until": "2099-03-02T06:00:00.000Z"}'"#
+        )
+        let read = Self.notification(1, readAt: "'2026-03-01T10:05:00Z'")
+        try await ask("--event", "e1", "noti_0000000000000001") { #expect($0.code == .usage) }
+        try await ask("noti_0000000000000001", after: read + line) { answer in
+            expect(
+                answer,
+                "waits for the end of the user's quiet hours, 2099-03-02 06:00:00 UTC (07:00).",
+                "read at 2026-03-01 10:05:00 UTC (11:05)",
+                "As things stand, nothing more of it goes out: suppressed: the user had read it in the app",
+                "Still ahead 2099-03-02 06:00:00 (07:00) decided anew: push to ios"
+            )
+        }
+    }
+
+    @Test("a line that is part of a digest says so, with how many others; one that was replaced says by which")
+    func digestAndSuccessor() async throws {
+        let digest = #"'{"until": "2099-03-02T16:00:00.000Z", "digest": "2099-03-02T16:00:00.000Z"}'"#
+        let waits = "'deferred', 'digest', '2099-03-02T16:00:00Z', \(digest)"
+        let columns = "state, reason, due_at, decision"
+        let rows =
+            Self.notification(1, extras: #"{"collapseKey": "k"}"#)
+            + Self.notification(2, extras: #"{"collapseKey": "k"}"#, createdAt: "2026-03-01T11:00:00Z")
+            + Self.notification(3) + Self.line(1, columns, waits) + Self.line(2, columns, waits)
+            + Self.line(3, columns, waits)
+        try await ask("noti_0000000000000001", after: rows) { answer in
+            expect(
+                answer,
+                "is gathered for the digest of 2099-03-02 16:00:00 UTC (17:00), with 2 others.",
+                "noti_0000000000000002, with the same collapse key, has taken its place.",
+                "2026-03-01 11:00:00 (12:00) noti_0000000000000002 took its place",
+                "superseded suppress"
+            )
+        }
+        try await ask("noti_0000000000000002", after: rows) { answer in
+            #expect(!answer.output.contains("taken its place"))
+        }
+    }
+
+    @Test(
+        "every reason that keeps a push back is told in words",
+        arguments: SuppressionReason.allCases.map { ($0.rawValue, "suppressed") } + [
+            ("expired-before-sending", "expired"), ("expired-while-waiting", "expired"),
+            ("attempts-exhausted", "failed"), ("payload-refused", "failed"),
+        ]
+    )
+    func reasons(reason: String, state: String) async throws {
+        let line = Self.line(1, "state, reason", "'\(state)', '\(reason)'", target: "-")
+        try await ask("noti_0000000000000001", after: Self.notification(1) + line) { answer in
+            let words = Explanation.words(of: reason)
+            expect(answer, "Push: \(state == "failed" ? "given up" : "not sent"): \(words).", "(\(reason))")
+        }
+    }
+
+    @Test("every state of a delivery is told", arguments: DeliveryState.allCases)
+    func states(state: DeliveryState) async throws {
+        let line = Self.line(1, "state, reason, due_at", "'\(state.rawValue)', 'UNAVAILABLE', '2099-01-01T00:00:00Z'")
+        try await ask("noti_0000000000000001", after: Self.notification(1) + line) { answer in
+            expect(answer, "Push to ios through expo (sub_phone):", "(sub_phone): \(state.rawValue), UNAVAILABLE")
+            #expect(!answer.output.contains("does not know"))
+        }
+    }
+
+    @Test("settings that were changed after the notification stand out, since they were not asked then")
+    func changedSince() async throws {
+        let later = "UPDATE notification_preferences SET updated_at = '2026-03-01T12:00:00Z'"
+        try await ask("noti_0000000000000001", after: Self.notification(1, "qr_payment") + later) { answer in
+            expect(
+                answer,
+                "2026-03-01 12:00:00 UTC (13:00): after the notification was recorded",
+                "qr_payment off",
+                "type suppress off, by the user's word",
+                "Nothing was ever to be pushed or mailed."
+            )
+            #expect(answer.output.components(separatedBy: "after the notification").count == 2)
+        }
+    }
+
+    @Test("without catalogues the ledger still answers, and so it does for a type that went away")
+    func noCatalogue() async throws {
+        try await ask("noti_0000000000000001", after: Self.notification(1, "gone_type")) { answer in
+            expect(answer, "The rules are not asked: the catalogue does not know gone_type")
+        }
+        try await Bench.withSchema { bench in
+            try await Workplace.withPrompt(on: bench) { prompt, _ in
+                var prompt = prompt
+                prompt.environment["BELLHOP_CATALOGS"] = nil
+                let answer = await prompt.run("explain", "--app", "drop", "--user", "ada", "--event", "e1")
+                #expect(answer.code == .answerIsNo)
+            }
+        }
+    }
+}
