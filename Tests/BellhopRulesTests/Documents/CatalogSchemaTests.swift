@@ -109,4 +109,28 @@ struct CatalogSchemaTests {
         }
         try visit(evaluator.root)
     }
+
+    @Test("docs/catalogs.md has a row for every key of an app and of a type, and the plural rules of every language")
+    func page() throws {
+        let rows = try Repository.text("docs/catalogs.md").split(separator: "\n").filter { $0.hasPrefix("|") }
+        let named = Set(
+            rows.flatMap { $0.split(separator: "|")[0].matches(of: /`([a-zA-Z]+)`/).map { String($0.output.1) } }
+        )
+        let keys = Set(CatalogKeys.app + CatalogKeys.type)
+        #expect(keys.subtracting(named) == [])
+        let usual = "every language not named here"
+        for (rule, languages) in PluralRule.languages {
+            let categories = rule.categories.map(\.rawValue)
+            for language in languages {
+                let row = rows.first {
+                    $0.split(separator: "|")[0].split { " ,".contains($0) }.contains(Substring(language))
+                }
+                let told = row.map {
+                    $0.split(separator: "|")[1].matches(of: /zero|one|two|few|many|other/).map { String($0.output) }
+                }
+                #expect(told == categories, "\(language)")
+            }
+        }
+        #expect(rows.contains { $0.contains(usual) && $0.contains("one, other") })
+    }
 }
