@@ -88,15 +88,16 @@ private struct SenderAssembly {
             connections: fcm.connections,
             window: fcm.window
         )
-        return FCMSender(
+        var sender = FCMSender(
             endpoint: fcm.endpoint,
             projectID: fcm.serviceAccount.projectID,
             tokens: try tokens(fcm),
             transport: try transport("fcm", key),
-            window: fcm.window,
             time: surroundings.time,
             metrics: surroundings.metrics?.forSender(.fcm, app: app)
         )
+        sender.window = fcm.window
+        return sender
     }
 
     private mutating func tokens(_ fcm: ProviderConfiguration.FCM) throws(TransferError) -> AccessTokenSource {
