@@ -79,15 +79,21 @@ private struct SenderAssembly {
             window: fcm.window,
             name: "fcm"
         )
-        return FCMSender(
+        var sender = FCMSender(
             endpoint: fcm.endpoint,
             projectID: fcm.serviceAccount.projectID,
             tokens: try tokens(fcm),
+<<<<<<< HEAD
             transport: try transport(need),
             window: fcm.window,
+=======
+            transport: try transport("fcm", key),
+>>>>>>> e1b778daab8ab3b57b047357d1b8994a118ba50b
             time: surroundings.time,
             metrics: surroundings.metrics?.forSender(.fcm, app: app)
         )
+        sender.window = fcm.window
+        return sender
     }
 
     private mutating func tokens(_ fcm: ProviderConfiguration.FCM) throws(TransferError) -> AccessTokenSource {
