@@ -170,7 +170,8 @@ final class PeerConnection {
     /// Whether it would take a request now; one that was silent for long is asked first whether it still lives.
     func hasRoom(now: ContinuousClock.Instant) -> Bool {
         guard isReady, !isRetiring, pingDeadline == nil, case .open(let frames) = phase else { return false }
-        guard !isIdle || isProven || now - frames.lastSign <= tools.options.trust else {
+        let trust = isProven ? max(tools.options.trust, tools.options.patience) : tools.options.trust
+        guard !isIdle || now - frames.lastSign <= trust else {
             frames.ping()
             pingDeadline = now + tools.options.patience
             flush()
