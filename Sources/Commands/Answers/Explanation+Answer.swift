@@ -36,7 +36,8 @@ extension Explanation {
             return "\(story.key.notification) is unknown for \(user); ask with --event, which also finds what is kept "
                 + "for later or was refused"
         }
-        return "Bellhop has never heard of event \(event) for \(user)"
+        return "Bellhop knows nothing of event \(event) for \(user): it never came, it is still in its lane, or it was "
+            + "muted and its type keeps nothing then"
     }
 
     private func reading(_ record: NotificationStory.Record) -> String {
@@ -56,7 +57,8 @@ extension Explanation {
             return "It is kept for later: it is due at \(instant(deliverAt))."
         }
         if let expandedAt = plan.expandedAt {
-            return "It was published at \(instant(expandedAt)), and is not recorded for this user: it waits in its lane, "
+            return
+                "It was published at \(instant(expandedAt)), and is not recorded for this user: it waits in its lane, "
                 + "it was refused, or the rules keep nothing of it."
         }
         switch plan.audience {
