@@ -83,12 +83,7 @@ private struct SenderAssembly {
             endpoint: fcm.endpoint,
             projectID: fcm.serviceAccount.projectID,
             tokens: try tokens(fcm),
-<<<<<<< HEAD
             transport: try transport(need),
-            window: fcm.window,
-=======
-            transport: try transport("fcm", key),
->>>>>>> e1b778daab8ab3b57b047357d1b8994a118ba50b
             time: surroundings.time,
             metrics: surroundings.metrics?.forSender(.fcm, app: app)
         )
