@@ -66,7 +66,7 @@ struct DailyFiringTests {
     func travels() throws {
         var chance = SeededGenerator.announced("a year of travels")
         let names = [
-            "Europe/Oslo", "Pacific/Apia", "Pacific/Honolulu", "Asia/Kolkata", "America/Godthab", "Pacific/Kiritimati",
+            "Europe/Oslo", "Pacific/Apia", "Pacific/Honolulu", "Asia/Kolkata", "America/Nuuk", "Pacific/Kiritimati",
             "Africa/Cairo",
         ]
         let zones = try names.map(Zones.named)
