@@ -1,3 +1,4 @@
+import Foundation
 import ServiceRuntime
 import Testing
 
@@ -48,6 +49,20 @@ struct ClockCommandTests {
                 this is the first one
                 """
         )
+    }
+
+    @Test("docs/operating.md shows what they print")
+    func page() async throws {
+        let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("docs/operating.md")
+        let page = try String(contentsOf: path, encoding: .utf8)
+        for words in [
+            Line.nextRun("02:30", "Europe/Oslo", "2026-03-28T12:00:00Z", "--count", "2"),
+            Line.quiet("22", "7", "Europe/Oslo", "2026-03-28T23:30:00Z"),
+        ] {
+            let answer = await Prompt().run(words)
+            #expect(page.contains("$ bellhop \(words.joined(separator: " "))\n\(answer.output)\n"))
+        }
     }
 
     @Test("a time that never comes again is a no")
