@@ -34,7 +34,8 @@ struct RouteTests {
         let topics = try load(#"topics: {foldCase: ["Safe", "Ås"]}"#).topics
         let table = [
             ("safe:1:0xAB", "safe:1:0xab"), ("SAFE:A", "safe:a"), ("safe", "safe"), ("Safe", "safe"),
-            ("safeA:X", "safeA:X"), ("venue:SAFE:A", "venue:SAFE:A"), ("safe:ÅÄ", "safe:ÅÄ"), (":SAFE", ":SAFE"), ("ÅS:A", "Ås:a"), ("ås:A", "ås:A"),
+            ("safeA:X", "safeA:X"), ("venue:SAFE:A", "venue:SAFE:A"), ("safe:ÅÄ", "safe:ÅÄ"), (":SAFE", ":SAFE"),
+            ("ÅS:A", "Ås:a"), ("ås:A", "ås:A"),
         ]
         for (given, expected) in table {
             let topic = try #require(Topic(validating: given))

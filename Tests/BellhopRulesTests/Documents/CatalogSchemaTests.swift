@@ -14,15 +14,6 @@ struct CatalogSchemaTests {
         return try SchemaEvaluator(root: try schema()).accepts(document)
     }
 
-    /// A catalogue as small as it can be, with these members of the app and of its one type.
-    static func file(_ app: String, _ type: String = "") -> [UInt8] {
-        let text = """
-            {app: "a", language: "en", timezone: "UTC", \(app)
-             types: {t: {priority: "normal", label: {en: "T"}, \(type)}}}
-            """
-        return Array(text.utf8)
-    }
-
     @Test("every object has the keys of the reader, and no other")
     func keys() throws {
         let schema = try schema()
@@ -83,18 +74,18 @@ struct CatalogSchemaTests {
         #expect(try accepts(try Repository.bytes("deploy/catalogs/\(app).json5")))
     }
 
-    @Test("what the schema takes, the reader takes", arguments: CatalogFaultTests.good.indices)
+    @Test("what the schema takes, the reader takes", arguments: CatalogKeyTests.good.indices)
     func good(index: Int) throws {
-        let (app, type) = CatalogFaultTests.good[index]
-        let file = Self.file(app, type)
+        let (app, type) = CatalogKeyTests.good[index]
+        let file = CatalogKeyTests.file(app, type)
         #expect(CatalogSet.load(files: [("a.json5", file)]).failure?.description == nil)
         #expect(try accepts(file), "\(app) \(type)")
     }
 
-    @Test("what the schema refuses, the reader refuses", arguments: CatalogFaultTests.bad.indices)
+    @Test("what the schema refuses, the reader refuses", arguments: CatalogKeyTests.bad.indices)
     func bad(index: Int) throws {
-        let row = CatalogFaultTests.bad[index]
-        let file = Self.file(row.app, row.type)
+        let row = CatalogKeyTests.bad[index]
+        let file = CatalogKeyTests.file(row.app, row.type)
         #expect(CatalogSet.load(files: [("a.json5", file)]).failure != nil)
         #expect(try accepts(file) == row.isBeyondSchema, "\(row.app) \(row.type)")
     }

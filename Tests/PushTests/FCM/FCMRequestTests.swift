@@ -16,8 +16,8 @@ struct FCMRequestTests {
         "token":"device-token","notification":{"title":"Betaling mottatt","body":"Du har mottatt 2 000 kr",\
         "image":"https://cdn.example/a.png"},"data":{"type":"transaction_complete",\
         "notificationId":"noti_00000000000000ab","targetId":"tx_rem_1","route":"/transactions/tx_rem_1",\
-        "link":"/transactions?id=tx_rem_1","scheme":"drop://transactions/tx_rem_1","venueId":"42","matchId":"m-1","amount":"2 000 kr","count":"3",\
-        "paid":"true","parts":"[1,{\\"b\\":\\"x\\"}]"}
+        "link":"/transactions?id=tx_rem_1","scheme":"drop://transactions/tx_rem_1","venueId":"42",\
+        "matchId":"m-1","amount":"2 000 kr","count":"3","paid":"true","parts":"[1,{\\"b\\":\\"x\\"}]"}
         """
 
     @Test("an Android message has its words, its data and the Android block, in a fixed order")
