@@ -34,8 +34,11 @@ enum GeneralRules {
         }
         let preferences = facts.recipient.preferences
         let isOn = preferences?.enabled ?? true
-        if let outcome = listener.tell(.master, isOn ? nil : .suppress(.muted), isOn ? "on" : "the user muted everything")
-        {
+        if let outcome = listener.tell(
+            .master,
+            isOn ? nil : .suppress(.muted),
+            isOn ? "on" : "the user muted everything"
+        ) {
             return outcome
         }
         let word = preferences?.wants(type.type)

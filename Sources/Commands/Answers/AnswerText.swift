@@ -1,4 +1,6 @@
 /// Lines for a terminal of 80 columns: words that do not fit go on below where they began.
+///
+/// Control characters become spaces, wherever a text came from: no title can move the cursor.
 struct AnswerText {
     private(set) var lines: [String] = []
 
@@ -17,7 +19,7 @@ struct AnswerText {
         let indentation = String(repeating: " ", count: margin.count + hanging)
         var line = margin
         var isEmpty = true
-        for word in words.split(separator: " ") {
+        for word in words.onOneLine.split(separator: " ") {
             if !isEmpty, line.count + 1 + word.count > Self.width {
                 lines.append(line)
                 line = indentation
@@ -48,7 +50,7 @@ extension String {
     }
 
     /// Without what a terminal would take for a command, or for a new line.
-    var onOneLine: String {
+    fileprivate var onOneLine: String {
         String(unicodeScalars.map { $0.properties.generalCategory == .control ? " " : Character($0) })
     }
 }

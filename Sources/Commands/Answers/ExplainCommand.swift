@@ -6,7 +6,8 @@ import Store
 /// The command `bellhop explain`: why somebody got a notification, or did not.
 struct ExplainCommand: Command {
     static let name = "explain"
-    static let summary = "Says why a user did, or did not, get something: what happened, what waits, what the rules say."
+    static let summary =
+        "Says why a user did, or did not, get something: what happened, what waits, what the rules say."
     static let synopsis = [
         "explain --app A --user U NOTIFICATION [--json]",
         "explain --app A --user U --event ID [--json]",

@@ -81,7 +81,7 @@ extension Explanation {
         return "The user was erased at \(instant(erasure.erasedAt)), with everything of theirs\(returned)."
     }
 
-    /// `2026-11-22 06:00:00 UTC (07:00)`
+    /// As `2026-11-22 06:00:00 UTC (07:00)`.
     func instant(_ instant: Timestamp) -> String {
         let brief = clock.brief(instant)
         return "\(instant.toTheSecond) UTC" + (brief.isEmpty ? "" : " \(brief)")
@@ -93,7 +93,7 @@ extension NotificationStory.Letter {
     var words: String {
         let place = pointer.flatMap { $0.isEmpty ? nil : " at \($0)" } ?? ""
         let times = copies > 1 ? ", \(copies) copies" : ""
-        return "\(stage), \(reason)\(place): \(error.onOneLine) (\(state)\(times), \(deadID))"
+        return "\(stage), \(reason)\(place): \(error) (\(state)\(times), \(deadID))"
     }
 }
 

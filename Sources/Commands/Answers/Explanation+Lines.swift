@@ -32,7 +32,8 @@ extension Explanation {
     private func waiting(_ line: LedgerLine) -> String {
         switch line.reason {
         case Wait.Reason.quietHours.rawValue?: "waits for the end of the user's quiet hours, \(due(line))"
-        case Wait.Reason.digest.rawValue?: "is gathered for the digest of \(due(line))\(companions(line))"
+        case Wait.Reason.digest.rawValue?:
+            "is gathered for the digest of \(due(line))\(companions(line, none: ", alone so far"))"
         default: "waits until \(due(line))\(because(line))"
         }
     }
@@ -46,19 +47,19 @@ extension Explanation {
     }
 
     private func inDigest(_ line: LedgerLine) -> String {
-        line.digest.map { " in the digest of \(instant($0))\(companions(line))" } ?? ""
+        line.digest.map { " in the digest of \(instant($0))\(companions(line, none: ", alone"))" } ?? ""
     }
 
-    private func companions(_ line: LedgerLine) -> String {
+    private func companions(_ line: LedgerLine, none: String) -> String {
         switch line.digestCompanions {
-        case 0: ", alone so far"
+        case 0: none
         case 1: ", with one other"
         default: ", with \(line.digestCompanions) others"
         }
     }
 
     private func identity(_ line: LedgerLine) -> String {
-        line.providerMessageID.map { ", as \($0.onOneLine)" } ?? ""
+        line.providerMessageID.map { ", as \($0)" } ?? ""
     }
 
     private func because(_ line: LedgerLine) -> String {

@@ -19,7 +19,7 @@ extension Explanation {
         let recipient = story.key.recipient
         if let content = story.record?.notification.content {
             text.add("", "\(story.key.notification), \(content.type), priority \(content.priority.rawValue)")
-            text.add("", "\"\(content.title.onOneLine)\"")
+            text.add("", "\"\(content.title)\"")
         } else if let type = story.plan?.type {
             text.add("", type)
         }
@@ -82,7 +82,7 @@ extension Explanation {
         guard let revokedAt = device.revokedAt else {
             return "\(name), \(permission), seen \(instant(device.lastSeenAt))"
         }
-        let reason = device.revokeReason.map { ": \($0.onOneLine)" } ?? ""
+        let reason = device.revokeReason.map { ": \($0)" } ?? ""
         return "\(name), ended \(instant(revokedAt))\(reason)"
     }
 
@@ -98,7 +98,7 @@ extension Explanation {
 }
 
 extension QuietHours {
-    /// `22 to 7`, `off`
+    /// As `22 to 7`, or `off`.
     fileprivate var words: String {
         enabled && startHour != endHour ? "\(startHour) to \(endHour)" : "off"
     }

@@ -17,7 +17,7 @@ struct Explanation {
         case notAsked(because: String)
     }
 
-    /// - Parameter catalogs: nil where none are configured, so that the rules cannot be asked.
+    /// `catalogs` is nil where none are configured, so that the rules cannot be asked.
     init(_ story: NotificationStory, catalogs: CatalogSet?, zones: ZoneLibrary, now: Timestamp) {
         self.story = story
         self.now = now
@@ -52,7 +52,7 @@ struct Explanation {
         today = .decided(decision, steps: steps)
     }
 
-    /// `ios through expo (sub_…)`; the bare id of one that is not there any more.
+    /// As `ios through expo (sub_…)`; the bare id of one that is not there any more.
     func name(ofDevice subscription: String) -> String {
         guard let device = story.devices.first(where: { $0.subscription == subscription }) else { return subscription }
         return "\(device.platform) through \(device.provider) (\(subscription))"

@@ -21,9 +21,10 @@ struct RuleList {
     var json: JSONText {
         .list(
             steps.map { step in
-                let outcome = step.outcome?.json(clock) ?? [
-                    ("outcome", .text("pass")), ("reason", .null), ("until", .null), ("untilLocal", .null),
-                ]
+                let outcome =
+                    step.outcome?.json(clock) ?? [
+                        ("outcome", .text("pass")), ("reason", .null), ("until", .null), ("untilLocal", .null),
+                    ]
                 return .object(
                     [("rule", .text(step.rule.rawValue)), ("device", .optional(step.device))] + outcome
                         + [("finding", .text(step.finding))]

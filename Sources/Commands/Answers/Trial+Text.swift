@@ -40,8 +40,8 @@ extension Trial {
     private func write(_ rendered: (words: RenderedContent, language: LanguageTag?), into text: inout AnswerText) {
         let (words, language) = rendered
         text.add("language", width: 9, language.map { "\($0)" } ?? "the producer's own words")
-        text.add("title", width: 9, words.title.onOneLine)
-        if !words.body.isEmpty { text.add("body", width: 9, words.body.onOneLine) }
+        text.add("title", width: 9, words.title)
+        if !words.body.isEmpty { text.add("body", width: 9, words.body) }
         guard let link = words.link else { return text.add("link", width: 9, "none") }
         text.add("web", width: 9, link.web)
         text.add("mobile", width: 9, link.mobile)
@@ -62,7 +62,7 @@ extension Trial {
         }
     }
 
-    /// `device 1, ios through expo`
+    /// As `device 1, ios through expo`.
     private func name(_ subscription: String) -> String {
         guard let device = facts.recipient.devices.first(where: { $0.subscription == subscription }) else {
             return "device \(subscription)"

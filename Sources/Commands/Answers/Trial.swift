@@ -15,7 +15,8 @@ struct Trial {
     /// Whether the preferences in the file were complete and canonical.
     let hadCanonicalPreferences: Bool
 
-    init?(_ catalog: Catalog, _ event: Event, _ document: RecipientDocument, at asked: Timestamp, _ zones: ZoneLibrary) {
+    init?(_ catalog: Catalog, _ event: Event, _ document: RecipientDocument, at asked: Timestamp, _ zones: ZoneLibrary)
+    {
         guard let type = catalog[event.type] else { return nil }
         let (recipient, isCanonical) = document.recipient(of: catalog)
         let decided = max(asked, event.deliverAt ?? asked)

@@ -4,18 +4,18 @@ import BellhopRules
 struct UserClock: Sendable {
     let zone: Zone?
 
-    /// `2026-03-29 07:00 +02:00, which is 2026-03-29T05:00:00.000Z`
+    /// As `2026-03-29 07:00 +02:00, which is 2026-03-29T05:00:00.000Z`.
     func both(_ instant: Timestamp) -> String {
         guard let zone else { return "\(instant)" }
         return "\(zone.local(at: instant)), which is \(instant)"
     }
 
-    /// `2026-03-29 07:00 +02:00`
+    /// As `2026-03-29 07:00 +02:00`.
     func local(_ instant: Timestamp) -> String? {
         zone.map { "\($0.local(at: instant))" }
     }
 
-    /// `(07:00)`, and `(03-30 00:30)` where the date is another one than in UTC.
+    /// As `(07:00)`, and as `(03-30 00:30)` where the date is another one than in UTC.
     func brief(_ instant: Timestamp) -> String {
         guard let local = zone?.local(at: instant) else { return "" }
         let date = "\(local.date)"
@@ -24,7 +24,7 @@ struct UserClock: Sendable {
 }
 
 extension Timestamp {
-    /// `2026-03-29 05:00:00`, in UTC and to the second.
+    /// As `2026-03-29 05:00:00`, in UTC and to the second.
     var toTheSecond: String {
         String("\(self)".prefix(19)).replacing("T", with: " ")
     }

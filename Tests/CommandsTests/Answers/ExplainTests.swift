@@ -180,6 +180,15 @@ struct ExplainTests {
         }
     }
 
+    @Test("a title cannot command the terminal")
+    func controls() async throws {
+        let title = "UPDATE notifications SET title = E'one\\ntwo \\033[31mred'"
+        try await ask("noti_0000000000000001", after: Self.notification(1) + title) { answer in
+            expect(answer, #""one two [31mred""#)
+            #expect(!answer.output.unicodeScalars.contains("\u{1B}"))
+        }
+    }
+
     @Test("without catalogues the ledger still answers, and so it does for a type that went away")
     func noCatalogue() async throws {
         try await ask("noti_0000000000000001", after: Self.notification(1, "gone_type")) { answer in

@@ -1,0 +1,43 @@
+import Foundation
+import Testing
+
+@testable import Commands
+
+@Suite("bellhop bench decision")
+struct DecisionRunTests {
+    @Test("it needs no servers, and decides what the workload's own count says")
+    func measures() async throws {
+        try await Workplace.withPrompt { prompt, _ in
+            let answer = await prompt.run("bench", "decision", "--events", "1500", "--users", "400", "--json")
+            #expect(answer.code == .done, "\(answer.complaints)")
+            let report = try #require(
+                try JSONSerialization.jsonObject(with: Data(answer.output.utf8)) as? [String: Any]
+            )
+            #expect(report["pairs"] as? Int == 1_500)
+            #expect(report["pushes"] as? Int == report["pushesExpected"] as? Int)
+            #expect((report["pushes"] as? Int ?? 0) > 0)
+            #expect((report["microsecondsPerPair"] as? Double ?? 0) > 0)
+        }
+    }
+
+    @Test("a count that is not the expected one is told, and is no success")
+    func wrong() {
+        let report = DecisionReport(
+            pairs: 10,
+            users: 5,
+            sends: 7,
+            expectedSends: 8,
+            processorSeconds: 0.00002,
+            load: nil
+        )
+        #expect(!report.isRight)
+        #expect(report.text.contains("expected 8"))
+        #expect(report.text.contains("2.00 µs"))
+    }
+
+    @Test("without catalogues there is nothing to decide by")
+    func noCatalogues() async {
+        #expect(await Prompt().run("bench", "decision").code == .configuration)
+        #expect(await Prompt().run("bench", "decisions").code == .usage)
+    }
+}
