@@ -107,7 +107,8 @@ struct PushGround: Sendable {
     func balance(_ sent: Sent, counted: Int) async throws -> PushBalance {
         let rows = try await stage.owner.run(
             """
-            SELECT n.event_id || '|' || n.user_id, n.user_id, n.id, d.state, d.attempts::bigint, d.unknown_sends::bigint
+            SELECT n.event_id || '|' || n.user_id, n.user_id, n.id, concat_ws(' ', d.state, d.reason),
+                   d.attempts::bigint, d.unknown_sends::bigint
             FROM deliveries d
             JOIN notifications n ON n.app = d.app AND n.user_id = d.user_id AND n.id = d.notification_id
             """
