@@ -148,6 +148,14 @@ struct CatalogFaultTests {
         #expect(CatalogSet.load(files: [("1", large)]).failure?.faults.first?.message == "larger than the limit")
     }
 
+    @Test("reminders are one of the app's types")
+    func reminders() {
+        let text = catalog(types: "a: {priority: 'normal', label: {en: 'A'}}")
+        #expect(faults([("1", text.replacing("types:", with: "reminders: {type: 'a'}, types:"))]).isEmpty)
+        let found = faults([("1", text.replacing("types:", with: "reminders: {type: 'b'}, types:"))])
+        #expect(found.map(\.pointer.text) == ["/reminders/type"])
+    }
+
     @Test("a high priority cannot wait for a digest")
     func urgentDigest() {
         let digest = "digest: {at: ['08:00'], templates: {en: {title: 'T'}}},"

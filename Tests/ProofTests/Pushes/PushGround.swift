@@ -45,7 +45,8 @@ struct PushGround: Sendable {
         )
         guard changed != catalog else { throw ProofFailure("the catalogue has no type of low priority") }
         let place = folder.appendingPathComponent("ungathered")
-        try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
+        // The other apps' catalogues beside it: their types are bound on the broker.
+        try FileManager.default.copyItem(at: Program.catalogs, to: place)
         try Data(changed.utf8).write(to: place.appendingPathComponent("drop.json5"))
         return place.path
     }
