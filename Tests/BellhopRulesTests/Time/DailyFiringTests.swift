@@ -61,7 +61,7 @@ struct DailyFiringTests {
     }
 
     @Test(
-        "through a year of travels and outages it never rings twice for a date, nor an hour late, nor misses one it could ring for"
+        "in travels and outages it never rings twice for a date, nor an hour late, nor misses a ring that it could make"
     )
     func travels() throws {
         var chance = SeededGenerator.announced("a year of travels")
