@@ -23,7 +23,8 @@ struct CatalogSchemaTests {
             ("/properties/preferences/properties/master", CatalogKeys.master),
             ("/properties/preferences/properties/quietHours", CatalogKeys.quietHoursControls),
             ("/$defs/quietHours/oneOf/1", CatalogKeys.platforms), ("/properties/digest", CatalogKeys.digest),
-            ("/$defs/type/properties/defaults", CatalogKeys.defaults), ("/properties/reminders", CatalogKeys.reminders), ("/$defs/android", CatalogKeys.android),
+            ("/$defs/type/properties/defaults", CatalogKeys.defaults), ("/properties/reminders", CatalogKeys.reminders),
+            ("/$defs/android", CatalogKeys.android),
             ("/$defs/apns", CatalogKeys.apple), ("/$defs/templates/additionalProperties", CatalogKeys.words),
         ]
         for (place, keys) in table {
