@@ -20,7 +20,10 @@ package struct Bench: Sendable {
     package static let tiers = [RetryTier(.seconds(1)), RetryTier(.seconds(3)), RetryTier(.seconds(10))]
 
     /// Runs a body on a fresh schema and removes it afterwards.
-    package static func withSchema<Value>(_ body: (Bench) async throws -> Value) async throws -> Value {
+    package static func withSchema<Value>(
+        catalogs: CatalogSet? = nil,
+        _ body: (Bench) async throws -> Value
+    ) async throws -> Value {
         guard let namespace = Namespace(Servers.uniqueName("t").replacingOccurrences(of: "-", with: "_")) else {
             throw BenchError("the unique name makes no namespace")
         }
@@ -32,14 +35,17 @@ package struct Bench: Sendable {
             namespace: namespace,
             pool: try makePool(setUp: namespace.setUp(as: .worker)),
             owner: owner,
-            catalogs: try drop()
+            catalogs: try catalogs ?? drop()
         )
         return try await ending(bench) { try await body(bench) }
     }
 
     /// Runs a body with a topology on the broker too.
-    package static func withTopology<Value>(_ body: (Bench) async throws -> Value) async throws -> Value {
-        try await withSchema { bench in
+    package static func withTopology<Value>(
+        catalogs: CatalogSet? = nil,
+        _ body: (Bench) async throws -> Value
+    ) async throws -> Value {
+        try await withSchema(catalogs: catalogs) { bench in
             _ = try await bench.applier().apply()
             do {
                 let value = try await body(bench)
@@ -114,6 +120,18 @@ package struct Bench: Sendable {
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter(isWanted).sorted()
         let files = try names.map { ($0, [UInt8](try Data(contentsOf: folder.appendingPathComponent($0)))) }
         return try CatalogSet.load(files: files).get()
+    }
+
+    /// An app as it is shipped, but reached through FCM, which stands in for providers that are not there yet.
+    package static func overFCM(_ app: String) throws -> CatalogSet {
+        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appendingPathComponent("deploy/catalogs/\(app).json5")
+        let lines = try String(contentsOf: file, encoding: .utf8).split(
+            separator: "\n",
+            omittingEmptySubsequences: false
+        )
+        let text = lines.map { $0.hasPrefix("  providers:") ? "  providers: [\"fcm\"]," : String($0) }
+        return try CatalogSet.load(files: [("\(app).json5", Array(text.joined(separator: "\n").utf8))]).get()
     }
 
     /// What the rules make of a JSON body.

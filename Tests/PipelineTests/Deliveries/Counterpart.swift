@@ -12,16 +12,22 @@ struct Counterpart: Sendable {
     let rig: Rig
     let sandbox: ProviderSandbox
 
-    static func run(_ body: @escaping @Sendable (Counterpart) async throws -> Void) async throws {
+    /// Which app's producers speak.
+    let app: String
+
+    static func run(
+        app: String = "drop",
+        _ body: @escaping @Sendable (Counterpart) async throws -> Void
+    ) async throws {
         let sandbox = try await ProviderSandbox.start()
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(Servers.uniqueName("counterpart"))
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         do {
-            let senders = try senders(for: sandbox, in: folder)
-            try await Bench.withTopology { bench in
+            let senders = try senders(for: sandbox, of: app, in: folder)
+            try await Bench.withTopology(catalogs: try Bench.overFCM(app)) { bench in
                 try await Rig.on(bench, senders: senders.senders) { rig in
-                    try await body(Counterpart(rig: rig, sandbox: sandbox))
+                    try await body(Counterpart(rig: rig, sandbox: sandbox, app: app))
                 }
             }
             await senders.close()
@@ -32,10 +38,10 @@ struct Counterpart: Sendable {
         await sandbox.stop()
     }
 
-    private static func senders(for sandbox: ProviderSandbox, in folder: URL) throws -> PushSenders {
+    private static func senders(for sandbox: ProviderSandbox, of app: String, in folder: URL) throws -> PushSenders {
         try Data(sandbox.serviceAccountJSON).write(to: folder.appendingPathComponent("account.json"))
         let text = """
-            {drop: {fcm: {serviceAccount: "account.json", endpoint: "\(sandbox.fcmEndpoint)", caFile: "\(sandbox.caFile)"}}}
+            {\(app): {fcm: {serviceAccount: "account.json", endpoint: "\(sandbox.fcmEndpoint)", caFile: "\(sandbox.caFile)"}}}
             """
         let file = folder.appendingPathComponent("providers.json5")
         try Data(text.utf8).write(to: file)
@@ -52,7 +58,7 @@ struct Counterpart: Sendable {
         try await rig.publish(
             devices.map { user, token in
                 let body = #"{"userId":"\#(user)","token":"\#(token)","platform":"android","provider":"fcm"\#(more)}"#
-                return rig.event(body, key: "drop.subscription.upserted")
+                return rig.event(body, key: "\(app).subscription.upserted")
             }
         )
         try await rig.wait(for: devices.count, "SELECT count(*) FROM push_subscriptions")
