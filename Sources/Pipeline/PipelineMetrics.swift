@@ -12,6 +12,7 @@ package struct PipelineMetrics: Sendable {
     private let deadLetters: Labelled<Counter>
     private let deliveries: Labelled<Counter>
     private let retries: Labelled<Counter>
+    private let decisions: Labelled<Counter>
     private let unrecorded: Labelled<Counter>
     private let reroutes: Labelled<Counter>
     private let repairs: Labelled<Counter>
@@ -52,6 +53,11 @@ package struct PipelineMetrics: Sendable {
             "bellhop_retries_total",
             help: "Deliveries that wait in a retry tier for another attempt.",
             labels: ["tier"]
+        )
+        decisions = registry.counter(
+            "bellhop_decisions_total",
+            help: "What the rules made of new notifications, delivery by delivery: the state and its reason.",
+            labels: ["app", "state", "reason"]
         )
         unrecorded = registry.counter(
             "bellhop_unrecorded_total",
@@ -116,6 +122,25 @@ package struct PipelineMetrics: Sendable {
             if let tier = outcome.tier { retries.with(tier.name).increment() }
         }
         for (key, count) in tally { deliveries.with(key.app.text, key.word).increment(by: count) }
+    }
+
+    /// How new notifications entered the ledger.
+    func countDecisions(_ records: some Sequence<InboxRecord>) {
+        var tally: [Decided: Int] = [:]
+        for record in records {
+            for line in record.deliveries {
+                tally[Decided(app: record.app, state: line.state, reason: line.reason), default: 0] += 1
+            }
+        }
+        for (key, count) in tally {
+            decisions.with(key.app.text, key.state.rawValue, key.reason ?? "").increment(by: count)
+        }
+    }
+
+    private struct Decided: Hashable {
+        let app: AppID
+        let state: DeliveryState
+        let reason: String?
     }
 
     func countUnrecorded(_ app: AppID, _ reason: SuppressionReason) {

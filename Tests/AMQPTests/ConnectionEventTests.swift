@@ -19,7 +19,7 @@ struct ConnectionEventTests {
     func sentences() {
         let events: [ConnectionEvent] = [
             .connected(host: "127.0.0.1:5672"), .disconnected(refusal, retryIn: nil), .blocked(reason: "low on memory"),
-            .unblocked, .subscribed(queue: "q"), .consumerCancelled(queue: "q"),
+            .unblocked, .subscribed(queue: "q"), .renewed(queue: "q"), .consumerCancelled(queue: "q"),
             .subscriptionFailed(queue: "q", refusal, retryIn: .seconds(2)), .unreadable(queue: "q"),
             .channelClosed(refusal),
         ]

@@ -70,8 +70,9 @@ struct HTTP2FailureTests {
         #expect(try await second(server, kind).unknown != nil)
     }
 
-    @Test("a head without end is no answer", arguments: TransportKind.allCases)
-    func hugeHead(kind: TransportKind) async throws {
+    /// libcurl waits for the rest of the stream until the request's time is over.
+    @Test("a head without end is no answer")
+    func hugeHead() async throws {
         let server = try server { peer, request in
             let field = ("x-many", String(repeating: "y", count: 1000))
             // Frames may be as large as 16 KiB; the block goes on in the next.
@@ -85,7 +86,7 @@ struct HTTP2FailureTests {
             peer.send(parts.flatMap(\.encoded))
         }
         defer { server.stop() }
-        #expect(try await second(server, kind).unknown != nil)
+        #expect(try await second(server, .http2).unknown == .protocolViolation)
     }
 
     @Test("an answer that never comes ends at the total timeout, unknown", arguments: TransportKind.allCases)

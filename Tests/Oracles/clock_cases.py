@@ -3,9 +3,9 @@
     clock_cases.py SEED COUNT
 
 Quiet hours are answered by looking at every minute until the hour is outside; local times by asking zoneinfo for both
-readings of an ambiguous time, and by looking at every minute where a change skips it. Half of the instants lie within
-two days of a change of the clocks, and half of the local times within two hours of it. Each line is a question and its
-answer:
+readings of an ambiguous time, and by looking at every minute where a change skips it. Zones that change their clocks
+are preferred; there, most instants lie within two days of a change, and half of their local times within an hour of
+what the clock shows then, whether it ever shows them or not. Each line is a question and its answer:
 
     quiet START END ZONE INSTANT UNTIL|-
     next-run HH:MM ZONE INSTANT DAYS|- COUNT INSTANT...
@@ -85,11 +85,12 @@ def runs(zone, at, after, days, count):
 def case(chance, name, zone, near):
     moment = chance.randrange(START, END)
     at = time(chance.randrange(24), chance.randrange(60))
-    if near and chance.random() < 0.5:
+    if near and chance.random() < 0.8:
         change = chance.choice(near)
-        moment = change + chance.randrange(-172_800, 172_800)
+        moment = change + chance.randrange(-172_800, 43_200)
         if chance.random() < 0.5:
-            at = clock(zone, change + chance.randrange(-7_200, 7_200)).time().replace(second=0)
+            wall = clock(zone, change - 60) + timedelta(seconds=chance.randrange(-3_600, 7_200))
+            at = wall.time().replace(second=0)
     if chance.random() < 0.5:
         start, end = chance.randrange(24), chance.randrange(24)
         until = quiet_until(zone, start, end, moment)
@@ -109,6 +110,8 @@ def main():
         name = chance.choice(names)
         zone = ZoneInfo(name)
         near = changes(zone)
+        if not near and chance.random() < 0.8:
+            continue
         for _ in range(min(20, left)):
             print(*case(chance, name, zone, near))
         left -= 20

@@ -10,6 +10,7 @@ final class ProxyRelay: Sendable {
     private let client: Int32
     private let server: Int32
     private let judge: @Sendable ([UInt8]) -> ProxyVerdict
+    private let loses: @Sendable ([UInt8]) -> Bool
     private let swallowed: @Sendable (Int) -> Void
     private let state: Mutex<State>
 
@@ -24,11 +25,13 @@ final class ProxyRelay: Sendable {
         server: Int32,
         swallowing: Bool,
         judge: @escaping @Sendable ([UInt8]) -> ProxyVerdict,
+        loses: @escaping @Sendable ([UInt8]) -> Bool,
         swallowed: @escaping @Sendable (Int) -> Void
     ) {
         self.client = client
         self.server = server
         self.judge = judge
+        self.loses = loses
         self.swallowed = swallowed
         state = Mutex(State(swallowing: swallowing))
     }
@@ -65,11 +68,13 @@ final class ProxyRelay: Sendable {
         }
     }
 
-    private func passesToClient(_: [UInt8]) -> Step {
-        state.withLock { state in
+    private func passesToClient(_ bytes: [UInt8]) -> Step {
+        let step = state.withLock { state -> Step in
             guard !state.swallowing else { return .swallow }
             return state.cutsAtReply ? .cut : .pass
         }
+        guard case .pass = step, loses(bytes) else { return step }
+        return .swallow
     }
 
     private func pump(from source: Int32, to target: Int32, with decide: ([UInt8]) -> Step) {

@@ -91,6 +91,13 @@ package final class TCPProxy: Sendable {
         state.withLock { $0.faults.loseRequestMarker = marker }
     }
 
+    /// Keeps one piece of what a server sends, the one that holds `marker`, from its client; the connection goes on.
+    ///
+    /// Fit for servers that write a whole message at a time.
+    package func loseAnswer(whenServerSends marker: [UInt8]) {
+        state.withLock { $0.faults.loseAnswerMarker = marker }
+    }
+
     /// Closes the listener and every connection.
     package func stop() {
         let relays = state.withLock { state -> [ProxyRelay]? in
@@ -118,6 +125,7 @@ package final class TCPProxy: Sendable {
             server: server,
             swallowing: faults.blackHole,
             judge: { [weak self] bytes in self?.verdict(on: bytes) ?? .pass },
+            loses: { [weak self] bytes in self?.losesAnswer(bytes) ?? false },
             swallowed: { [weak self] count in self?.state.withLock { $0.swallowed += count } }
         )
         let welcome = state.withLock { state -> Bool in
@@ -128,6 +136,14 @@ package final class TCPProxy: Sendable {
         }
         relay.start()
         if !welcome { relay.cut() }
+    }
+
+    private func losesAnswer(_ bytes: [UInt8]) -> Bool {
+        state.withLock { state in
+            guard let marker = state.faults.loseAnswerMarker, bytes.holds(marker) else { return false }
+            state.faults.loseAnswerMarker = nil
+            return true
+        }
     }
 
     private func verdict(on bytes: [UInt8]) -> ProxyVerdict {
@@ -151,6 +167,7 @@ struct ProxyFaults: Sendable {
     var refuse = false
     var loseReplyMarker: [UInt8]?
     var loseRequestMarker: [UInt8]?
+    var loseAnswerMarker: [UInt8]?
 }
 
 /// What happens to a piece of what the client sent.

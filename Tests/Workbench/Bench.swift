@@ -104,10 +104,16 @@ package struct Bench: Sendable {
 
     /// The catalogue of the app drop, as it is shipped.
     package static func drop() throws -> CatalogSet {
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
-        let bytes = [UInt8](try Data(contentsOf: root.appendingPathComponent("deploy/catalogs/drop.json5")))
-        return try CatalogSet.load(files: [(name: "drop.json5", bytes: bytes)]).get()
+        try shipped { $0 == "drop.json5" }
+    }
+
+    /// The shipped catalogues; all of them, or those whose files are wanted.
+    package static func shipped(_ isWanted: (String) -> Bool = { _ in true }) throws -> CatalogSet {
+        let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appendingPathComponent("deploy/catalogs")
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter(isWanted).sorted()
+        let files = try names.map { ($0, [UInt8](try Data(contentsOf: folder.appendingPathComponent($0)))) }
+        return try CatalogSet.load(files: files).get()
     }
 
     /// What the rules make of a JSON body.

@@ -26,6 +26,7 @@ needed_packages=(
     "openssl                 /usr/bin/openssl"
     "ca-certificates         /etc/ssl/certs/ca-certificates.crt"
     "tzdata                  /usr/share/zoneinfo/Europe/Oslo"
+    "python3                 /usr/bin/python3"
     "procps                  /usr/bin/pkill"
 )
 

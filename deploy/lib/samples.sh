@@ -1,11 +1,12 @@
 # shellcheck shell=bash
-# A few users, their devices and a few events of the payments app drop, published at the end of `deploy/up` as the proof
-# that all of it works. Their ids are always the same, so that a second run finds them there and adds nothing.
+# A few users and devices of the payments app drop and a few events of every app, published at the end of `deploy/up` as
+# the proof that all of it works. Their ids are always the same, so that a second run finds them there and adds nothing.
 
 samples=$checkout/deploy/samples
 
-# What drop.jsonl makes: a notification for each event and user.
-sample_notifications=6
+# What the events make: a notification for each event and user.
+sample_apps=(drop safe venues padel daily)
+sample_notifications=12
 
 publish_samples() {
     local before started
@@ -36,7 +37,10 @@ publish_people() {
 }
 
 publish_events() {
-    bellhop_must "publishing $samples/drop.jsonl" publish "$samples/drop.jsonl"
+    local app
+    for app in "${sample_apps[@]}"; do
+        bellhop_must "publishing $samples/$app.jsonl" publish "$samples/$app.jsonl"
+    done
     await_samples "$1" "$count_notifications" "$sample_notifications" "not all notifications are in an inbox"
     await_samples "$1" "$count_open_deliveries" 0 "all are in their inboxes, but pushes are still open"
 }
@@ -58,14 +62,16 @@ await_samples() {
 
 # What each user got, and what became of the push; then what was refused.
 show_samples() {
-    local pushes
-    sample_query "select '  ' || rpad(n.user_id, 6) || rpad(n.type, 22) || rpad(n.title, 38)
+    local pushes order
+    order=$(IFS=,; printf '%s' "${sample_apps[*]}")
+    sample_query "select '  ' || rpad(n.app, 8) || rpad(n.user_id, 6) || rpad(n.type, 22) || rpad(n.title, 38)
             || coalesce(string_agg(case d.state when 'delivered' then 'pushed' when 'suppressed' then 'no push: ' || d.reason
                                    else 'push ' || d.state end, ', ' order by d.target), '')
         from NAMESPACE.notifications n left join NAMESPACE.deliveries d
             on (d.app, d.user_id, d.notification_id, d.channel) = (n.app, n.user_id, n.id, 'push')
-        where n.app = 'drop' and n.event_id like 'sample-_'
-        group by n.app, n.user_id, n.id order by n.user_id, n.event_id"
+        where n.event_id like 'sample-_'
+        group by n.app, n.user_id, n.id
+        order by array_position('{$order}'::text[], n.app), n.user_id, n.event_id"
     if is_running sandbox; then
         pushes=$(pushes_received) || true
         say sandbox "pushes received in place of FCM since it started: ${pushes:-none}"
@@ -79,10 +85,10 @@ count_people="select (select count(*) from NAMESPACE.recipients
         where app = 'drop' and user_id in ('ada', 'bo', 'cleo', 'dan'))
     + (select count(*) from NAMESPACE.push_subscriptions
         where app = 'drop' and device_token like 'sample-device-of-%')"
-count_notifications="select count(*) from NAMESPACE.notifications where app = 'drop' and event_id like 'sample-_'"
+count_notifications="select count(*) from NAMESPACE.notifications where event_id like 'sample-_'"
 count_open_deliveries="select count(*) from NAMESPACE.deliveries d join NAMESPACE.notifications n
         on (d.app, d.user_id, d.notification_id) = (n.app, n.user_id, n.id)
-    where n.app = 'drop' and n.event_id like 'sample-_'
+    where n.event_id like 'sample-_'
         and d.state in ('pending', 'sending', 'deferred', 'retrying', 'accepted')"
 count_dead_letters="select least(count(*), 1) from NAMESPACE.dead_letters where app = 'drop' and event_id = 'sample-1'"
 

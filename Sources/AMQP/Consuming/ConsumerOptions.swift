@@ -21,6 +21,8 @@ package struct ConsumerOptions: Sendable {
     ///
     /// A single message may exceed it.
     package let bufferedBytes: Int
+    /// After so long without a message, and with none unsettled, the subscriptions are taken up anew.
+    package var silence = Duration.seconds(60)
     let events: EventRelay
     let chance: @Sendable () -> Double
 

@@ -18,6 +18,8 @@ struct ConsumerSession {
     private var arrived: [IncomingMessage] = []
     private var arrivedBytes = 0
     private var pulse: Pulse
+    /// When the broker last gave a sign of these subscriptions: a message, or that they are in place.
+    private var latestSign = ContinuousClock.now
 
     init(_ connection: Connection, _ options: ConsumerOptions, _ inbox: ConsumerInbox) {
         self.connection = connection
@@ -41,7 +43,9 @@ struct ConsumerSession {
                 return connection.close(waiting: 2000)
             case .stopped: try subscriptions.cancelAll(on: connection)
             // The calls may have read deliveries, which then wait inside the library.
-            case .open: if try subscribe() { mayHoldMore = true }
+            case .open:
+                if try subscribe() { mayHoldMore = true }
+                if try renewAfterSilence() { mayHoldMore = true }
             }
             let hasRoom = inbox.hasRoom()
             if hasRoom {
@@ -136,6 +140,7 @@ struct ConsumerSession {
         guard desk.deliver(deliver.delivery_tag), let index = subscriptions.index(ofTag: deliver.consumer_tag) else {
             throw AMQPError(.protocolViolation, "the broker delivered out of order or to an unknown consumer")
         }
+        latestSign = .now
         assembler.begin(
             .delivery(
                 subscription: index,
@@ -155,13 +160,14 @@ struct ConsumerSession {
     }
 
     /// Tries every subscription whose time has come; `true` if there was one.
-    private mutating func subscribe() throws(AMQPError) -> Bool {
+    private mutating func subscribe(renewing: Bool = false) throws(AMQPError) -> Bool {
         var tried = false
         while let index = subscriptions.nextDue() {
             tried = true
             do throws(AMQPError) {
                 guard try subscriptions.subscribe(index, on: connection) else { continue }
-                options.events.post(.subscribed(queue: subscriptions.queue(index)))
+                let queue = subscriptions.queue(index)
+                options.events.post(renewing ? .renewed(queue: queue) : .subscribed(queue: queue))
             } catch {
                 guard error.isAboutChannel else { throw error }
                 let pause = subscriptions.failed(index, error, chance: options.chance())
@@ -170,20 +176,41 @@ struct ConsumerSession {
                 // The check has a channel of its own; consuming itself costs the one with the deliveries.
                 if subscriptions.lostChannel { try replaceChannel(after: error) }
             }
+        }
+        if tried {
             inbox.setConsuming(subscriptions.isComplete)
+            latestSign = .now
         }
         return tried
+    }
+
+    /// Takes the subscriptions up anew, on a fresh channel, where nothing has come for long and nothing is unsettled.
+    ///
+    /// A queue that ends and comes back while it hands out messages may count as delivered what it never sent. It takes
+    /// that back with the channel, and nothing else would make it as long as no other message comes.
+    private mutating func renewAfterSilence() throws(AMQPError) -> Bool {
+        let isIdle = subscriptions.isComplete && desk.isEmpty && arrived.isEmpty
+        guard isIdle, latestSign.duration(to: .now) >= options.silence else { return false }
+        try connection.closeChannel(Self.channel)
+        subscriptions.restart()
+        try startOver()
+        return try subscribe(renewing: true)
     }
 
     /// Everything that was delivered on the old channel is back in its queue: forget it, and subscribe anew.
     private mutating func replaceChannel(after error: AMQPError) throws(AMQPError) {
         options.events.post(.channelClosed(error))
         inbox.forget()
+        subscriptions.channelClosed(chance: options.chance())
+        try startOver()
+    }
+
+    /// Opens the channel again with nothing left of the old one.
+    private mutating func startOver() throws(AMQPError) {
         arrived.removeAll()
         arrivedBytes = 0
         assembler = MessageAssembler()
         desk = SettlementDesk(channel: Self.channel, prefetch: subscriptions.smallestPrefetch)
-        subscriptions.channelClosed(chance: options.chance())
         try dropLeftovers()
         try connection.openChannel(Self.channel)
     }

@@ -31,6 +31,9 @@ struct SettlementDesk {
         waitingSince.map { max(.zero, ContinuousClock.now.duration(to: $0 + Self.patience)) } ?? .seconds(60)
     }
 
+    /// Whether nothing is unsettled.
+    var isEmpty: Bool { ledger.isEmpty }
+
     /// Notes a delivery; `false` if its number is not the next one.
     mutating func deliver(_ number: UInt64) -> Bool { ledger.deliver(number) }
 

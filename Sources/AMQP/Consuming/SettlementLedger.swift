@@ -41,6 +41,9 @@ struct SettlementLedger {
         settledSinceLastOrders.append(number)
     }
 
+    /// Whether all that was delivered is settled, and the broker has been told.
+    var isEmpty: Bool { states.count == start }
+
     /// How many are settled beyond the frontier, and the broker has not been told.
     var waiting: Int { settledSinceLastOrders.count }
 

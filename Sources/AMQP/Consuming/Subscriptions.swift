@@ -117,6 +117,14 @@ struct Subscriptions {
         return longer
     }
 
+    /// All are to be taken up again at once: their channel was closed by ourselves.
+    mutating func restart() {
+        for index in entries.indices {
+            entries[index].isActive = false
+            entries[index].due = .now
+        }
+    }
+
     /// All subscriptions ended with their channel.
     mutating func channelClosed(chance: Double) {
         for index in entries.indices where entries[index].isActive { ended(index, chance: chance) }

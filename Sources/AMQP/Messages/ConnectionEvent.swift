@@ -9,6 +9,8 @@ package enum ConnectionEvent: Sendable, Equatable {
     case unblocked
     /// Messages of this queue are coming in.
     case subscribed(queue: String)
+    /// The subscription was taken up anew, since nothing had come for long.
+    case renewed(queue: String)
     /// The broker ended a subscription, for a deleted queue mostly; it is tried again with growing pauses.
     case consumerCancelled(queue: String)
     /// A queue cannot be subscribed to; it is tried again after `retryIn`.
@@ -31,6 +33,7 @@ extension ConnectionEvent: CustomStringConvertible {
         case .blocked(let reason): "the broker takes no messages for now: \(reason); what is published waits"
         case .unblocked: "the broker takes messages again"
         case .subscribed(let queue): "consuming \(queue)"
+        case .renewed(let queue): "took up the subscription to \(queue) anew, after a silence"
         case .consumerCancelled(let queue): "the broker ended the subscription to \(queue), trying to take it up again"
         case .subscriptionFailed(let queue, let error, let pause):
             "cannot subscribe to \(queue): \(error); trying again in \(pause.inWords)"

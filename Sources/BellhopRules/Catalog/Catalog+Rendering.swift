@@ -14,8 +14,8 @@ extension Catalog {
     /// Makes the words and the link of an event for a reader of a language.
     ///
     /// Explicit words win over the template's, each for itself. An event whose template lacks values is rejected, with
-    /// a pointer to the first and the names of the others; so is one without a title where there is no template. A link that lacks a value gives
-    /// way to the app's own link instead: the words are worth delivering without it.
+    /// a pointer to the first and the names of the others; so is one without a title where there is no template. A link
+    /// that lacks a value gives way to the app's own link instead: the words are worth delivering without it.
     public func render(_ event: Event, language: LanguageTag?) -> Result<RenderedContent, Rejection> {
         do {
             return .success(try rendered(event, language))

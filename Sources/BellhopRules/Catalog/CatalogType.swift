@@ -23,8 +23,8 @@ public struct CatalogType: Hashable, Sendable {
     /// Whether the user's word on types does not count: neither the master toggle nor the type's own nor a muted topic
     /// silences it, and a settings page does not list it.
     ///
-    /// What holds all the same: the system's permission on each device, the switch for all devices (`pushEnabled`), quiet
-    /// hours by their policy, and expiry.
+    /// What holds all the same: the system's permission on each device, the switch for all devices (`pushEnabled`),
+    /// quiet hours by their policy, and expiry.
     public let isMandatory: Bool
     /// Whether devices are used for a user who has not said anything about this type.
     public let pushByDefault: Bool

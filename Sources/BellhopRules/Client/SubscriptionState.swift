@@ -1,7 +1,7 @@
 /// Where one subject that a device may subscribe to (in the wallet: a Safe) stands, from its prompt to its role.
 ///
-/// Each subject has a machine of its own, which begins at `noSafe`; the switch for all of them has another, which begins
-/// at `globalNotifications`. An event that has no arrow in a state is refused as a value, and changes nothing.
+/// Each subject has a machine of its own, which begins at `noSafe`; the switch for all of them has another, which
+/// begins at `globalNotifications`. An event that has no arrow in a state is refused as a value, and changes nothing.
 /// `docs/client-kit.md` draws the arrows.
 public enum SubscriptionState: String, CaseIterable, Hashable, Sendable {
     /// Nothing is there to subscribe to.

@@ -1,7 +1,7 @@
 /// A preference document in its canonical form: every key of the app's schema, no other, every value one that holds.
 ///
-/// Made from anything that was stored or sent, by clients of any age; `docs/client-kit.md` has the table of what becomes
-/// of what. Normalising what is canonical changes nothing.
+/// Made from anything that was stored or sent, by clients of any age; `docs/client-kit.md` has the table of what
+/// becomes of what. Normalising what is canonical changes nothing.
 public struct PreferenceDocument: Hashable, Sendable {
     /// A type of event and what the user wants of it.
     public struct Toggle: Hashable, Sendable {

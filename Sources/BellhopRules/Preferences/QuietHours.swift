@@ -1,7 +1,7 @@
 /// The hours of the day in which a user wants to be left alone.
 ///
-/// The window is `[start, end)` by the hour that the clocks show, and wraps midnight: 22 to 7 holds at 22:00 and no more
-/// at 7:00. A window that ends where it starts is none.
+/// The window is `[start, end)` by the hour that the clocks show, and wraps midnight: 22 to 7 holds at 22:00 and no
+/// more at 7:00. A window that ends where it starts is none.
 public struct QuietHours: Hashable, Sendable {
     /// Whether the user has turned them on.
     public let enabled: Bool

@@ -1,8 +1,8 @@
 /// When a reminder rings: once for each date on the user's clock, and not much later than it should have.
 ///
 /// Whoever runs it keeps two things: since when the reminder is as it is, and the date of the last slot that rang. With
-/// them any number of schedulers come to the same answer after any pause. After a change of zone the next ring is by the
-/// new zone's clocks, and never for a date that has had its ring.
+/// them any number of schedulers come to the same answer after any pause. After a change of zone the next ring is by
+/// the new zone's clocks, and never for a date that has had its ring.
 public struct DailyFiring: Hashable, Sendable {
     /// The time, the days and the zone as they are now.
     public let schedule: LocalSchedule

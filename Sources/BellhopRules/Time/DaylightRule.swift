@@ -1,7 +1,8 @@
-/// A yearly rule by which clocks go forth and back, as the footer of a TZif file writes it: `CET-1CEST,M3.5.0,M10.5.0/3`.
+/// A yearly rule by which clocks go forth and back, as the footer of a TZif file writes it:
+/// `CET-1CEST,M3.5.0,M10.5.0/3`.
 ///
-/// "Daylight" is the footer's second offset, whatever a country calls it: Ireland's is the one of winter, and lies behind
-/// the first.
+/// "Daylight" is the footer's second offset, whatever a country calls it: Ireland's is the one of winter, and lies
+/// behind the first.
 struct DaylightRule: Hashable {
     /// Seconds ahead of UTC when the daylight offset is not in force.
     let standard: Int
@@ -16,9 +17,9 @@ struct DaylightRule: Hashable {
     func offset(at seconds: Int) -> Int {
         let year = year(of: seconds)
         var latest = Boundary(seconds: .min, offset: standard)
-        // A rule may place a moment up to a week outside its year, so the years beside count, too. Of two moments at one
-        // instant the later one in this order counts: where an end meets the next year's start, daylight time lasts all
-        // year; where a start meets the end of its own year, it never comes.
+        // A rule may place a moment up to a week outside its year, so the years beside count, too. Of two moments at
+        // one instant the later one in this order counts: where an end meets the next year's start, daylight time lasts
+        // all year; where a start meets the end of its own year, it never comes.
         for year in year - 1...year + 1 {
             let (first, second) = boundaries(of: year)
             if first.seconds <= seconds, first.seconds >= latest.seconds { latest = first }

@@ -43,8 +43,8 @@ public struct LocalSchedule: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - instant: what the slot has to be later than; a slot at this very instant has been.
-    ///   - lastDate: the date of the last slot that ran, where each date may have one run only. It matters when the user
-    ///     has flown to a zone where that date is not over or has not begun.
+    ///   - lastDate: the date of the last slot that ran, where each date may have one run only. It matters when the
+    ///     user has flown to a zone where that date is not over or has not begun.
     /// - Returns: the slot, whose date is later than `lastDate`.
     public func next(after instant: Timestamp, lastDate: LocalDate? = nil) -> Slot? {
         var date = zone.local(at: instant).date

@@ -31,8 +31,8 @@ extension Zone {
 
     /// The first second at which the clocks show a reading or a later one, both counted in seconds since 1970.
     ///
-    /// Goes through the periods from before any clock on Earth can show the reading. In the first one whose last reading
-    /// is later, either the reading itself occurs, or the period begins behind it.
+    /// Goes through the periods from before any clock on Earth can show the reading. In the first one whose last
+    /// reading is later, either the reading itself occurs, or the period begins behind it.
     private func firstInstant(reaching reading: Int) -> Int {
         var from = reading - Zone.furthestOffset
         while true {

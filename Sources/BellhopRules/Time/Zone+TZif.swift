@@ -86,8 +86,8 @@ private struct TZifReader {
     /// The instants that anybody asks about: a `Timestamp` is never outside, and arithmetic inside never overflows.
     private static let asked: ClosedRange<Int64> = 1...253_402_300_799
 
-    /// A zone whose footer holds from the end of the table on, and has the last word there, so that the two never differ
-    /// where they meet.
+    /// A zone whose footer holds from the end of the table on, and has the last word there, so that the two never
+    /// differ where they meet.
     private static func zone(
         _ name: TimeZoneName,
         first: Int,

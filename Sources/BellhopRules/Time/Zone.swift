@@ -1,7 +1,7 @@
 /// When the clocks of a place change, and by how much.
 ///
-/// A value that is made once, from the bytes of a file of the tz database, and then asked often: it does no I/O and knows
-/// no locale. Answers hold from 1970 to 9999: by the table of the file first, then by the rule in its footer.
+/// A value that is made once, from the bytes of a file of the tz database, and then asked often: it does no I/O and
+/// knows no locale. Answers hold from 1970 to 9999: by the table of the file first, then by the rule in its footer.
 public struct Zone: Hashable, Sendable {
     /// The name it goes by.
     public let name: TimeZoneName

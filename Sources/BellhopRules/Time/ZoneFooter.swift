@@ -1,8 +1,8 @@
 /// What the footer of a TZif file says of all later years: one offset, or a yearly rule.
 ///
 /// The form is POSIX's `TZ` with the additions of RFC 9636: `std offset [dst [offset] , start [/time] , end [/time]]`,
-/// times from -167 to 167 hours, names in letters or in angle brackets. A second name without a rule is refused: what it
-/// meant was left to each system.
+/// times from -167 to 167 hours, names in letters or in angle brackets. A second name without a rule is refused: what
+/// it meant was left to each system.
 enum ZoneFooter: Hashable {
     case constant(offset: Int)
     case yearly(DaylightRule)

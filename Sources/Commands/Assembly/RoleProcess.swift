@@ -135,6 +135,7 @@ struct RoleProcess: Sendable {
             switch event {
             // Closing one's own connection is no cause for concern.
             case .disconnected(_, retryIn: nil): logger.info("\(event)")
+            case .renewed: logger.debug("\(event)")
             case .disconnected, .blocked, .consumerCancelled, .subscriptionFailed, .unreadable, .channelClosed:
                 logger.warning("\(event)")
             default: logger.notice("\(event)")

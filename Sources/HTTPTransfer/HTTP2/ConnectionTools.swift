@@ -9,7 +9,7 @@ final class ConnectionTools {
     let callbacks: ClientCallbacks
 
     /// Room for one TLS record.
-    let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 16 * 1024, alignment: 16)
+    let readBuffer: UnsafeMutableRawBufferPointer
 
     init(_ options: HTTP2TransportOptions) throws(TransferError) {
         self.options = options
@@ -20,6 +20,7 @@ final class ConnectionTools {
         }
         guard let callbacks = ClientCallbacks() else { throw options.refusal("libnghttp2 has no memory") }
         self.callbacks = callbacks
+        readBuffer = .allocate(byteCount: 16 * 1024, alignment: 16)
     }
 
     deinit {

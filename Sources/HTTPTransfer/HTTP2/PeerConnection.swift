@@ -26,6 +26,9 @@ final class PeerConnection {
     private var barrenDeadline: ContinuousClock.Instant?
     private var hasHeardGoodbye = false
 
+    /// It has answered a ping, and has carried nothing since.
+    private var isProven = false
+
     /// Requests on it that have no outcome yet.
     private(set) var inFlight = 0
     /// The peer has told its limits: the connection is of use.
@@ -167,7 +170,8 @@ final class PeerConnection {
     /// Whether it would take a request now; one that was silent for long is asked first whether it still lives.
     func hasRoom(now: ContinuousClock.Instant) -> Bool {
         guard isReady, !isRetiring, pingDeadline == nil, case .open(let frames) = phase else { return false }
-        guard !isIdle || now - frames.lastSign <= tools.options.trust else {
+        let trust = isProven ? max(tools.options.trust, tools.options.patience) : tools.options.trust
+        guard !isIdle || now - frames.lastSign <= trust else {
             frames.ping()
             pingDeadline = now + tools.options.patience
             flush()
@@ -187,6 +191,7 @@ final class PeerConnection {
             return returned.append(queued)
         }
         carried += 1
+        isProven = false
         inFlight += 1
         exchanges[stream] = exchange
         var soonest = Soonest(earliestDeadline)
@@ -267,6 +272,7 @@ extension PeerConnection {
 
     func receiveSignOfLife() {
         pingDeadline = nil
+        isProven = true
     }
 
     /// It carries what it has to its end, and nothing more.

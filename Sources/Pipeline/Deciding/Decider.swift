@@ -51,6 +51,7 @@ struct Decider: Sendable {
                     index: index,
                     key: DeliveryKey(notification: key, channel: .push, target: target),
                     content: content,
+                    type: type,
                     message: PushMessage(key, content, type, to: ruling.device)
                 )
             )
@@ -93,6 +94,7 @@ struct Decider: Sendable {
                 index: index,
                 key: claimed.key,
                 content: stored.content,
+                type: type,
                 attempts: claimed.attempts,
                 isRepeat: claimed.outcomeWasUnknown,
                 message: PushMessage(key, stored.content, type, to: device)

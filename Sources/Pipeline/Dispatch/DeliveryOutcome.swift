@@ -46,7 +46,7 @@ struct DeliveryOutcome: Sendable {
         let step: RetryLadder.Step
         switch arrival {
         case .answered(let verdict):
-            step = ladder.step(after: verdict, attempts: parcel.attempts)
+            step = ladder.step(after: verdict, attempts: parcel.attempts, limit: parcel.retryLimit)
         case .notStarted: step = ladder.stepWhenNotStarted()
         }
         switch step {

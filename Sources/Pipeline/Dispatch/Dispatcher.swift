@@ -25,7 +25,8 @@ struct Dispatcher: Sendable {
                     guard let outlet = senders.outlet(for: group.app, group.provider) else {
                         return await ended(positions.map { ($0, .notStarted) })
                     }
-                    await send(parcels, at: positions, through: outlet, lane, ended)
+                    let byMessage = positions.sorted { (parcels[$0].index, $0) < (parcels[$1].index, $1) }
+                    await send(parcels, at: byMessage, through: outlet, lane, ended)
                 }
             }
         }
@@ -47,18 +48,18 @@ struct Dispatcher: Sendable {
             var rest = positions[...]
             let deadline = ContinuousClock.now + Self.patience
             while !rest.isEmpty {
-                let granted = await outlet.window.acquire(
-                    upTo: rest.count,
+                let grant = await outlet.window.acquire(
+                    rest.map { parcels[$0].index },
                     for: lane,
                     until: deadline,
                     patience: Self.patience
                 )
-                guard granted > 0 else { break }
-                let part = rest.prefix(granted)
-                rest = rest.dropFirst(granted)
+                guard grant != .none else { break }
+                let part = rest.prefix(grant.pushes)
+                rest = rest.dropFirst(grant.pushes)
                 tasks.addTask {
                     let verdicts = await outlet.sender.send(part.map { parcels[$0].message })
-                    outlet.window.release(granted, of: lane)
+                    outlet.window.release(grant, of: lane)
                     await ended(zip(part, verdicts).map { ($0, .answered($1)) })
                 }
             }

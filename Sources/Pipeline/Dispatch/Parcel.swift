@@ -12,6 +12,8 @@ struct Parcel: Sendable {
     var attempts: Int
     /// It may have arrived already: the outcome of an earlier send is not known.
     var isRepeat: Bool
+    /// After how many attempts its type gives it up; nil for the usual limit.
+    let retryLimit: Int?
     var message: PushMessage
     /// Claimed deliveries that go out in the same push, and share what becomes of it.
     var companions: [Companion] = []
@@ -26,6 +28,7 @@ struct Parcel: Sendable {
         index: Int,
         key: DeliveryKey,
         content: NotificationContent,
+        type: CatalogType,
         attempts: Int = 0,
         isRepeat: Bool = false,
         message: PushMessage
@@ -33,6 +36,7 @@ struct Parcel: Sendable {
         self.index = index
         self.key = key
         event = content.event
+        retryLimit = type.retryLimit
         self.attempts = attempts
         self.isRepeat = isRepeat
         self.message = message

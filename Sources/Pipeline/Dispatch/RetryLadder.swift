@@ -29,8 +29,9 @@ package struct RetryLadder: Sendable {
         case postpone(Duration, reason: String, burnsAttempt: Bool)
     }
 
-    /// What to do after a verdict, with so many attempts before this one.
-    package func step(after verdict: Verdict, attempts: Int) -> Step {
+    /// What to do after a verdict, with so many attempts before this one; `limit` stands in for the usual one.
+    package func step(after verdict: Verdict, attempts: Int, limit: Int? = nil) -> Step {
+        let limit = limit ?? self.limit
         let reason = verdict.reason?.rawValue ?? ""
         let spent = attempts + (verdict.burnsAttempt ? 1 : 0)
         switch verdict {

@@ -1,56 +1,66 @@
 import BellhopRules
 import Synchronization
 
-/// How many messages may be under way to one provider of one app, over all lanes and in each of them; a tenth is kept for
-/// urgent ones.
+/// How much may be under way to one provider of one app: so many pushes over all lanes, a tenth of them kept for urgent
+/// ones, and for each lane pushes of so many of the broker's messages, since those are what it may hold.
 ///
 /// Places are handed out in the order of asking, urgent before the others. Whoever stands in line could have none when it
 /// came, nor at any move since; so nobody is overtaken by one who comes and finds a place.
 ///
 /// Thread safety: all state is behind one lock; continuations are resumed outside of it.
 final class SendWindow: Sendable {
+    /// What somebody may have under way.
+    struct Grant: Equatable {
+        static let none = Grant(pushes: 0, messages: 0)
+
+        var pushes: Int
+        var messages: Int
+    }
+
     private struct Waiter {
         let number: Int
-        let wanted: Int
+        let wanted: [Int]
         let lane: Lane
-        let continuation: CheckedContinuation<Int, Never>
+        let continuation: CheckedContinuation<Grant, Never>
     }
 
     private struct State {
-        var taken: [Lane: Int] = [:]
+        var pushes = 0
+        var messages: [Lane: Int] = [:]
         /// When a place was last taken or given back: full since then at the longest.
         var latestMove = ContinuousClock.now
         var waiters: [Waiter] = []
         var lastNumber = 0
     }
 
-    private typealias Served = [(continuation: CheckedContinuation<Int, Never>, granted: Int)]
+    private typealias Served = [(continuation: CheckedContinuation<Grant, Never>, grant: Grant)]
 
     private let capacity: Int
     private let reserve: Int
     private let limits: [Lane: Int]
     private let state = Mutex(State())
 
-    /// `limits` is what one lane may take; a lane without a limit may take all.
+    /// `capacity` counts pushes, `limits` messages of one lane; a lane without a limit may take all.
     init(capacity: Int, limits: [Lane: Int] = [:]) {
         self.capacity = max(1, capacity)
         self.limits = limits
         reserve = capacity / 10
     }
 
-    /// Takes up to `wanted` places as soon as there is one, or none when the time is up or the task is cancelled.
+    /// Takes places for the first ones of `wanted` as soon as there is one, or none when the time is up or the task is
+    /// cancelled; `wanted` says for each push of which message it is, those of one message side by side.
     ///
     /// The time is up at once where nothing has moved for as long as `patience`: whoever comes to a window that stands
     /// still learns nothing by waiting, and a long line would wait its patience out one after the other.
     func acquire(
-        upTo wanted: Int,
+        _ wanted: [Int],
         for lane: Lane,
         until deadline: ContinuousClock.Instant,
         patience: Duration
-    ) async -> Int {
-        let (granted, latestMove) = state.withLock { (take(wanted, lane, &$0), $0.latestMove) }
+    ) async -> Grant {
+        let (grant, latestMove) = state.withLock { (take(wanted, lane, &$0), $0.latestMove) }
         let end = min(deadline, latestMove + patience)
-        guard granted == 0, end > .now else { return granted }
+        guard grant == .none, end > .now else { return grant }
         let number = state.withLock { state in
             state.lastNumber += 1
             return state.lastNumber
@@ -72,30 +82,37 @@ final class SendWindow: Sendable {
     }
 
     /// Gives places of a lane back and serves those who wait.
-    func release(_ count: Int, of lane: Lane) {
+    func release(_ grant: Grant, of lane: Lane) {
         let served = state.withLock { state in
-            state.taken[lane, default: 0] -= count
+            state.pushes -= grant.pushes
+            state.messages[lane, default: 0] -= grant.messages
             state.latestMove = .now
             return serve(&state)
         }
-        for (continuation, granted) in served { continuation.resume(returning: granted) }
+        for (continuation, grant) in served { continuation.resume(returning: grant) }
     }
 
-    /// Places that are taken now.
-    var inFlight: Int { state.withLock { $0.taken.values.reduce(0, +) } }
+    /// Pushes that are under way now.
+    var inFlight: Int { state.withLock(\.pushes) }
 
     /// Callers who stand in line.
     var waiting: Int { state.withLock(\.waiters.count) }
 
-    private func take(_ wanted: Int, _ lane: Lane, _ state: inout State) -> Int {
-        let all = state.taken.values.reduce(0, +)
-        let free = capacity - (lane == .urgent ? 0 : reserve) - all
-        let rest = limits[lane].map { $0 - state.taken[lane, default: 0] } ?? free
-        let granted = max(0, min(wanted, free, rest))
-        guard granted > 0 else { return 0 }
-        state.taken[lane, default: 0] += granted
+    private func take(_ wanted: [Int], _ lane: Lane, _ state: inout State) -> Grant {
+        let pushes = capacity - (lane == .urgent ? 0 : reserve) - state.pushes
+        let messages = limits[lane].map { $0 - state.messages[lane, default: 0] } ?? .max
+        var grant = Grant.none
+        for (position, message) in wanted.prefix(max(0, pushes)).enumerated() {
+            let isNew = position == 0 || wanted[position - 1] != message
+            guard !isNew || grant.messages < messages else { break }
+            if isNew { grant.messages += 1 }
+            grant.pushes += 1
+        }
+        guard grant != .none else { return grant }
+        state.pushes += grant.pushes
+        state.messages[lane, default: 0] += grant.messages
         state.latestMove = .now
-        return granted
+        return grant
     }
 
     private func enqueue(_ waiter: Waiter) {
@@ -104,15 +121,15 @@ final class SendWindow: Sendable {
             state.waiters.insert(waiter, at: place ?? state.waiters.endIndex)
             return serve(&state)
         }
-        for (continuation, granted) in served { continuation.resume(returning: granted) }
+        for (continuation, grant) in served { continuation.resume(returning: grant) }
     }
 
     private func serve(_ state: inout State) -> Served {
         var served: Served = []
         var left: [Waiter] = []
         for waiter in state.waiters {
-            let granted = take(waiter.wanted, waiter.lane, &state)
-            if granted > 0 { served.append((waiter.continuation, granted)) } else { left.append(waiter) }
+            let grant = take(waiter.wanted, waiter.lane, &state)
+            if grant == .none { left.append(waiter) } else { served.append((waiter.continuation, grant)) }
         }
         state.waiters = left
         return served
@@ -122,6 +139,6 @@ final class SendWindow: Sendable {
         let waiter = state.withLock { state in
             state.waiters.firstIndex { $0.number == number }.map { state.waiters.remove(at: $0) }
         }
-        waiter?.continuation.resume(returning: 0)
+        waiter?.continuation.resume(returning: .none)
     }
 }

@@ -15,23 +15,22 @@ package struct SenderDirectory: Sendable {
 
     private let outlets: [Place: Outlet]
 
-    /// One provider of one app gets half of each lane's prefetch at most, so that a slow one leaves the other half to the
-    /// others.
+    /// One provider of one app may hold half of each lane's prefetch at most, so that a slow one leaves the other half to
+    /// the others.
     ///
-    /// Over all lanes it gets twice as many as its sender can have under way: enough to keep it busy, and not so many that
-    /// they outlast their leases inside it while it is slow.
+    /// Over all lanes it may have twice as many pushes under way as its sender can: enough to keep that busy, and not so
+    /// many that they outlast their leases inside it while it is slow.
     ///
     /// `prefetch` says how many messages each lane may hold.
     package init(_ senders: [AppID: [PushProvider: any PushSender]], prefetch: [Lane: Int]) {
         let limits = prefetch.mapValues { max(1, $0 / 2) }
-        let most = limits.values.max() ?? 1
         var outlets: [Place: Outlet] = [:]
         for (app, providers) in senders {
             for (provider, sender) in providers {
-                let capacity = sender.window < most / 2 ? sender.window * 2 : most
+                let (doubled, isTooMuch) = sender.window.multipliedReportingOverflow(by: 2)
                 outlets[Place(app: app, provider: provider)] = Outlet(
                     sender: sender,
-                    window: SendWindow(capacity: capacity, limits: limits)
+                    window: SendWindow(capacity: isTooMuch ? .max : doubled, limits: limits)
                 )
             }
         }

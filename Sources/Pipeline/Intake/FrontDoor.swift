@@ -56,9 +56,7 @@ package struct FrontDoor: Sendable {
         }
     }
 
-    /// - Parameters:
-    ///   - catalogs: what the apps are like, as of each batch.
-    ///   - zones: the clocks of users.
+    /// The catalogues are taken as they are when a batch begins; the zones are the clocks of users.
     package init(catalogs: CatalogSource, zones: ZoneLibrary, tools: Tools, surroundings: Surroundings) {
         self.catalogs = catalogs
         self.zones = zones

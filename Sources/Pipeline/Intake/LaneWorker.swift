@@ -62,8 +62,8 @@ package struct LaneWorker: Service {
     /// Messages that were handed out several times before may be what killed their worker: each goes alone, so that it
     /// takes no other down with it.
     ///
-    /// They are stored one after the other; what they send, they send side by side, since each
-    /// holds a lease that does not wait for its turn.
+    /// They are stored one after the other; what they send, they send side by side, since each holds a lease that does
+    /// not wait for its turn.
     private func process(_ batch: [IncomingMessage], _ gate: Gate, _ drain: DrainSignal) async {
         let suspects = batch.filter { $0.deliveryCount >= Self.suspicion }
         let others = suspects.isEmpty ? batch : batch.filter { $0.deliveryCount < Self.suspicion }

@@ -50,7 +50,9 @@ struct Recorder: Sendable {
                 }
             }
             metrics.count(stored.written.map { ($0.entry.work.record.app, $0.outcome) })
-            metrics.countReroutes(stored.written.lazy.filter { $0.outcome == .recorded }.map(\.entry.work.record))
+            let fresh = stored.written.lazy.filter { $0.outcome == .recorded }.map(\.entry.work.record)
+            metrics.countDecisions(fresh)
+            metrics.countReroutes(fresh)
             recorded.faults += stored.refused
             recorded.unfinished.formUnion(stored.unfinished)
         }

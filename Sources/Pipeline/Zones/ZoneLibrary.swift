@@ -4,8 +4,8 @@ import Synchronization
 
 /// The zones of this machine's tz database, each read when it is first asked for and kept from then on.
 ///
-/// A new tzdata counts from the next start of the process. Names come from users, so a name without a zone is a nil that
-/// the caller has an answer to, and what is kept is bounded. A first look reads a file of a few kilobytes.
+/// A new tzdata counts from the next start of the process. Names come from users, so a name without a zone is a nil
+/// that the caller has an answer to, and what is kept is bounded. A first look reads a file of a few kilobytes.
 package final class ZoneLibrary: Sendable {
     /// Where the database lies.
     package let folder: String
@@ -42,8 +42,8 @@ package final class ZoneLibrary: Sendable {
 
     /// The zone of a name; nil where the database has none, or only one that cannot be used.
     ///
-    /// A former name that the database lists without giving it a file (`Asia/Calcutta` on Debian 13, which browsers still
-    /// say) is found by its present one, and keeps the name that was asked for.
+    /// A former name that the database lists without giving it a file (`Asia/Calcutta` on Debian 13, which browsers
+    /// still say) is found by its present one, and keeps the name that was asked for.
     package subscript(name: TimeZoneName) -> Zone? {
         if let known = shelf.withLock({ $0.zones[name] }) { return known }
         let zone = read(name.text, as: name) ?? links().target(of: name.text).flatMap { read($0, as: name) }

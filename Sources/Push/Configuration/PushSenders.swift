@@ -79,15 +79,16 @@ private struct SenderAssembly {
             window: fcm.window,
             name: "fcm"
         )
-        return FCMSender(
+        var sender = FCMSender(
             endpoint: fcm.endpoint,
             projectID: fcm.serviceAccount.projectID,
             tokens: try tokens(fcm),
             transport: try transport(need),
-            window: fcm.window,
             time: surroundings.time,
             metrics: surroundings.metrics?.forSender(.fcm, app: app)
         )
+        sender.window = fcm.window
+        return sender
     }
 
     private mutating func tokens(_ fcm: ProviderConfiguration.FCM) throws(TransferError) -> AccessTokenSource {

@@ -2,11 +2,11 @@ import BellhopRules
 
 /// What the client gets beside the words: FCM's `data`, text to text.
 ///
-/// First our own names (`type`, `notificationId`, `targetId`, `route`, `link` and `scheme` for mobile, web and the app's
-/// own URLs, `venueId`), then the entries of `metadata`, then the members of `data`. Of one name, the first one written
-/// stays. Numbers and flags become texts, objects and arrays JSON; `null` and empty names are left out. Names that FCM
-/// or APNs keep for themselves (`from`, `message_type`, `collapse_key`, `aps`, `fcm_options`, and what begins with `gcm`
-/// or `google`) get `x_` in front.
+/// First our own names (`type`, `notificationId`, `targetId`, `venueId`; `route`, `link` and `scheme`, which are where a
+/// tap leads on a phone, in a browser and by the app's own URL), then the entries of `metadata`, then the members of
+/// `data`. Of one name, the first one written stays. Numbers and flags become texts, objects and arrays JSON; `null`
+/// and empty names are left out. Names that FCM or APNs keep for themselves (`from`, `message_type`, `collapse_key`,
+/// `aps`, `fcm_options`, and what begins with `gcm` or `google`) get `x_` in front.
 struct FCMData {
     let message: PushMessage
 

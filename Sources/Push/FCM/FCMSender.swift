@@ -8,7 +8,7 @@ package import ServiceRuntime
 /// messages concerned are sent once more; what is refused then is a config error.
 package struct FCMSender: PushSender {
     package var provider: PushProvider { .fcm }
-    package let window: Int
+    package var window = Int.max
 
     private let url: String
     private let tokens: AccessTokenSource
@@ -25,14 +25,12 @@ package struct FCMSender: PushSender {
         projectID: String,
         tokens: AccessTokenSource,
         transport: any HTTPTransport,
-        window: Int = .max,
         time: any TimeSource = SystemTime(),
         metrics: PushMetrics.ForSender? = nil
     ) {
         url = endpoint + "/v1/projects/" + projectID + "/messages:send"
         self.tokens = tokens
         self.transport = transport
-        self.window = window
         self.time = time
         self.metrics = metrics
     }

@@ -98,8 +98,9 @@ package struct EventPlans: Sendable {
         return cancellations.map { _ in }
     }
 
-    /// Takes events whose time has come, the urgent first, then the oldest; whoever takes them publishes them, and marks
-    /// them. Those that nobody marks within ten minutes come up again.
+    /// Takes events whose time has come, the urgent first, then the oldest.
+    ///
+    /// Whoever takes them publishes them, and marks them. Those that nobody marks within ten minutes come up again.
     package func takeDue(atMost limit: Int) async throws(PostgresError) -> [DueEvent] {
         let rows = try await pool.run(Self.takeDue, [.integer(Int64(limit))])
         var due: [DueEvent] = []

@@ -31,10 +31,11 @@ struct RouteTests {
 
     @Test("a kind of topic is what stands before its first colon")
     func folding() throws {
-        let topics = try load(#"topics: {foldCase: ["Safe"]}"#).topics
+        let topics = try load(#"topics: {foldCase: ["Safe", "Ås"]}"#).topics
         let table = [
             ("safe:1:0xAB", "safe:1:0xab"), ("SAFE:A", "safe:a"), ("safe", "safe"), ("Safe", "safe"),
             ("safeA:X", "safeA:X"), ("venue:SAFE:A", "venue:SAFE:A"), ("safe:ÅÄ", "safe:ÅÄ"), (":SAFE", ":SAFE"),
+            ("ÅS:A", "Ås:a"), ("ås:A", "ås:A"),
         ]
         for (given, expected) in table {
             let topic = try #require(Topic(validating: given))

@@ -14,15 +14,6 @@ struct CatalogSchemaTests {
         return try SchemaEvaluator(root: try schema()).accepts(document)
     }
 
-    /// A catalogue as small as it can be, with these members of the app and of its one type.
-    static func file(_ app: String, _ type: String = "") -> [UInt8] {
-        let text = """
-            {app: "a", language: "en", timezone: "UTC", \(app)
-             types: {t: {priority: "normal", label: {en: "T"}, \(type)}}}
-            """
-        return Array(text.utf8)
-    }
-
     @Test("every object has the keys of the reader, and no other")
     func keys() throws {
         let schema = try schema()
@@ -32,7 +23,8 @@ struct CatalogSchemaTests {
             ("/properties/preferences/properties/master", CatalogKeys.master),
             ("/properties/preferences/properties/quietHours", CatalogKeys.quietHoursControls),
             ("/$defs/quietHours/oneOf/1", CatalogKeys.platforms), ("/properties/digest", CatalogKeys.digest),
-            ("/$defs/type/properties/defaults", CatalogKeys.defaults), ("/$defs/android", CatalogKeys.android),
+            ("/$defs/type/properties/defaults", CatalogKeys.defaults), ("/properties/reminders", CatalogKeys.reminders),
+            ("/$defs/android", CatalogKeys.android),
             ("/$defs/apns", CatalogKeys.apple), ("/$defs/templates/additionalProperties", CatalogKeys.words),
         ]
         for (place, keys) in table {
@@ -83,18 +75,18 @@ struct CatalogSchemaTests {
         #expect(try accepts(try Repository.bytes("deploy/catalogs/\(app).json5")))
     }
 
-    @Test("what the schema takes, the reader takes", arguments: CatalogFaultTests.good.indices)
+    @Test("what the schema takes, the reader takes", arguments: CatalogKeyTests.good.indices)
     func good(index: Int) throws {
-        let (app, type) = CatalogFaultTests.good[index]
-        let file = Self.file(app, type)
+        let (app, type) = CatalogKeyTests.good[index]
+        let file = CatalogKeyTests.file(app, type)
         #expect(CatalogSet.load(files: [("a.json5", file)]).failure?.description == nil)
         #expect(try accepts(file), "\(app) \(type)")
     }
 
-    @Test("what the schema refuses, the reader refuses", arguments: CatalogFaultTests.bad.indices)
+    @Test("what the schema refuses, the reader refuses", arguments: CatalogKeyTests.bad.indices)
     func bad(index: Int) throws {
-        let row = CatalogFaultTests.bad[index]
-        let file = Self.file(row.app, row.type)
+        let row = CatalogKeyTests.bad[index]
+        let file = CatalogKeyTests.file(row.app, row.type)
         #expect(CatalogSet.load(files: [("a.json5", file)]).failure != nil)
         #expect(try accepts(file) == row.isBeyondSchema, "\(row.app) \(row.type)")
     }
@@ -108,5 +100,29 @@ struct CatalogSchemaTests {
             for element in value.array ?? [] { try visit(element) }
         }
         try visit(evaluator.root)
+    }
+
+    @Test("docs/catalogs.md has a row for every key of an app and of a type, and the plural rules of every language")
+    func page() throws {
+        let rows = try Repository.text("docs/catalogs.md").split(separator: "\n").filter { $0.hasPrefix("|") }
+        let named = Set(
+            rows.flatMap { $0.split(separator: "|")[0].matches(of: /`([a-zA-Z]+)`/).map { String($0.output.1) } }
+        )
+        let keys = Set(CatalogKeys.app + CatalogKeys.type)
+        #expect(keys.subtracting(named) == [])
+        let usual = "every language not named here"
+        for (rule, languages) in PluralRule.languages {
+            let categories = rule.categories.map(\.rawValue)
+            for language in languages {
+                let row = rows.first {
+                    $0.split(separator: "|")[0].split { " ,".contains($0) }.contains(Substring(language))
+                }
+                let told = row.map {
+                    $0.split(separator: "|")[1].matches(of: /zero|one|two|few|many|other/).map { String($0.output) }
+                }
+                #expect(told == categories, "\(language)")
+            }
+        }
+        #expect(rows.contains { $0.contains(usual) && $0.contains("one, other") })
     }
 }

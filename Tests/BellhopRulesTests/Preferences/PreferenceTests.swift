@@ -30,7 +30,7 @@ struct PreferenceTests {
     @Test("without a document the defaults hold, and nothing was repaired")
     func missing() throws {
         let document = PreferenceDocument(normalizing: nil, schema: try Self.schema())
-        #expect(.object(document.json) == (try Self.parse(Self.canonical)))
+        #expect(try .object(document.json) == Self.parse(Self.canonical))
         #expect(!document.wasRepaired)
     }
 
@@ -63,7 +63,7 @@ struct PreferenceTests {
     )
     func repaired(text: String) throws {
         let document = try Self.normalized(text)
-        #expect(.object(document.json) == (try Self.parse(Self.canonical)))
+        #expect(try .object(document.json) == Self.parse(Self.canonical))
         #expect(document.wasRepaired)
     }
 

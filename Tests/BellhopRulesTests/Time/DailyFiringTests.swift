@@ -61,12 +61,12 @@ struct DailyFiringTests {
     }
 
     @Test(
-        "through a year of travels and outages it never rings twice for a date, nor an hour late, nor misses one it could ring for"
+        "in travels and outages it never rings twice for a date, nor an hour late, nor misses a ring that it could make"
     )
     func travels() throws {
         var chance = SeededGenerator.announced("a year of travels")
         let names = [
-            "Europe/Oslo", "Pacific/Apia", "Pacific/Honolulu", "Asia/Kolkata", "America/Godthab", "Pacific/Kiritimati",
+            "Europe/Oslo", "Pacific/Apia", "Pacific/Honolulu", "Asia/Kolkata", "America/Nuuk", "Pacific/Kiritimati",
             "Africa/Cairo",
         ]
         let zones = try names.map(Zones.named)

@@ -38,17 +38,17 @@ struct LocalScheduleTests {
             ("Pacific/Kiritimati", "00:00", "2026-01-01T09:00:00Z", "2026-01-01T10:00:00.000Z"),
             ("Europe/Dublin", "01:30", "2026-03-28T12:00:00Z", "2026-03-29T01:00:00.000Z"),
             // The last hour of a day is skipped, so the slot of Saturday comes as Sunday begins.
-            ("America/Godthab", "23:30", "2026-03-28T12:00:00Z", "2026-03-29T01:00:00.000Z"),
+            ("America/Nuuk", "23:30", "2026-03-28T12:00:00Z", "2026-03-29T01:00:00.000Z"),
         ]
     )
     func next(zone: String, local: String, after: String, run: String) throws {
         let schedule = LocalSchedule(at: try Self.time(local), in: try Zones.named(zone))
-        #expect(schedule.next(after: try at(after))?.instant.description == run)
+        #expect(try schedule.next(after: at(after))?.instant.description == run)
     }
 
     @Test("a slot keeps the date and time that were meant")
     func slot() throws {
-        let schedule = LocalSchedule(at: try Self.time("23:30"), in: try Zones.named("America/Godthab"))
+        let schedule = LocalSchedule(at: try Self.time("23:30"), in: try Zones.named("America/Nuuk"))
         let slot = try #require(schedule.next(after: at("2026-03-28T12:00:00Z")))
         #expect(slot.date.description == "2026-03-28")
         #expect(slot.time.description == "23:30")
@@ -75,7 +75,7 @@ struct LocalScheduleTests {
     @Test("a weekday that does not exist this week comes next week")
     func missingWeekday() throws {
         let schedule = LocalSchedule(at: try Self.time("08:00"), on: [.friday], in: try Zones.named("Pacific/Apia"))
-        #expect(schedule.next(after: try at("2011-12-24T00:00:00Z"))?.date.description == "2012-01-06")
+        #expect(try schedule.next(after: at("2011-12-24T00:00:00Z"))?.date.description == "2012-01-06")
     }
 
     @Test("several times a day, in whatever order they are given; those that one gap skips are one run")
@@ -110,7 +110,7 @@ struct LocalScheduleTests {
     @Test("when the years end, so do the runs")
     func end() throws {
         let schedule = LocalSchedule(at: try Self.time("12:00"), in: try Zones.named("Etc/UTC"))
-        #expect(schedule.next(after: try at("9999-12-31T11:59:59Z")) != nil)
-        #expect(schedule.next(after: try at("9999-12-31T12:00:00Z")) == nil)
+        #expect(try schedule.next(after: at("9999-12-31T11:59:59Z")) != nil)
+        #expect(try schedule.next(after: at("9999-12-31T12:00:00Z")) == nil)
     }
 }

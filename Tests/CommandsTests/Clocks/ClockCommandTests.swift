@@ -1,3 +1,4 @@
+import Foundation
 import ServiceRuntime
 import Testing
 
@@ -36,18 +37,32 @@ struct ClockCommandTests {
         #expect(spring.code == .done)
         #expect(
             spring.output == """
-                sun 2026-03-29 03:00 +02:00  2026-03-29T01:00:00.000Z  there is no 02:30 on 2026-03-29: the clocks skip it, \
-                this is the first instant after
+                sun 2026-03-29 03:00 +02:00  2026-03-29T01:00:00.000Z  there is no 02:30 on 2026-03-29: \
+                the clocks skip it, this is the first instant after
                 mon 2026-03-30 02:30 +02:00  2026-03-30T00:30:00.000Z
                 """
         )
         let autumn = await Prompt().run(Line.nextRun("02:30", "Europe/Oslo", "2026-10-24T12:00:00Z", "--days", "sun"))
         #expect(
             autumn.output == """
-                sun 2026-10-25 02:30 +02:00  2026-10-25T00:30:00.000Z  02:30 comes twice on 2026-10-25: the clocks go back, \
-                this is the first one
+                sun 2026-10-25 02:30 +02:00  2026-10-25T00:30:00.000Z  02:30 comes twice on 2026-10-25: \
+                the clocks go back, this is the first one
                 """
         )
+    }
+
+    @Test("docs/operating.md shows what they print")
+    func page() async throws {
+        let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("docs/operating.md")
+        let page = try String(contentsOf: path, encoding: .utf8)
+        for words in [
+            Line.nextRun("02:30", "Europe/Oslo", "2026-03-28T12:00:00Z", "--count", "2"),
+            Line.quiet("22", "7", "Europe/Oslo", "2026-03-28T23:30:00Z"),
+        ] {
+            let answer = await Prompt().run(words)
+            #expect(page.contains("$ bellhop \(words.joined(separator: " "))\n\(answer.output)\n"))
+        }
     }
 
     @Test("a time that never comes again is a no")

@@ -78,7 +78,7 @@ final class Stage: Sendable {
     }
 
     private var plan: TopologyPlan {
-        get throws { TopologyPlan(names: names, catalogs: try Bench.drop(), tiers: Bench.tiers) }
+        get throws { TopologyPlan(names: names, catalogs: try Bench.shipped(), tiers: Bench.tiers) }
     }
 
     var queues: [String] {

@@ -11,7 +11,7 @@ struct Foresight {
     private var seen: Set<String> = []
 
     init(events: String) throws {
-        catalogs = try Bench.drop()
+        catalogs = try Bench.shipped()
         self.events = events
     }
 

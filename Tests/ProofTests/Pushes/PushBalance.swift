@@ -14,6 +14,7 @@ struct PushBalance: CustomStringConvertible {
         /// `event|user`, as in `Sent.records`.
         let record: String
         let push: Push
+        /// With its reason, where it has one.
         let state: String
         let attempts: Int
         let unknownSends: Int
@@ -60,7 +61,7 @@ struct PushBalance: CustomStringConvertible {
     private mutating func compare(_ lines: [Line], with expected: Set<String>, _ arrived: [Push: Int]) {
         for line in lines {
             let count = arrived[line.push, default: 0]
-            if line.state != "delivered" { unfinished.append("\(line.record) \(line.state)") }
+            if line.state != "delivered" { unfinished.append("\(line.record): \(line.state)") }
             if count == 0 { lost.append("push of \(line.record)") }
             if count > 1 + line.unknownSends {
                 doubled.append("\(line.record): \(count) pushes, \(line.unknownSends) unknown")
@@ -85,7 +86,7 @@ struct PushBalance: CustomStringConvertible {
         "pushes \(pushes), repeats \(repeats), unknown outcomes \(unknown), repeats counted \(counted), "
             + "refused for now \(refused), lost \(lost.count), doubled \(doubled.count), "
             + "unexpected \(unexpected.count), unfinished \(unfinished.count)"
-            + (isEven ? "" : " such as \((lost + doubled + unexpected + unfinished).prefix(5))")
+            + (isEven ? "" : " such as \((unfinished + lost + doubled + unexpected).prefix(5))")
     }
 }
 

@@ -45,7 +45,7 @@ struct PushFault: Sendable, CustomTestStringConvertible {
                 kind: .kills(kills),
                 repeats: .countedByTheLedger,
                 size: Proof.isFull ? 50_000 : 4_000,
-                lease: "3s"
+                lease: Proof.isFull ? "15s" : "3s"
             ),
             PushFault(
                 name: "503 for a third",

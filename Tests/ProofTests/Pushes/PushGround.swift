@@ -45,7 +45,8 @@ struct PushGround: Sendable {
         )
         guard changed != catalog else { throw ProofFailure("the catalogue has no type of low priority") }
         let place = folder.appendingPathComponent("ungathered")
-        try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
+        // The other apps' catalogues beside it: their types are bound on the broker.
+        try FileManager.default.copyItem(at: Program.catalogs, to: place)
         try Data(changed.utf8).write(to: place.appendingPathComponent("drop.json5"))
         return place.path
     }
@@ -107,7 +108,8 @@ struct PushGround: Sendable {
     func balance(_ sent: Sent, counted: Int) async throws -> PushBalance {
         let rows = try await stage.owner.run(
             """
-            SELECT n.event_id || '|' || n.user_id, n.user_id, n.id, d.state, d.attempts::bigint, d.unknown_sends::bigint
+            SELECT n.event_id || '|' || n.user_id, n.user_id, n.id, concat_ws(' ', d.state, d.reason),
+                   d.attempts::bigint, d.unknown_sends::bigint
             FROM deliveries d
             JOIN notifications n ON n.app = d.app AND n.user_id = d.user_id AND n.id = d.notification_id
             """

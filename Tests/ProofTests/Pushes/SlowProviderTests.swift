@@ -7,7 +7,7 @@ import Testing
 /// Beside the other proofs: most of the time this one waits for the slow provider.
 @Suite("Slow providers", .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.minutes(30)))
 struct SlowProviderTests {
-    private static let steps = Proof.isFull ? 1_000 : 100
+    private static let steps = Proof.isFull ? 300 : 100
     /// For each event of the quick app so many of the slow one stand before it in the same lane.
     private static let ahead = 10
     /// How long the slow provider thinks.

@@ -90,7 +90,10 @@ struct FCMLimitTests {
 
     @Test(
         "a cut falls between characters as people see them",
-        arguments: ["👩‍👩‍👧‍👦", "🇳🇴", "e\u{301}", "👍🏽", "क्षि", "\"", "\\", "\u{1}", "\n", "å"]
+        arguments: [
+            "👩‍👩‍👧‍👦", "🇳🇴", "e\u{301}", "👍🏽", "क्षि", "\"", "\\", "\u{1}", "\n", "å", "\u{1112}\u{1161}\u{11AB}",
+            "각\u{11A8}", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", "\u{2067}א\u{2069}",
+        ]
     )
     func graphemes(_ character: String) throws {
         for lead in 0..<8 {
@@ -113,6 +116,20 @@ struct FCMLimitTests {
         var message = try Messages.plain()
         message.body = "e" + String(repeating: "\u{301}", count: 4000)
         #expect(try read(message)["/notification/body"]?.string == "…")
+    }
+
+    @Test(
+        "marks, flags and joiners without end are cut, and nothing worse",
+        arguments: ["\u{301}", "\u{200D}", "🇳", "👩\u{200D}", "\u{1161}", "\u{2067}", "\u{FE0F}", " "]
+    )
+    func endlessSequences(piece: String) throws {
+        for lead in ["", "a", "🇳🇴"] {
+            var message = try Messages.plain()
+            message.body = lead + String(repeating: piece, count: 8192)
+            let sent = try #require(try read(message)["/notification/body"]?.string)
+            #expect(sent.hasSuffix("…"))
+            #expect(message.body.unicodeScalars.starts(with: sent.unicodeScalars.dropLast()))
+        }
     }
 
     @Test("whatever the message, the body is valid JSON within the limit, or there is none")

@@ -16,16 +16,17 @@ struct FCMRequestTests {
         "token":"device-token","notification":{"title":"Betaling mottatt","body":"Du har mottatt 2 000 kr",\
         "image":"https://cdn.example/a.png"},"data":{"type":"transaction_complete",\
         "notificationId":"noti_00000000000000ab","targetId":"tx_rem_1","route":"/transactions/tx_rem_1",\
-        "link":"/transactions?id=tx_rem_1","venueId":"42","matchId":"m-1","amount":"2 000 kr","count":"3",\
-        "paid":"true","parts":"[1,{\\"b\\":\\"x\\"}]"}
+        "link":"/transactions?id=tx_rem_1","scheme":"drop://transactions/tx_rem_1","venueId":"42",\
+        "matchId":"m-1","amount":"2 000 kr","count":"3","paid":"true","parts":"[1,{\\"b\\":\\"x\\"}]"}
         """
 
     @Test("an Android message has its words, its data and the Android block, in a fixed order")
     func android() throws {
         let expected = """
             {"message":{\(Self.common),"android":{"priority":"HIGH","ttl":"3600s","notification":{\
-            "tag":"noti_00000000000000ab","channel_id":"payments","visibility":"PUBLIC","icon":"ic_pay",\
-            "color":"#0B6E35","notification_count":4}}}}
+            "tag":"noti_00000000000000ab","channel_id":"payments","visibility":"PUBLIC",\
+            "notification_priority":"PRIORITY_HIGH","sound":"ding","icon":"ic_pay","color":"#0B6E35",\
+            "notification_count":4}}}}
             """
         #expect(try text(Messages.full(.android)) == expected)
     }
@@ -35,7 +36,7 @@ struct FCMRequestTests {
         let expected = """
             {"message":{\(Self.common),"apns":{"headers":{"apns-collapse-id":"noti_00000000000000ab",\
             "apns-expiration":"1771166700","apns-priority":"10"},"payload":{"aps":{"badge":4,"mutable-content":1,\
-            "sound":"ding.caf"}}}}}
+            "sound":"ding.caf","category":"payment","thread-id":"payments","interruption-level":"time-sensitive"}}}}}
             """
         #expect(try text(Messages.full(.ios)) == expected)
     }
@@ -62,6 +63,38 @@ struct FCMRequestTests {
         message.device.platform = .ios
         message.presentation.apple.sound = nil
         #expect(try read(message)["/apns/payload"] == nil)
+    }
+
+    @Test("each word of a catalogue for Android has its name at FCM")
+    func androidNames() throws {
+        let visibilities = ["public": "PUBLIC", "private": "PRIVATE", "secret": "SECRET"]
+        for visibility in AndroidOptions.Visibility.allCases {
+            var message = try Messages.plain()
+            message.presentation.android.visibility = visibility
+            let sent = try read(message)["/android/notification/visibility"]?.string
+            #expect(sent == visibilities[visibility.rawValue])
+        }
+        for importance in AndroidOptions.Importance.allCases {
+            var message = try Messages.plain()
+            message.presentation.android.importance = importance
+            let sent = try read(message)["/android/notification/notification_priority"]?.string
+            #expect(sent == "PRIORITY_" + importance.rawValue.uppercased())
+        }
+    }
+
+    @Test("each of Apple's options travels by itself, also where all others are left to the app")
+    func appleOptions() throws {
+        let table: [(ApplePresentation, String, String)] = [
+            (.init(sound: nil, category: "c"), "category", "c"), (.init(sound: nil, thread: "t"), "thread-id", "t"),
+            (.init(sound: nil, interruptionLevel: .passive), "interruption-level", "passive"),
+            (.init(sound: "s"), "sound", "s"),
+        ]
+        for (presentation, key, value) in table {
+            var message = try Messages.plain(.ios)
+            message.presentation.apple = presentation
+            #expect(try read(message)["/apns/payload/aps"]?.object?.members.map(\.key) == [key])
+            #expect(try read(message)["/apns/payload/aps/\(key)"]?.string == value)
+        }
     }
 
     @Test("only what has time is sent as patient", arguments: Priority.allCases)

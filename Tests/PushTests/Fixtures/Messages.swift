@@ -30,7 +30,11 @@ enum Messages {
     static func full(_ platform: DevicePlatform) throws -> PushMessage {
         var message = try plain(platform)
         message.targetID = "tx_rem_1"
-        message.link = .init(web: "/transactions?id=tx_rem_1", mobile: "/transactions/tx_rem_1")
+        message.link = .init(
+            web: "/transactions?id=tx_rem_1",
+            mobile: "/transactions/tx_rem_1",
+            scheme: "drop://transactions/tx_rem_1"
+        )
         message.venueID = "42"
         message.imageURL = "https://cdn.example/a.png"
         message.metadata = ["matchId": "m-1"]
@@ -39,8 +43,21 @@ enum Messages {
         message.expiry = Timestamp(clamping: now.microseconds + 3_600_000_000)
         message.badge = 4
         message.presentation = PushPresentation(
-            android: .init(channelID: "payments", visibility: .everything, icon: "ic_pay", color: "#0B6E35"),
-            apple: .init(sound: "ding.caf", isMutable: true)
+            android: .init(
+                channelID: "payments",
+                visibility: .everything,
+                importance: .high,
+                sound: "ding",
+                icon: "ic_pay",
+                color: "#0B6E35"
+            ),
+            apple: .init(
+                sound: "ding.caf",
+                isMutable: true,
+                category: "payment",
+                thread: "payments",
+                interruptionLevel: .timeSensitive
+            )
         )
         return message
     }

@@ -5,7 +5,7 @@ public struct TopicFolding: Hashable, Sendable {
     private let kinds: Set<String>
 
     init(_ kinds: [String]) {
-        self.kinds = Set(kinds.map { $0.lowercased() })
+        self.kinds = Set(kinds.map { Self.folded($0.utf8) })
     }
 
     /// The one spelling by which a topic is stored and looked up.

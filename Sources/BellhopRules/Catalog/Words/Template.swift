@@ -4,8 +4,8 @@
 ///
 /// The grammar is a part of ICU's MessageFormat, read once when the catalogue is:
 ///
-/// - `{name}` is a value as it is: `{amount}` is `data.amount`, `{payment.amount}` looks inside an object, `{targetId}`
-///   and `{venueId}` are the event's own, and a catalogue may give any of these another name.
+/// - `{name}` is a value as it is: `{amount}` is `data.amount`, `{payment.amount}` looks inside an object,
+///   `{targetId}` and `{venueId}` are the event's own, and a catalogue may give any of these another name.
 /// - `{count, plural, =0 {nothing} one {one match} other {# matches}}` chooses by the number and the plural rules of the
 ///   language; `#` is the number itself.
 /// - `{status, select, paid {Paid} other {Open}}` chooses by a word.
@@ -90,7 +90,8 @@ public struct Template: Hashable, Sendable {
         }
     }
 
-    /// Fills the gaps; where values are missing or unusable, the text is worth nothing and `faults` says which they are.
+    /// Fills the gaps; where values are missing or unusable, the text is worth nothing and `faults` says which these
+    /// are.
     func filled(from values: TemplateValues, quoting: Quoting = .plain, _ faults: inout [ValueFault]) -> String {
         var filler = TemplateFiller(values: values, quoting: quoting, expecting: wordCount + 16 * segments.count)
         filler.fill(segments)

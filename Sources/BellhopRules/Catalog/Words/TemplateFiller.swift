@@ -112,17 +112,19 @@ extension String {
     }
 
     fileprivate var percentEncoded: String {
-        guard let first = utf8.firstIndex(where: { !Self.isUnreserved($0) }) else { return self }
-        var encoded = Array(utf8[..<first])
-        encoded.reserveCapacity(utf8.count + 32)
-        for byte in utf8[first...] {
-            if Self.isUnreserved(byte) {
-                encoded.append(byte)
-            } else {
-                encoded += [UInt8(ascii: "%"), Self.hexadecimal(byte >> 4), Self.hexadecimal(byte & 0x0F)]
+        withBytes { bytes in
+            guard !bytes.allSatisfy(Self.isUnreserved) else { return self }
+            var encoded: [UInt8] = []
+            encoded.reserveCapacity(bytes.count + 32)
+            for byte in bytes {
+                if Self.isUnreserved(byte) {
+                    encoded.append(byte)
+                } else {
+                    encoded += [UInt8(ascii: "%"), Self.hexadecimal(byte >> 4), Self.hexadecimal(byte & 0x0F)]
+                }
             }
+            return String(decoding: encoded, as: UTF8.self)
         }
-        return String(decoding: encoded, as: UTF8.self)
     }
 
     private static func isUnreserved(_ byte: UInt8) -> Bool {

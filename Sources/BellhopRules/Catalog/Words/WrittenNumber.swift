@@ -73,7 +73,8 @@ struct WrittenNumber: Hashable {
     /// The number with its point further left and without trailing zeros.
     ///
     /// At most `longest` digits stay behind the point, or as many as it takes to the first that is not zero: what is
-    /// not nothing is never shown as nothing. The others are cut off, not rounded: nobody is told of more than there is.
+    /// not nothing is never shown as nothing. The others are cut off, not rounded: nobody is told of more than there
+    /// is.
     func movingPoint(left places: Int, keeping longest: Int?) -> WrittenNumber {
         var integer = integer
         var fraction = fraction

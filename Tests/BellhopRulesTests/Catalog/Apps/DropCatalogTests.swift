@@ -154,9 +154,9 @@ struct DropCatalogTests {
         #expect(several.link?.web == "/notifications")
     }
 
-    @Test("it goes through Expo today")
+    @Test("it goes through Expo, and through FCM where a device has registered there")
     func provider() throws {
-        #expect(try #require(try Repository.drop().catalogs.first).providers == [.expo])
+        #expect(try #require(try Repository.drop().catalogs.first).providers == [.expo, .fcm])
     }
 
     @Test("priorities choose the lanes")

@@ -129,7 +129,9 @@ struct TemplateTests {
 
     @Test(
         "direction marks, joined emoji and combining marks pass untouched",
-        arguments: ["\u{2067}שלום\u{2069} 12", "👩‍👩‍👧‍👦 🇳🇴", "e\u{301}\u{302}", "\u{200F}-5", "क्षि", "\u{1112}\u{1161}\u{11AB}"]
+        arguments: [
+            "\u{2067}שלום\u{2069} 12", "👩‍👩‍👧‍👦 🇳🇴", "e\u{301}\u{302}", "\u{200F}-5", "क्षि", "\u{1112}\u{1161}\u{11AB}",
+        ]
     )
     func untouched(text: String) throws {
         let rendered = try Sentence.render("\(text) {a} {n, plural, other {\(text)#}}", ["a": .string(text), "n": 1])

@@ -1,0 +1,186 @@
+import BellhopRules
+import Testing
+
+@Suite("Keys of a catalogue")
+struct CatalogKeyTests {
+    /// A catalogue as small as it can be, with these members of the app and of its one type.
+    static func file(_ app: String, _ type: String = "") -> [UInt8] {
+        let text = """
+            {app: "a", language: "en", timezone: "UTC", \(app)
+             types: {t: {priority: "normal", label: {en: "T"}, \(type)}}}
+            """
+        return Array(text.utf8)
+    }
+
+    /// One thing wrong in an otherwise right catalogue.
+    struct Wrong: Sendable {
+        var app = ""
+        var type = ""
+        let pointer: String
+        let part: String
+        /// Whether only the reader can see it.
+        var isBeyondSchema = false
+    }
+
+    static let bad: [Wrong] = [
+        Wrong(app: "oops: 1,", pointer: "/oops", part: "unknown key"),
+        Wrong(app: "providers: [],", pointer: "/providers", part: "at least one"),
+        Wrong(app: "providers: 'fcm',", pointer: "/providers", part: "a list"),
+        Wrong(app: "providers: ['fcm', 'post'],", pointer: "/providers/1", part: "one of apns, fcm, expo, webpush"),
+        Wrong(app: "providers: ['fcm', 'fcm'],", pointer: "/providers/1", part: "in this list already"),
+        Wrong(app: "aliases: {'a b': 'c'},", pointer: "/aliases/a b", part: "names"),
+        Wrong(app: "phrases: {p: 'x'},", pointer: "/phrases/p", part: "an object"),
+        Wrong(app: "phrases: {p: {en: ''}},", pointer: "/phrases/p/en", part: "non-empty"),
+        Wrong(app: "phrases: {'p q': {en: 'x'}},", pointer: "/phrases/p q", part: "a name"),
+        Wrong(app: "phrases: {p: {nb: 'x'}},", pointer: "/phrases/p", part: "own language en", isBeyondSchema: true),
+        Wrong(app: "phrases: {p: {en: '{'}},", pointer: "/phrases/p/en", part: "without", isBeyondSchema: true),
+        Wrong(
+            app: "link: {web: '/{a, number}', mobile: '/'},",
+            pointer: "/link/web",
+            part: "names alone",
+            isBeyondSchema: true
+        ),
+        Wrong(app: "routes: {schema: '/x'},", pointer: "/routes/schema", part: "paths such as /schema"),
+        Wrong(app: "routes: {'/schema/': '/x'},", pointer: "/routes/~1schema~1", part: "paths such as"),
+        Wrong(app: "routes: {'/': '/x'},", pointer: "/routes/~1", part: "paths such as"),
+        Wrong(app: "routes: {'/a': '/b?c'},", pointer: "/routes/~1a", part: "paths such as"),
+        Wrong(app: "routes: {'/a': 5},", pointer: "/routes/~1a", part: "paths such as"),
+        Wrong(
+            app: "routes: {'/a': '/b', '/b': '/c'},",
+            pointer: "/routes/~1a",
+            part: "rewritten itself",
+            isBeyondSchema: true
+        ),
+        Wrong(app: "routes: {'/a': '/a/b'},", pointer: "/routes/~1a", part: "rewritten itself", isBeyondSchema: true),
+        Wrong(app: "topics: {fold: ['safe']},", pointer: "/topics/fold", part: "unknown key"),
+        Wrong(app: "topics: {foldCase: ['safe:1']},", pointer: "/topics/foldCase/0", part: "without a colon"),
+        Wrong(app: "preferences: {mastre: {}},", pointer: "/preferences/mastre", part: "mean master"),
+        Wrong(app: "preferences: {master: {}},", pointer: "/preferences/master/label", part: "found nothing"),
+        Wrong(
+            app: "preferences: {quietHours: {startHour: 24}},",
+            pointer: "/preferences/quietHours/startHour",
+            part: "from 0 to 23"
+        ),
+        Wrong(
+            app: "preferences: {quietHours: {endHour: 7.5}},",
+            pointer: "/preferences/quietHours/endHour",
+            part: "a whole number"
+        ),
+        Wrong(
+            app: "preferences: {quietHours: {enabled: 'no'}},",
+            pointer: "/preferences/quietHours/enabled",
+            part: "true or false"
+        ),
+        Wrong(app: "quietHours: 'later',", pointer: "/quietHours", part: "one of defer, drop, bypass"),
+        Wrong(app: "quietHours: {ios: 'later'},", pointer: "/quietHours/ios", part: "one of defer, drop, bypass"),
+        Wrong(app: "quietHours: {iso: 'drop'},", pointer: "/quietHours/iso", part: "mean ios"),
+        Wrong(app: "digest: {templates: {en: {title: 'T'}}},", pointer: "/digest/at", part: "found nothing"),
+        Wrong(app: "digest: {at: ['08:00']},", pointer: "/digest/templates", part: "found nothing"),
+        Wrong(
+            app: "digest: {at: ['8:00'], templates: {en: {title: 'T'}}},",
+            pointer: "/digest/at/0",
+            part: "local time"
+        ),
+        Wrong(
+            app: "digest: {at: ['08:00'], days: ['monday'], templates: {en: {title: 'T'}}},",
+            pointer: "/digest/days/0",
+            part: "mon, tue"
+        ),
+        Wrong(
+            app: "digest: {at: ['08:00'], titles: 0, templates: {en: {title: 'T'}}},",
+            pointer: "/digest/titles",
+            part: "from 1 to 20"
+        ),
+        Wrong(
+            app: "digest: {at: ['08:00'], templates: {en: {title: '{n}'}}},",
+            pointer: "/digest/templates/en/title",
+            part: "known are count, titles, more",
+            isBeyondSchema: true
+        ),
+        Wrong(app: "android: {chanel: 'x'},", pointer: "/android/chanel", part: "mean channel"),
+        Wrong(app: "apns: {mutableContent: 1},", pointer: "/apns/mutableContent", part: "true or false"),
+        Wrong(type: "mandatory: 'yes'", pointer: "/types/t/mandatory", part: "true or false"),
+        Wrong(
+            type: "mandatory: true, defaults: {push: false}",
+            pointer: "/types/t/defaults/push",
+            part: "never off",
+            isBeyondSchema: true
+        ),
+        Wrong(
+            type: "mandatory: true, whenMuted: 'drop'",
+            pointer: "/types/t/whenMuted",
+            part: "never muted",
+            isBeyondSchema: true
+        ),
+        Wrong(type: "whenMuted: 'keep'", pointer: "/types/t/whenMuted", part: "one of record, drop"),
+        Wrong(type: "roles: []", pointer: "/types/t/roles", part: "at least one"),
+        Wrong(type: "roles: ['the owner']", pointer: "/types/t/roles/0", part: "letters, digits"),
+        Wrong(type: "expiresAfter: 24", pointer: "/types/t/expiresAfter", part: "such as 90s or 24h"),
+        Wrong(type: "expiresAfter: '0h'", pointer: "/types/t/expiresAfter", part: "such as 90s or 24h"),
+        Wrong(
+            type: "expiresAfter: '400d'",
+            pointer: "/types/t/expiresAfter",
+            part: "at most 365d",
+            isBeyondSchema: true
+        ),
+        Wrong(type: "quietHours: true", pointer: "/types/t/quietHours", part: "one of defer"),
+        Wrong(type: "digest: true", pointer: "/types/t/digest", part: "the app has no digest", isBeyondSchema: true),
+        Wrong(type: "digest: 'yes'", pointer: "/types/t/digest", part: "true or false"),
+        Wrong(type: "retryLimit: 0", pointer: "/types/t/retryLimit", part: "from 1 to 100"),
+        Wrong(type: "retryLimit: 1e2", pointer: "/types/t/retryLimit", part: "a whole number", isBeyondSchema: true),
+        Wrong(type: "sound: 'ding'", pointer: "/types/t/sound", part: "true or false"),
+        Wrong(type: "badge: 1", pointer: "/types/t/badge", part: "true or false"),
+        Wrong(type: "android: 'x'", pointer: "/types/t/android", part: "an object"),
+        Wrong(
+            type: "android: {visibility: 'PUBLIC'}",
+            pointer: "/types/t/android/visibility",
+            part: "one of public, private, secret"
+        ),
+        Wrong(type: "android: {importance: 5}", pointer: "/types/t/android/importance", part: "one of min, low"),
+        Wrong(type: "android: {sound: ''}", pointer: "/types/t/android/sound", part: "one line"),
+        Wrong(
+            type: "apns: {interruptionLevel: 'timeSensitive'}",
+            pointer: "/types/t/apns/interruptionLevel",
+            part: "time-sensitive"
+        ),
+        Wrong(type: "apns: {thread: 7}", pointer: "/types/t/apns/thread", part: "one line"),
+        Wrong(
+            type: "link: {web: '/', mobile: '/', schema: 'a://b'}",
+            pointer: "/types/t/link/schema",
+            part: "mean scheme"
+        ),
+        Wrong(type: "color: '#12345G'", pointer: "/types/t/color", part: "a colour"),
+    ]
+
+    /// Members of an app and of its type that are right.
+    static let good: [(app: String, type: String)] = [
+        ("", ""), ("providers: ['webpush', 'fcm'],", ""), ("aliases: {a: 'b.c'},", ""),
+        ("phrases: {p: {en: 'x', 'nb-NO': '{a}'}},", "templates: {en: {title: '{p, phrase}'}}"),
+        ("link: {web: '/', mobile: '/{a.b}', scheme: 'x://{a}'},", ""), ("routes: {'/a': '/b', '/a/b': '/c'},", ""),
+        ("topics: {foldCase: ['safe', 'Å']},", ""), ("topics: {},", ""), ("preferences: {},", ""),
+        ("preferences: {master: {label: {en: 'x', sv: 'y'}}, quietHours: {}},", ""),
+        ("preferences: {quietHours: {label: {en: 'x'}, enabled: true, startHour: 0, endHour: 23}},", ""),
+        ("quietHours: 'drop',", "quietHours: {ios: 'bypass'}"), ("quietHours: {},", "quietHours: 'defer'"),
+        (
+            "digest: {at: ['08:00', '00:00'], days: ['sun'], titles: 20, templates: {en: {title: '{count}'}}},",
+            "digest: true"
+        ),
+        (
+            "android: {channel: 'c'}, apns: {},",
+            "android: {visibility: 'private'}, apns: {interruptionLevel: 'critical'}"
+        ),
+        ("", "mandatory: true, roles: ['a', 'b'], expiresAfter: '365d', retryLimit: 100, sound: true, badge: false"),
+        ("", "whenMuted: 'drop', icon: 'x', color: '#abcdef', background: '#ABCDEF', defaults: {}"),
+        ("", "templates: {en: {title: 'T'}, EN_gb: {title: 'T', body: 'B\\n'}}"),
+    ]
+
+    @Test("each fault is seen, alone, with its place", arguments: bad.indices)
+    func fault(index: Int) throws {
+        let row = Self.bad[index]
+        let file = Self.file(row.app, row.type)
+        let found = CatalogSet.load(files: [("1.json5", file)]).failure?.faults ?? []
+        #expect(found.map(\.pointer.text) == [row.pointer])
+        #expect(found.first?.message.contains(row.part) == true, "\(found)")
+        #expect(found.first?.line == (row.app.isEmpty ? 2 : 1))
+    }
+}
