@@ -89,7 +89,9 @@ struct PushGround: Sendable {
 
     /// Waits until nothing is owed, and says what the workers have counted of repeats; before they are drained, since a
     /// process takes its counters with it.
-    func settle(_ sent: Sent, workers: [Role], within limit: Duration = .seconds(240)) async throws -> Int {
+    ///
+    /// Of many thousands that are refused at random, some are refused a dozen times, with ten seconds between.
+    func settle(_ sent: Sent, workers: [Role], within limit: Duration = .seconds(600)) async throws -> Int {
         // Where something is lost this does not come about; the comparison says it better.
         try? await eventually("nothing is owed", within: limit) {
             guard workers.allSatisfy(\.child.isRunning) else { return true }
