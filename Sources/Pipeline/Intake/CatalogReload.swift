@@ -49,7 +49,7 @@ package struct CatalogReload: Service {
     }
 
     /// Reads, checks, and puts into force.
-    func reload() async {
+    package func reload() async {
         do {
             let catalogs = try read()
             if let key = try await strayKey(catalogs) {

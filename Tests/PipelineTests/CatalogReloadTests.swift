@@ -1,0 +1,62 @@
+import BellhopRules
+import Pipeline
+import ServiceRuntime
+import Store
+import Synchronization
+import TestSupport
+import Testing
+import Workbench
+
+@Suite(
+    "Catalogues that are read again",
+    .enabled(
+        if: Servers.amqpURL != nil && Servers.databaseURL != nil,
+        "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"
+    ),
+    .timeLimit(.minutes(5))
+)
+struct CatalogReloadTests {
+    private static func catalogs(label: String = "A", priority: String = "normal") throws -> CatalogSet {
+        let text = """
+            {app: "one", language: "en", timezone: "UTC",
+             types: {a: {priority: "\(priority)", label: {en: "\(label)"}}}}
+            """
+        return try CatalogSet.load(files: [("one.json5", Array(text.utf8))]).get()
+    }
+
+    /// The label of the one type that is in force.
+    private static func label(_ source: CatalogSource) -> String? {
+        source.current.catalogs.first?.types.first?.labels.values.first
+    }
+
+    @Test("what is valid comes into force; what has faults, or moves a type before its bindings, leaves the old")
+    func reloads() async throws {
+        try await Bench.withTopology(catalogs: try Self.catalogs()) { bench in
+            let source = CatalogSource(bench.catalogs)
+            let found = Mutex<Result<CatalogSet, CatalogFaults>>(.success(try Self.catalogs(label: "B")))
+            let metrics = MetricsRegistry()
+            let reload = CatalogReload(
+                source: source,
+                read: { try found.withLock { $0 }.get() },
+                bindings: BindingRecords(pool: bench.pool),
+                plan: { TopologyPlan(names: bench.names, catalogs: $0, tiers: Bench.tiers) },
+                logger: Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text)),
+                metrics: metrics
+            )
+            await reload.reload()
+            #expect(Self.label(source) == "B")
+            found.withLock { $0 = CatalogSet.load(files: [("one.json5", Array("{app: 7}".utf8))]) }
+            await reload.reload()
+            #expect(Self.label(source) == "B")
+            let moved = try Self.catalogs(label: "C", priority: "high")
+            found.withLock { $0 = .success(moved) }
+            await reload.reload()
+            #expect(Self.label(source) == "B")
+            try await BindingRecords(pool: bench.owner).record(["one.a": .urgent])
+            await reload.reload()
+            #expect(Self.label(source) == "C")
+            #expect(metrics.text().contains(#"bellhop_catalog_reloads_total{outcome="accepted"} 2"#))
+            #expect(metrics.text().contains(#"bellhop_catalog_reloads_total{outcome="refused"} 2"#))
+        }
+    }
+}
