@@ -81,8 +81,8 @@ private struct ProviderReader {
             endpoint: endpoint ?? "https://fcm.googleapis.com",
             tokenURI: tokenURI ?? account.tokenURI,
             authoritiesFile: authorities,
-            connections: connections ?? 2,
-            window: window ?? 200
+            connections: connections ?? 5,
+            window: window ?? 500
         )
     }
 

@@ -47,7 +47,7 @@ struct ProviderConfigurationTests {
         #expect(safe.endpoint == "https://fcm.googleapis.com")
         #expect(safe.tokenURI == safe.serviceAccount.tokenURI)
         #expect(safe.authoritiesFile == nil)
-        #expect(safe.connections == 2 && safe.window == 200)
+        #expect(safe.connections == 5 && safe.window == 500)
     }
 
     @Test("all faults come at once, each with its line, its place and what to do")
