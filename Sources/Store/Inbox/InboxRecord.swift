@@ -1,7 +1,7 @@
 package import BellhopRules
 
-/// What one event says to each of its users: made once, written for every one of them.
-package struct InboxWords: Sendable {
+/// What one event says to each of its users: made once, and shared by the records of all of them.
+package final class InboxWords: Sendable {
     package let app: AppID
     package let content: NotificationContent
     let contentHash: ContentHash
