@@ -3,6 +3,7 @@ import BellhopRules
 package import Postgres
 package import ServiceRuntime
 import Store
+import Synchronization
 
 /// Takes a batch of messages in: each ends recorded, stored, claimed for sending, or dead-lettered with a reason.
 ///
@@ -141,17 +142,35 @@ package struct FrontDoor: Sendable {
         let all = Array(intake.messages.indices)
         let asides = Array(intake.laterIndices.union(intake.withheld.map(\.index)))
         let parts = OpenParts(messages: all.count, parts: all + asides + Parcel.indices(of: intake.parcels))
+        let opening = Mutex<Set<Int>?>(intake.unfinished)
+        // Whatever ends first takes those along of which nothing was left to do: one acknowledgement for all of them costs
+        // the broker as much as one for each of those that stand alone.
         let close: @Sendable ([Int], Set<Int>) -> Void = { indices, unfinished in
-            let ended = parts.close(indices, unfinished: unfinished)
+            let opened = opening.withLock { opening in
+                defer { opening = nil }
+                return opening
+            }
+            let ended = parts.close(indices + (opened == nil ? [] : all), unfinished: unfinished.union(opened ?? []))
             if !ended.isEmpty { done(ended.map { intake.messages[$0] }) }
         }
-        close(all, intake.unfinished)
         async let sending: Void = courier.deliver(intake.parcels, intake.run, close)
         var unfinished = await courier.settle(intake.withheld, intake.run)
         if !(await courier.resumeLater(intake.later, intake.run)) { unfinished.formUnion(intake.laterIndices) }
-        close(asides, unfinished)
+        guard asides.isEmpty, !intake.parcels.isEmpty else {
+            close(asides, unfinished)
+            return await sending
+        }
+        let patience = Task {
+            try? await Task.sleep(for: Self.patience)
+            close([], [])
+        }
         await sending
+        patience.cancel()
+        close([], [])
     }
+
+    /// How long what is done waits for the first push of its batch: not as long as a slow provider takes.
+    private static let patience = Duration.milliseconds(50)
 
     private func resume(
         _ owed: [SortedBatch.Entry<NotificationKey>],
