@@ -40,11 +40,11 @@ extension ProviderFaults {
 }
 
 /// Walks through the document; what comes out is whole only where nothing was reported.
-private struct ProviderReader {
+struct ProviderReader {
     /// A configuration is small; what is larger is some other file.
     static let longestFile = 1 << 20
 
-    private static let longestKeyFile = 64 * 1024
+    static let longestKeyFile = 64 * 1024
 
     let sink: ProviderFaultSink
     let file: String
@@ -68,47 +68,8 @@ private struct ProviderReader {
         return apps
     }
 
-    private func fcm(_ scope: ProviderScope) -> ProviderConfiguration.FCM? {
-        scope.expectKeys(["serviceAccount", "endpoint", "tokenURI", "caFile", "connections", "window"])
-        let endpoint = scope.address("endpoint")
-        let tokenURI = scope.address("tokenURI")
-        let authorities = authoritiesFile(scope)
-        let connections = scope.count("connections", 1...64)
-        let window = scope.count("window", 1...10_000)
-        guard let account = serviceAccount(scope) else { return nil }
-        return ProviderConfiguration.FCM(
-            serviceAccount: account,
-            endpoint: endpoint ?? "https://fcm.googleapis.com",
-            tokenURI: tokenURI ?? account.tokenURI,
-            authoritiesFile: authorities,
-            connections: connections ?? 5,
-            window: window ?? 500
-        )
-    }
-
-    private func serviceAccount(_ scope: ProviderScope) -> ServiceAccount? {
-        let key = "serviceAccount"
-        guard scope.object[key] != nil else {
-            scope.report(key, "missing: expected the path of the service account's JSON file")
-            return nil
-        }
-        guard let path = scope.path(key).map(resolved) else { return nil }
-        switch SmallFile.read(path, atMost: Self.longestKeyFile) {
-        case .failure(let problem):
-            let advice = "generate a key in the Firebase console (project settings, service accounts) and put it there"
-            scope.report(key, "\(path) \(problem.text): \(advice)")
-            return nil
-        case .success(let bytes):
-            switch ServiceAccount.read(bytes) {
-            case .success(let account): return account
-            case .failure(let faults):
-                for sentence in faults.sentences { scope.report(key, "\(path): \(sentence)") }
-                return nil
-            }
-        }
-    }
-
-    private func authoritiesFile(_ scope: ProviderScope) -> String? {
+    /// The PEM file that `caFile` names, which must hold certificates.
+    func authoritiesFile(_ scope: ProviderScope) -> String? {
         guard let path = scope.path("caFile").map(resolved) else { return nil }
         switch SmallFile.read(path, atMost: ProviderReader.longestFile) {
         case .failure(let problem):
@@ -121,7 +82,8 @@ private struct ProviderReader {
         return nil
     }
 
-    private func resolved(_ path: String) -> String {
+    /// A path of the document, from the document's own folder where it is relative.
+    func resolved(_ path: String) -> String {
         guard !path.hasPrefix("/"), let slash = file.lastIndex(of: "/") else { return path }
         return String(file[...slash]) + path
     }

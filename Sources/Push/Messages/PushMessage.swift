@@ -20,14 +20,24 @@ package struct PushMessage: Sendable {
         }
     }
 
+    /// What a message is for.
+    package enum Purpose: Hashable, Sendable {
+        /// Words for a person.
+        case alert
+        /// Nothing but `badge`, for an app that shows a number: no words, no sound, nothing that wakes anybody.
+        case badgeUpdate
+    }
+
     package var app: AppID
+
+    package var purpose = Purpose.alert
 
     /// The same for every repeat, which is what lets a device show a repeat once.
     package var notification: NotificationID
 
     package var type: EventType
 
-    /// Never empty.
+    /// Never empty, but in a badge update, which has no words.
     package var title: String
 
     /// May be empty.

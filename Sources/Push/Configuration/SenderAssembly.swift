@@ -1,0 +1,32 @@
+import BellhopRules
+import HTTPTransfer
+import ServiceRuntime
+
+/// Makes senders one after the other, and what they share once.
+struct SenderAssembly {
+    /// What has to be equal for two senders to share a token.
+    struct TokenKey: Hashable {
+        let email: String
+        let keyID: String
+        let endpoint: String
+        let authoritiesFile: String?
+    }
+
+    let surroundings: PushSenders.Surroundings
+    let makeTransport: PushSenders.MakeTransport
+    private(set) var transports: [TransportNeed: any HTTPTransport] = [:]
+    var sources: [TokenKey: AccessTokenSource] = [:]
+
+    init(surroundings: PushSenders.Surroundings, makeTransport: @escaping PushSenders.MakeTransport) {
+        self.surroundings = surroundings
+        self.makeTransport = makeTransport
+    }
+
+    /// The one transport that serves this need.
+    mutating func transport(_ need: TransportNeed) throws(TransferError) -> any HTTPTransport {
+        if let transport = transports[need] { return transport }
+        let transport = try makeTransport(need)
+        transports[need] = transport
+        return transport
+    }
+}
