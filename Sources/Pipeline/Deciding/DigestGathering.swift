@@ -61,12 +61,7 @@ struct DigestGathering {
         message.collapseKey = "digest:\(slot)"
         message.priority = .low
         message.presentation = newest.message.presentation
-        var parcel = newest
-        parcel.message = message
-        parcel.companions = others.map { Parcel.Companion(index: $0.index, key: $0.key) }
-        parcel.attempts = others.reduce(newest.attempts) { max($0, $1.attempts) }
-        parcel.isRepeat = newest.isRepeat || others.contains(where: \.isRepeat)
-        return parcel
+        return Parcel(newest, with: others, message: message)
     }
 }
 

@@ -3,20 +3,22 @@ import Push
 import Store
 
 /// A claimed delivery with what is to be sent, and the message of the broker that it came of.
-struct Parcel: Sendable {
+///
+/// An object, since it is handed from stage to stage and has two dozen texts in it: a copy would cost more than its push.
+final class Parcel: Sendable {
     /// The position of that message in its batch.
     let index: Int
     let key: DeliveryKey
     let event: EventID
     /// Attempts before this one.
-    var attempts: Int
+    let attempts: Int
     /// It may have arrived already: the outcome of an earlier send is not known.
-    var isRepeat: Bool
+    let isRepeat: Bool
     /// After how many attempts its type gives it up; nil for the usual limit.
     let retryLimit: Int?
-    var message: PushMessage
+    let message: PushMessage
     /// Claimed deliveries that go out in the same push, and share what becomes of it.
-    var companions: [Companion] = []
+    let companions: [Companion]
 
     /// A delivery that travels with another, and the position of its message in the batch.
     struct Companion: Sendable {
@@ -40,6 +42,19 @@ struct Parcel: Sendable {
         self.attempts = attempts
         self.isRepeat = isRepeat
         self.message = message
+        companions = []
+    }
+
+    /// One push for many: `newest` goes out with other words, and takes the others along.
+    init(_ newest: Parcel, with others: [Parcel], message: PushMessage) {
+        index = newest.index
+        key = newest.key
+        event = newest.event
+        retryLimit = newest.retryLimit
+        attempts = others.reduce(newest.attempts) { max($0, $1.attempts) }
+        isRepeat = newest.isRepeat || others.contains(where: \.isRepeat)
+        self.message = message
+        companions = others.map { Companion(index: $0.index, key: $0.key) }
     }
 
     /// The positions of the messages of all deliveries, one for each delivery.
