@@ -46,6 +46,7 @@ struct WorkerCommand: Command {
         publisher.start()
         let senders = try process.pushSenders()
         let source = CatalogSource(catalogs)
+        let breakers = Breakers(pool: process.pool, logger: process.logger, metrics: process.metrics)
         let frontDoor = FrontDoor(
             catalogs: source,
             zones: process.zones,
@@ -54,6 +55,7 @@ struct WorkerCommand: Command {
                 publisher: publisher,
                 names: process.footing.names,
                 senders: SenderDirectory(senders.senders, prefetch: Self.prefetch(configuration)),
+                breakers: breakers,
                 policy: process.footing.policy
             ),
             surroundings: FrontDoor.Surroundings(
@@ -67,7 +69,7 @@ struct WorkerCommand: Command {
             ReadinessCheck(worker.name) { worker.isReady ? nil : "it does not consume" }
         }
         let ending = await process.run(
-            workers + [process.reload(of: source)],
+            workers + [BreakerWatch(breakers), process.reload(of: source)],
             listen: configuration.metricsListen,
             untilInputEnds: words.has("until-stdin-ends"),
             checks: checks + [

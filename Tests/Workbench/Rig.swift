@@ -36,7 +36,14 @@ package struct Rig: Sendable {
         let publisher = Publisher(PublisherOptions(broker: try bench.broker, name: "test, publishing"))
         publisher.start()
         let rig = Rig(bench: bench, publisher: publisher, senders: senders)
-        let services: [any Service] = try rig.lanes() + [try rig.clerk()] + rig.duties()
+        let breakers = Breakers(
+            pool: bench.pool,
+            logger: rig.logger,
+            metrics: rig.metrics,
+            firstPause: .milliseconds(500)
+        )
+        let watch = BreakerWatch(breakers, interval: .milliseconds(200))
+        let services: [any Service] = try rig.lanes(breakers) + [watch, try rig.clerk()] + rig.duties()
         return try await withThrowingTaskGroup(of: Void.self) { group in
             for service in services {
                 group.addTask { try await service.run(until: rig.drain) }
@@ -64,7 +71,7 @@ package struct Rig: Sendable {
         DeliveryPolicy(ladder: RetryLadder(tiers: Bench.tiers, limit: 2), lease: Self.lease)
     }
 
-    private func lanes() throws -> [LaneWorker] {
+    private func lanes(_ breakers: Breakers) throws -> [LaneWorker] {
         let frontDoor = FrontDoor(
             catalogs: catalogs,
             zones: zones,
@@ -73,6 +80,7 @@ package struct Rig: Sendable {
                 publisher: publisher,
                 names: bench.names,
                 senders: SenderDirectory(senders, prefetch: [.urgent: 1024, .normal: 1024, .bulk: 1024]),
+                breakers: breakers,
                 policy: policy
             ),
             surroundings: surroundings

@@ -48,6 +48,7 @@ struct DeliveryOutcome: Sendable {
         case .answered(let verdict):
             step = ladder.step(after: verdict, attempts: parcel.attempts, limit: parcel.retryLimit)
         case .notStarted: step = ladder.stepWhenNotStarted()
+        case .held(let hold): step = ladder.step(after: hold)
         }
         switch step {
         case .delivered(let id): settlement = Settlement(key, .delivered, providerMessageID: id)

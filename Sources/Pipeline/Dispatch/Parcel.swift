@@ -69,6 +69,8 @@ final class Parcel: Sendable {
     }
 
     var app: AppID { key.notification.recipient.app }
+    var outlet: OutletKey { OutletKey(app: app, provider: message.device.provider) }
+    var platform: DevicePlatform? { message.device.platform }
 }
 
 /// What came of a parcel.
@@ -76,6 +78,8 @@ enum Arrival: Sendable {
     case answered(Verdict)
     /// Its provider's window had no room within a second: nothing was sent, nothing is burned.
     case notStarted
+    /// It has to wait, for reasons that are not its own: nothing is burned.
+    case held(Hold)
 
     var isStarted: Bool {
         if case .answered = self { true } else { false }

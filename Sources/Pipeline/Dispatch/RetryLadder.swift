@@ -46,6 +46,16 @@ package struct RetryLadder: Sendable {
         }
     }
 
+    /// For what has to wait with all that goes the same way: nothing of it counts.
+    ///
+    /// Work behind a breaker waits in the database, since nobody knows for how long.
+    func step(after hold: Hold) -> Step {
+        switch hold.cause {
+        case .breaker: .postpone(hold.wait, reason: hold.cause.rawValue, burnsAttempt: false)
+        case .providerRests: wait(hold.wait, reason: hold.cause.rawValue, burnsAttempt: false)
+        }
+    }
+
     /// For what could not even be started: back as soon as a tier allows.
     package func stepWhenNotStarted() -> Step {
         wait(.zero, reason: "window-full", burnsAttempt: false)

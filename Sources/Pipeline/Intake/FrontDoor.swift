@@ -40,6 +40,7 @@ package struct FrontDoor: Sendable {
         let publisher: Publisher
         let names: TopologyNames
         let senders: SenderDirectory
+        let breakers: Breakers
         let policy: DeliveryPolicy
 
         package init(
@@ -47,12 +48,14 @@ package struct FrontDoor: Sendable {
             publisher: Publisher,
             names: TopologyNames,
             senders: SenderDirectory,
+            breakers: Breakers,
             policy: DeliveryPolicy
         ) {
             self.pool = pool
             self.publisher = publisher
             self.names = names
             self.senders = senders
+            self.breakers = breakers
             self.policy = policy
         }
     }
@@ -80,7 +83,11 @@ package struct FrontDoor: Sendable {
         let ledger = Ledger(pool: tools.pool, lease: tools.policy.lease)
         resumption = Resumption(ledger: ledger, inbox: inbox, directory: directory, ladder: tools.policy.ladder)
         courier = Courier(
-            dispatcher: Dispatcher(senders: tools.senders),
+            dispatcher: Dispatcher(
+                senders: tools.senders,
+                breakers: tools.breakers,
+                budgets: BudgetMeter(book: BudgetBook(pool: tools.pool), logger: surroundings.logger)
+            ),
             ladder: tools.policy.ladder,
             ledger: ledger,
             revocations: Revocations(pool: tools.pool),

@@ -65,7 +65,7 @@ enum SubscriptionFeed {
             (app, profile_id, id, device_token, platform, provider, registered_at, last_seen_at, source_time,
              revoked_at, revoke_reason)
         SELECT r.app, r.user_id, r.id, r.token, r.platform, r.provider, r.said_at, r.said_at, '-infinity',
-               g.deleted_at, CASE WHEN g.deleted_at IS NOT NULL THEN 'unsubscribed' END
+               g.deleted_at, CASE WHEN g.deleted_at IS NOT NULL THEN \(RevokeReason.unsubscribed.literal) END
         FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::bytea[], $5::bytea[], $6::text[], $7::text[],
                     $8::text[], $9::text[])
              AS r (app, user_id, said_at, person, subject, id, token, platform, provider)
@@ -106,7 +106,7 @@ enum SubscriptionFeed {
     /// Of the rows of one token all but the one registered last are revoked.
     private static let settleOwnership = Statement(
         """
-        UPDATE push_subscriptions t SET revoked_at = o.registered_at, revoke_reason = 'token-moved'
+        UPDATE push_subscriptions t SET revoked_at = o.registered_at, revoke_reason = \(RevokeReason.tokenMoved.literal)
         FROM (SELECT DISTINCT app, token FROM unnest($1::text[], $2::text[]) AS r (app, token)) AS r
         JOIN push_subscriptions o
             ON o.app = r.app AND md5(o.device_token) = md5(r.token) AND o.device_token = r.token
@@ -128,7 +128,7 @@ enum SubscriptionFeed {
 
     private static let revoke = Statement(
         """
-        UPDATE push_subscriptions t SET revoked_at = r.said_at, revoke_reason = 'unsubscribed', source_time = r.said_at
+        UPDATE push_subscriptions t SET revoked_at = r.said_at, revoke_reason = \(RevokeReason.unsubscribed.literal), source_time = r.said_at
         FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::text[]) AS r (app, user_id, said_at, token)
         WHERE t.app = r.app AND t.profile_id = r.user_id AND t.device_token = r.token AND t.source_time <= r.said_at
         """
