@@ -12,5 +12,16 @@ package struct PushBudget: Hashable, Sendable {
         self.period = max(.milliseconds(1), period)
     }
 
+    /// The limit of an account.
+    init(name: String, _ limit: Limit) {
+        self.init(name: name, pushes: limit.pushes, period: .seconds(limit.seconds))
+    }
+
+    /// What a configuration says: so many pushes in so many seconds.
+    struct Limit {
+        let pushes: Int
+        let seconds: Int
+    }
+
     package var perSecond: Double { Double(pushes) / (period / .seconds(1)) }
 }

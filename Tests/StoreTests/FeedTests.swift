@@ -50,6 +50,24 @@ struct FeedTests {
         }
     }
 
+    @Test(
+        "of more devices than a person has, those that were seen least lately give way, and one that is back lives again"
+    )
+    func deviceCap() async throws {
+        try await Bench.withSchema { bench in
+            let most = SubscriptionFeed.mostDevices
+            try await bench.feed((0..<most + 3).map { device("u1", $0, "token-\($0)") } + [device("u2", 0, "other")])
+            let ended =
+                "SELECT device_token FROM push_subscriptions WHERE revoke_reason = 'too-many' ORDER BY device_token"
+            #expect(try await bench.column(ended) == ["token-0", "token-1", "token-2"])
+            try await bench.feed([device("u1", 59, "token-0")])
+            #expect(try await bench.column(ended) == ["token-1", "token-2", "token-3"])
+            #expect(
+                try await bench.count("SELECT count(*) FROM push_subscriptions WHERE revoked_at IS NULL") == most + 1
+            )
+        }
+    }
+
     @Test("a deletion erases every row of the user and of no one else")
     func erasure() async throws {
         try await Bench.withSchema { bench in

@@ -9,6 +9,7 @@ package import ServiceRuntime
 package struct FCMSender: PushSender {
     package var provider: PushProvider { .fcm }
     package var window = Int.max
+    package var budget: PushBudget?
 
     private let url: String
     private let tokens: AccessTokenSource

@@ -33,6 +33,7 @@ enum SubscriptionFeed {
             ]
         )
         _ = try connection.run(settleOwnership, [who[0], token])
+        _ = try connection.run(capDevices, Array(who.prefix(2)))
     }
 
     static func revoke(_ words: [Word<DeviceToken>], on connection: PostgresConnection) throws(PostgresError) {
@@ -115,6 +116,24 @@ enum SubscriptionFeed {
         """
     )
 
+    /// Live devices of one user at most: a bug or a hostile client must not make a fan-out of one person.
+    static let mostDevices = 20
+
+    /// Those that were seen least lately give way.
+    private static let capDevices = Statement(
+        """
+        UPDATE push_subscriptions t SET revoked_at = now(), revoke_reason = \(RevokeReason.tooMany.literal)
+        FROM (
+            SELECT s.app, s.profile_id, s.id, row_number() OVER (
+                PARTITION BY s.app, s.profile_id ORDER BY s.last_seen_at DESC, s.registered_at DESC, s.id
+            ) AS rank
+            FROM (SELECT DISTINCT app, user_id FROM unnest($1::text[], $2::text[]) AS r (app, user_id)) AS r
+            JOIN push_subscriptions s ON s.app = r.app AND s.profile_id = r.user_id AND s.revoked_at IS NULL
+        ) AS ranked
+        WHERE ranked.rank > \(mostDevices) AND t.app = ranked.app AND t.profile_id = ranked.profile_id AND t.id = ranked.id
+        """
+    )
+
     private static let bury = Statement(
         """
         INSERT INTO tombstones AS t (app, subject_hash, deleted_at)
@@ -128,7 +147,8 @@ enum SubscriptionFeed {
 
     private static let revoke = Statement(
         """
-        UPDATE push_subscriptions t SET revoked_at = r.said_at, revoke_reason = \(RevokeReason.unsubscribed.literal), source_time = r.said_at
+        UPDATE push_subscriptions t
+        SET revoked_at = r.said_at, revoke_reason = \(RevokeReason.unsubscribed.literal), source_time = r.said_at
         FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::text[]) AS r (app, user_id, said_at, token)
         WHERE t.app = r.app AND t.profile_id = r.user_id AND t.device_token = r.token AND t.source_time <= r.said_at
         """

@@ -46,6 +46,13 @@ package struct Revocations: Sendable {
         ).affectedCount
     }
 
+    /// Ends what nobody has heard of for so many days; returns how many.
+    package func revokeStale(days: Int) async throws(PostgresError) -> Int {
+        Int(clamping: try await pool.run(Self.revokeStale, [.integer(Int64(days))]).integer(0, 0))
+    }
+
+    private static let revokeStale = Statement("SELECT revoke_stale_push_subscriptions($1::bigint::integer)")
+
     /// Takes back what answers of the last ten minutes have cost the devices of a provider, since the fault was ours;
     /// returns how many live again.
     ///

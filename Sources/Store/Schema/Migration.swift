@@ -27,5 +27,6 @@ package struct Migration: Sendable, Equatable {
         Migration("0008_due_work", PackageResources._008_due_work_sql),
         Migration("0009_letters_by_event", PackageResources._009_letters_by_event_sql),
         Migration("0010_gateways", PackageResources._010_gateways_sql),
+        Migration("0011_token_life", PackageResources._011_token_life_sql),
     ]
 }

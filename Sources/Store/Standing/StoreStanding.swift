@@ -40,6 +40,8 @@ package struct StoreStanding: Sendable, Equatable {
     package let planned: Planned
     /// The largest groups first.
     package let deadLetters: [DeadLetters]
+    /// Providers that refuse us, in the order of their apps.
+    package let breakers: [OpenBreaker]
 
     /// Reads all of it; each part is a statement of its own.
     package init(of pool: PostgresPool) async throws(PostgresError) {
@@ -76,6 +78,7 @@ package struct StoreStanding: Sendable, Equatable {
             next: try plannedRows.optionalInstant(0, 1)
         )
         self.deadLetters = deadLetters
+        breakers = try await BreakerBook(pool: pool).all()
     }
 
     /// A sweep hands over within seconds what is due, and after five minutes what was stranded: ten are too many.
