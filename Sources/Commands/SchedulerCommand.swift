@@ -60,7 +60,7 @@ struct SchedulerCommand: Command {
         let ending = await process.run(
             [
                 clerk, HandOver(tools: tools, rhythm: .init(rate: configuration.handOverRate)),
-                DueEventPublisher(tools: tools),
+                DueEventPublisher(tools: tools), BadgeBell(tools: tools),
                 ReminderBell(tools: tools, catalogs: source, zones: process.zones),
                 process.reload(of: source),
             ],

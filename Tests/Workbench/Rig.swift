@@ -127,6 +127,7 @@ package struct Rig: Sendable {
         return [
             HandOver(tools: tools, rhythm: .init(interval: interval, grace: .seconds(2))),
             DueEventPublisher(tools: tools, interval: interval),
+            BadgeBell(tools: tools, rhythm: .init(interval: interval, calm: interval)),
             ReminderBell(tools: tools, catalogs: catalogs, zones: zones, interval: interval),
         ]
     }

@@ -14,6 +14,8 @@ public struct Recipient: Hashable, Sendable {
     public var preferences: Preferences?
     /// The devices whose subscriptions stand.
     public var devices: [Device]
+    /// How many notifications are unread; nil where no device shows a number.
+    public var unread: Int?
 
     /// A user of whom nothing is known: the defaults hold, and no device can be reached.
     public init() {

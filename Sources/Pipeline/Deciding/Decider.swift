@@ -52,7 +52,7 @@ struct Decider: Sendable {
                     key: DeliveryKey(notification: key, channel: .push, target: target),
                     content: content,
                     type: type,
-                    message: PushMessage(key, content, type, to: ruling.device)
+                    message: PushMessage(key, content, type, to: ruling.device, unread: recipient.unread)
                 )
             )
         }
@@ -97,7 +97,7 @@ struct Decider: Sendable {
                 type: type,
                 attempts: claimed.attempts,
                 isRepeat: claimed.outcomeWasUnknown,
-                message: PushMessage(key, stored.content, type, to: device)
+                message: PushMessage(key, stored.content, type, to: device, unread: recipient.unread)
             )
             guard let slot = claimed.digest else { return .send(parcel) }
             return .gather(GatheredPush(parcel: parcel, slot: slot, createdAt: stored.createdAt))

@@ -40,6 +40,17 @@ struct Courier: Sendable {
         }
     }
 
+    /// Sends what has no line in the ledger; of the answers only dead devices matter.
+    ///
+    /// Calls `ended` for each part with the positions of its parcels' messages.
+    func tell(_ parcels: [Parcel], _ run: Run, _ ended: @escaping @Sendable (_ indices: [Int]) -> Void) async {
+        let sentAt = Timestamp(clamping: surroundings.time.now().microseconds)
+        await dispatcher.send(parcels, lane: run.lane) { part in
+            await revoke(part.compactMap { DeadDevice(parcels[$0.position], $0.arrival, sentAt) }, run)
+            ended(part.map { parcels[$0.position].index })
+        }
+    }
+
     /// In the order that no crash can break: what is given up is dead-lettered before the ledger says so, what is to be
     /// tried again is in the ledger before its resume is published.
     ///
@@ -50,7 +61,7 @@ struct Courier: Sendable {
         let settled = outcomes.filter { !unfinished.contains($0.index) }
         guard await write(settled, run) else { return unfinished.union(settled.map(\.index)) }
         surroundings.metrics.count(settled)
-        await revoke(settled, run)
+        await revoke(settled.compactMap(\.deadDevice), run)
         let unpublished = await resumes.send(Self.resumes(of: settled), lane: run.lane, until: run.drain)
         for outcome in settled where unpublished.contains(outcome.settlement.key.notification) {
             unfinished.insert(outcome.index)
@@ -82,8 +93,7 @@ struct Courier: Sendable {
     }
 
     /// A device that cannot be revoked now is called dead again by the next message to it.
-    private func revoke(_ outcomes: [DeliveryOutcome], _ run: Run) async {
-        let dead = outcomes.compactMap(\.deadDevice)
+    private func revoke(_ dead: [DeadDevice], _ run: Run) async {
         guard !dead.isEmpty else { return }
         let persistence = Persistence(drain: run.drain, surroundings: surroundings)
         let revoked = await persistence.insist { [revocations] () throws(PostgresError) in

@@ -78,7 +78,7 @@ struct DeliveryOutcome: Sendable {
 }
 
 extension DeadDevice {
-    fileprivate init?(_ parcel: Parcel, _ arrival: Arrival, _ sentAt: Timestamp) {
+    init?(_ parcel: Parcel, _ arrival: Arrival, _ sentAt: Timestamp) {
         guard case .answered(.deviceGone(let reason, let since)) = arrival else { return nil }
         self.init(
             recipient: parcel.key.notification.recipient,

@@ -45,6 +45,18 @@ final class Parcel: Sendable {
         companions = []
     }
 
+    /// What is sent without a line in the ledger; its key names it for the log only.
+    init(index: Int, key: DeliveryKey, event: EventID, message: PushMessage) {
+        self.index = index
+        self.key = key
+        self.event = event
+        self.message = message
+        retryLimit = nil
+        attempts = 0
+        isRepeat = false
+        companions = []
+    }
+
     /// One push for many: `newest` goes out with other words, and takes the others along.
     init(_ newest: Parcel, with others: [Parcel], message: PushMessage) {
         index = newest.index

@@ -17,6 +17,7 @@ package struct FrontDoor: Sendable {
     private let keeper: Keeper
     private let names: TopologyNames
     private let deadLetters: DeadLetterQueue
+    private let directory: RecipientDirectory
     private let resumption: Resumption
     private let courier: Courier
     private let surroundings: Surroundings
@@ -68,7 +69,7 @@ package struct FrontDoor: Sendable {
         senders = tools.senders
         names = tools.names
         let inbox = Inbox(pool: tools.pool)
-        let directory = RecipientDirectory(pool: tools.pool)
+        directory = RecipientDirectory(pool: tools.pool)
         recorder = Recorder(inbox: inbox, directory: directory, metrics: surroundings.metrics)
         keeper = Keeper(
             plans: EventPlans(pool: tools.pool),
@@ -103,6 +104,7 @@ package struct FrontDoor: Sendable {
         let run: Courier.Run
         fileprivate(set) var unfinished: Set<Int> = []
         fileprivate(set) var parcels: [Parcel] = []
+        fileprivate var badges: [Parcel] = []
         fileprivate var withheld: [DeliveryOutcome] = []
         fileprivate var later: [ResumeSender.Way: [NotificationKey]] = [:]
         fileprivate var laterIndices: Set<Int> = []
@@ -130,6 +132,7 @@ package struct FrontDoor: Sendable {
         let recorded = await recorder.record(sorted.records, as: intake.run.claim, decider, persistence)
         intake.parcels = recorded.parcels
         await resume(sorted.resumed + recorded.duplicates, decider, persistence, into: &intake)
+        await tell(sorted.badges, decider, persistence, into: &intake)
         let faults = recorded.faults + fed.faults + (await kept.faults)
         for part in [recorded.unfinished, fed.unfinished, await kept.unfinished, await rejected] {
             intake.unfinished.formUnion(part)
@@ -148,7 +151,10 @@ package struct FrontDoor: Sendable {
     func deliver(_ intake: Intake, _ done: @escaping @Sendable ([IncomingMessage]) -> Void) async {
         let all = Array(intake.messages.indices)
         let asides = Array(intake.laterIndices.union(intake.withheld.map(\.index)))
-        let parts = OpenParts(messages: all.count, parts: all + asides + Parcel.indices(of: intake.parcels))
+        let parts = OpenParts(
+            messages: all.count,
+            parts: all + asides + Parcel.indices(of: intake.parcels + intake.badges)
+        )
         let opening = Mutex<Set<Int>?>(intake.unfinished)
         // Whatever ends first takes those along of which nothing was left to do: one acknowledgement for all of them costs
         // the broker as much as one for each of those that stand alone.
@@ -161,17 +167,18 @@ package struct FrontDoor: Sendable {
             if !ended.isEmpty { done(ended.map { intake.messages[$0] }) }
         }
         async let sending: Void = courier.deliver(intake.parcels, intake.run, close)
+        async let badges: Void = courier.tell(intake.badges, intake.run) { close($0, []) }
         var unfinished = await courier.settle(intake.withheld, intake.run)
         if !(await courier.resumeLater(intake.later, intake.run)) { unfinished.formUnion(intake.laterIndices) }
         guard asides.isEmpty, !intake.parcels.isEmpty else {
             close(asides, unfinished)
-            return await sending
+            return await (sending, badges).0
         }
         let patience = Task {
             try? await Task.sleep(for: Self.patience)
             close([], [])
         }
-        await sending
+        _ = await (sending, badges)
         patience.cancel()
         close([], [])
     }
@@ -197,6 +204,23 @@ package struct FrontDoor: Sendable {
         intake.later = work.later
         let later = Set(work.later.values.joined())
         intake.laterIndices = Set(owed.filter { later.contains($0.work) }.map(\.index))
+    }
+
+    private func tell(
+        _ entries: [SortedBatch.Entry<RecipientKey>],
+        _ decider: Decider,
+        _ persistence: Persistence,
+        into intake: inout Intake
+    ) async {
+        guard !entries.isEmpty else { return }
+        let keys = Set(entries.map(\.work))
+        let recipients = await persistence.insist { [directory] () throws(PostgresError) in
+            try await directory.recipients(of: keys)
+        }
+        guard let recipients else { return intake.unfinished.formUnion(entries.map(\.index)) }
+        intake.badges = entries.flatMap { entry in
+            recipients[entry.work].map { decider.badgeUpdates(for: entry.work, $0, index: entry.index) } ?? []
+        }
     }
 
     /// Dead-letters what is at fault and returns the indices of those that could not be, because of the drain.

@@ -59,6 +59,7 @@ package struct RecipientDirectory: Sendable {
                 let platform = DevicePlatform(rawValue: try rows.text(row, 3)),
                 let provider = PushProvider(rawValue: try rows.text(row, 4))
             else { continue }
+            if let unread = try rows.optionalInteger(row, 7) { found[position].unread = Int(unread) }
             found[position].devices.append(
                 Device(
                     subscription: try rows.text(row, 1),
@@ -89,9 +90,16 @@ package struct RecipientDirectory: Sendable {
         effect: .reads
     )
 
+    /// Only Apple's devices show a number that somebody has to tell them.
     private static let devices = Statement(
         """
-        SELECT k.position, s.id, s.device_token, s.platform, s.provider, s.permission, s.environment
+        SELECT k.position, s.id, s.device_token, s.platform, s.provider, s.permission, s.environment,
+               CASE s.platform WHEN 'ios' THEN (
+                   SELECT count(*) FROM (
+                       SELECT FROM notifications n
+                       WHERE n.app = s.app AND n.user_id = s.profile_id AND n.read_at IS NULL LIMIT 10000
+                   ) AS unread
+               ) END
         FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (app, user_id, position)
         JOIN push_subscriptions s ON s.app = k.app AND s.profile_id = k.user_id AND s.revoked_at IS NULL
         ORDER BY s.id
