@@ -9,9 +9,12 @@ enum FaultReader {
     }
 
     private static let names = [
-        "provider", "match", "status", "reason", "retryAfter", "delayMs", "drop", "rate", "count",
+        "provider", "match", "status", "reason", "retryAfter", "delayMs", "dripMs", "drop", "partial", "reset",
+        "goAway",
+        "rate", "count",
     ]
     private static let longestDelay: Int64 = 3_600_000
+    private static let longestDrip: Int64 = 60_000
 
     static func read(_ body: [UInt8]) throws(Refusal) -> [SandboxFault] {
         let document: JSONValue
@@ -48,22 +51,42 @@ enum FaultReader {
         return fault.limited(toRate: try members.rate("rate") ?? 1, count: count)
     }
 
+    /// At most one of the effects; a delay may stand beside each, and alone.
     private static func effect(_ members: Members, isDelayed: Bool) throws(Refusal) -> SandboxFault.Effect {
-        let status = try members.whole("status", in: 300...599)
-        let drops = try members.flag("drop") ?? false
+        var found: [(key: String, effect: SandboxFault.Effect)] = []
+        if let answer = try answer(members) { found.append(("status", .answer(answer))) }
+        if let span = try members.whole("dripMs", in: 1...longestDrip) {
+            found.append(("dripMs", .drip(every: .milliseconds(span))))
+        }
+        let endings: [(String, SandboxFault.Effect)] = [
+            ("drop", .drop), ("partial", .partial), ("reset", .reset), ("goAway", .goAway),
+        ]
+        for (key, effect) in endings {
+            if try members.flag(key) == true { found.append((key, effect)) }
+        }
+        guard let first = found.first else {
+            guard !isDelayed else { return .delay }
+            throw members.refusal(
+                "status",
+                "one of status, dripMs, drop, partial, reset, goAway and delayMs is needed, or nothing would happen"
+            )
+        }
+        guard found.count == 1 else {
+            throw members.refusal(found[1].key, "cannot stand beside \(first.key): one thing happens to a request")
+        }
+        return first.effect
+    }
+
+    private static func answer(_ members: Members) throws(Refusal) -> SandboxFault.Answer? {
         let reason = try members.text("reason")
         let retryAfter = try members.retryAfter("retryAfter")
-        guard let status else {
+        guard let status = try members.whole("status", in: 300...599) else {
             guard reason == nil, retryAfter == nil else {
                 throw members.refusal("status", "is needed beside a reason or retryAfter")
             }
-            guard drops || isDelayed else {
-                throw members.refusal("status", "one of status, drop and delayMs is needed, or nothing would happen")
-            }
-            return drops ? .drop : .delay
+            return nil
         }
-        guard !drops else { throw members.refusal("drop", "a dropped connection has no status") }
-        return .answer(.init(status: Int(status), reason: reason, retryAfter: retryAfter))
+        return SandboxFault.Answer(status: Int(status), reason: reason, retryAfter: retryAfter)
     }
 }
 

@@ -20,8 +20,16 @@ package struct SandboxFault: Sendable, Equatable {
         /// The normal answer, late.
         case delay
         case answer(Answer)
+        /// The normal answer, its body one byte at a time with this span before each.
+        case drip(every: Duration)
         /// The request is taken in and recorded, and the connection closed without an answer.
         case drop
+        /// The same after the head and half of the body of the normal answer.
+        case partial
+        /// The request is taken in and recorded, and its stream ended without an answer; the connection goes on.
+        case reset
+        /// The request is recorded and called unprocessed, and the connection takes no other after it.
+        case goAway
     }
 
     package var provider: ProviderName
