@@ -1,5 +1,7 @@
 /// The services that the sandbox stands in for, as the control interface calls them.
 package enum ProviderName: String, Sendable, CaseIterable {
+    /// Apple Push Notification service, both of its environments.
+    case apns
     /// Firebase Cloud Messaging, version 1 of its HTTP interface.
     case fcm
     /// Google's token endpoint, where service accounts get their access tokens.

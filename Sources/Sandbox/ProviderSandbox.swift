@@ -14,11 +14,17 @@ package final class ProviderSandbox: Sendable {
     package let fcmEndpoint: String
     /// Stands for `https://oauth2.googleapis.com/token`.
     package let tokenURI: String
+    /// Stands for `https://api.push.apple.com`, without a slash at the end.
+    package let apnsEndpoint: String
+    /// Stands for `https://api.sandbox.push.apple.com`, without a slash at the end.
+    package let apnsSandboxEndpoint: String
+    /// The key's file, with the ids of the key and its team, that a sender to APNs is configured with.
+    package let apnsKey: (p8: [UInt8], keyID: String, teamID: String)
     /// The file of the authority that clients must trust.
     package let caFile: String
     /// What a sender to FCM is configured with.
     package let serviceAccountJSON: [UInt8]
-    private let server: HTTP2Server
+    private let servers: [HTTP2Server]
     private let control: HTTPServer
     private let log: ReceivedLog
     private let faults: FaultList
@@ -29,18 +35,24 @@ package final class ProviderSandbox: Sendable {
     /// Throws a `SandboxError`; nothing is left behind then.
     package static func start(_ options: SandboxOptions = SandboxOptions()) async throws -> ProviderSandbox {
         let socket = try ListeningSocket.open(options.listen)
+        let apns = (
+            production: try ListeningSocket.open(options.apnsListen),
+            development: try ListeningSocket.open(options.apnsSandboxListen)
+        )
         let blueprint = try SandboxBlueprint(options, port: socket.address.port)
         let control = try startControl(options, blueprint)
+        var servers: [HTTP2Server] = []
         do {
             let tls = try blueprint.identity.serverContext()
-            let server = try HTTP2Server.start(socket, tls, options.limits, blueprint.handler)
-            do {
-                return try ProviderSandbox(options, blueprint, server, control)
-            } catch {
-                await server.stop(grace: .zero)
-                throw error
-            }
+            var apnsLimits = options.limits
+            if options.checking == .strict { apnsLimits.unprovenStreams = 1 }
+            let handlers = blueprint.apnsHandlers
+            servers.append(try HTTP2Server.start(socket, tls, options.limits, blueprint.handler))
+            servers.append(try HTTP2Server.start(apns.production, tls, apnsLimits, handlers.production))
+            servers.append(try HTTP2Server.start(apns.development, tls, apnsLimits, handlers.development))
+            return try ProviderSandbox(options, blueprint, servers, control)
         } catch {
+            for server in servers { await server.stop(grace: .zero) }
             await control.stop(grace: .zero)
             throw error
         }
@@ -49,25 +61,31 @@ package final class ProviderSandbox: Sendable {
     private init(
         _ options: SandboxOptions,
         _ blueprint: SandboxBlueprint,
-        _ server: HTTP2Server,
+        _ servers: [HTTP2Server],
         _ control: HTTPServer
     ) throws(SandboxError) {
-        address = server.address
+        let origins = servers.map { "https://\(ListenAddress(host: options.announcedHost, port: $0.address.port))" }
+        address = servers[0].address
         controlAddress = control.address
         fcmEndpoint = blueprint.origin
         tokenURI = blueprint.tokenURI
         serviceAccountJSON = blueprint.serviceAccountJSON
+        apnsEndpoint = origins[1]
+        apnsSandboxEndpoint = origins[2]
+        let account = blueprint.apnsAccount
+        apnsKey = (try account.p8(), account.keyID, account.teamID)
         isCAFileTemporary = options.caFile == nil
         caFile =
             options.caFile
-            ?? NSTemporaryDirectory() + "bellhop-sandbox-\(getpid())-\(server.address.port).pem"
-        self.server = server
+            ?? NSTemporaryDirectory() + "bellhop-sandbox-\(getpid())-\(address.port).pem"
+        self.servers = servers
         self.control = control
         log = blueprint.log
         faults = blueprint.faults
         if let file = options.serviceAccountFile {
             try OutputFile.write(serviceAccountJSON, to: file, mode: 0o600)
         }
+        if let file = options.apnsKeyFile { try OutputFile.write(apnsKey.p8, to: file, mode: 0o600) }
         try OutputFile.write(Array(blueprint.authorityPEM.utf8), to: caFile, mode: 0o644)
     }
 
@@ -114,13 +132,14 @@ package final class ProviderSandbox: Sendable {
     }
 
     /// Open connections of the providers' side.
-    package var openConnections: Int { server.openConnections }
+    package var openConnections: Int { servers.reduce(0) { $0 + $1.openConnections } }
 
     /// Takes no new requests, gives those under way at most `grace`, and closes everything.
     package func stop(grace: Duration = .seconds(5)) async {
-        async let providersDone: Void = server.stop(grace: grace)
-        await control.stop(grace: grace)
-        await providersDone
+        await withTaskGroup(of: Void.self) { group in
+            for server in servers { group.addTask { await server.stop(grace: grace) } }
+            group.addTask { await self.control.stop(grace: grace) }
+        }
         if isCAFileTemporary { unlink(caFile) }
     }
 }

@@ -31,6 +31,8 @@ struct Judgement: Sendable {
     var tag: String?
     /// What to record in place of the body as it came.
     var content: ReceivedRequest.Content?
+    /// Whether a connection may carry many requests at once from this one on; matters where it could not before.
+    var provesClient = false
     /// Makes the normal answer, with all that follows from it, such as a token that is valid from here on.
     var answer: @Sendable () -> ProviderAnswer
 
