@@ -4,8 +4,8 @@ package import ServiceRuntime
 
 /// The senders that a configuration asks for, with the transports under them.
 ///
-/// Each app has a transport of its own, so that its pushes never wait behind another app's. Apps share one token source
-/// for each service account. Access tokens travel on transports of their own, so that they never wait behind pushes.
+/// Each app has a transport of its own, so that its pushes never wait behind another app's; at APNs, each team's key
+/// has. Apps share one token source for each service account, and for each key of APNs. Access tokens travel on transports of their own, so that they never wait behind pushes.
 package struct PushSenders: Sendable {
     package typealias MakeTransport = (TransportNeed) throws(TransferError) -> any HTTPTransport
 
@@ -22,8 +22,8 @@ package struct PushSenders: Sendable {
         var assembly = SenderAssembly(surroundings: surroundings, makeTransport: makeTransport)
         var senders: [AppID: [PushProvider: any PushSender]] = [:]
         for (app, providers) in configuration.apps.sorted(by: { $0.key < $1.key }) {
-            guard let fcm = providers.fcm else { continue }
-            senders[app, default: [:]][.fcm] = try assembly.sender(fcm, for: app)
+            if let fcm = providers.fcm { senders[app, default: [:]][.fcm] = try assembly.sender(fcm, for: app) }
+            if let apns = providers.apns { senders[app, default: [:]][.apns] = try assembly.sender(apns, for: app) }
         }
         self.senders = senders
         transports = Array(assembly.transports.values)

@@ -1,6 +1,6 @@
 /// Why a verdict is what it is: few, stable words, fit for a metric's label and for the ledger.
 ///
-/// Words in capitals are the provider's own, the others ours. A word once released keeps its meaning.
+/// Words with capitals are a provider's own, the others ours. A word once released keeps its meaning.
 package enum VerdictReason: String, CaseIterable, Hashable, Sendable {
     // What FCM says.
     case unavailable = "UNAVAILABLE"
@@ -15,6 +15,35 @@ package enum VerdictReason: String, CaseIterable, Hashable, Sendable {
     case notFound = "NOT_FOUND"
     case unspecifiedError = "UNSPECIFIED_ERROR"
 
+    // What APNs says, where it is not what FCM says, too.
+    case badCollapseID = "BadCollapseId"
+    case badExpirationDate = "BadExpirationDate"
+    case badMessageID = "BadMessageId"
+    case badPriority = "BadPriority"
+    case invalidPushType = "InvalidPushType"
+    case payloadEmpty = "PayloadEmpty"
+    case missingDeviceToken = "MissingDeviceToken"
+    case duplicateHeaders = "DuplicateHeaders"
+    case badPath = "BadPath"
+    case badDeviceToken = "BadDeviceToken"
+    case deviceTokenNotForTopic = "DeviceTokenNotForTopic"
+    case expiredToken = "ExpiredToken"
+    case badTopic = "BadTopic"
+    case missingTopic = "MissingTopic"
+    case topicDisallowed = "TopicDisallowed"
+    case badCertificate = "BadCertificate"
+    case badCertificateEnvironment = "BadCertificateEnvironment"
+    case expiredProviderToken = "ExpiredProviderToken"
+    case invalidProviderToken = "InvalidProviderToken"
+    case missingProviderToken = "MissingProviderToken"
+    case forbidden = "Forbidden"
+    case badEnvironmentKeyID = "BadEnvironmentKeyIdInToken"
+    case unrelatedKeyID = "UnrelatedKeyIdInToken"
+    case tooManyProviderTokenUpdates = "TooManyProviderTokenUpdates"
+    case methodNotAllowed = "MethodNotAllowed"
+    case idleTimeout = "IdleTimeout"
+    case shutdown = "Shutdown"
+
     /// The provider calls the token malformed.
     case invalidToken = "invalid-token"
     /// One device gets more than the provider allows.
@@ -25,6 +54,8 @@ package enum VerdictReason: String, CaseIterable, Hashable, Sendable {
     case unexpectedAnswer = "unexpected-answer"
     /// The message does not fit into the provider's limit, even shortened.
     case payloadTooLarge = "payload-too-large"
+    /// The provider cannot carry a message of this purpose.
+    case unsupportedPurpose = "unsupported-purpose"
     /// The message was handed to a sender of another provider.
     case wrongProvider = "wrong-provider"
 
