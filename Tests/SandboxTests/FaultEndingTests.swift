@@ -103,6 +103,25 @@ struct FaultEndingTests {
         }
     }
 
+    @Test("a slow answer is not whole before its time", arguments: ["fcm", "apns"])
+    func dripTakesTime(provider: String) async throws {
+        try await withSandbox { client in
+            let bearer = try await client.accessToken()
+            try await client.setFaults(#"[{"provider":"\#(provider)","dripMs":60000}]"#)
+            try await withTransport(client) { transport in
+                let isFCM = provider == "fcm"
+                var request = client.request(message("slow"), bearer: bearer)
+                if !isFCM { request = try APNsDraft(client).request(to: client.sandbox.apnsEndpoint) }
+                request.timeouts.total = .milliseconds(500)
+                guard case .unknown(let error) = try #require(await transport.send([request]).first) else {
+                    throw Unanswered(outcome: "answered at once")
+                }
+                #expect(error.code == .timeout)
+                #expect(client.sandbox.received().last?.answer?.status == 200)
+            }
+        }
+    }
+
     @Test("faults are shown as they were set")
     func shown() async throws {
         try await withSandbox { client in
