@@ -7,7 +7,7 @@ package final class PublicKey: @unchecked Sendable {
     package let kind: KeyKind
 
     /// Owned; freed with the object.
-    private let handle: OpaquePointer
+    let handle: OpaquePointer
 
     /// Takes over a fresh handle, nil where OpenSSL could not make one.
     private init(owning handle: OpaquePointer?) throws(CryptographyError) {
@@ -60,7 +60,7 @@ package final class PublicKey: @unchecked Sendable {
             throw CryptographyError(.invalidKey, "a P-256 key of \(point.count) bytes: expected 65, the first one 4")
         }
         let algorithm = DER.sequence(
-            DER.objectIdentifier(Self.ellipticCurveKey) + DER.objectIdentifier(Self.prime256v1)
+            DER.objectIdentifier(Self.ellipticCurveKey) + DER.objectIdentifier(DER.prime256v1)
         )
         try self.init(der: DER.sequence(algorithm + DER.bitString(point)))
     }
@@ -70,6 +70,28 @@ package final class PublicKey: @unchecked Sendable {
         let key = DER.sequence(DER.unsignedInteger(modulus) + DER.unsignedInteger(exponent))
         let algorithm = DER.sequence(DER.objectIdentifier(Self.rsaEncryption) + DER.null)
         try self.init(der: DER.sequence(algorithm + DER.bitString(key)))
+    }
+
+    /// The point of a P-256 key in its uncompressed form, 65 bytes, however the key itself was written.
+    package func p256Point() throws(CryptographyError) -> [UInt8] {
+        guard kind == .p256, let x = coordinate(OSSL_PKEY_PARAM_EC_PUB_X),
+            let y = coordinate(OSSL_PKEY_PARAM_EC_PUB_Y)
+        else {
+            throw CryptographyError(
+                .invalidKey,
+                "the key has no point (\(OpenSSLErrors.drain())): expected a P-256 key"
+            )
+        }
+        return [4] + x + y
+    }
+
+    /// Padded to its full width: about one in 256 is shorter.
+    private func coordinate(_ name: String) -> [UInt8]? {
+        var number: OpaquePointer?
+        guard EVP_PKEY_get_bn_param(handle, name, &number) == 1, let number else { return nil }
+        defer { BN_free(number) }
+        var bytes = [UInt8](repeating: 0, count: 32)
+        return BN_bn2binpad(number, &bytes, 32) == 32 ? bytes : nil
     }
 
     /// Whether `signature`, in OpenSSL's form, is this key's over `message`.
@@ -84,8 +106,6 @@ package final class PublicKey: @unchecked Sendable {
 
     /// The identifier 1.2.840.10045.2.1.
     private static let ellipticCurveKey: [UInt8] = [0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01]
-    /// The identifier 1.2.840.10045.3.1.7.
-    private static let prime256v1: [UInt8] = [0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x03, 0x01, 0x07]
     /// The identifier 1.2.840.113549.1.1.1.
     private static let rsaEncryption: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x01]
 }
