@@ -9,6 +9,7 @@ struct SandboxBlueprint: Sendable {
     let serviceAccountJSON: [UInt8]
     let log: ReceivedLog
     let faults: FaultList
+    let browsers: BrowserSubscriptions
     let handler: any HTTP2Handler
 
     var tokenURI: String { origin + TokenEndpoint.path }
@@ -31,6 +32,8 @@ struct SandboxBlueprint: Sendable {
         serviceAccountJSON = try account.json(tokenURI: origin + TokenEndpoint.path)
         log = ReceivedLog(ReceivedLog.Bounds(requests: options.keptRequests))
         faults = FaultList(seed: options.seed)
+        let browserOrigin = "https://\(ListenAddress(host: options.namedHost, port: port))"
+        browsers = BrowserSubscriptions(origin: browserOrigin)
         switch options.checking {
         case .none: handler = UncheckedHandler()
         case .strict:
@@ -41,7 +44,10 @@ struct SandboxBlueprint: Sendable {
                 audiences: [origin + TokenEndpoint.path, "https://oauth2.googleapis.com/token"]
             )
             handler = SandboxCore(
-                providers: [FCMStandIn(tokens: tokens), endpoint],
+                providers: [
+                    FCMStandIn(tokens: tokens), endpoint,
+                    WebPushStandIn(subscriptions: browsers, origin: browserOrigin),
+                ],
                 faults: faults,
                 log: log,
                 time: options.time

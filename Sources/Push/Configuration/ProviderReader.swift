@@ -62,8 +62,11 @@ struct ProviderReader {
                 continue
             }
             guard let providers = scope.scope(member.key) else { continue }
-            providers.expectKeys(["fcm"])
-            apps[app] = ProviderConfiguration.Providers(fcm: providers.scope("fcm").flatMap(fcm))
+            providers.expectKeys(["fcm", "webpush"])
+            apps[app] = ProviderConfiguration.Providers(
+                fcm: providers.scope("fcm").flatMap(fcm),
+                webPush: providers.scope("webpush").flatMap(webPush)
+            )
         }
         return apps
     }

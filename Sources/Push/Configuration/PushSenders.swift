@@ -22,8 +22,10 @@ package struct PushSenders: Sendable {
         var assembly = SenderAssembly(surroundings: surroundings, makeTransport: makeTransport)
         var senders: [AppID: [PushProvider: any PushSender]] = [:]
         for (app, providers) in configuration.apps.sorted(by: { $0.key < $1.key }) {
-            guard let fcm = providers.fcm else { continue }
-            senders[app, default: [:]][.fcm] = try assembly.sender(fcm, for: app)
+            if let fcm = providers.fcm { senders[app, default: [:]][.fcm] = try assembly.sender(fcm, for: app) }
+            if let webPush = providers.webPush {
+                senders[app, default: [:]][.webpush] = try assembly.sender(webPush, for: app)
+            }
         }
         self.senders = senders
         transports = Array(assembly.transports.values)

@@ -21,6 +21,14 @@ package struct TransportNeed: Hashable, Sendable {
     /// Names the transport's thread.
     package let name: String
 
+    /// Which addresses may be connected to.
+    package var addressPolicy = AddressPolicy.any
+
+    /// The part of the window that one host may have at most, as a divisor: 4 is a quarter.
+    ///
+    /// Where strangers choose hosts, a slow one must not take the window from the others.
+    package var hostsPerWindow = 1
+
     /// Opens such a transport; nothing is connected yet.
     package func open() throws(TransferError) -> any HTTPTransport {
         switch kind {
@@ -29,12 +37,17 @@ package struct TransportNeed: Hashable, Sendable {
             options.maxConnectionsPerHost = connections
             options.window = window
             options.authoritiesFile = authoritiesFile
+            options.addressPolicy = addressPolicy
+            if hostsPerWindow > 1 {
+                options.maxConcurrentStreams = max(1, window / (hostsPerWindow * connections))
+            }
             return try HTTP2Transport(options)
         case .errands:
             var options = CurlTransportOptions(name: name)
             options.maxConnectionsPerHost = connections
             options.window = window
             options.authoritiesFile = authoritiesFile
+            options.addressPolicy = addressPolicy
             return try CurlTransport(options)
         }
     }
