@@ -77,8 +77,9 @@ extension FieldReader {
     /// By way of ordinary base64, which Foundation reads; nil for anything but the alphabet that is safe in URLs.
     private static func decode(_ text: String) -> [UInt8]? {
         var digits = Array(text.utf8)
-        guard digits.count <= 256 else { return nil }
-        while digits.last == UInt8(ascii: "=") { digits.removeLast() }
+        let padding = digits.reversed().prefix { $0 == UInt8(ascii: "=") }.count
+        guard digits.count <= 256, padding == 0 || (padding <= 2 && digits.count % 4 == 0) else { return nil }
+        digits.removeLast(padding)
         for index in digits.indices {
             switch digits[index] {
             case UInt8(ascii: "-"): digits[index] = UInt8(ascii: "+")
