@@ -88,6 +88,11 @@ package final class PrivateKey: @unchecked Sendable {
         EVP_PKEY_free(handle)
     }
 
+    /// The point of a P-256 key's public half in its uncompressed form, 65 bytes.
+    package func p256Point() throws(CryptographyError) -> [UInt8] {
+        try P256Point.bytes(of: handle, kind)
+    }
+
     /// The half that others may have.
     package func publicKey() throws(CryptographyError) -> PublicKey {
         var encoded: UnsafeMutablePointer<UInt8>?

@@ -72,26 +72,9 @@ package final class PublicKey: @unchecked Sendable {
         try self.init(der: DER.sequence(algorithm + DER.bitString(key)))
     }
 
-    /// The point of a P-256 key in its uncompressed form, 65 bytes, however the key itself was written.
+    /// The point of a P-256 key in its uncompressed form, 65 bytes.
     package func p256Point() throws(CryptographyError) -> [UInt8] {
-        guard kind == .p256, let x = coordinate(OSSL_PKEY_PARAM_EC_PUB_X),
-            let y = coordinate(OSSL_PKEY_PARAM_EC_PUB_Y)
-        else {
-            throw CryptographyError(
-                .invalidKey,
-                "the key has no point (\(OpenSSLErrors.drain())): expected a P-256 key"
-            )
-        }
-        return [4] + x + y
-    }
-
-    /// Padded to its full width: about one in 256 is shorter.
-    private func coordinate(_ name: String) -> [UInt8]? {
-        var number: OpaquePointer?
-        guard EVP_PKEY_get_bn_param(handle, name, &number) == 1, let number else { return nil }
-        defer { BN_free(number) }
-        var bytes = [UInt8](repeating: 0, count: 32)
-        return BN_bn2binpad(number, &bytes, 32) == 32 ? bytes : nil
+        try P256Point.bytes(of: handle, kind)
     }
 
     /// Whether `signature`, in OpenSSL's form, is this key's over `message`.

@@ -24,7 +24,7 @@ package struct TransportNeed: Hashable, Sendable {
     /// Which addresses may be connected to.
     package var addressPolicy = AddressPolicy.any
 
-    /// The part of the window that one host may have at most, as a divisor: 4 is a quarter.
+    /// How many hosts it takes to fill the window: with 4, one of them gets a quarter at most.
     ///
     /// Where strangers choose hosts, a slow one must not take the window from the others.
     package var hostsPerWindow = 1

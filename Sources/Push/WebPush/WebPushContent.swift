@@ -39,7 +39,7 @@ package enum WebPushContent {
         for keys: WebPushKeys,
         with freshness: Freshness
     ) throws(CryptographyError) -> [UInt8] {
-        let ours = try freshness.key.publicKey().p256Point()
+        let ours = try freshness.key.p256Point()
         let theirs = try PublicKey(p256Point: keys.publicKey)
         let shared = try freshness.key.sharedSecret(with: theirs)
         let material = try HKDF.expand(

@@ -21,6 +21,7 @@ struct KeyAgreementTests {
         let (browser, server) = (try key(Self.browserSecret), try key(Self.serverSecret))
         #expect(Base64URL.encode(try browser.publicKey().p256Point()) == Self.browserPoint)
         #expect(Base64URL.encode(try server.publicKey().p256Point()) == Self.serverPoint)
+        #expect(try server.p256Point() == server.publicKey().p256Point())
         #expect(Base64URL.encode(try server.sharedSecret(with: browser.publicKey())) == Self.agreed)
         #expect(Base64URL.encode(try browser.sharedSecret(with: server.publicKey())) == Self.agreed)
     }
@@ -69,6 +70,7 @@ struct KeyAgreementTests {
         let rsa = try PrivateKey(pem: Array(TestKeys.rfc7515.utf8))
         let p256 = try PrivateKey.generateP256()
         #expect(failure { try rsa.publicKey().p256Point() }?.code == .invalidKey)
+        #expect(failure { try rsa.p256Point() }?.code == .invalidKey)
         #expect(failure { try rsa.sharedSecret(with: p256.publicKey()) }?.code == .keyAgreement)
         #expect(failure { try p256.sharedSecret(with: rsa.publicKey()) }?.code == .keyAgreement)
     }

@@ -45,7 +45,7 @@ struct BrowserCounterpart {
         for name in ["main", "next"] {
             let key = try PrivateKey.generateP256()
             _ = try folder.write("\(name).pem", try key.pem())
-            publicKeys[name] = Base64URL.encode(try key.publicKey().p256Point())
+            publicKeys[name] = Base64URL.encode(try key.p256Point())
         }
         self.publicKeys = publicKeys
         let text = """

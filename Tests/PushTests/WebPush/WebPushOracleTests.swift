@@ -24,7 +24,7 @@ struct WebPushOracleTests {
         var expected: [String] = []
         for round in 0..<40 {
             let browser = try PrivateKey.generateP256()
-            let point = Base64URL.encode(try browser.publicKey().p256Point())
+            let point = Base64URL.encode(try browser.p256Point())
             let keys = try Browsers.keys(point: point)
             let count = Int.random(in: 0...3993, using: &generator)
             let payload = (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
