@@ -61,10 +61,10 @@ extension ProviderReader {
     }
 
     private func vapidKeys(_ scope: ProviderScope) -> VAPIDKeys? {
-        guard let elements = scope.value("keys", "a list of keys", \.array), !elements.isEmpty else {
-            if scope.object["keys"]?.array?.isEmpty ?? (scope.object["keys"] == nil) {
-                scope.report("keys", "missing: expected a list with a key; bellhop keys vapid makes one")
-            }
+        let elements = scope.object["keys"] == nil ? [] : scope.value("keys", "a list of keys", \.array)
+        guard let elements else { return nil }
+        guard !elements.isEmpty else {
+            scope.report("keys", "missing: expected a list with a key; bellhop keys vapid makes one")
             return nil
         }
         var keys: [VAPIDKey] = []

@@ -13,8 +13,13 @@ struct WebPushRound {
         let origin: String
         /// Whether its subscription says which key it was made with.
         let namesKey: Bool
-        var authorization: String
         var request: TransferRequest
+
+        /// The first of the request's headers.
+        var authorization: String {
+            get { request.headers[0].value }
+            set { request.headers[0].value = newValue }
+        }
     }
 
     private(set) var waiting: [Waiting] = []
@@ -71,7 +76,6 @@ struct WebPushRound {
                 continue
             }
             waiting.authorization = fresh
-            waiting.request.headers[0].value = fresh
             renewed.append(waiting)
         }
         waiting = renewed
@@ -111,7 +115,6 @@ struct WebPushRound {
                     key: address.key,
                     origin: address.origin,
                     namesKey: address.keys.vapidKeyID != nil,
-                    authorization: authorization,
                     request: request
                 )
             )
@@ -121,12 +124,14 @@ struct WebPushRound {
     }
 
     private static func encrypted(_ payload: [UInt8], for keys: WebPushKeys) throws(Refusal) -> [UInt8] {
+        // A failure of our own must not look like one of the browser's key.
+        guard let freshness = try? WebPushContent.Freshness.draw() else { throw Refusal(unencrypted) }
         do throws(CryptographyError) {
             return try WebPushContent.body(
                 payload,
                 paddedTo: WebPushPadding.length(for: payload.count),
                 for: keys,
-                with: .draw()
+                with: freshness
             )
         } catch {
             throw Refusal(error.code == .invalidKey ? .payloadError(.subscriptionUnusable) : unencrypted)
