@@ -63,29 +63,31 @@ struct WebPushConfigurationTests {
         #expect(webPush.keys.key(named: "none") == nil)
     }
 
-    @Test(
-        "what is wrong says where",
-        arguments: [
-            (Self.keys, ["subject"]), (Self.subject, ["keys"]), ("\(Self.subject), keys: []", ["keys"]),
-            ("\(Self.subject), keys: {}", ["keys"]), ("\(Self.subject), keys: [7]", ["keys/0"]),
-            ("\(Self.subject), keys: [{}]", ["keys/0/id", "keys/0/privateKeyFile"]),
-            (#"\#(Self.subject), keys: [{id: "a b", privateKeyFile: "p256.pem"}]"#, ["keys/0/id"]),
-            (#"\#(Self.subject), keys: [{id: "a", privateKeyFile: "none.pem"}]"#, ["keys/0/privateKeyFile"]),
-            (#"\#(Self.subject), keys: [{id: "a", privateKeyFile: "rsa.pem"}]"#, ["keys/0/privateKeyFile"]),
-            (#"\#(Self.subject), keys: [{id: "a", privateKeyFile: "ca.pem"}]"#, ["keys/0/privateKeyFile"]),
-            (
-                #"\#(Self.subject), keys: [{id: "a", privateKeyFile: "p256.pem"}, {id: "a", privateKeyFile: "raw.txt"}]"#,
-                ["keys/1/id"]
-            ), ("\(Self.subject), \(Self.keys), defaultKey: \"1999\"", ["defaultKey"]),
-            ("\(Self.subject), \(Self.keys), allowedHosts: []", ["allowedHosts"]),
-            ("\(Self.subject), \(Self.keys), allowedHosts: [\"*\"]", ["allowedHosts"]),
-            ("\(Self.subject), \(Self.keys), allowedHosts: [\"a.example\", 1]", ["allowedHosts"]),
-            ("\(Self.subject), \(Self.keys), endpointPort: 0", ["endpointPort"]),
-            ("\(Self.subject), \(Self.keys), allowPrivateAddresses: 1", ["allowPrivateAddresses"]),
-            ("\(Self.subject), \(Self.keys), window: 0", ["window"]),
-            ("\(Self.subject), \(Self.keys), hosts: []", ["hosts"]),
-        ] as [(String, [String])]
-    )
+    /// A section that is sound but for what is added.
+    private static func sound(_ more: String) -> String { [subject, keys, more].joined(separator: ", ") }
+
+    /// A section with these keys.
+    private static func with(keys: String) -> String { [subject, "keys: \(keys)"].joined(separator: ", ") }
+
+    static let wrong: [(String, [String])] = [
+        (keys, ["subject"]), (subject, ["keys"]), (with(keys: "[]"), ["keys"]), (with(keys: "{}"), ["keys"]),
+        (with(keys: "[7]"), ["keys/0"]), (with(keys: "[{}]"), ["keys/0/id", "keys/0/privateKeyFile"]),
+        (with(keys: #"[{id: "a b", privateKeyFile: "p256.pem"}]"#), ["keys/0/id"]),
+        (with(keys: #"[{id: "a", privateKeyFile: "none.pem"}]"#), ["keys/0/privateKeyFile"]),
+        (with(keys: #"[{id: "a", privateKeyFile: "rsa.pem"}]"#), ["keys/0/privateKeyFile"]),
+        (with(keys: #"[{id: "a", privateKeyFile: "ca.pem"}]"#), ["keys/0/privateKeyFile"]),
+        (
+            with(keys: #"[{id: "a", privateKeyFile: "p256.pem"}, {id: "a", privateKeyFile: "raw.txt"}]"#),
+            ["keys/1/id"]
+        ),
+        (sound(#"defaultKey: "1999""#), ["defaultKey"]), (sound("allowedHosts: []"), ["allowedHosts"]),
+        (sound(#"allowedHosts: ["*"]"#), ["allowedHosts"]),
+        (sound(#"allowedHosts: ["a.example", 1]"#), ["allowedHosts"]),
+        (sound("endpointPort: 0"), ["endpointPort"]), (sound("allowPrivateAddresses: 1"), ["allowPrivateAddresses"]),
+        (sound("window: 0"), ["window"]), (sound("hosts: []"), ["hosts"]),
+    ]
+
+    @Test("what is wrong says where", arguments: wrong)
     func faults(_ section: String, _ places: [String]) throws {
         #expect(try pointers(section).sorted() == places.map { "/padel/webpush/\($0)" }.sorted())
     }
