@@ -58,7 +58,7 @@ let package = Package(
             "Commands",
             [
                 "AMQP", "Postgres", "Store", "Push", "Pipeline", "Sandbox", "HTTPServer", "HTTPTransfer",
-                "BellhopRules", "ServiceRuntime",
+                "Cryptography", "BellhopRules", "ServiceRuntime",
             ]
         ),
         .executableTarget(name: "bellhop", dependencies: ["Commands"], swiftSettings: settings),
@@ -95,8 +95,8 @@ let package = Package(
         tests(
             of: "Commands",
             [
-                "Workbench", "AMQP", "HTTPServer", "Postgres", "Store", "Pipeline", "Sandbox", "BellhopRules",
-                "ServiceRuntime",
+                "Workbench", "AMQP", "HTTPServer", "Postgres", "Store", "Pipeline", "Sandbox", "Cryptography",
+                "BellhopRules", "ServiceRuntime",
             ]
         ),
         .testTarget(

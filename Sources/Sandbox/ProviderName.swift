@@ -6,4 +6,6 @@ package enum ProviderName: String, Sendable, CaseIterable {
     case fcm
     /// Google's token endpoint, where service accounts get their access tokens.
     case oauth
+    /// The push services of browsers (RFC 8030).
+    case webpush
 }

@@ -28,6 +28,7 @@ package final class ProviderSandbox: Sendable {
     private let control: HTTPServer
     private let log: ReceivedLog
     private let faults: FaultList
+    let browsers: BrowserSubscriptions
     private let isCAFileTemporary: Bool
 
     /// Makes an authority and an account, listens, and writes the files last: who finds them finds the sandbox ready.
@@ -82,6 +83,7 @@ package final class ProviderSandbox: Sendable {
         self.control = control
         log = blueprint.log
         faults = blueprint.faults
+        browsers = blueprint.browsers
         if let file = options.serviceAccountFile {
             try OutputFile.write(serviceAccountJSON, to: file, mode: 0o600)
         }
@@ -93,6 +95,7 @@ package final class ProviderSandbox: Sendable {
         let api = ControlAPI(
             log: blueprint.log,
             faults: blueprint.faults,
+            browsers: BrowserControl(browsers: blueprint.browsers),
             unchecked: blueprint.handler as? UncheckedHandler
         )
         do {

@@ -9,6 +9,7 @@ struct SandboxBlueprint: Sendable {
     let serviceAccountJSON: [UInt8]
     let log: ReceivedLog
     let faults: FaultList
+    let browsers: BrowserSubscriptions
     let handler: any HTTP2Handler
     let apnsAccount: APNsAccount
     /// Each environment of APNs is a host of its own.
@@ -30,6 +31,8 @@ struct SandboxBlueprint: Sendable {
         log = ReceivedLog(ReceivedLog.Bounds(requests: options.keptRequests))
         faults = FaultList(seed: options.seed)
         apnsAccount = try APNsAccount(topics: options.apnsTopics)
+        let browserOrigin = "https://\(ListenAddress(host: options.namedHost, port: port))"
+        browsers = BrowserSubscriptions(origin: browserOrigin)
         switch options.checking {
         case .none:
             let unchecked = UncheckedHandler()
@@ -46,7 +49,10 @@ struct SandboxBlueprint: Sendable {
             func core(_ providers: [any ProviderStandIn]) -> SandboxCore {
                 SandboxCore(providers: providers, faults: faults, log: log, time: time)
             }
-            handler = core([FCMStandIn(tokens: tokens), endpoint])
+            handler = core([
+                FCMStandIn(tokens: tokens), endpoint,
+                WebPushStandIn(subscriptions: browsers, origin: browserOrigin),
+            ])
             apnsHandlers = (
                 core([APNsStandIn(.production, account: apnsAccount, time: time)]),
                 core([APNsStandIn(.development, account: apnsAccount, time: time)])

@@ -64,4 +64,9 @@ package struct SandboxOptions: Sendable {
         if let publicHost { return publicHost }
         return ["0.0.0.0", "::"].contains(listen.host) ? "localhost" : listen.host
     }
+
+    /// The same as a name, which endpoints of browsers must have.
+    var namedHost: String {
+        CertificateOrder.Name(announcedHost) == .host(announcedHost) ? announcedHost : "localhost"
+    }
 }

@@ -16,6 +16,23 @@ package enum PythonScript {
 
     package static var isThere: Bool { python != nil }
 
+    /// What a library outside of Python's own is found by, where it is installed for one user.
+    package static var home: [String: String] {
+        ProcessInfo.processInfo.environment["HOME"].map { ["HOME": $0] } ?? [:]
+    }
+
+    /// Whether a script ends well, asked before the tests that need what it looks for.
+    package static func succeeds(_ script: String, _ arguments: String...) -> Bool {
+        let process = Process()
+        process.executableURL = python
+        process.arguments = [folder.appendingPathComponent(script).path] + arguments
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        guard (try? process.run()) != nil else { return false }
+        process.waitUntilExit()
+        return process.terminationStatus == 0
+    }
+
     private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .appendingPathComponent("Oracles")
 

@@ -39,6 +39,8 @@ public struct Device: Hashable, Sendable {
     public let permission: PushPermission?
     /// Which of the provider's environments the token is for; nil where nobody said.
     public let environment: PushEnvironment?
+    /// What messages for a browser are encrypted with; nil for other devices, and where they cannot be read.
+    public let webPushKeys: WebPushKeys?
 
     /// A device as it is stored.
     public init(
@@ -47,7 +49,8 @@ public struct Device: Hashable, Sendable {
         platform: DevicePlatform,
         provider: PushProvider,
         permission: PushPermission? = nil,
-        environment: PushEnvironment? = nil
+        environment: PushEnvironment? = nil,
+        webPushKeys: WebPushKeys? = nil
     ) {
         self.subscription = subscription
         self.token = token
@@ -55,5 +58,6 @@ public struct Device: Hashable, Sendable {
         self.provider = provider
         self.permission = permission
         self.environment = environment
+        self.webPushKeys = webPushKeys
     }
 }

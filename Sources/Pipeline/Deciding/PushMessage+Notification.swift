@@ -62,7 +62,8 @@ extension PushDevice {
             token: device.token,
             platform: device.platform,
             provider: device.provider,
-            environment: device.environment ?? .production
+            environment: device.environment ?? .production,
+            webPushKeys: device.webPushKeys
         )
     }
 }

@@ -142,7 +142,9 @@ package final class Breakers: Sendable {
         return refusals
     }
 
+    /// Browsers are left out: anybody can register dead endpoints in masses, and must not hold up everybody's.
     private func watch(_ verdicts: [Verdict], _ outlet: OutletKey) -> Bool {
+        guard outlet.provider != PushProvider.webpush.rawValue else { return false }
         let gone = verdicts.count(where: \.isGone)
         let minute = (ContinuousClock.now - Self.start).components.seconds / 60
         return state.withLock { state in

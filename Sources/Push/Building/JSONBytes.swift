@@ -50,6 +50,17 @@ struct JSONBytes {
         bytes.append(contentsOf: String(number).utf8)
     }
 
+    mutating func add(_ key: StaticString, _ flag: Bool) {
+        begin(key)
+        append(flag ? "true" : "false")
+    }
+
+    /// A value as it came, its keys in order.
+    mutating func add(_ key: StaticString, _ object: JSONObject) {
+        begin(key)
+        JSONWriter.write(object, into: &bytes)
+    }
+
     /// A member whose key comes from outside.
     mutating func add(foreign key: String, _ text: String) {
         separate()

@@ -11,6 +11,7 @@ package struct ProviderConfiguration: Sendable {
     package struct Providers: Sendable {
         package let fcm: FCM?
         package let apns: APNs?
+        package let webPush: WebPush?
     }
 
     /// How one app reaches FCM.

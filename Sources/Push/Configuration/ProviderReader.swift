@@ -62,10 +62,11 @@ struct ProviderReader {
                 continue
             }
             guard let providers = scope.scope(member.key) else { continue }
-            providers.expectKeys(["fcm", "apns"])
+            providers.expectKeys(["fcm", "apns", "webpush"])
             apps[app] = ProviderConfiguration.Providers(
                 fcm: providers.scope("fcm").flatMap(fcm),
-                apns: providers.scope("apns").flatMap(apns)
+                apns: providers.scope("apns").flatMap(apns),
+                webPush: providers.scope("webpush").flatMap(webPush)
             )
         }
         return apps

@@ -24,6 +24,9 @@ package struct PushSenders: Sendable {
         for (app, providers) in configuration.apps.sorted(by: { $0.key < $1.key }) {
             if let fcm = providers.fcm { senders[app, default: [:]][.fcm] = try assembly.sender(fcm, for: app) }
             if let apns = providers.apns { senders[app, default: [:]][.apns] = try assembly.sender(apns, for: app) }
+            if let webPush = providers.webPush {
+                senders[app, default: [:]][.webpush] = try assembly.sender(webPush, for: app)
+            }
         }
         self.senders = senders
         transports = Array(assembly.transports.values)

@@ -25,6 +25,14 @@ package struct TransportNeed: Hashable, Sendable {
     /// Names the transport's thread.
     package let name: String
 
+    /// Which addresses may be connected to.
+    package var addressPolicy = AddressPolicy.any
+
+    /// How many hosts it takes to fill the window: with 4, one of them gets a quarter at most.
+    ///
+    /// Where strangers choose hosts, a slow one must not take the window from the others.
+    package var hostsPerWindow = 1
+
     /// Opens such a transport; nothing is connected yet.
     package func open() throws(TransferError) -> any HTTPTransport {
         switch kind {
@@ -35,6 +43,7 @@ package struct TransportNeed: Hashable, Sendable {
             options.maxConnectionsPerHost = connections
             options.window = window
             options.authoritiesFile = authoritiesFile
+            options.addressPolicy = addressPolicy
             return try CurlTransport(options)
         }
     }
@@ -44,7 +53,11 @@ package struct TransportNeed: Hashable, Sendable {
         options.maxConnectionsPerHost = connections
         options.window = window
         options.authoritiesFile = authoritiesFile
+        options.addressPolicy = addressPolicy
         options.warmsUp = warmsUp
+        if hostsPerWindow > 1 {
+            options.maxConcurrentStreams = max(1, window / (hostsPerWindow * connections))
+        }
         return try HTTP2Transport(options)
     }
 }

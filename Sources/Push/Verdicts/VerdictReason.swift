@@ -59,6 +59,21 @@ package enum VerdictReason: String, CaseIterable, Hashable, Sendable {
     /// The message was handed to a sender of another provider.
     case wrongProvider = "wrong-provider"
 
+    // What push services of browsers say, and what is wrong with subscriptions, see `WebPushAnswer`.
+    case subscriptionGone = "subscription-gone"
+    /// The browser's keys are missing or no keys.
+    case subscriptionUnusable = "subscription-unusable"
+    /// The endpoint is no place that a push service may be at.
+    case endpointRefused = "endpoint-refused"
+    case badRequest = "bad-request"
+    case redirected
+    case tooManyRequests = "too-many-requests"
+    case vapidRefused = "vapid-refused"
+    /// The browser has subscribed with another key.
+    case vapidMismatch = "vapid-mismatch"
+    /// The subscription names a key that is not configured.
+    case unknownVAPIDKey = "unknown-vapid-key"
+
     // What the token endpoint says, see `AccessTokenSource`.
     case tokenUnavailable = "token-unavailable"
     case tokenRefused = "token-refused"

@@ -31,6 +31,7 @@ struct CertificateOrder: Sendable {
         .host("localhost"), .address("127.0.0.1"), .address("::1"),
         .host("fcm.googleapis.com"), .host("oauth2.googleapis.com"),
         .host("api.push.apple.com"), .host("api.sandbox.push.apple.com"), .host("exp.host"),
+        .host("updates.push.services.mozilla.com"), .host("web.push.apple.com"),
     ]
 }
 
