@@ -10,6 +10,7 @@ package struct ProviderConfiguration: Sendable {
     /// The providers of one app; nil for those it does not use.
     package struct Providers: Sendable {
         package let fcm: FCM?
+        package let email: Email?
     }
 
     /// How one app reaches FCM.

@@ -62,8 +62,11 @@ struct ProviderReader {
                 continue
             }
             guard let providers = scope.scope(member.key) else { continue }
-            providers.expectKeys(["fcm"])
-            apps[app] = ProviderConfiguration.Providers(fcm: providers.scope("fcm").flatMap(fcm))
+            providers.expectKeys(["fcm", "email"])
+            apps[app] = ProviderConfiguration.Providers(
+                fcm: providers.scope("fcm").flatMap(fcm),
+                email: providers.scope("email").flatMap(email)
+            )
         }
         return apps
     }
