@@ -69,12 +69,13 @@ final class MailLane: @unchecked Sendable {
         let recipients = curl_slist_append(nil, "<\(mail.recipient)>")
         defer { curl_slist_free_all(recipients) }
         guard recipients != nil else { return .notSent(error(CURLE_OUT_OF_MEMORY)) }
-        var options = EasyOptions(handle)
-        options.set(CURLOPT_MAIL_FROM, "<\(mail.sender)>")
-        options.keep(bellhop_easy_set_recipients(handle, recipients))
-        options.keep(bellhop_easy_set_offset(handle, CURLOPT_INFILESIZE_LARGE, curl_off_t(content.count)))
-        options.set(CURLOPT_FRESH_CONNECT, freshly)
-        guard options.failure == CURLE_OK else { return .notSent(error(options.failure)) }
+        var easy = EasyOptions(handle)
+        easy.set(CURLOPT_MAIL_FROM, "<\(mail.sender)>")
+        easy.keep(bellhop_easy_set_recipients(handle, recipients))
+        easy.keep(bellhop_easy_set_offset(handle, CURLOPT_INFILESIZE_LARGE, curl_off_t(content.count)))
+        easy.set(CURLOPT_FRESH_CONNECT, freshly)
+        easy.set(CURLOPT_SERVER_RESPONSE_TIMEOUT, patience)
+        guard easy.failure == CURLE_OK else { return .notSent(error(easy.failure)) }
         let result = curl_easy_perform(handle)
         // The handle must not keep a pointer to a list that goes.
         _ = bellhop_easy_set_recipients(handle, nil)
@@ -104,6 +105,9 @@ final class MailLane: @unchecked Sendable {
         guard result != CURLE_ABORTED_BY_CALLBACK else { return Abandonment.cancelled.error(attempt: options.attempt) }
         return CurlFailure.error(result, attempt: options.attempt, detail: DetailText.printable(detail))
     }
+
+    /// Seconds for one reply: the total decides.
+    private var patience: Int { Int(clamping: options.timeouts.total.components.seconds + 1) }
 
     private func newConnections(_ handle: UnsafeMutableRawPointer) -> Int {
         var count = 0
@@ -145,7 +149,6 @@ extension MailLane {
         easy.set(CURLOPT_UPLOAD, true)
         easy.set(CURLOPT_TIMEOUT_MS, milliseconds: options.timeouts.total)
         easy.set(CURLOPT_CONNECTTIMEOUT_MS, milliseconds: options.timeouts.connect)
-        easy.set(CURLOPT_SERVER_RESPONSE_TIMEOUT, Int(clamping: options.timeouts.total.components.seconds + 1))
         easy.set(CURLOPT_MAXAGE_CONN, Int(clamping: options.longestRest.components.seconds))
         easy.set(CURLOPT_ERRORBUFFER, pointer: detail.baseAddress)
         listen(handle, &easy)
@@ -169,7 +172,7 @@ extension MailLane {
             bellhop_easy_set_debug(handle) { _, kind, bytes, count, context in
                 let piece = UnsafeRawBufferPointer(start: bytes, count: count)
                 switch kind {
-                case CURLINFO_HEADER_OUT: MailLane.lane(context)?.dialogue.sent(piece)
+                case CURLINFO_HEADER_OUT: MailLane.lane(context)?.hear(piece)
                 case CURLINFO_HEADER_IN: MailLane.lane(context)?.dialogue.received(piece)
                 default: break
                 }
@@ -183,6 +186,16 @@ extension MailLane {
             }
         )
         easy.set(CURLOPT_NOPROGRESS, false)
+    }
+
+    /// Takes a command that goes out.
+    ///
+    /// After a failure libcurl says goodbye and waits for the answer before it tells us the outcome: a server that hangs
+    /// must not hold up the outcome for as long again.
+    private func hear(_ command: UnsafeRawBufferPointer) {
+        dialogue.sent(command)
+        guard dialogue.isOver, let handle else { return }
+        _ = bellhop_easy_set_long(handle, CURLOPT_SERVER_RESPONSE_TIMEOUT, 1)
     }
 
     /// Gives the next bytes of the mail; 0 at its end.

@@ -7,8 +7,10 @@ struct SMTPDialogue {
     /// The server's reply in this phase; nil where none has come yet.
     private(set) var reply: SMTPReply?
 
+    /// We have said goodbye: what comes after it is about no mail.
+    private(set) var isOver = false
+
     private var lines: [[UInt8]] = []
-    private var isOver = false
 
     /// A longer reply is cut: the server does not get to fill our memory.
     private static let longestReply = 64
