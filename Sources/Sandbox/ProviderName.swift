@@ -4,4 +4,6 @@ package enum ProviderName: String, Sendable, CaseIterable {
     case fcm
     /// Google's token endpoint, where service accounts get their access tokens.
     case oauth
+    /// A mail server.
+    case email
 }

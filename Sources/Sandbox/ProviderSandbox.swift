@@ -14,11 +14,16 @@ package final class ProviderSandbox: Sendable {
     package let fcmEndpoint: String
     /// Stands for `https://oauth2.googleapis.com/token`.
     package let tokenURI: String
+    /// Where mails are handed in, with STARTTLS.
+    package let smtpAddress: ListenAddress
+    /// Where mails are handed in, with TLS from the start.
+    package let smtpsAddress: ListenAddress
     /// The file of the authority that clients must trust.
     package let caFile: String
     /// What a sender to FCM is configured with.
     package let serviceAccountJSON: [UInt8]
     private let server: HTTP2Server
+    private let mail: MailServer
     private let control: HTTPServer
     private let log: ReceivedLog
     private let faults: FaultList
@@ -33,11 +38,17 @@ package final class ProviderSandbox: Sendable {
         let control = try startControl(options, blueprint)
         do {
             let tls = try blueprint.identity.serverContext()
-            let server = try HTTP2Server.start(socket, tls, options.limits, blueprint.handler)
+            let mail = try startMail(options, blueprint)
             do {
-                return try ProviderSandbox(options, blueprint, server, control)
+                let server = try HTTP2Server.start(socket, tls, options.limits, blueprint.handler)
+                do {
+                    return try ProviderSandbox(options, blueprint, (server, mail, control))
+                } catch {
+                    await server.stop(grace: .zero)
+                    throw error
+                }
             } catch {
-                await server.stop(grace: .zero)
+                await mail.stop(grace: .zero)
                 throw error
             }
         } catch {
@@ -49,9 +60,12 @@ package final class ProviderSandbox: Sendable {
     private init(
         _ options: SandboxOptions,
         _ blueprint: SandboxBlueprint,
-        _ server: HTTP2Server,
-        _ control: HTTPServer
+        _ running: (providers: HTTP2Server, mail: MailServer, control: HTTPServer)
     ) throws(SandboxError) {
+        server = running.providers
+        mail = running.mail
+        control = running.control
+        (smtpAddress, smtpsAddress) = (mail.address, mail.secureAddress)
         address = server.address
         controlAddress = control.address
         fcmEndpoint = blueprint.origin
@@ -61,14 +75,26 @@ package final class ProviderSandbox: Sendable {
         caFile =
             options.caFile
             ?? NSTemporaryDirectory() + "bellhop-sandbox-\(getpid())-\(server.address.port).pem"
-        self.server = server
-        self.control = control
         log = blueprint.log
         faults = blueprint.faults
         if let file = options.serviceAccountFile {
             try OutputFile.write(serviceAccountJSON, to: file, mode: 0o600)
         }
         try OutputFile.write(Array(blueprint.authorityPEM.utf8), to: caFile, mode: 0o644)
+    }
+
+    private static func startMail(
+        _ options: SandboxOptions,
+        _ blueprint: SandboxBlueprint
+    ) throws(SandboxError) -> MailServer {
+        let office = MailOffice(
+            credentials: options.mailCredentials,
+            tls: try blueprint.identity.serverContext(.anything),
+            faults: blueprint.faults,
+            log: blueprint.log,
+            time: options.time
+        )
+        return try MailServer.start(try .open(options.smtp), try .open(options.smtps), office)
     }
 
     private static func startControl(_ options: SandboxOptions, _ blueprint: SandboxBlueprint) throws -> HTTPServer {
@@ -119,8 +145,10 @@ package final class ProviderSandbox: Sendable {
     /// Takes no new requests, gives those under way at most `grace`, and closes everything.
     package func stop(grace: Duration = .seconds(5)) async {
         async let providersDone: Void = server.stop(grace: grace)
+        async let mailDone: Void = mail.stop(grace: grace)
         await control.stop(grace: grace)
         await providersDone
+        await mailDone
         if isCAFileTemporary { unlink(caFile) }
     }
 }

@@ -28,7 +28,7 @@ package enum EmailAnswer {
 
     private static func read(_ reply: SMTPReply, at phase: MailPhase) -> Verdict {
         if (400..<500).contains(reply.code) { return later(reply, phase) }
-        if let verdict = judged(reply) { return verdict }
+        if let verdict = judged(reply, at: phase) { return verdict }
         switch phase {
         case .connect, .ehlo, .starttls: return .configError(.serviceRefused, scope: .provider)
         case .auth: return .configError(.authenticationRefused, scope: .provider)
@@ -38,15 +38,16 @@ package enum EmailAnswer {
         }
     }
 
-    /// What the code alone decides, in whatever phase it comes.
-    private static func judged(_ reply: SMTPReply) -> Verdict? {
+    /// What the reply alone decides, wherever it comes; but a policy that refuses us before there is a recipient is about
+    /// us, whatever it names.
+    private static func judged(_ reply: SMTPReply, at phase: MailPhase) -> Verdict? {
         switch (reply.code, reply.status?.subject, reply.status?.detail) {
         case (_, 2, 2): .retry(.mailboxFull, notBefore: fullMailboxWait, scope: .message)
         case (_, 3, 4), (_, 2, 3), (552, _, _): .payloadError(.payloadTooLarge)
         case (500, _, _), (502, _, _), (503, _, _), (504, _, _): .configError(.protocolViolation, scope: .provider)
         case (530, _, _), (534, _, _), (535, _, _), (538, _, _):
             .configError(.authenticationRefused, scope: .provider)
-        case (_, 7, let detail?): policy(reply, detail)
+        case (_, 7, let detail?) where [.rcpt, .data, .endOfData].contains(phase): policy(reply, detail)
         default: nil
         }
     }

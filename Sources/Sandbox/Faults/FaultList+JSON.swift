@@ -11,6 +11,8 @@ extension FaultList.Entry {
         object["count"] = fault.count.map(JSONValue.whole)
         let milliseconds = fault.delay.microseconds / 1_000
         if milliseconds > 0 { object["delayMs"] = .whole(Int(milliseconds)) }
+        object["phase"] = fault.phase.map { .string($0.rawValue) }
+        object["dripMs"] = fault.drip.map { .whole(Int(clamping: $0.microseconds / 1_000)) }
         switch fault.effect {
         case .delay: break
         case .drop: object["drop"] = true

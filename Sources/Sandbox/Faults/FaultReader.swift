@@ -9,7 +9,7 @@ enum FaultReader {
     }
 
     private static let names = [
-        "provider", "match", "status", "reason", "retryAfter", "delayMs", "drop", "rate", "count",
+        "provider", "match", "status", "reason", "retryAfter", "delayMs", "drop", "rate", "count", "phase", "dripMs",
     ]
     private static let longestDelay: Int64 = 3_600_000
 
@@ -41,11 +41,26 @@ enum FaultReader {
             throw members.refusal("provider", "must be one of \(providers)")
         }
         let delay = try members.whole("delayMs", in: 0...longestDelay)
-        let effect = try effect(members, isDelayed: (delay ?? 0) > 0)
+        let drip = try members.whole("dripMs", in: 1...longestDelay)
+        let phase = try phase(members)
+        if provider != .email, let stray = ["phase", "dripMs"].first(where: { members.object[$0] != nil }) {
+            throw members.refusal(stray, "is for the provider email alone")
+        }
+        let effect = try effect(members, isDelayed: (delay ?? 0) > 0 || drip != nil)
         let match = try members.text("match")
-        let fault = SandboxFault(provider, effect, match: match, delay: .milliseconds(delay ?? 0))
+        var fault = SandboxFault(provider, effect, match: match, delay: .milliseconds(delay ?? 0))
+        (fault.phase, fault.drip) = (phase, drip.map(Duration.milliseconds))
         let count = try members.whole("count", in: 1...Int64(Int32.max)).map { Int($0) }
         return fault.limited(toRate: try members.rate("rate") ?? 1, count: count)
+    }
+
+    private static func phase(_ members: Members) throws(Refusal) -> DialoguePhase? {
+        guard let text = try members.text("phase") else { return nil }
+        guard let phase = DialoguePhase(rawValue: text) else {
+            let known = DialoguePhase.allCases.map(\.rawValue).joined(separator: ", ")
+            throw members.refusal("phase", "must be one of \(known)")
+        }
+        return phase
     }
 
     private static func effect(_ members: Members, isDelayed: Bool) throws(Refusal) -> SandboxFault.Effect {

@@ -34,6 +34,10 @@ package struct SandboxFault: Sendable, Equatable {
     package var rate: Double
     /// How many requests it befalls before it is over; nil for no end.
     package var count: Int?
+    /// For mail alone: the step of the dialogue that it befalls, after the content unless given.
+    package var phase: DialoguePhase?
+    /// For mail alone: the pause between the bytes of the answer.
+    package var drip: Duration?
 
     package init(
         _ provider: ProviderName,
@@ -49,6 +53,14 @@ package struct SandboxFault: Sendable, Equatable {
         count = nil
     }
 
+    /// The same fault at another step of a dialogue, byte by byte or not.
+    package func inDialogue(at phase: DialoguePhase, drip: Duration? = nil) -> SandboxFault {
+        var fault = self
+        fault.phase = phase
+        fault.drip = drip
+        return fault
+    }
+
     /// The same fault for a share of the requests, a number of times, or both.
     package func limited(toRate rate: Double = 1, count: Int? = nil) -> SandboxFault {
         var fault = self
@@ -57,8 +69,8 @@ package struct SandboxFault: Sendable, Equatable {
         return fault
     }
 
-    func matches(_ provider: ProviderName, token: String?, path: String) -> Bool {
-        guard provider == self.provider else { return false }
+    func matches(_ provider: ProviderName, token: String?, path: String, phase: DialoguePhase? = nil) -> Bool {
+        guard provider == self.provider, phase == nil || phase == self.phase ?? .endOfData else { return false }
         guard let match else { return true }
         return path.contains(match) || token?.contains(match) == true
     }
