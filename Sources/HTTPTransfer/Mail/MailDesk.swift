@@ -28,6 +28,7 @@ final class MailDesk: Sendable {
         /// Jobs that were taken, ever.
         var taken = 0
         var isClosed = false
+        var isGivenUp = false
         var closers: [CheckedContinuation<Void, Never>] = []
     }
 
@@ -75,6 +76,7 @@ final class MailDesk: Sendable {
     /// Ends what is still under way, and whoever waits for it.
     func giveUp() {
         let (batches, closers) = state.withLock { state in
+            state.isGivenUp = true
             defer { state.closers = [] }
             return (Array(state.underWay.values), state.closers)
         }
@@ -85,11 +87,12 @@ final class MailDesk: Sendable {
     /// Returns when no lane is busy, or when `giveUp` is called.
     func waitForLanes() async {
         await withCheckedContinuation { closer in
-            let isIdle = state.withLock { state in
-                if state.busy > 0 { state.closers.append(closer) }
-                return state.busy == 0
+            let mustWait = state.withLock { state in
+                let mustWait = state.busy > 0 && !state.isGivenUp
+                if mustWait { state.closers.append(closer) }
+                return mustWait
             }
-            if isIdle { closer.resume() }
+            if !mustWait { closer.resume() }
         }
     }
 

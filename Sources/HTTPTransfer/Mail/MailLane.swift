@@ -56,7 +56,10 @@ final class MailLane: @unchecked Sendable {
             self.shouldStop = { false }
         }
         let outcome = perform(mail, handle, freshly: false)
-        guard outcome.mayBeOfStaleConnection, newConnections(handle) == 0, !shouldStop() else { return outcome }
+        let isAtStart = dialogue.phase == .connect || dialogue.phase == .mail
+        guard isAtStart, outcome.mayBeOfStaleConnection, newConnections(handle) == 0, !shouldStop() else {
+            return outcome
+        }
         return perform(mail, handle, freshly: true)
     }
 
@@ -120,7 +123,7 @@ extension MailOutcome {
     fileprivate var mayBeOfStaleConnection: Bool {
         switch self {
         case .notSent(let error): error.code == .connectionLost || error.code == .protocolViolation
-        case .refused(let reply, let phase): reply.code == 421 && phase != .endOfData
+        case .refused(let reply, _): reply.code == 421
         case .accepted, .unsuitable, .unknown: false
         }
     }

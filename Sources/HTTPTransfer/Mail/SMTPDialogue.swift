@@ -18,12 +18,12 @@ struct SMTPDialogue {
     /// Takes a command that goes out; only its first word is looked at, since the rest may be a password.
     mutating func sent(_ command: UnsafeRawBufferPointer) {
         // What follows a 334 is the rest of the credentials and no command, whatever it looks like.
-        let isCredential = phase == .auth && reply.map { $0.code / 100 == 3 } ?? false
+        if phase == .auth, reply?.code == 334 { return begin(.auth) }
         let word = command.prefix { $0 > 0x20 }
         if word.elementsEqual("QUIT".utf8) {
             isOver = true
         } else {
-            begin(isCredential ? phase : Self.phase(of: word) ?? phase)
+            begin(Self.phase(of: word) ?? phase)
         }
     }
 

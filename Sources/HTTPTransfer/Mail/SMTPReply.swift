@@ -1,5 +1,5 @@
 /// A mail server's reply: its code, its enhanced status where it has one, and its words.
-package struct SMTPReply: Hashable, Sendable {
+package struct SMTPReply: Hashable, Sendable, CustomStringConvertible {
     /// Three digits.
     package let code: Int
 
@@ -26,6 +26,11 @@ package struct SMTPReply: Hashable, Sendable {
         }
         let text = String(decoding: words.prefix(512), as: UTF8.self)
         self.init(code: code, status: EnhancedStatus(beginning: text), words: text)
+    }
+
+    /// Code and status, and nothing that could name anybody.
+    package var description: String {
+        status.map { "\(code) \($0)" } ?? "\(code)"
     }
 
     /// The code at the beginning of a line, 200 to 599.
