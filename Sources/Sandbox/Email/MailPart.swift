@@ -92,6 +92,7 @@ struct MailPart {
             guard isSoft || line.last != 0x20 && line.last != 0x09 else { throw MailFault("a line ends with a blank") }
             if !isSoft { output.append(0x0A) }
         }
-        return output
+        // The last line end belongs to the boundary behind it.
+        return output.last == 0x0A ? output.dropLast() : output
     }
 }

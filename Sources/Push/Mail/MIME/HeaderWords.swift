@@ -1,6 +1,6 @@
 import Foundation
 
-/// Texts as the head of a mail may hold them (RFC 5322, RFC 2047): ASCII, in lines of at most 76 bytes.
+/// Texts as the head of a mail may hold them (RFC 5322, RFC 2047): ASCII, in short lines.
 enum HeaderWords {
     /// An encoded word is at most 75 bytes: 12 of frame and 60 of Base64, which hold 45.
     private static let bytesPerWord = 45
@@ -8,10 +8,11 @@ enum HeaderWords {
     /// A text without structure, such as a subject.
     static func text(_ text: String) -> String {
         let line = MailText.line(text)
-        return isPlain(line) ? line : encoded(line)
+        return isPlain(line) && line.utf8.count <= 56 ? line : encoded(line)
     }
 
-    /// A name in front of an address.
+    /// A name in front of an address; one in ASCII stays on its line, since some readers keep the blanks between the encoded
+    /// words of a name.
     static func phrase(_ text: String) -> String {
         let line = MailText.line(text)
         guard isPlain(line) else { return encoded(line) }
@@ -19,9 +20,9 @@ enum HeaderWords {
         return "\"\(escaped)\""
     }
 
-    /// Short visible ASCII that cannot be taken for an encoded word.
+    /// Visible ASCII that cannot be taken for an encoded word.
     private static func isPlain(_ line: String) -> Bool {
-        line.utf8.count <= 56 && !line.contains("=?") && line.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F }
+        !line.contains("=?") && line.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F }
     }
 
     /// Encoded words, one per line, cut between characters so that each can be read by itself.
