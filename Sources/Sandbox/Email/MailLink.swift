@@ -44,7 +44,9 @@ final class MailLink {
         }
     }
 
-    /// The next line; nil where the connection is over. `limit` counts the line end, too.
+    /// The next line; nil where the connection is over.
+    ///
+    /// `limit` counts the line end, too.
     func readLine(limit: Int) -> Line? {
         var searched = 0
         while true {
