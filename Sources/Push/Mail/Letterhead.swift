@@ -1,4 +1,4 @@
-package import BellhopRules
+import BellhopRules
 
 /// What all mails of an app have in common.
 package struct Letterhead: Sendable {
