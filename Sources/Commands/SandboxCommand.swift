@@ -7,11 +7,17 @@ struct SandboxCommand: Command {
     static let summary = "Stands in for the push providers: TLS, HTTP/2, strict, with faults on request."
     static let synopsis = [
         "sandbox [--listen HOST:PORT] [--control HOST:PORT] [--ca-out FILE] [--service-account-out FILE]",
-        "        [--project ID] [--host NAME] [--seed N] [--unchecked]",
+        "        [--smtp HOST:PORT] [--smtps HOST:PORT] [--project ID] [--host NAME] [--seed N] [--unchecked]",
     ]
     static let options = [
         Option.taking("listen", "HOST:PORT", "where the providers are reached (127.0.0.1:8443)"),
         Option.taking("control", "HOST:PORT", "where it is controlled, in plain HTTP (127.0.0.1:8444)"),
+        Option.taking(
+            "smtp",
+            "HOST:PORT",
+            "where mails are handed in, with STARTTLS (any free port, which the log tells)"
+        ),
+        Option.taking("smtps", "HOST:PORT", "where mails are handed in, with TLS from the start (the same)"),
         Option.taking("ca-out", "FILE", "where the certificate goes that clients must trust"),
         Option.taking("service-account-out", "FILE", "where the service account for FCM goes"),
         Option.taking("project", "ID", "the project of that account (bellhop-sandbox)"),
@@ -29,6 +35,8 @@ struct SandboxCommand: Command {
         var options = SandboxOptions()
         options.listen = try Self.address("listen", words) ?? ListenAddress(host: "127.0.0.1", port: 8_443)
         options.control = try Self.address("control", words) ?? ListenAddress(host: "127.0.0.1", port: 8_444)
+        options.smtp = try Self.address("smtp", words) ?? options.smtp
+        options.smtps = try Self.address("smtps", words) ?? options.smtps
         options.caFile = words.value("ca-out")
         options.serviceAccountFile = words.value("service-account-out")
         options.project = words.value("project") ?? options.project

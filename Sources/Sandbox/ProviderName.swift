@@ -8,4 +8,6 @@ package enum ProviderName: String, Sendable, CaseIterable {
     case oauth
     /// The push services of browsers (RFC 8030).
     case webpush
+    /// A mail server.
+    case email
 }

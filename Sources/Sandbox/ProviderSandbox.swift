@@ -20,11 +20,16 @@ package final class ProviderSandbox: Sendable {
     package let apnsSandboxEndpoint: String
     /// The key's file, with the ids of the key and its team, that a sender to APNs is configured with.
     package let apnsKey: (p8: [UInt8], keyID: String, teamID: String)
+    /// Where mails are handed in, with STARTTLS.
+    package let smtpAddress: ListenAddress
+    /// Where mails are handed in, with TLS from the start.
+    package let smtpsAddress: ListenAddress
     /// The file of the authority that clients must trust.
     package let caFile: String
     /// What a sender to FCM is configured with.
     package let serviceAccountJSON: [UInt8]
     private let servers: [HTTP2Server]
+    private let mail: MailServer
     private let control: HTTPServer
     private let log: ReceivedLog
     private let faults: FaultList
@@ -45,13 +50,19 @@ package final class ProviderSandbox: Sendable {
         var servers: [HTTP2Server] = []
         do {
             let tls = try blueprint.identity.serverContext()
-            var apnsLimits = options.limits
-            if options.checking == .strict { apnsLimits.unprovenStreams = 1 }
-            let handlers = blueprint.apnsHandlers
-            servers.append(try HTTP2Server.start(socket, tls, options.limits, blueprint.handler))
-            servers.append(try HTTP2Server.start(apns.production, tls, apnsLimits, handlers.production))
-            servers.append(try HTTP2Server.start(apns.development, tls, apnsLimits, handlers.development))
-            return try ProviderSandbox(options, blueprint, servers, control)
+            let mail = try startMail(options, blueprint)
+            do {
+                var apnsLimits = options.limits
+                if options.checking == .strict { apnsLimits.unprovenStreams = 1 }
+                let handlers = blueprint.apnsHandlers
+                servers.append(try HTTP2Server.start(socket, tls, options.limits, blueprint.handler))
+                servers.append(try HTTP2Server.start(apns.production, tls, apnsLimits, handlers.production))
+                servers.append(try HTTP2Server.start(apns.development, tls, apnsLimits, handlers.development))
+                return try ProviderSandbox(options, blueprint, (servers, mail, control))
+            } catch {
+                await mail.stop(grace: .zero)
+                throw error
+            }
         } catch {
             for server in servers { await server.stop(grace: .zero) }
             await control.stop(grace: .zero)
@@ -62,9 +73,10 @@ package final class ProviderSandbox: Sendable {
     private init(
         _ options: SandboxOptions,
         _ blueprint: SandboxBlueprint,
-        _ servers: [HTTP2Server],
-        _ control: HTTPServer
+        _ running: (providers: [HTTP2Server], mail: MailServer, control: HTTPServer)
     ) throws(SandboxError) {
+        (servers, mail, control) = running
+        (smtpAddress, smtpsAddress) = (mail.address, mail.secureAddress)
         let origins = servers.map { "https://\(ListenAddress(host: options.announcedHost, port: $0.address.port))" }
         address = servers[0].address
         controlAddress = control.address
@@ -79,8 +91,6 @@ package final class ProviderSandbox: Sendable {
         caFile =
             options.caFile
             ?? NSTemporaryDirectory() + "bellhop-sandbox-\(getpid())-\(address.port).pem"
-        self.servers = servers
-        self.control = control
         log = blueprint.log
         faults = blueprint.faults
         browsers = blueprint.browsers
@@ -89,6 +99,20 @@ package final class ProviderSandbox: Sendable {
         }
         if let file = options.apnsKeyFile { try OutputFile.write(apnsKey.p8, to: file, mode: 0o600) }
         try OutputFile.write(Array(blueprint.authorityPEM.utf8), to: caFile, mode: 0o644)
+    }
+
+    private static func startMail(
+        _ options: SandboxOptions,
+        _ blueprint: SandboxBlueprint
+    ) throws(SandboxError) -> MailServer {
+        let office = MailOffice(
+            credentials: options.mailCredentials,
+            tls: try blueprint.identity.serverContext(.anything),
+            faults: blueprint.faults,
+            log: blueprint.log,
+            time: options.time
+        )
+        return try MailServer.start(try .open(options.smtp), try .open(options.smtps), office)
     }
 
     private static func startControl(_ options: SandboxOptions, _ blueprint: SandboxBlueprint) throws -> HTTPServer {
@@ -141,6 +165,7 @@ package final class ProviderSandbox: Sendable {
     package func stop(grace: Duration = .seconds(5)) async {
         await withTaskGroup(of: Void.self) { group in
             for server in servers { group.addTask { await server.stop(grace: grace) } }
+            group.addTask { await self.mail.stop(grace: grace) }
             group.addTask { await self.control.stop(grace: grace) }
         }
         if isCAFileTemporary { unlink(caFile) }

@@ -25,6 +25,12 @@ package struct SandboxOptions: Sendable {
     package var apnsSandboxListen = ListenAddress(host: "127.0.0.1", port: 0)
     /// Where the control interface listens, in plain HTTP.
     package var control = ListenAddress(host: "127.0.0.1", port: 0)
+    /// Where the mail server listens, with STARTTLS.
+    package var smtp = ListenAddress(host: "127.0.0.1", port: 0)
+    /// Where the mail server listens with TLS from the start.
+    package var smtps = ListenAddress(host: "127.0.0.1", port: 0)
+    /// Who may send mails.
+    package var mailCredentials = MailCredentials(user: "bellhop", password: "sandbox-password")
     /// The host by which clients reach the providers' side; `listen`'s own where nil, or `localhost` for a wildcard.
     package var publicHost: String?
     /// The project of the one service account.

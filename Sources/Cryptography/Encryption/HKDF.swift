@@ -4,8 +4,8 @@ package enum HKDF {
     package static let longest = 255 * 32
 
     /// Step one: a pseudorandom key of 32 bytes.
-    package static func extract(secret: [UInt8], salt: [UInt8]) throws(CryptographyError) -> [UInt8] {
-        try HMAC.sha256(secret, key: salt)
+    package static func extract(secret: [UInt8], salt: [UInt8]) -> [UInt8] {
+        HMAC.sha256(of: secret, key: salt)
     }
 
     /// Step two: `count` bytes for the purpose that `info` names.
@@ -19,7 +19,7 @@ package enum HKDF {
         var block: [UInt8] = []
         var number: UInt8 = 1
         while true {
-            block = try HMAC.sha256(block + info + [number], key: key)
+            block = HMAC.sha256(of: block + info + [number], key: key)
             output += block
             guard output.count < count else { return Array(output.prefix(count)) }
             number += 1

@@ -10,11 +10,13 @@ extension Verdict {
         }
     }
 
-    /// The provider looked at the message itself, so it let us in.
+    /// The provider took the message or knew its device, so it let us in; what is wrong with a message or a token's form
+    /// may have been found by ourselves.
     var provesAccess: Bool {
         switch self {
-        case .delivered, .accepted, .payloadError, .deviceGone: true
-        case .retry, .configError, .unknown: false
+        case .delivered, .accepted: true
+        case .deviceGone(let reason, _): reason != .invalidToken
+        case .retry, .configError, .payloadError, .unknown: false
         }
     }
 

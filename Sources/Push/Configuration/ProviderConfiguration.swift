@@ -9,9 +9,10 @@ package struct ProviderConfiguration: Sendable {
 
     /// The providers of one app; nil for those it does not use.
     package struct Providers: Sendable {
-        package let fcm: FCM?
-        package let apns: APNs?
-        package let webPush: WebPush?
+        package var fcm: FCM?
+        package var apns: APNs?
+        package var webPush: WebPush?
+        package var email: Email?
     }
 
     /// How one app reaches FCM.

@@ -9,15 +9,22 @@ package import ServiceRuntime
 package struct PushSenders: Sendable {
     package typealias MakeTransport = (TransportNeed) throws(TransferError) -> any HTTPTransport
 
+    package typealias MakeMailTransport = (SMTPTransportOptions) throws(TransferError) -> any MailTransport
+
     package let senders: [AppID: [PushProvider: any PushSender]]
 
+    /// Who sends the mails of the apps that send any; each has connections of its own.
+    package let emailSenders: [AppID: EmailSender]
+
     private let transports: [any HTTPTransport]
+    private let mailTransports: [any MailTransport]
 
     /// Opens the transports, the real ones unless a test says otherwise; nothing is connected yet.
     package init(
         _ configuration: ProviderConfiguration,
         surroundings: Surroundings,
-        makeTransport: @escaping MakeTransport = { (need) throws(TransferError) in try need.open() }
+        makeTransport: @escaping MakeTransport = { (need) throws(TransferError) in try need.open() },
+        makeMailTransport: MakeMailTransport = { (options) throws(TransferError) in try SMTPTransport(options) }
     ) throws(TransferError) {
         var assembly = SenderAssembly(surroundings: surroundings, makeTransport: makeTransport)
         var senders: [AppID: [PushProvider: any PushSender]] = [:]
@@ -30,12 +37,23 @@ package struct PushSenders: Sendable {
         }
         self.senders = senders
         transports = Array(assembly.transports.values)
+        var emailSenders: [AppID: EmailSender] = [:]
+        var mailTransports: [any MailTransport] = []
+        for (app, providers) in configuration.apps {
+            guard let email = providers.email else { continue }
+            let transport = try makeMailTransport(email.transport)
+            mailTransports.append(transport)
+            emailSenders[app] = surroundings.sender(email, for: app, over: transport)
+        }
+        self.emailSenders = emailSenders
+        self.mailTransports = mailTransports
     }
 
     /// Ends all transports, each within its own bounded time.
     package func close() async {
         await withTaskGroup(of: Void.self) { group in
             for transport in transports { group.addTask { await transport.close() } }
+            for transport in mailTransports { group.addTask { await transport.close() } }
         }
     }
 

@@ -74,6 +74,24 @@ package enum VerdictReason: String, CaseIterable, Hashable, Sendable {
     /// The subscription names a key that is not configured.
     case unknownVAPIDKey = "unknown-vapid-key"
 
+    // What mail servers say, in our words.
+    /// The server leaves the connection, or wants us to.
+    case serverClosing = "server-closing"
+    case temporarilyRefused = "temporarily-refused"
+    case mailboxFull = "mailbox-full"
+    /// There is no such mailbox: the address can be forgotten.
+    case mailboxUnknown = "mailbox-unknown"
+    /// The address is one that not every mail server takes.
+    case addressUnsupported = "address-unsupported"
+    /// The server does not serve us at all.
+    case serviceRefused = "service-refused"
+    case authenticationRefused = "authentication-refused"
+    /// The server offers no encryption.
+    case encryptionMissing = "encryption-missing"
+    case senderRefused = "sender-refused"
+    case messageRefused = "message-refused"
+    case refusedByPolicy = "refused-by-policy"
+
     // What the token endpoint says, see `AccessTokenSource`.
     case tokenUnavailable = "token-unavailable"
     case tokenRefused = "token-refused"

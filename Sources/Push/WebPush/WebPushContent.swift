@@ -47,7 +47,7 @@ package enum WebPushContent {
             info: Array("WebPush: info\0".utf8) + keys.publicKey + ours,
             count: 32
         )
-        let key = try HKDF.extract(secret: material, salt: freshness.salt)
+        let key = HKDF.extract(secret: material, salt: freshness.salt)
         let padding = [UInt8](repeating: 0, count: max(0, length - payload.count))
         let record = try AESGCM.seal(
             payload + [2] + padding,

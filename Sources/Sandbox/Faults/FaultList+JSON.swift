@@ -11,6 +11,7 @@ extension FaultList.Entry {
         object["count"] = fault.count.map(JSONValue.whole)
         let milliseconds = fault.delay.microseconds / 1_000
         if milliseconds > 0 { object["delayMs"] = .whole(Int(milliseconds)) }
+        object["phase"] = fault.phase.map { .string($0.rawValue) }
         switch fault.effect {
         case .delay: break
         case .drip(let interval): object["dripMs"] = .whole(Int(interval.microseconds / 1_000))

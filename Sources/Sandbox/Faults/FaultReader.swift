@@ -10,8 +10,7 @@ enum FaultReader {
 
     private static let names = [
         "provider", "match", "status", "reason", "retryAfter", "delayMs", "dripMs", "drop", "partial", "reset",
-        "goAway",
-        "rate", "count",
+        "goAway", "rate", "count", "phase",
     ]
     private static let longestDelay: Int64 = 3_600_000
     private static let longestDrip: Int64 = 60_000
@@ -44,11 +43,26 @@ enum FaultReader {
             throw members.refusal("provider", "must be one of \(providers)")
         }
         let delay = try members.whole("delayMs", in: 0...longestDelay)
+        let phase = try phase(members)
+        let others: [String] = provider == .email ? ["partial", "reset", "goAway"] : ["phase"]
+        if let stray = others.first(where: { members.object[$0] != nil }) {
+            throw members.refusal(stray, provider == .email ? "is not for mails" : "is for the provider email alone")
+        }
         let effect = try effect(members, isDelayed: (delay ?? 0) > 0)
         let match = try members.text("match")
-        let fault = SandboxFault(provider, effect, match: match, delay: .milliseconds(delay ?? 0))
+        var fault = SandboxFault(provider, effect, match: match, delay: .milliseconds(delay ?? 0))
+        fault.phase = phase
         let count = try members.whole("count", in: 1...Int64(Int32.max)).map { Int($0) }
         return fault.limited(toRate: try members.rate("rate") ?? 1, count: count)
+    }
+
+    private static func phase(_ members: Members) throws(Refusal) -> DialoguePhase? {
+        guard let text = try members.text("phase") else { return nil }
+        guard let phase = DialoguePhase(rawValue: text) else {
+            let known = DialoguePhase.allCases.map(\.rawValue).joined(separator: ", ")
+            throw members.refusal("phase", "must be one of \(known)")
+        }
+        return phase
     }
 
     /// At most one of the effects; a delay may stand beside each, and alone.

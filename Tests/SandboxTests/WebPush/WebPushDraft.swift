@@ -68,7 +68,7 @@ struct WebPushDraft {
         let info = Array("WebPush: info\0".utf8) + self.point + point
         let material = try HKDF.expand(key: HKDF.extract(secret: shared, salt: secret), info: info, count: 32)
         let salt = try SecureRandom.bytes(16)
-        let root = try HKDF.extract(secret: material, salt: salt)
+        let root = HKDF.extract(secret: material, salt: salt)
         let record = try AESGCM.seal(
             payload + ending,
             key: HKDF.expand(key: root, info: Array("Content-Encoding: aes128gcm\0".utf8), count: 16),
