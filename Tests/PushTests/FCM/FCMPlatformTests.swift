@@ -92,7 +92,7 @@ struct FCMPlatformTests {
         #expect(try text(badgeUpdate(.android)) == expected)
     }
 
-    @Test("a badge keeps within what platforms count", arguments: [(-3, 0), (0, 0), (.max, 2_147_483_647)])
+    @Test("a badge keeps within what platforms count", arguments: [(-3, 0), (0, 0), (Int.max, 2_147_483_647)])
     func badgeRange(_ badge: Int, _ expected: Int64) throws {
         let body = try read(badgeUpdate(.ios, badge: badge))
         #expect(body["/apns/payload/aps/badge"]?.number?.int64 == expected)
