@@ -37,7 +37,8 @@ struct APNsRound {
     /// In the order of the part; a message that waits is unknown, which is what it would be if nobody came back.
     private(set) var verdicts: [Verdict]
 
-    private static let unanswered = Verdict.unknown(.library, notBefore: APNsAnswer.shortestWait)
+    /// Nobody came back with anything better.
+    static let unanswered = Verdict.unknown(.library, notBefore: APNsAnswer.shortestWait)
 
     init(_ batch: [PushMessage], topic: String) {
         verdicts = Array(repeating: Self.unanswered, count: batch.count)

@@ -58,7 +58,7 @@ package struct APNsSender: PushSender {
             return await verdicts(on: batch, of: first)
         }
         let places = Dictionary(grouping: batch.indices) { batch[$0].device.environment }
-        var verdicts = Array(repeating: Verdict.payloadError(.wrongProvider), count: batch.count)
+        var verdicts = Array(repeating: APNsRound.unanswered, count: batch.count)
         await withTaskGroup(of: (places: [Int], verdicts: [Verdict]).self) { group in
             for (environment, places) in places {
                 group.addTask { (places, await self.verdicts(on: places.map { batch[$0] }, of: environment)) }

@@ -170,7 +170,7 @@ struct APNsSenderTests {
 
     @Test(
         "a connection that APNs gives up is retired, and the message tried another time",
-        arguments: [(503, "Shutdown", Duration.seconds(900)), (400, "IdleTimeout", .seconds(10))]
+        arguments: [(503, "Shutdown", Duration.seconds(900)), (400, "IdleTimeout", Duration.seconds(10))]
     )
     func staleConnection(_ status: Int, _ reason: String, _ wait: Duration) async throws {
         let production = ScriptedTransport { request in
@@ -187,7 +187,7 @@ struct APNsSenderTests {
 
     @Test(
         "tokens that are not of this environment or app cost their devices nothing when they are most of a batch",
-        arguments: [("bad0", VerdictReason.badDeviceToken), ("f0f0", .deviceTokenNotForTopic)]
+        arguments: [("bad0", VerdictReason.badDeviceToken), ("f0f0", VerdictReason.deviceTokenNotForTopic)]
     )
     func burst(_ token: String, _ reason: VerdictReason) async throws {
         let sender = try sender(production: ScriptedTransport { Self.apns($0) })

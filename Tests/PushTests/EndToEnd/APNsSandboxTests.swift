@@ -48,7 +48,10 @@ struct APNsSandboxTests {
                 default: #expect(verdict.kind == .delivered)
                 }
             }
-            let ids = verdicts.compactMap { if case .delivered(let id) = $0 { id } else { nil } }
+            let ids = verdicts.compactMap { verdict -> String? in
+                guard case .delivered(let id) = verdict else { return nil }
+                return id
+            }
             #expect(Set(ids).count == 460)
             let received = counterpart.received
             #expect(received.compactMap(\.refused) == [])
