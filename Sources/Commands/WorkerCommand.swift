@@ -54,7 +54,11 @@ struct WorkerCommand: Command {
                 pool: process.pool,
                 publisher: publisher,
                 names: process.footing.names,
-                senders: SenderDirectory(senders.senders, prefetch: Self.prefetch(configuration)),
+                senders: SenderDirectory(
+                    senders.senders,
+                    mail: senders.emailSenders,
+                    prefetch: Self.prefetch(configuration)
+                ),
                 breakers: breakers,
                 policy: process.footing.policy
             ),

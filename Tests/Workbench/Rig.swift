@@ -13,11 +13,18 @@ package struct Rig: Sendable {
     package let publisher: Publisher
     package let metrics = MetricsRegistry()
     private let senders: [AppID: [PushProvider: any PushSender]]
+    private let mail: [AppID: EmailSender]
     private let drain = DrainSignal()
     private let catalogs: CatalogSource
     private let zones = ZoneLibrary(environment: ProcessInfo.processInfo.environment)
 
-    private init(bench: Bench, publisher: Publisher, senders: [AppID: [PushProvider: any PushSender]]) {
+    private init(
+        bench: Bench,
+        publisher: Publisher,
+        senders: [AppID: [PushProvider: any PushSender]],
+        mail: [AppID: EmailSender]
+    ) {
+        self.mail = mail
         self.bench = bench
         self.publisher = publisher
         self.senders = senders
@@ -31,11 +38,12 @@ package struct Rig: Sendable {
     package static func on<Value: Sendable>(
         _ bench: Bench,
         senders: [AppID: [PushProvider: any PushSender]] = [:],
+        mail: [AppID: EmailSender] = [:],
         _ body: @escaping @Sendable (Rig) async throws -> Value
     ) async throws -> Value {
         let publisher = Publisher(PublisherOptions(broker: try bench.broker, name: "test, publishing"))
         publisher.start()
-        let rig = Rig(bench: bench, publisher: publisher, senders: senders)
+        let rig = Rig(bench: bench, publisher: publisher, senders: senders, mail: mail)
         let breakers = Breakers(
             pool: bench.pool,
             logger: rig.logger,
@@ -79,7 +87,7 @@ package struct Rig: Sendable {
                 pool: bench.pool,
                 publisher: publisher,
                 names: bench.names,
-                senders: SenderDirectory(senders, prefetch: [.urgent: 1024, .normal: 1024, .bulk: 1024]),
+                senders: SenderDirectory(senders, mail: mail, prefetch: [.urgent: 1024, .normal: 1024, .bulk: 1024]),
                 breakers: breakers,
                 policy: policy
             ),

@@ -79,11 +79,13 @@ struct DeliveryOutcome: Sendable {
 
 extension DeadDevice {
     init?(_ parcel: Parcel, _ arrival: Arrival, _ sentAt: Timestamp) {
-        guard case .answered(.deviceGone(let reason, let since)) = arrival else { return nil }
+        guard case .answered(.deviceGone(let reason, let since)) = arrival, let device = parcel.cargo.device else {
+            return nil
+        }
         self.init(
             recipient: parcel.key.notification.recipient,
             subscription: parcel.key.target,
-            token: parcel.message.device.token,
+            token: device.token,
             reason: reason.rawValue,
             deadSince: since ?? sentAt
         )

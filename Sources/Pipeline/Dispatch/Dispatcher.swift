@@ -68,7 +68,7 @@ struct Dispatcher: Sendable {
     private static let probeTime = Duration.seconds(5)
 
     private func send(_ errand: Errand, at positions: [Int], probing breaker: BreakerKey? = nil) async {
-        let (window, sender) = (errand.outlet.window, errand.outlet.sender)
+        let outlet = errand.outlet
         let deadline = ContinuousClock.now + Self.patience
         await withDiscardingTaskGroup { tasks in
             var rest = positions[...]
@@ -76,7 +76,7 @@ struct Dispatcher: Sendable {
                 let affordable = await afford(rest.count, errand, until: deadline)
                 var paid = rest.prefix(affordable)
                 while !paid.isEmpty {
-                    let grant = await window.acquire(
+                    let grant = await outlet.window.acquire(
                         paid.map { errand.parcels[$0].index },
                         for: errand.lane,
                         until: deadline,
@@ -88,14 +88,14 @@ struct Dispatcher: Sendable {
                     rest = rest.dropFirst(grant.pushes)
                     tasks.addTask {
                         let parcels = part.map(\.1)
-                        let verdicts = await sender.send(parcels.map(\.message))
-                        window.release(grant, of: errand.lane)
+                        let verdicts = await outlet.send(parcels)
+                        outlet.window.release(grant, of: errand.lane)
                         let arrivals = await breakers.judge(verdicts, of: parcels, errand.key, probe: breaker)
                         await errand.ended(zip(part, arrivals).map { ($0.0, $1) })
                     }
                 }
                 guard paid.isEmpty, affordable > 0 else {
-                    if let budget = sender.budget { budgets.giveBack(paid.count, of: budget, for: errand.lane) }
+                    if let budget = outlet.budget { budgets.giveBack(paid.count, of: budget, for: errand.lane) }
                     break
                 }
             }
@@ -105,7 +105,7 @@ struct Dispatcher: Sendable {
     }
 
     private func afford(_ count: Int, _ errand: Errand, until deadline: ContinuousClock.Instant) async -> Int {
-        guard let budget = errand.outlet.sender.budget else { return count }
+        guard let budget = errand.outlet.budget else { return count }
         return await budgets.take(upTo: count, of: budget, for: errand.lane, until: deadline)
     }
 }

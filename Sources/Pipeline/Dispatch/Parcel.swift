@@ -16,7 +16,7 @@ final class Parcel: Sendable {
     let isRepeat: Bool
     /// After how many attempts its type gives it up; nil for the usual limit.
     let retryLimit: Int?
-    let message: PushMessage
+    let cargo: Cargo
     /// Claimed deliveries that go out in the same push, and share what becomes of it.
     let companions: [Companion]
 
@@ -33,7 +33,7 @@ final class Parcel: Sendable {
         type: CatalogType,
         attempts: Int = 0,
         isRepeat: Bool = false,
-        message: PushMessage
+        cargo: Cargo
     ) {
         self.index = index
         self.key = key
@@ -41,7 +41,7 @@ final class Parcel: Sendable {
         retryLimit = type.retryLimit
         self.attempts = attempts
         self.isRepeat = isRepeat
-        self.message = message
+        self.cargo = cargo
         companions = []
     }
 
@@ -50,7 +50,7 @@ final class Parcel: Sendable {
         self.index = index
         self.key = key
         self.event = event
-        self.message = message
+        cargo = .push(message)
         retryLimit = nil
         attempts = 0
         isRepeat = false
@@ -65,7 +65,7 @@ final class Parcel: Sendable {
         retryLimit = newest.retryLimit
         attempts = others.reduce(newest.attempts) { max($0, $1.attempts) }
         isRepeat = newest.isRepeat || others.contains(where: \.isRepeat)
-        self.message = message
+        cargo = .push(message)
         companions = others.map { Companion(index: $0.index, key: $0.key) }
     }
 
@@ -81,8 +81,8 @@ final class Parcel: Sendable {
     }
 
     var app: AppID { key.notification.recipient.app }
-    var outlet: OutletKey { OutletKey(app: app, provider: message.device.provider) }
-    var platform: DevicePlatform? { message.device.platform }
+    var outlet: OutletKey { cargo.outlet(of: app) }
+    var platform: DevicePlatform? { cargo.device?.platform }
 }
 
 /// What came of a parcel.

@@ -38,6 +38,8 @@ package struct RetryLadder: Sendable {
         case .delivered(let id): return .delivered(providerMessageID: id)
         case .accepted(let ticket): return .accepted(ticket: ticket)
         case .deviceGone: return .deviceGone(reason: reason)
+        // Nobody can mend that for us: the address is wrong, as a device may be gone.
+        case .payloadError(.mailboxUnknown): return .deviceGone(reason: reason)
         case .payloadError: return .giveUp(reason: "payload-refused", lastReason: reason)
         case .configError(_, .provider), .configError(_, .platform):
             // Breakers hold these; one that got here was judged by nobody and waits as they do.

@@ -11,6 +11,14 @@ struct OutletKey: Hashable, Sendable {
         self.app = app
         self.provider = provider.rawValue
     }
+
+    /// The app's mail relay.
+    static func email(of app: AppID) -> OutletKey { OutletKey(app: app, provider: "email") }
+
+    private init(app: AppID, provider: String) {
+        self.app = app
+        self.provider = provider
+    }
 }
 
 extension BreakerKey {

@@ -4,8 +4,10 @@ package import Push
 /// The senders of every app and provider, each behind its window.
 package struct SenderDirectory: Sendable {
     struct Outlet: Sendable {
-        let sender: any PushSender
         let window: SendWindow
+        let budget: PushBudget?
+        /// Sends what is meant for this outlet, and gives a verdict for each, in the same order.
+        let send: @Sendable ([Parcel]) async -> [Verdict]
     }
 
     private let outlets: [OutletKey: Outlet]
@@ -17,24 +19,44 @@ package struct SenderDirectory: Sendable {
     /// many that they outlast their leases inside it while it is slow.
     ///
     /// `prefetch` says how many messages each lane may hold.
-    package init(_ senders: [AppID: [PushProvider: any PushSender]], prefetch: [Lane: Int]) {
+    package init(
+        _ senders: [AppID: [PushProvider: any PushSender]],
+        mail: [AppID: EmailSender] = [:],
+        prefetch: [Lane: Int]
+    ) {
         let limits = prefetch.mapValues { max(1, $0 / 2) }
         var outlets: [OutletKey: Outlet] = [:]
         for (app, providers) in senders {
             for (provider, sender) in providers {
-                let (doubled, isTooMuch) = sender.window.multipliedReportingOverflow(by: 2)
                 outlets[OutletKey(app: app, provider: provider)] = Outlet(
-                    sender: sender,
-                    window: SendWindow(capacity: isTooMuch ? .max : doubled, limits: limits)
+                    window: SendWindow(capacity: Self.doubled(sender.window), limits: limits),
+                    budget: sender.budget,
+                    send: { await sender.send($0.compactMap(\.cargo.push)) }
                 )
             }
         }
+        for (app, sender) in mail {
+            outlets[.email(of: app)] = Outlet(
+                window: SendWindow(capacity: Self.doubled(sender.window), limits: limits),
+                budget: nil,
+                send: { await sender.send($0.compactMap(\.cargo.mail)) }
+            )
+        }
         self.outlets = outlets
+    }
+
+    private static func doubled(_ window: Int) -> Int {
+        let (doubled, isTooMuch) = window.multipliedReportingOverflow(by: 2)
+        return isTooMuch ? .max : doubled
     }
 
     func outlet(_ key: OutletKey) -> Outlet? { outlets[key] }
 
     func serves(_ app: AppID, _ provider: PushProvider) -> Bool {
         outlets[OutletKey(app: app, provider: provider)] != nil
+    }
+
+    func mails(_ app: AppID) -> Bool {
+        outlets[.email(of: app)] != nil
     }
 }
