@@ -12,6 +12,7 @@ package struct ProviderConfiguration: Sendable {
         package let fcm: FCM?
         package let apns: APNs?
         package let webPush: WebPush?
+        package let expo: Expo?
     }
 
     /// How one app reaches FCM.

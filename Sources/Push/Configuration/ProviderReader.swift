@@ -62,11 +62,12 @@ struct ProviderReader {
                 continue
             }
             guard let providers = scope.scope(member.key) else { continue }
-            providers.expectKeys(["fcm", "apns", "webpush"])
+            providers.expectKeys(["fcm", "apns", "webpush", "expo"])
             apps[app] = ProviderConfiguration.Providers(
                 fcm: providers.scope("fcm").flatMap(fcm),
                 apns: providers.scope("apns").flatMap(apns),
-                webPush: providers.scope("webpush").flatMap(webPush)
+                webPush: providers.scope("webpush").flatMap(webPush),
+                expo: providers.scope("expo").flatMap(expo)
             )
         }
         return apps

@@ -11,6 +11,9 @@ package struct PushSenders: Sendable {
 
     package let senders: [AppID: [PushProvider: any PushSender]]
 
+    /// Who tells later what became of what was accepted, for apps whose provider does.
+    package let receipts: [AppID: any ReceiptSource]
+
     private let transports: [any HTTPTransport]
 
     /// Opens the transports, the real ones unless a test says otherwise; nothing is connected yet.
@@ -21,14 +24,21 @@ package struct PushSenders: Sendable {
     ) throws(TransferError) {
         var assembly = SenderAssembly(surroundings: surroundings, makeTransport: makeTransport)
         var senders: [AppID: [PushProvider: any PushSender]] = [:]
+        var receipts: [AppID: any ReceiptSource] = [:]
         for (app, providers) in configuration.apps.sorted(by: { $0.key < $1.key }) {
             if let fcm = providers.fcm { senders[app, default: [:]][.fcm] = try assembly.sender(fcm, for: app) }
             if let apns = providers.apns { senders[app, default: [:]][.apns] = try assembly.sender(apns, for: app) }
             if let webPush = providers.webPush {
                 senders[app, default: [:]][.webpush] = try assembly.sender(webPush, for: app)
             }
+            if let expo = providers.expo {
+                let (sender, source) = try assembly.expo(expo, for: app)
+                senders[app, default: [:]][.expo] = sender
+                receipts[app] = source
+            }
         }
         self.senders = senders
+        self.receipts = receipts
         transports = Array(assembly.transports.values)
     }
 
