@@ -1,5 +1,9 @@
+package import BellhopRules
+
 /// Where a provider tells, some time after it took a message, what became of it.
 package protocol ReceiptSource: Sendable {
+    var provider: PushProvider { get }
+
     /// Asks about all of `tickets` and gives one answer for each, in the same order.
     ///
     /// Never throws, and may be asked again at any time: asking changes nothing.

@@ -23,5 +23,10 @@ extension ProviderConfiguration {
         ///
         /// Default: 600, which is what Expo takes of a project in a second.
         package let window: Int
+
+        /// What the project may send.
+        ///
+        /// Default: Expo's own limit, 600 a second.
+        package let budget: PushBudget
     }
 }

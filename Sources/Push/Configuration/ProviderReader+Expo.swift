@@ -2,19 +2,21 @@ import BellhopRules
 import ServiceRuntime
 
 extension ProviderReader {
-    func expo(_ scope: ProviderScope) -> ProviderConfiguration.Expo? {
-        scope.expectKeys(["accessTokenFile", "endpoint", "caFile", "connections", "window"])
+    func expo(_ scope: ProviderScope, of app: AppID) -> ProviderConfiguration.Expo? {
+        scope.expectKeys(["accessTokenFile", "endpoint", "caFile", "connections", "window", "budget"])
         let accessToken = accessToken(scope)
         let endpoint = scope.address("endpoint")
         let authorities = authoritiesFile(scope)
         let connections = scope.count("connections", 1...64)
         let window = scope.count("window", 1...10_000)
+        let budget = scope.budget()
         return ProviderConfiguration.Expo(
             accessToken: accessToken,
             endpoint: endpoint ?? "https://exp.host",
             authoritiesFile: authorities,
             connections: connections ?? 1,
-            window: window ?? 600
+            window: window ?? 600,
+            budget: PushBudget(name: "expo/\(app.text)", budget ?? .init(pushes: 600, seconds: 1))
         )
     }
 

@@ -67,7 +67,7 @@ struct ProviderReader {
                 fcm: providers.scope("fcm").flatMap(fcm),
                 apns: providers.scope("apns").flatMap(apns),
                 webPush: providers.scope("webpush").flatMap(webPush),
-                expo: providers.scope("expo").flatMap(expo)
+                expo: providers.scope("expo").flatMap { expo($0, of: app) }
             )
         }
         return apps

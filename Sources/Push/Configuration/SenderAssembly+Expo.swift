@@ -28,6 +28,7 @@ extension SenderAssembly {
             metrics: surroundings.metrics?.forSender(.expo, app: app)
         )
         sender.window = expo.window
+        sender.budget = expo.budget
         return (sender, ExpoReceipts(service: service))
     }
 

@@ -1,10 +1,12 @@
-import BellhopRules
+package import BellhopRules
 package import HTTPTransfer
 
 /// Asks Expo what became of messages that it took.
 ///
 /// Expo has receipts about a quarter of an hour after it took a message, and for a day.
 package struct ExpoReceipts: ReceiptSource {
+    package var provider: PushProvider { .expo }
+
     private let service: ExpoService
 
     /// Tickets in one request at most.

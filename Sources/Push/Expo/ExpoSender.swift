@@ -8,6 +8,7 @@ package import ServiceRuntime
 package struct ExpoSender: PushSender {
     package var provider: PushProvider { .expo }
     package var window = Int.max
+    package var budget: PushBudget?
 
     private let service: ExpoService
     private let time: any TimeSource

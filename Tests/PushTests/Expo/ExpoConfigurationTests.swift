@@ -34,17 +34,19 @@ struct ExpoConfigurationTests {
         #expect(expo.accessToken == nil)
         #expect(expo.endpoint == "https://exp.host")
         #expect(expo.connections == 1 && expo.window == 600)
+        #expect(expo.budget == PushBudget(name: "expo/drop", pushes: 600, period: .seconds(1)))
         #expect(expo.authoritiesFile == nil)
     }
 
     @Test("everything can be said, and the access token is never shown")
     func whole() throws {
-        let section = #"accessTokenFile: "token", endpoint: "https://e.example/", connections: 2, window: 300"#
+        let section = #"accessTokenFile: "token", endpoint: "https://e.example/", connections: 2, window: 300, budget: {pushes: 50, seconds: 2}"#
         let configuration = try read(section, token: "  very-secret\n")
         let expo = try expo(configuration)
         #expect(expo.accessToken?.revealed == "very-secret")
         #expect(expo.endpoint == "https://e.example")
         #expect(expo.connections == 2 && expo.window == 300)
+        #expect(expo.budget == PushBudget(name: "expo/drop", pushes: 50, period: .seconds(2)))
         #expect(!String(describing: configuration).contains("very-secret"))
         var dumped = ""
         dump(configuration, to: &dumped)
