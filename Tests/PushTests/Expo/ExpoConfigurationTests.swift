@@ -40,7 +40,8 @@ struct ExpoConfigurationTests {
 
     @Test("everything can be said, and the access token is never shown")
     func whole() throws {
-        let section = #"accessTokenFile: "token", endpoint: "https://e.example/", connections: 2, window: 300, budget: {pushes: 50, seconds: 2}"#
+        let limits = "connections: 2, window: 300, budget: {pushes: 50, seconds: 2}"
+        let section = #"accessTokenFile: "token", endpoint: "https://e.example/", \#(limits)"#
         let configuration = try read(section, token: "  very-secret\n")
         let expo = try expo(configuration)
         #expect(expo.accessToken?.revealed == "very-secret")
