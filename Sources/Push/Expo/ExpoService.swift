@@ -5,7 +5,8 @@ package import ServiceRuntime
 /// Where Expo's push service is, and how one app speaks with it.
 package struct ExpoService: Sendable {
     private let endpoint: String
-    private let headers: [TransferRequest.Header]
+    /// Told in plain text by the request alone.
+    private let accessToken: Secret?
     let transport: any HTTPTransport
 
     /// The endpoint is Expo's scheme, host and port, without a slash at the end.
@@ -14,13 +15,13 @@ package struct ExpoService: Sendable {
     package init(endpoint: String, accessToken: Secret?, transport: any HTTPTransport) {
         self.endpoint = endpoint + "/--/api/v2/push/"
         self.transport = transport
-        var headers: [TransferRequest.Header] = [("accept", "application/json"), ("content-type", "application/json")]
-        if let accessToken { headers.append(("authorization", "Bearer " + accessToken.revealed)) }
-        self.headers = headers
+        self.accessToken = accessToken
     }
 
     /// A request whose body travels compressed where that is worth it.
     func request(_ method: String, _ body: [UInt8]) -> TransferRequest {
+        var headers: [TransferRequest.Header] = [("accept", "application/json"), ("content-type", "application/json")]
+        if let accessToken { headers.append(("authorization", "Bearer " + accessToken.revealed)) }
         var request = TransferRequest(
             .post,
             url: endpoint + method,

@@ -35,6 +35,15 @@ struct ExpoSenderTests {
         #expect(request.header("authorization") == "Bearer secret")
     }
 
+    @Test("a sender that is printed does not tell its access token")
+    func masked() {
+        let sender = Expo.sender(ScriptedTransport { _ in .answer(500) }, accessToken: "very-secret")
+        var dumped = ""
+        dump(sender, to: &dumped)
+        #expect(!dumped.contains("very-secret") && !"\(sender)".contains("very-secret"))
+        #expect(dumped.contains("accessToken"))
+    }
+
     @Test("an empty batch asks nothing")
     func empty() async {
         let transport = ScriptedTransport { _ in .answer(500) }
