@@ -73,7 +73,11 @@ private struct Files {
 
     /// Through whom an app pushes.
     private static func names(of providers: ProviderConfiguration.Providers) -> [String] {
-        [providers.fcm.map { _ in "fcm" }, providers.expo.map { _ in "expo" }].compactMap { $0 }
+        let named = [
+            ("apns", providers.apns != nil), ("fcm", providers.fcm != nil), ("expo", providers.expo != nil),
+            ("webpush", providers.webPush != nil),
+        ]
+        return named.filter(\.1).map(\.0)
     }
 
     var catalogsInWords: String {
