@@ -19,12 +19,14 @@ package struct Rig: Sendable {
 
     /// Through whom a worker pushes, and when it asks what became of it.
     package struct Outfit: Sendable {
-        package var senders: [AppID: [PushProvider: any PushSender]] = [:]
+        package var senders: [AppID: [PushProvider: any PushSender]]
         package var receipts: [AppID: any ReceiptSource] = [:]
         /// Soon enough to wait for.
         package var looks = ReceiptPolicy(firstLook: .milliseconds(200), pause: .milliseconds(200))
 
-        package init() {}
+        package init(senders: [AppID: [PushProvider: any PushSender]] = [:]) {
+            self.senders = senders
+        }
     }
 
     private init(bench: Bench, publisher: Publisher, outfit: Outfit) {
