@@ -7,7 +7,8 @@ struct SandboxCommand: Command {
     static let summary = "Stands in for the push providers: TLS, HTTP/2, strict, with faults on request."
     static let synopsis = [
         "sandbox [--listen HOST:PORT] [--control HOST:PORT] [--ca-out FILE] [--service-account-out FILE]",
-        "        [--smtp HOST:PORT] [--smtps HOST:PORT] [--project ID] [--host NAME] [--seed N] [--unchecked]",
+        "        [--smtp HOST:PORT] [--smtps HOST:PORT] [--project ID] [--host NAME] [--seed N]",
+        "        [--receipt-delay SECONDS] [--unchecked]",
     ]
     static let options = [
         Option.taking("listen", "HOST:PORT", "where the providers are reached (127.0.0.1:8443)"),
@@ -23,6 +24,7 @@ struct SandboxCommand: Command {
         Option.taking("project", "ID", "the project of that account (bellhop-sandbox)"),
         Option.taking("host", "NAME", "the name by which clients reach it (that of --listen)"),
         Option.taking("seed", "N", "decides whom faults with a rate befall (1)"),
+        Option.taking("receipt-delay", "SECONDS", "how long after its message a receipt of Expo's is there (0)"),
         Option.switch("unchecked", "answer 200 to everything, unread and unrecorded, for benchmarks"),
     ]
 
@@ -45,6 +47,8 @@ struct SandboxCommand: Command {
         }
         options.publicHost = try Self.host(words)
         options.seed = try Self.seed(words) ?? options.seed
+        let delay = try words.number("receipt-delay", in: 0...86_400, of: Self.name)
+        options.expoReceiptDelay = .seconds(delay ?? 0)
         options.checking = words.has("unchecked") ? .none : .strict
         self.options = options
     }

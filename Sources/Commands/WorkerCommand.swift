@@ -30,7 +30,7 @@ struct WorkerCommand: Command {
 
     func run(_ surroundings: Surroundings) async throws -> ExitCode {
         let configuration = try surroundings.configuration(words, requiring: [.amqpURL, .databaseURL, .catalogs])
-        let process = try RoleProcess(configuration, role: Self.name, connections: 2 * lanes.count + 2, number: number)
+        let process = try RoleProcess(configuration, role: Self.name, connections: 2 * lanes.count + 3, number: number)
         let catalogs = try process.footing.catalogs()
         try await process.verifyGround(catalogs)
         return try await serve(process, catalogs)
@@ -47,36 +47,41 @@ struct WorkerCommand: Command {
         let senders = try process.pushSenders()
         let source = CatalogSource(catalogs)
         let breakers = Breakers(pool: process.pool, logger: process.logger, metrics: process.metrics)
-        let frontDoor = FrontDoor(
-            catalogs: source,
-            zones: process.zones,
-            tools: FrontDoor.Tools(
-                pool: process.pool,
-                publisher: publisher,
-                names: process.footing.names,
-                senders: SenderDirectory(
-                    senders.senders,
-                    mail: senders.emailSenders,
-                    prefetch: Self.prefetch(configuration)
-                ),
-                breakers: breakers,
-                policy: process.footing.policy
+        let tools = FrontDoor.Tools(
+            pool: process.pool,
+            publisher: publisher,
+            names: process.footing.names,
+            senders: SenderDirectory(
+                senders.senders,
+                mail: senders.emailSenders,
+                prefetch: Self.prefetch(configuration)
             ),
-            surroundings: FrontDoor.Surroundings(
-                time: process.time,
-                logger: process.logger,
-                metrics: PipelineMetrics(process.metrics)
-            )
+            breakers: breakers,
+            policy: process.footing.policy
+        )
+        let surroundings = FrontDoor.Surroundings(
+            time: process.time,
+            logger: process.logger,
+            metrics: PipelineMetrics(process.metrics)
+        )
+        let frontDoor = FrontDoor(catalogs: source, zones: process.zones, tools: tools, surroundings: surroundings)
+        let receipts = ReceiptWorker(
+            consumer: receiptConsumer(process, broker),
+            sources: senders.receipts,
+            catalogs: source,
+            tools: tools,
+            surroundings: surroundings
         )
         let workers = lanes.map { lane in worker(for: lane, process, broker, frontDoor) }
         let checks = workers.map { worker in
             ReadinessCheck(worker.name) { worker.isReady ? nil : "it does not consume" }
         }
         let ending = await process.run(
-            workers + [BreakerWatch(breakers), process.reload(of: source)],
+            workers + [receipts, BreakerWatch(breakers), process.reload(of: source)],
             listen: configuration.metricsListen,
             untilInputEnds: words.has("until-stdin-ends"),
             checks: checks + [
+                ReadinessCheck(receipts.name) { receipts.isReady ? nil : "it does not consume" },
                 ReadinessCheck("publisher") { publisher.isConnected ? nil : "it is not connected" },
                 ReadinessCheck("database") { [pool = process.pool] in await pool.ping() ? nil : "it does not answer" },
             ]
@@ -89,6 +94,17 @@ struct WorkerCommand: Command {
     private static func prefetch(_ configuration: BellhopConfiguration) -> [Lane: Int] {
         let (usual, urgent) = (Int(configuration.prefetch.usual), Int(configuration.prefetch.urgent))
         return [.urgent: urgent, .normal: usual, .bulk: usual]
+    }
+
+    private func receiptConsumer(_ process: RoleProcess, _ broker: BrokerAddress) -> Consumer {
+        Consumer(
+            ConsumerOptions(
+                broker: broker,
+                name: "bellhop worker, receipts",
+                subscriptions: [.init(queue: process.footing.names.receipts, prefetch: 16)],
+                observer: process.observe("receipts")
+            )
+        )
     }
 
     private func worker(

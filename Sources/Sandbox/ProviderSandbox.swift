@@ -12,6 +12,8 @@ package final class ProviderSandbox: Sendable {
     package let controlAddress: ListenAddress
     /// Stands for `https://fcm.googleapis.com`, without a slash at the end.
     package let fcmEndpoint: String
+    /// Stands for `https://exp.host`, without a slash at the end.
+    package let expoEndpoint: String
     /// Stands for `https://oauth2.googleapis.com/token`.
     package let tokenURI: String
     /// Stands for `https://api.push.apple.com`, without a slash at the end.
@@ -81,6 +83,7 @@ package final class ProviderSandbox: Sendable {
         address = servers[0].address
         controlAddress = control.address
         fcmEndpoint = blueprint.origin
+        expoEndpoint = blueprint.origin
         tokenURI = blueprint.tokenURI
         serviceAccountJSON = blueprint.serviceAccountJSON
         apnsEndpoint = origins[1]

@@ -51,6 +51,11 @@ struct SandboxBlueprint: Sendable {
             }
             handler = core([
                 FCMStandIn(tokens: tokens), endpoint,
+                ExpoStandIn(
+                    accessToken: options.expoAccessToken,
+                    receiptDelay: options.expoReceiptDelay,
+                    faults: faults
+                ),
                 WebPushStandIn(subscriptions: browsers, origin: browserOrigin),
             ])
             apnsHandlers = (

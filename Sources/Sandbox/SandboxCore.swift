@@ -16,15 +16,20 @@ struct SandboxCore: HTTP2Handler {
         let judgement = provider.judge(request, now: now)
         let fault = faults.take(provider.name, token: judgement.token, path: path)
         let (action, answer) = outcome(provider, judgement, fault?.effect ?? .delay)
-        log.append(
-            ReceivedLog.Entry(
-                at: now,
-                provider: provider.name,
-                request: request,
-                judgement: judgement,
-                answer: answer.map { .init(status: $0.http.status, reason: $0.reason) }
+        for (index, judgement) in judgement.recorded.enumerated() {
+            log.append(
+                ReceivedLog.Entry(
+                    at: now,
+                    provider: provider.name,
+                    request: request,
+                    judgement: judgement,
+                    answer: answer.map { answer in
+                        let reason = answer.reasons.indices.contains(index) ? answer.reasons[index] : answer.reason
+                        return .init(status: answer.http.status, reason: reason)
+                    }
+                )
             )
-        )
+        }
         return HTTP2Reaction(action, after: fault?.delay ?? .zero)
     }
 

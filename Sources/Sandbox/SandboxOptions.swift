@@ -45,6 +45,10 @@ package struct SandboxOptions: Sendable {
     package var seed: UInt64 = 1
     /// How long an access token is good.
     package var tokenLifetime = Duration.seconds(3_600)
+    /// What senders to Expo must show; nil for a project that asks for no access token.
+    package var expoAccessToken: String?
+    /// How long after its message a receipt of Expo's is there.
+    package var expoReceiptDelay = Duration.zero
     /// How many of the latest requests are kept in full.
     package var keptRequests = 200_000
     /// Where the authority's certificate goes; a temporary file that goes away with the sandbox where nil.

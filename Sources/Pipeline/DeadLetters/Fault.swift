@@ -11,6 +11,7 @@ struct Fault: Sendable {
         case feed
         case resume
         case dispatch
+        case receipt
     }
 
     var stage: Stage

@@ -8,12 +8,30 @@ import Store
 /// Sends what was claimed, settles it in the ledger, and sees to what follows: retries, dead letters, dead devices.
 struct Courier: Sendable {
     let dispatcher: Dispatcher
-    let ladder: RetryLadder
+    let policy: DeliveryPolicy
     let ledger: Ledger
     let revocations: Revocations
     let resumes: ResumeSender
     let deadLetters: DeadLetterQueue
     let surroundings: FrontDoor.Surroundings
+
+    init(tools: FrontDoor.Tools, surroundings: FrontDoor.Surroundings) {
+        dispatcher = Dispatcher(
+            senders: tools.senders,
+            breakers: tools.breakers,
+            budgets: BudgetMeter(book: BudgetBook(pool: tools.pool), logger: surroundings.logger)
+        )
+        policy = tools.policy
+        ledger = Ledger(pool: tools.pool, lease: tools.policy.lease)
+        revocations = Revocations(pool: tools.pool)
+        resumes = ResumeSender(publisher: tools.publisher, names: tools.names, logger: surroundings.logger)
+        deadLetters = DeadLetterQueue(
+            publisher: tools.publisher,
+            exchange: tools.names.dead,
+            surroundings: surroundings
+        )
+        self.surroundings = surroundings
+    }
 
     /// What one batch works under.
     struct Run: Sendable {
@@ -35,7 +53,7 @@ struct Courier: Sendable {
         await dispatcher.send(parcels, lane: run.lane) { part in
             let repeats = part.count { parcels[$0.position].isRepeat && $0.arrival.isStarted }
             surroundings.metrics.countRepeats(repeats)
-            let outcomes = DeliveryOutcome.all(part, of: parcels, ladder, sentAt)
+            let outcomes = DeliveryOutcome.all(part, of: parcels, policy, sentAt)
             settled(outcomes.map(\.index), await settle(outcomes, run))
         }
     }

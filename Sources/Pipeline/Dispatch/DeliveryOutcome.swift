@@ -25,9 +25,10 @@ struct DeliveryOutcome: Sendable {
     static func all(
         _ part: Dispatcher.Part,
         of parcels: [Parcel],
-        _ ladder: RetryLadder,
+        _ policy: DeliveryPolicy,
         _ sentAt: Timestamp
     ) -> [DeliveryOutcome] {
+        let ladder = policy.ladder
         var outcomes: [DeliveryOutcome] = []
         outcomes.reserveCapacity(part.count)
         for (position, arrival) in part {
@@ -37,6 +38,10 @@ struct DeliveryOutcome: Sendable {
             for companion in parcel.companions {
                 outcomes.append(DeliveryOutcome(parcel, companion.index, companion.key, arrival, ladder))
             }
+        }
+        for index in outcomes.indices where outcomes[index].settlement.state == .accepted {
+            outcomes[index].settlement.sentAt = sentAt
+            outcomes[index].settlement.dueIn = policy.receipts.firstLook
         }
         return outcomes
     }
@@ -70,7 +75,7 @@ struct DeliveryOutcome: Sendable {
         if case .answered(.unknown) = arrival { settlement.outcomeIsUnknown = true }
     }
 
-    /// A delivery that is not sent after all, decided anew when it came back.
+    /// A delivery of which nothing is sent now: it was decided anew when it came back, or its provider has answered later.
     init(index: Int, _ settlement: Settlement) {
         self.index = index
         self.settlement = settlement

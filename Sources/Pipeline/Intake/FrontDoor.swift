@@ -76,25 +76,13 @@ package struct FrontDoor: Sendable {
             feeds: FeedStore(pool: tools.pool),
             metrics: surroundings.metrics
         )
-        deadLetters = DeadLetterQueue(
-            publisher: tools.publisher,
-            exchange: tools.names.dead,
-            surroundings: surroundings
-        )
-        let ledger = Ledger(pool: tools.pool, lease: tools.policy.lease)
-        resumption = Resumption(ledger: ledger, inbox: inbox, directory: directory, ladder: tools.policy.ladder)
-        courier = Courier(
-            dispatcher: Dispatcher(
-                senders: tools.senders,
-                breakers: tools.breakers,
-                budgets: BudgetMeter(book: BudgetBook(pool: tools.pool), logger: surroundings.logger)
-            ),
-            ladder: tools.policy.ladder,
-            ledger: ledger,
-            revocations: Revocations(pool: tools.pool),
-            resumes: ResumeSender(publisher: tools.publisher, names: tools.names, logger: surroundings.logger),
-            deadLetters: deadLetters,
-            surroundings: surroundings
+        courier = Courier(tools: tools, surroundings: surroundings)
+        deadLetters = courier.deadLetters
+        resumption = Resumption(
+            ledger: courier.ledger,
+            inbox: inbox,
+            directory: directory,
+            ladder: tools.policy.ladder
         )
     }
 

@@ -117,6 +117,11 @@ package final class Breakers: Sendable {
         }
     }
 
+    /// A provider's later answers call so many devices dead that nothing more should go its way for now.
+    func openForMassDeath(_ outlet: OutletKey) async {
+        await open(BreakerKey(outlet), Self.massDeath, isProbe: false)
+    }
+
     static let massDeath = "mass-death"
 
     /// The breakers that answers ask for; none where others of the same batch were taken, since then the keys are right.

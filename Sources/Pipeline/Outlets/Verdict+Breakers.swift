@@ -26,8 +26,10 @@ extension Verdict {
 
     /// How long the provider wants to hear nothing at all of an app.
     var providerRest: Duration? {
-        guard case .retry(.quotaExceeded, let wait, .provider) = self else { return nil }
-        return wait
+        switch self {
+        case .retry(.quotaExceeded, let wait, .provider), .retry(.requestRate, let wait, .provider): wait
+        default: nil
+        }
     }
 
     /// Something in it may hold for other messages too.

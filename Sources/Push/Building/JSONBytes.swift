@@ -61,6 +61,14 @@ struct JSONBytes {
         JSONWriter.write(object, into: &bytes)
     }
 
+    /// A member that comes from outside, its value as it is.
+    mutating func add(foreign key: String, _ value: JSONValue) {
+        separate()
+        JSONWriter.write(key, into: &bytes)
+        bytes.append(UInt8(ascii: ":"))
+        JSONWriter.write(value, into: &bytes)
+    }
+
     /// A member whose key comes from outside.
     mutating func add(foreign key: String, _ text: String) {
         separate()

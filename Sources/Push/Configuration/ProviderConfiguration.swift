@@ -13,6 +13,7 @@ package struct ProviderConfiguration: Sendable {
         package var apns: APNs?
         package var webPush: WebPush?
         package var email: Email?
+        package var expo: Expo?
     }
 
     /// How one app reaches FCM.

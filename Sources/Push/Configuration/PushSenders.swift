@@ -16,6 +16,9 @@ package struct PushSenders: Sendable {
     /// Who sends the mails of the apps that send any; each has connections of its own.
     package let emailSenders: [AppID: EmailSender]
 
+    /// Who tells later what became of what was accepted, for apps whose provider does.
+    package let receipts: [AppID: any ReceiptSource]
+
     private let transports: [any HTTPTransport]
     private let mailTransports: [any MailTransport]
 
@@ -28,14 +31,21 @@ package struct PushSenders: Sendable {
     ) throws(TransferError) {
         var assembly = SenderAssembly(surroundings: surroundings, makeTransport: makeTransport)
         var senders: [AppID: [PushProvider: any PushSender]] = [:]
+        var receipts: [AppID: any ReceiptSource] = [:]
         for (app, providers) in configuration.apps.sorted(by: { $0.key < $1.key }) {
             if let fcm = providers.fcm { senders[app, default: [:]][.fcm] = try assembly.sender(fcm, for: app) }
             if let apns = providers.apns { senders[app, default: [:]][.apns] = try assembly.sender(apns, for: app) }
             if let webPush = providers.webPush {
                 senders[app, default: [:]][.webpush] = try assembly.sender(webPush, for: app)
             }
+            if let expo = providers.expo {
+                let (sender, source) = try assembly.expo(expo, for: app)
+                senders[app, default: [:]][.expo] = sender
+                receipts[app] = source
+            }
         }
         self.senders = senders
+        self.receipts = receipts
         transports = Array(assembly.transports.values)
         var emailSenders: [AppID: EmailSender] = [:]
         var mailTransports: [any MailTransport] = []

@@ -44,6 +44,20 @@ package enum VerdictReason: String, CaseIterable, Hashable, Sendable {
     case idleTimeout = "IdleTimeout"
     case shutdown = "Shutdown"
 
+    // What Expo says of a request, then of a message.
+    case requestRate = "TOO_MANY_REQUESTS"
+    case notAuthorized = "UNAUTHORIZED"
+    case deviceNotRegistered = "DeviceNotRegistered"
+    case messageTooBig = "MessageTooBig"
+    case messageRateExceeded = "MessageRateExceeded"
+    case mismatchedSender = "MismatchSenderId"
+    case invalidCredentials = "InvalidCredentials"
+    case developerError = "DeveloperError"
+    case providerError = "ProviderError"
+    case expoError = "ExpoError"
+
+    /// The provider calls the message itself malformed.
+    case invalidMessage = "invalid-message"
     /// The provider calls the token malformed.
     case invalidToken = "invalid-token"
     /// One device gets more than the provider allows.

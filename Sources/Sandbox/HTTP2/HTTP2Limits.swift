@@ -16,7 +16,7 @@ package struct HTTP2Limits: Sendable {
     package init(
         concurrentStreams: UInt32 = 1_000,
         headerBytes: Int = 16 * 1_024,
-        bodyBytes: Int = 128 * 1_024,
+        bodyBytes: Int = 1_024 * 1_024,
         connections: Int = 1_024,
         handshakeTimeout: Duration = .seconds(10)
     ) {

@@ -106,10 +106,12 @@ package struct Settlement: Sendable {
     package var burnsAttempt: Bool
     /// Whether the provider may have taken it although it is not known to have.
     package var outcomeIsUnknown = false
-    /// From now on by the database's clock, for `retrying` and `deferred`.
+    /// From now on by the database's clock, for `retrying`, `deferred` and `accepted`.
     package var dueIn: Duration?
     /// Why it waits, where a rule says so.
     package var wait: Wait?
+    /// When it was sent, for what was accepted just now.
+    package var sentAt: Timestamp?
 
     package init(
         _ key: DeliveryKey,

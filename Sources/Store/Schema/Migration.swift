@@ -28,6 +28,7 @@ package struct Migration: Sendable, Equatable {
         Migration("0009_letters_by_event", PackageResources._009_letters_by_event_sql),
         Migration("0010_gateways", PackageResources._010_gateways_sql),
         Migration("0011_token_life", PackageResources._011_token_life_sql),
+        Migration("0012_receipts", PackageResources._012_receipts_sql),
         Migration("0013_badges", PackageResources._013_badges_sql),
     ]
 }

@@ -86,7 +86,9 @@ package struct StoreStanding: Sendable, Equatable {
         """
         SELECT state, reason, count(*), min(due_at), count(*) FILTER (WHERE due_at < now() - interval '10 min')
         FROM (
-            SELECT state, reason, due_at FROM deliveries WHERE due_at IS NOT NULL ORDER BY due_at LIMIT \(most)
+            SELECT state, reason, due_at FROM deliveries
+            WHERE due_at IS NOT NULL AND sent_at IS NULL
+            ORDER BY due_at LIMIT \(most)
         ) AS owed
         GROUP BY state, reason
         ORDER BY count(*) DESC, state, reason

@@ -72,7 +72,7 @@ struct BrowserDeliveryTests {
         do {
             let senders = try Self.senders(for: sandbox, in: folder)
             try await Bench.withTopology(catalogs: try Bench.shipped { $0 == "padel.json5" }) { bench in
-                try await Rig.on(bench, senders: senders.senders) { try await body($0, sandbox) }
+                try await Rig.on(bench, outfit: Rig.Outfit(senders: senders.senders)) { try await body($0, sandbox) }
             }
             await senders.close()
         } catch {
