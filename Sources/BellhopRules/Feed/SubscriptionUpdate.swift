@@ -4,6 +4,8 @@ public struct SubscriptionUpdate: Hashable, Sendable {
     public let user: UserID
     /// The device's address with its provider.
     public let token: DeviceToken
+    /// The token that the device had before, where its provider has given it another.
+    public let replaces: DeviceToken?
     /// What kind of device.
     public let platform: DevicePlatform
     /// Through whom it is reached.
@@ -18,6 +20,8 @@ public struct SubscriptionUpdate: Hashable, Sendable {
     init(_ user: UserID, _ reader: FieldReader) throws(FieldFault) {
         self.user = user
         token = try reader.required("token")
+        let former: DeviceToken? = try reader.identifier("replaces")
+        replaces = former == token ? nil : former
         guard let platform = try reader.word("platform", as: DevicePlatform.self) else {
             throw reader.missing("platform", FieldReader.oneOf(DevicePlatform.self))
         }

@@ -2,6 +2,8 @@
 package enum RevokeReason: String, CaseIterable, Sendable {
     /// Another user has registered the token.
     case tokenMoved = "token-moved"
+    /// The device has another token, which has a subscription of its own.
+    case replaced
     /// The app has logged out or been told to be silent.
     case unsubscribed
     /// Nothing has been heard of the device for too long.
