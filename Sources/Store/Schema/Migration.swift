@@ -26,5 +26,6 @@ package struct Migration: Sendable, Equatable {
         Migration("0007_unknown_sends", PackageResources._007_unknown_sends_sql),
         Migration("0008_due_work", PackageResources._008_due_work_sql),
         Migration("0009_letters_by_event", PackageResources._009_letters_by_event_sql),
+        Migration("0012_dead_letter_desk", PackageResources._012_dead_letter_desk_sql),
     ]
 }

@@ -1,0 +1,178 @@
+import Postgres
+
+/// The SQL of carrying replays on.
+enum ReplayStatements {
+    /// `$3` must still hold the replay, and the replay must still run: a runner that was away for longer than its lease
+    /// sends nothing.
+    ///
+    /// The attempts never fall below what the letter said, so that the next death is known for a later one.
+    static let sendDeliveries = Statement(
+        """
+        WITH item AS MATERIALIZED (
+            SELECT i.position, d.dead_id, d.app, d.user_id, d.notification_id, d.channel, d.target, d.attempts
+            FROM replay_items i JOIN dead_letters d ON d.dead_id = i.dead_id
+            WHERE i.replay_id = $1 AND i.position = ANY($2::bigint[]) AND i.state = 'waiting'
+              AND EXISTS (SELECT FROM replays r WHERE r.id = $1 AND r.state = 'running' AND r.runner = $3)
+            FOR UPDATE OF i
+        ), line AS MATERIALIZED (
+            SELECT item.*, l.state AS stood
+            FROM item LEFT JOIN deliveries l
+              ON l.app = item.app AND l.user_id = item.user_id AND l.notification_id = item.notification_id
+             AND l.channel = item.channel AND l.target = item.target
+        ), owed AS (
+            UPDATE deliveries l
+            SET state = 'pending', reason = NULL, claim = NULL, due_at = now() + interval '10 min', updated_at = now(),
+                attempts = greatest(l.attempts, least(line.attempts, 32000))
+            FROM line
+            WHERE l.app = line.app AND l.user_id = line.user_id AND l.notification_id = line.notification_id
+              AND l.channel = line.channel AND l.target = line.target AND l.state = 'failed'
+            RETURNING l.app, l.user_id, l.notification_id
+        ), verdict AS (
+            SELECT position, dead_id, CASE
+                WHEN stood = 'failed' THEN NULL
+                WHEN stood IS NULL THEN 'gone'
+                WHEN stood IN ('delivered', 'accepted') THEN 'already-delivered'
+                WHEN stood IN ('suppressed', 'expired', 'unknown') THEN stood
+                ELSE 'still-owed' END AS outcome
+            FROM line
+        ), moved AS (
+            UPDATE replay_items i
+            SET state = CASE WHEN v.outcome IS NULL THEN 'sent' ELSE 'settled' END, outcome = v.outcome,
+                settled_at = CASE WHEN v.outcome IS NOT NULL THEN now() END
+            FROM verdict v WHERE i.replay_id = $1 AND i.position = v.position
+        ), counted AS (
+            UPDATE dead_letters d
+            SET replays = d.replays + (v.outcome IS NULL)::integer,
+                state = CASE WHEN v.outcome IS NULL THEN d.state WHEN \(reopens("v.outcome")) THEN 'open'
+                    ELSE 'resolved' END,
+                replay_id = CASE WHEN v.outcome IS NULL THEN d.replay_id END,
+                resolution = v.outcome, changed_at = now()
+            FROM verdict v WHERE d.dead_id = v.dead_id AND d.state = 'replaying' AND d.replay_id = $1
+        )
+        SELECT app, user_id, notification_id FROM owed
+        """
+    )
+
+    static let markSent = Statement(
+        """
+        WITH sent AS (
+            UPDATE replay_items i SET state = 'sent'
+            FROM unnest($2::bigint[]) AS s (position)
+            WHERE i.replay_id = $1 AND i.position = s.position AND i.state = 'waiting'
+        )
+        UPDATE dead_letters d SET replays = greatest(d.replays, s.round)
+        FROM unnest($2::bigint[], $3::bigint[]) AS s (position, round)
+        JOIN replay_items i ON i.replay_id = $1 AND i.position = s.position
+        WHERE d.dead_id = i.dead_id
+        """
+    )
+
+    static let unsendable = Statement(
+        """
+        WITH item AS (
+            UPDATE replay_items SET state = 'settled', outcome = 'failed', detail = $3, settled_at = now()
+            WHERE replay_id = $1 AND position = $2 AND state = 'waiting'
+            RETURNING dead_id
+        )
+        UPDATE dead_letters d SET state = 'open', replay_id = NULL, changed_at = now()
+        FROM item WHERE d.dead_id = item.dead_id AND d.replay_id = $1
+        """
+    )
+
+    /// A line that waits in a retry tier only because its provider's window was full has not been tried yet.
+    static let collect = Statement(
+        """
+        WITH settled AS MATERIALIZED (
+            SELECT i.position, i.dead_id, l.reason, CASE
+                WHEN l.state IS NULL THEN 'gone'
+                WHEN l.state IN ('delivered', 'accepted') THEN 'delivered'
+                WHEN l.state = 'deferred' AND l.reason = 'breaker' THEN 'refused'
+                WHEN l.state = 'failed' AND l.reason NOT IN ('attempts-exhausted', 'payload-refused') THEN 'device-gone'
+                ELSE l.state END AS outcome
+            FROM replay_items i
+            JOIN dead_letters d ON d.dead_id = i.dead_id AND d.notification_id IS NOT NULL
+            LEFT JOIN deliveries l
+              ON l.app = d.app AND l.user_id = d.user_id AND l.notification_id = d.notification_id
+             AND l.channel = d.channel AND l.target = d.target
+            WHERE i.replay_id = $1 AND i.state = 'sent' AND coalesce(
+                l.state NOT IN ('pending', 'sending') AND (l.state <> 'retrying' OR l.reason <> 'window-full'), true)
+            ORDER BY i.position LIMIT $2
+            FOR UPDATE OF i SKIP LOCKED
+        ), noted AS (
+            UPDATE replay_items i
+            SET state = 'settled', outcome = s.outcome, detail = s.reason, settled_at = now()
+            FROM settled s WHERE i.replay_id = $1 AND i.position = s.position
+        ), moved AS (
+            UPDATE dead_letters d
+            SET state = CASE WHEN \(reopens("s.outcome")) THEN 'open' ELSE 'resolved' END, replay_id = NULL,
+                resolution = CASE WHEN \(reopens("s.outcome")) THEN NULL ELSE concat_ws(', ', s.outcome, s.reason) END,
+                changed_at = now()
+            FROM settled s WHERE d.dead_id = s.dead_id AND d.state = 'replaying' AND d.replay_id = $1
+        )
+        SELECT outcome, count(*) FROM settled GROUP BY outcome
+        """
+    )
+
+    /// Of the latest hundred outcomes since it was started or resumed.
+    static let pauseIfFailing = Statement(
+        """
+        WITH latest AS (
+            SELECT i.outcome FROM replay_items i JOIN replays r ON r.id = i.replay_id
+            WHERE i.replay_id = $1 AND i.state = 'settled' AND i.settled_at >= r.resumed_at
+            ORDER BY i.settled_at DESC LIMIT 100
+        ), tally AS (
+            SELECT count(*) AS outcomes, count(*) FILTER (WHERE outcome IN (\(failures))) AS failures FROM latest
+        ), paused AS (
+            UPDATE replays r SET state = 'paused',
+                pause_reason = format('%s of the last %s failed', t.failures, t.outcomes)
+            FROM tally t
+            WHERE r.id = $1 AND r.state = 'running' AND t.outcomes >= $2::bigint
+              AND t.failures * 100 >= r.pause_share * t.outcomes
+            RETURNING r.id, r.filter, r.pause_reason
+        ), audited AS (
+            INSERT INTO audit (operator, act, filter, items, because, replay_id)
+            SELECT 'bellhop', 'pause', filter,
+                   (SELECT count(*) FROM replay_items i WHERE i.replay_id = paused.id AND i.state = 'waiting'),
+                   pause_reason, id
+            FROM paused
+        )
+        SELECT pause_reason FROM paused
+        """
+    )
+
+    static let finish = Statement(
+        """
+        UPDATE replays SET state = CASE state WHEN 'cancelled' THEN state ELSE 'done' END, finished_at = now(),
+               runner = NULL, runner_until = NULL
+        WHERE id = $1 AND finished_at IS NULL
+          AND NOT EXISTS (SELECT FROM replay_items WHERE replay_id = $1 AND state <> 'settled')
+        """
+    )
+
+    /// What workers report of messages that came through the replay queue.
+    ///
+    /// An item that has died again since is left alone, and so is one that somebody has discarded.
+    static let settleMessages = Statement(
+        """
+        WITH word AS (
+            SELECT DISTINCT ON (dead_id) * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[])
+                AS w (dead_id, replay, round, outcome)
+            ORDER BY dead_id, round DESC
+        ), resolved AS (
+            UPDATE dead_letters d
+            SET state = 'resolved', replay_id = NULL, resolution = w.outcome, changed_at = now(),
+                replays = greatest(d.replays, w.round)
+            FROM word w
+            WHERE d.dead_id = w.dead_id AND d.deaths <= w.round AND d.state IN ('open', 'replaying')
+        )
+        UPDATE replay_items i SET state = 'settled', outcome = w.outcome, settled_at = now()
+        FROM word w WHERE i.replay_id = w.replay AND i.dead_id = w.dead_id AND i.state <> 'settled'
+        """
+    )
+
+    private static func reopens(_ column: String) -> String {
+        "\(column) IN (\(ReplayOutcome.list(where: \.reopens)))"
+    }
+
+    private static let failures = ReplayOutcome.list(where: \.isFailure)
+}
