@@ -34,13 +34,6 @@ struct SchedulerCommand: Command {
             subscriptions: [.init(queue: process.footing.names.dead, prefetch: 1000)],
             observer: process.observe("dead-letter clerk")
         )
-        let clerk = DeadLetterClerk(
-            pool: process.pool,
-            time: process.time,
-            logger: process.logger,
-            metrics: process.metrics,
-            makeConsumer: { Consumer(options) }
-        )
         let publisher = Publisher(
             PublisherOptions(
                 broker: try process.footing.broker(),
@@ -57,11 +50,13 @@ struct SchedulerCommand: Command {
             logger: process.logger,
             metrics: process.metrics
         )
+        let clerk = DeadLetterClerk(tools: tools, makeConsumer: { Consumer(options) })
         let ending = await process.run(
             [
                 clerk, HandOver(tools: tools, rhythm: .init(rate: configuration.handOverRate)),
                 DueEventPublisher(tools: tools),
                 ReminderBell(tools: tools, catalogs: source, zones: process.zones),
+                ReplayRunner(tools: tools),
                 process.reload(of: source),
             ],
             listen: configuration.metricsListen.shifted(by: Self.portOffset) ?? configuration.metricsListen,

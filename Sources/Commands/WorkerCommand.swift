@@ -30,7 +30,7 @@ struct WorkerCommand: Command {
 
     func run(_ surroundings: Surroundings) async throws -> ExitCode {
         let configuration = try surroundings.configuration(words, requiring: [.amqpURL, .databaseURL, .catalogs])
-        let process = try RoleProcess(configuration, role: Self.name, connections: 2 * lanes.count + 2, number: number)
+        let process = try RoleProcess(configuration, role: Self.name, connections: 2 * lanes.count + 3, number: number)
         let catalogs = try process.footing.catalogs()
         try await process.verifyGround(catalogs)
         return try await serve(process, catalogs)
@@ -62,7 +62,8 @@ struct WorkerCommand: Command {
                 metrics: PipelineMetrics(process.metrics)
             )
         )
-        let workers = lanes.map { lane in worker(for: lane, process, broker, frontDoor) }
+        var workers = lanes.map { lane in worker(for: lane, process, broker, frontDoor) }
+        if lanes.contains(.bulk) { workers.append(replayWorker(process, broker, frontDoor)) }
         let checks = workers.map { worker in
             ReadinessCheck(worker.name) { worker.isReady ? nil : "it does not consume" }
         }
@@ -83,6 +84,32 @@ struct WorkerCommand: Command {
     private static func prefetch(_ configuration: BellhopConfiguration) -> [Lane: Int] {
         let (usual, urgent) = (Int(configuration.prefetch.usual), Int(configuration.prefetch.urgent))
         return [.urgent: urgent, .normal: usual, .bulk: usual]
+    }
+
+    /// Replays have a connection and batches of their own, one at a time, so that live traffic does not feel them; their
+    /// pushes count as bulk.
+    private func replayWorker(_ process: RoleProcess, _ broker: BrokerAddress, _ frontDoor: FrontDoor) -> LaneWorker {
+        let configuration = process.footing.configuration
+        let consumer = Consumer(
+            ConsumerOptions(
+                broker: broker,
+                name: "bellhop worker, replays",
+                subscriptions: [
+                    .init(
+                        queue: process.footing.names.replay,
+                        prefetch: min(configuration.batch, Int(configuration.prefetch.usual))
+                    )
+                ],
+                observer: process.observe("replays")
+            )
+        )
+        return LaneWorker(
+            lane: .bulk,
+            name: "replays",
+            consumer: consumer,
+            frontDoor: frontDoor,
+            limits: .init(batch: configuration.batch, batchesAtOnce: 1)
+        )
     }
 
     private func worker(

@@ -23,6 +23,8 @@ struct Fault: Sendable {
     var eventID: String?
     var user: String?
     var provider: String?
+    /// The replay that the message came through; nil for one that comes for the first time.
+    var replay: Replayed?
 
     init(_ rejection: Rejection) {
         stage = .intake

@@ -111,7 +111,7 @@ struct Decider: Sendable {
         case withheld(DeliveryOutcome)
     }
 
-    private func facts(
+    func facts(
         _ content: NotificationContent,
         _ catalog: Catalog,
         _ type: CatalogType,

@@ -15,6 +15,8 @@ struct SortedBatch {
     private(set) var feeds: [Entry<FeedEntry>] = []
     /// The apps whose preference documents had to be repaired, once for each.
     private(set) var repaired: [AppID] = []
+    /// What came through a replay, by the positions of the messages.
+    private(set) var replayed: [Int: Replayed] = [:]
     /// Notifications that are owed something.
     private(set) var resumed: [Entry<NotificationKey>] = []
 
@@ -30,13 +32,17 @@ struct SortedBatch {
         let parser = SubmissionParser(catalogs)
         records.reserveCapacity(messages.count)
         let eventsExchange = names.events
-        let resumeQueues = Set(Lane.allCases.map(names.resume))
+        let resumeQueues = Set(Lane.allCases.map(names.resume) + [names.replay])
         for (index, message) in messages.enumerated() {
-            guard !resumeQueues.contains(message.queue) else {
+            var envelope = InboundEnvelope(message, eventsExchange: eventsExchange)
+            if message.queue == names.replay, let replay = Replayed(marks: message.properties.headers) {
+                replayed[index] = replay
+                envelope = replay.envelope(of: message, eventsExchange: eventsExchange)
+            } else if resumeQueues.contains(message.queue) {
                 addResume(message, index)
                 continue
             }
-            switch parser.parse(InboundEnvelope(message, eventsExchange: eventsExchange)) {
+            switch parser.parse(envelope) {
             case .failure(let rejection): faults.append(Entry(index: index, work: Fault(rejection)))
             case .success(.event(let event)):
                 if let rejection = add(event, index, catalogs, arrival) {
@@ -55,7 +61,7 @@ struct SortedBatch {
         let parts = [
             ("notifications", records.count), ("pushes", intake.parcels.count), ("refused", faults.count),
             ("planned", plans.count), ("cancelled", cancellations.count), ("fed", feeds.count),
-            ("resumed", resumed.count),
+            ("resumed", resumed.count), ("replayed", replayed.count),
         ]
         for (name, count) in parts where count > 0 { fields[name] = .integer(count) }
         fields["took"] = .span(span)
