@@ -41,6 +41,9 @@ struct Words: Sendable {
         }
     }
 
+    /// The names of all options that are given; settings are none.
+    var given: Set<String> { switches.union(values.keys) }
+
     func value(_ name: String) -> String? { values[name] }
     func has(_ name: String) -> Bool { switches.contains(name) }
 

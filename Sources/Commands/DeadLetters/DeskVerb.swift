@@ -1,0 +1,32 @@
+/// What can be done at the desk.
+enum DeskVerb: String, CaseIterable, Sendable {
+    case groups
+    case list
+    case show
+    case note
+    case discard
+    case restore
+    case audit
+
+    /// Its words on the command line.
+    var usage: String {
+        switch self {
+        case .groups, .list: "\(rawValue) [FILTER] [--json]"
+        case .show: "show ITEM [--reveal] [--json]"
+        case .note, .discard, .restore: "\(rawValue) [ITEM …] [FILTER] [--yes] [--by NAME] [--because TEXT] [--json]"
+        case .audit: "audit [--limit N] [--json]"
+        }
+    }
+
+    /// The options that mean something to it.
+    func options(_ words: Words) -> Set<String> {
+        let act: Set<String> = ["by", "because", "json"]
+        return switch self {
+        case .groups, .list: DeskOptions.filters.union(["json"])
+        case .show: act.union(["reveal"])
+        case .note: DeskOptions.filters.union(act).union(["yes"])
+        case .discard, .restore: DeskOptions.filters.subtracting(["state"]).union(act).union(["yes"])
+        case .audit: ["limit", "json"]
+        }
+    }
+}
