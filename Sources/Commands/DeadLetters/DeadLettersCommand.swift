@@ -38,6 +38,9 @@ struct DeadLettersCommand: Command {
             case .groups: try await session.groups()
             case .list: try await session.list()
             case .show: try await session.show()
+            case .replay: try await session.replay()
+            case .replays: try await session.replays()
+            case .pause, .resume, .cancel: try await session.control()
             case .note, .discard, .restore: try await session.act()
             case .audit: try await session.audit()
             }

@@ -23,6 +23,12 @@ enum DeskOptions {
 
     static let all =
         filterOptions + [
+            .switch("dry-run", "say what a replay would make of each item, and change nothing"),
+            .taking("rate", "N/s", "replay so many items a second at most"),
+            .switch("ramp", "replay 1 item, then 2, 5, 10, …, each time after all before have an outcome"),
+            .taking("pause-at", "PERCENT", "pause when so many of the latest hundred outcomes failed (20)"),
+            .taking("cap", "N", "leave out what was replayed N times before (5)"),
+            .switch("detach", "return once the replay has begun"),
             .switch("yes", "do it without asking for the count to be typed"),
             .taking("by", "NAME", "who does it, for the audit; the name of the system's user unless given"),
             .taking("because", "TEXT", "why, for the audit; asked for on a terminal"),

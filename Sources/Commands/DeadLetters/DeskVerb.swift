@@ -3,6 +3,11 @@ enum DeskVerb: String, CaseIterable, Sendable {
     case groups
     case list
     case show
+    case replay
+    case replays
+    case pause
+    case resume
+    case cancel
     case note
     case discard
     case restore
@@ -14,6 +19,10 @@ enum DeskVerb: String, CaseIterable, Sendable {
         case .groups, .list: "\(rawValue) [FILTER] [--json]"
         case .show: "show ITEM [--reveal] [--json]"
         case .note, .discard, .restore: "\(rawValue) [ITEM …] [FILTER] [--yes] [--by NAME] [--because TEXT] [--json]"
+        case .replay:
+            "replay [ITEM …] [FILTER] [--dry-run] [--rate N/s] [--ramp] [--pause-at PERCENT] [--cap N] [--detach] …"
+        case .replays: "replays [REPLAY] [--json]"
+        case .pause, .resume, .cancel: "\(rawValue) REPLAY [--by NAME] [--because TEXT] [--json]"
         case .audit: "audit [--limit N] [--json]"
         }
     }
@@ -24,6 +33,11 @@ enum DeskVerb: String, CaseIterable, Sendable {
         return switch self {
         case .groups, .list: DeskOptions.filters.union(["json"])
         case .show: act.union(["reveal"])
+        case .replay:
+            DeskOptions.filters.subtracting(["state"]).union(act)
+                .union(["yes", "dry-run", "rate", "ramp", "pause-at", "cap", "detach"])
+        case .replays: ["json"]
+        case .pause, .resume, .cancel: act
         case .note: DeskOptions.filters.union(act).union(["yes"])
         case .discard, .restore: DeskOptions.filters.subtracting(["state"]).union(act).union(["yes"])
         case .audit: ["limit", "json"]

@@ -4,7 +4,7 @@ struct TextTable {
     private let texts: Set<Int>
     private var rows: [[String]] = []
 
-    /// - Parameter texts: the columns that go to the left; the first does in any case.
+    /// `texts` are the columns that go to the left; the first does in any case.
     init(_ header: [String], texts: Set<Int> = []) {
         self.header = header
         self.texts = texts.union([0])

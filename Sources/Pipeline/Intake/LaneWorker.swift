@@ -29,7 +29,7 @@ package struct LaneWorker: Service {
         }
     }
 
-    /// - Parameter name: what it is called in the log, where it is not one of the three lanes.
+    /// `name` is what it is called in the log, where it is not one of the three lanes.
     package init(lane: Lane, name: String? = nil, consumer: Consumer, frontDoor: FrontDoor, limits: Limits) {
         self.name = name ?? "lane \(lane.rawValue)"
         self.lane = lane

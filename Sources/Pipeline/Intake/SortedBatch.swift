@@ -42,16 +42,31 @@ struct SortedBatch {
                 addResume(message, index)
                 continue
             }
-            switch parser.parse(envelope) {
-            case .failure(let rejection): faults.append(Entry(index: index, work: Fault(rejection)))
-            case .success(.event(let event)):
-                if let rejection = add(event, index, catalogs, arrival) {
-                    faults.append(Entry(index: index, work: Fault(rejection)))
-                }
-            case .success(.feed(let update)): add(update, index, catalogs, arrival)
-            case .success(.cancellation(let app, let event)):
-                cancellations.append(Entry(index: index, work: EventCancellation(app: app, event: event)))
+            add(parser.parse(envelope), index, catalogs, arrival)
+        }
+    }
+
+    /// For messages that nobody has taken from a queue: what would become of them.
+    init(foreseeing envelopes: [InboundEnvelope], catalogs: CatalogSet, arrival: Timestamp) {
+        let parser = SubmissionParser(catalogs)
+        for (index, envelope) in envelopes.enumerated() { add(parser.parse(envelope), index, catalogs, arrival) }
+    }
+
+    private mutating func add(
+        _ submission: Result<Submission, Rejection>,
+        _ index: Int,
+        _ catalogs: CatalogSet,
+        _ arrival: Timestamp
+    ) {
+        switch submission {
+        case .failure(let rejection): faults.append(Entry(index: index, work: Fault(rejection)))
+        case .success(.event(let event)):
+            if let rejection = add(event, index, catalogs, arrival) {
+                faults.append(Entry(index: index, work: Fault(rejection)))
             }
+        case .success(.feed(let update)): add(update, index, catalogs, arrival)
+        case .success(.cancellation(let app, let event)):
+            cancellations.append(Entry(index: index, work: EventCancellation(app: app, event: event)))
         }
     }
 

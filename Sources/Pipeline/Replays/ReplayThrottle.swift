@@ -4,7 +4,7 @@ struct ReplayThrottle: Sendable {
     private var credit = 0.0
     private var last: ContinuousClock.Instant
 
-    /// - Parameter rate: items a second; nil for as many as are asked for.
+    /// `rate` is in items a second; nil for as many as are asked for.
     init(rate: Int?, now: ContinuousClock.Instant) {
         self.rate = rate
         last = now

@@ -57,7 +57,7 @@ package enum DeskOutcome: Sendable, Equatable {
 extension DeadLetterDesk {
     /// Acts on every item that is meant, in one statement together with its line in the audit.
     ///
-    /// - Parameter agreed: the count that the operator has seen: of more nothing is changed.
+    /// `agreed` is the count that the operator has seen: of more nothing is changed.
     package func perform(
         _ act: DeskAct,
         on filter: DeadLetterFilter,

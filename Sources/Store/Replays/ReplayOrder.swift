@@ -44,7 +44,7 @@ package struct ReplayOrder: Sendable {
     }
 
     /// The filter, less what a replay may not take.
-    var eligible: DeadLetterFilter {
+    package var eligible: DeadLetterFilter {
         var eligible = filter
         eligible.replayable = limits
         return eligible

@@ -85,7 +85,7 @@ package struct ReplayRun: Sendable {
 
     /// Pauses a replay when too large a share of its latest outcomes were failures; the reason if it did.
     ///
-    /// - Parameter least: fewer outcomes than this say nothing.
+    /// Fewer outcomes than `least` say nothing.
     package func pauseIfFailing(_ id: Int64, least: Int) async throws(PostgresError) -> String? {
         let rows = try await pool.run(ReplayStatements.pauseIfFailing, [.integer(id), .integer(Int64(least))])
         return rows.isEmpty ? nil : try rows.text(0, 0)

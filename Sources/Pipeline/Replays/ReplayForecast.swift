@@ -1,0 +1,156 @@
+import AMQP
+package import BellhopRules
+package import Postgres
+package import Store
+
+/// Foresees a replay item by item, with the rules, the settings and the ledger as they are now; changes nothing.
+///
+/// It assumes that the providers of an app's devices are configured where the workers run.
+package struct ReplayForecast: Sendable {
+    private let catalogs: CatalogSet
+    private let zones: ZoneLibrary
+    private let names: TopologyNames
+    private let ledger: LedgerLook
+    private let inbox: Inbox
+    private let directory: RecipientDirectory
+
+    package init(catalogs: CatalogSet, zones: ZoneLibrary, names: TopologyNames, pool: PostgresPool) {
+        self.catalogs = catalogs
+        self.zones = zones
+        self.names = names
+        ledger = LedgerLook(pool: pool)
+        inbox = Inbox(pool: pool)
+        directory = RecipientDirectory(pool: pool)
+    }
+
+    /// One prediction for each item, in their order.
+    package func predict(
+        _ items: [DeadLetterMessage],
+        at now: Timestamp
+    ) async throws(PostgresError) -> [ReplayPrediction] {
+        let decider = Decider(catalogs: catalogs, senders: SenderDirectory([:], prefetch: [:]), zones: zones, now: now)
+        var predictions = items.map { _ in ReplayPrediction(.gone) }
+        let deliveries = items.indices.filter { items[$0].summary.delivery != nil }
+        let keys = deliveries.compactMap { items[$0].summary.delivery }
+        for (index, prediction) in zip(deliveries, try await predict(keys, decider)) {
+            predictions[index] = prediction
+        }
+        let messages = items.indices.filter { items[$0].summary.delivery == nil }
+        for (index, prediction) in zip(messages, try await predict(messages.map { items[$0].origin }, decider)) {
+            predictions[index] = prediction
+        }
+        return predictions
+    }
+
+    // MARK: - Deliveries
+
+    private func predict(
+        _ keys: [DeliveryKey],
+        _ decider: Decider
+    ) async throws(PostgresError) -> [ReplayPrediction] {
+        let states = try await ledger.states(of: keys)
+        let stored = try await inbox.notifications(Array(Set(keys.map(\.notification))))
+        let people = try await directory.recipients(of: Set(keys.map(\.notification.recipient)))
+        return keys.map { key in
+            switch states[key] {
+            case nil: return ReplayPrediction(.gone)
+            case .delivered, .accepted: return ReplayPrediction(.alreadyDelivered)
+            case .pending, .sending, .retrying, .deferred: return ReplayPrediction(.stillOwed)
+            case .expired: return ReplayPrediction(.expired)
+            case .suppressed, .unknown: return ReplayPrediction(.optedOut, states[key]?.rawValue)
+            case .failed: break
+            }
+            guard let notification = stored[key.notification] else { return ReplayPrediction(.gone) }
+            let person = people[key.notification.recipient] ?? Recipient()
+            return prediction(key, notification, person, decider)
+        }
+    }
+
+    private func prediction(
+        _ key: DeliveryKey,
+        _ stored: StoredNotification,
+        _ person: Recipient,
+        _ decider: Decider
+    ) -> ReplayPrediction {
+        guard let catalog = catalogs[key.notification.recipient.app], let type = catalog[stored.content.type] else {
+            return ReplayPrediction(.optedOut, SuppressionReason.unknownType.rawValue)
+        }
+        var facts = decider.facts(stored.content, catalog, type, person)
+        facts.history.isRead = stored.isRead
+        facts.history.isSuperseded = stored.isSuperseded
+        let decision = Decision(facts)
+        let device = decision.devices.first { $0.device.subscription == key.target }
+        return ReplayPrediction(decision.push ?? device?.outcome ?? .suppress(.deviceGone))
+    }
+
+    // MARK: - Messages
+
+    private func predict(
+        _ origins: [DeadLetterItem.Origin],
+        _ decider: Decider
+    ) async throws(PostgresError) -> [ReplayPrediction] {
+        let envelopes = origins.map { InboundEnvelope($0, eventsExchange: names.events) }
+        let sorted = SortedBatch(foreseeing: envelopes, catalogs: catalogs, arrival: decider.now)
+        var predictions = origins.map { _ in ReplayPrediction(.wouldRecord) }
+        for fault in sorted.faults { predictions[fault.index] = ReplayPrediction(.stillInvalid, fault.work.reason) }
+        var best: [Int: ReplayPrediction] = [:]
+        for start in stride(from: 0, to: sorted.records.count, by: Self.pairsAtOnce) {
+            let chunk = Array(sorted.records[start..<min(start + Self.pairsAtOnce, sorted.records.count)])
+            let outcomes = try await inbox.foresee(chunk.map(\.work))
+            let people = try await directory.recipients(of: Set(chunk.map(\.work.key.recipient)))
+            for (entry, outcome) in zip(chunk, outcomes) {
+                let person = people[entry.work.key.recipient] ?? Recipient()
+                let prediction = prediction(of: entry.work, outcome, person, decider)
+                if let other = best[entry.index], other.weight <= prediction.weight { continue }
+                best[entry.index] = prediction
+            }
+        }
+        for (index, prediction) in best { predictions[index] = prediction }
+        return predictions
+    }
+
+    private func prediction(
+        of record: InboxRecord,
+        _ outcome: Inbox.Outcome,
+        _ person: Recipient,
+        _ decider: Decider
+    ) -> ReplayPrediction {
+        switch outcome {
+        case .duplicate: return ReplayPrediction(.alreadyRecorded)
+        case .conflict: return ReplayPrediction(.stillInvalid, RejectionReason.idConflict.rawValue)
+        case .recipientErased: return ReplayPrediction(.gone)
+        case .recorded: break
+        }
+        let content = record.words.content
+        guard let catalog = catalogs[record.app], let type = catalog[content.type] else {
+            return ReplayPrediction(.wouldRecord)
+        }
+        let decision = Decision(decider.facts(content, catalog, type, person))
+        let rulings = decision.devices.map { ReplayPrediction($0.outcome) }
+        let first = decision.push.map { ReplayPrediction($0) } ?? rulings.min { $0.weight < $1.weight }
+        switch first?.kind {
+        case .wouldSend?, .quietUntil?: return first ?? ReplayPrediction(.wouldRecord)
+        default: return ReplayPrediction(.wouldRecord, first?.detail ?? first?.kind.rawValue)
+        }
+    }
+
+    private static let pairsAtOnce = 1024
+}
+
+extension InboundEnvelope {
+    /// A filed message as the rules saw it when it came.
+    package init(_ origin: DeadLetterItem.Origin, eventsExchange: String) {
+        let properties = AMQPJSON.properties(origin.properties) ?? MessageProperties()
+        let headers = AMQPJSON.table(origin.headers) ?? FieldTable()
+        self.init(
+            body: origin.body,
+            source: origin.exchange == eventsExchange ? .eventsExchange(routingKey: origin.routingKey) : .elsewhere
+        )
+        contentType = properties.contentType
+        messageID = properties.messageID
+        appID = properties.appID
+        type = properties.type
+        timestamp = properties.timestamp
+        self.headers = headers.entries.map { ($0.name, HeaderValue($0.value)) }
+    }
+}
