@@ -51,14 +51,15 @@ struct SchedulerCommand: Command {
             metrics: process.metrics
         )
         let clerk = DeadLetterClerk(tools: tools, makeConsumer: { Consumer(options) })
+        let retention = configuration.deadLetterRetention.map { DeadLetterKeeper(tools: tools, retention: $0) }
         let ending = await process.run(
             [
                 clerk, HandOver(tools: tools, rhythm: .init(rate: configuration.handOverRate)),
                 DueEventPublisher(tools: tools),
                 ReminderBell(tools: tools, catalogs: source, zones: process.zones),
-                ReplayRunner(tools: tools),
+                ReplayRunner(tools: tools), DeadLetterMeter(tools: tools, catalogs: source),
                 process.reload(of: source),
-            ],
+            ] + (retention.map { [$0] } ?? []),
             listen: configuration.metricsListen.shifted(by: Self.portOffset) ?? configuration.metricsListen,
             checks: [
                 ReadinessCheck(clerk.name) { clerk.isReady ? nil : "it does not consume" },

@@ -33,6 +33,7 @@ struct DeadLettersCommand: Command {
         let required: Set<Setting> = words.has("from-queue") ? [.amqpURL] : [.databaseURL]
         let configuration = try surroundings.configuration(words, requiring: required)
         let request = DeskRequest(words: words, verb: verb, surroundings: surroundings, configuration: configuration)
+        if words.has("from-queue") { return try await QueueDesk(request).run() }
         return try await DeskSession.with(request) { session in
             switch verb {
             case .groups: try await session.groups()
@@ -41,6 +42,9 @@ struct DeadLettersCommand: Command {
             case .replay: try await session.replay()
             case .replays: try await session.replays()
             case .pause, .resume, .cancel: try await session.control()
+            case .edit: try await session.edit()
+            case .export: try await session.export()
+            case .import: try await session.importLetters()
             case .note, .discard, .restore: try await session.act()
             case .audit: try await session.audit()
             }

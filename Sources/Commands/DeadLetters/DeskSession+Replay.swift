@@ -18,6 +18,7 @@ extension DeskSession {
         let survey = try await book.survey(order)
         order.filter.filedBy = survey.eligible.asOf
         if words.has("dry-run") { return try await foresee(order, survey) }
+        if let id = try await book.holder(of: order.filter) { throw try await overlap(id) }
         for line in leftOut(survey) where !isJSON { print(line) }
         guard survey.eligible.items > 0 else {
             print(isJSON ? #"{"items":0}"# : "No open items match that may be replayed.")

@@ -89,13 +89,17 @@ struct DeskSession: Sendable {
 
     /// Has the count typed, unless `--yes` speaks for it; whether to go on.
     func confirm(_ count: Int, _ deed: String) throws(CommandFailure) -> Bool {
-        if words.has("yes") { return true }
+        try Self.confirm(count, deed, request)
+    }
+
+    static func confirm(_ count: Int, _ deed: String, _ request: DeskRequest) throws(CommandFailure) -> Bool {
+        if request.words.has("yes") { return true }
         guard let terminal = request.surroundings.terminal else {
             throw .usage(of: DeadLettersCommand.name, "this \(deed); add --yes to do it without a terminal")
         }
         let answer = terminal.ask("This \(deed). Type \(count) to go on: ") ?? ""
         if Int(answer.filter { $0 != "," && !$0.isWhitespace }) == count { return true }
-        print("Nothing was changed.")
+        request.surroundings.print("Nothing was changed.")
         return false
     }
 

@@ -36,7 +36,10 @@ enum MaskedJSON {
     static func headers(_ value: JSONValue) -> JSONValue {
         guard let object = value.object else { return mask(value, isTelling: false) }
         let members = object.members.map { member in
-            (member.key, mask(member.value, isTelling: isTelling(header: member.key.lowercased())))
+            (
+                member.key,
+                isTelling(header: member.key.lowercased()) ? member.value : mask(member.value, isTelling: false)
+            )
         }
         return .object(JSONObject(members))
     }

@@ -113,6 +113,14 @@ extension Fault {
     /// database still does not take.
     private static let refusedByStore = "refused-by-store"
 
+    /// All reasons that we or the broker give.
+    static let knownReasons = Set(
+        RejectionReason.allCases.map(\.rawValue) + [
+            refusedByStore, "payload-refused", "attempts-exhausted", "delivery-limit", "maxlen", "expired", "rejected",
+            "unexplained",
+        ]
+    )
+
     private mutating func name(_ app: AppID, _ type: EventType?, _ event: EventID) {
         self.app = app.text
         eventType = type?.text

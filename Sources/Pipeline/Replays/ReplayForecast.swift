@@ -42,6 +42,37 @@ package struct ReplayForecast: Sendable {
         return predictions
     }
 
+    /// What would become of one message.
+    package func predict(
+        _ origin: DeadLetterItem.Origin,
+        at now: Timestamp
+    ) async throws(PostgresError) -> ReplayPrediction {
+        let decider = Decider(catalogs: catalogs, senders: SenderDirectory([:], prefetch: [:]), zones: zones, now: now)
+        return try await predict([origin], decider).first ?? ReplayPrediction(.gone)
+    }
+
+    /// An item about this message, named as the rules read it.
+    package func naming(_ item: DeadLetterItem, at now: Timestamp) -> DeadLetterItem {
+        let envelope = InboundEnvelope(item.origin, eventsExchange: names.events)
+        let sorted = SortedBatch(foreseeing: [envelope], catalogs: catalogs, arrival: now)
+        guard let event = sorted.records.first?.work.words.event ?? sorted.plans.first?.work.event else { return item }
+        var named = item
+        named.app = event.app.text
+        named.eventType = event.type.text
+        named.eventID = event.id.text
+        if case .users(let users) = event.audience { named.user = users.count == 1 ? users.first?.text : nil }
+        return named
+    }
+
+    /// Why the rules would refuse a message, and where; nil where they would not.
+    package func rejection(of origin: DeadLetterItem.Origin, at now: Timestamp) -> String? {
+        let envelope = InboundEnvelope(origin, eventsExchange: names.events)
+        let sorted = SortedBatch(foreseeing: [envelope], catalogs: catalogs, arrival: now)
+        guard let fault = sorted.faults.first?.work else { return nil }
+        let place = fault.pointer.map { $0.isEmpty ? "" : " at \($0)" } ?? ""
+        return "\(fault.reason)\(place): \(fault.error)"
+    }
+
     // MARK: - Deliveries
 
     private func predict(

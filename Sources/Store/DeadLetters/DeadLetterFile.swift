@@ -57,7 +57,7 @@ package struct DeadLetterFile: Sendable {
         return overtaken
     }
 
-    private static func parameters(of items: [DeadLetterItem]) -> [Parameter] {
+    static func parameters(of items: [DeadLetterItem]) -> [Parameter] {
         [
             .textArray(items.map { $0.replay?.item ?? $0.deadID }),
             .textArray(items.map(\.fingerprint)),
@@ -86,7 +86,7 @@ package struct DeadLetterFile: Sendable {
         ]
     }
 
-    private static let insert = Statement(
+    static let insert = Statement(
         """
         INSERT INTO dead_letters
             (dead_id, fingerprint, stage, reason, pointer, error, provider, app, event_type, event_id, user_id, attempts,

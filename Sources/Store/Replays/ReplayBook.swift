@@ -45,17 +45,31 @@ package struct ReplayBook: Sendable {
     ) async throws(PostgresError) -> ReplayStart {
         try await pool.transaction { (connection) throws(PostgresError) in
             _ = try connection.run(Self.lockStarts, [])
-            let overlap = order.filter.with(state: .replaying).condition
-            let held = try connection.run(
-                Statement(
-                    "SELECT d.replay_id FROM dead_letters d WHERE \(overlap.sql) AND d.replay_id IS NOT NULL LIMIT 1",
-                    effect: .reads
-                ),
-                overlap.parameters
-            )
-            if !held.isEmpty { return .overlaps(id: try held.integer(0, 0)) }
+            if let id = try Self.holder(of: order.filter, connection) { return .overlaps(id: id) }
             return try Self.freeze(order, agreed, desk, connection)
         }
+    }
+
+    /// A replay that holds some of the items that are meant; nil where none does.
+    package func holder(of filter: DeadLetterFilter) async throws(PostgresError) -> Int64? {
+        try await pool.withConnection { (connection) throws(PostgresError) in
+            try Self.holder(of: filter, connection)
+        }
+    }
+
+    private static func holder(
+        of filter: DeadLetterFilter,
+        _ connection: PostgresConnection
+    ) throws(PostgresError) -> Int64? {
+        let overlap = filter.with(state: .replaying).condition
+        let held = try connection.run(
+            Statement(
+                "SELECT d.replay_id FROM dead_letters d WHERE \(overlap.sql) AND d.replay_id IS NOT NULL LIMIT 1",
+                effect: .reads
+            ),
+            overlap.parameters
+        )
+        return held.isEmpty ? nil : try held.integer(0, 0)
     }
 
     private static func freeze(
