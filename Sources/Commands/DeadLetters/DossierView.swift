@@ -106,12 +106,14 @@ struct DossierView: Sendable {
     private var historyLines: [String] {
         var text = AnswerText()
         text.add("", "What happened")
-        text.add("  \(DeskText.instant(item.filedAt))  ", "filed")
+        var events = [(item.lastFailedAt, "died: \(item.reason): \(item.error)"), (item.filedAt, "filed")]
         for entry in dossier.history {
             let who = entry.operator.map { " by \($0)" } ?? ""
-            text.add("  \(DeskText.instant(entry.at))  ", "\(entry.kind)\(who): \(entry.words)")
+            events.append((entry.at, "\(entry.kind)\(who): \(entry.words)"))
         }
-        text.add("  \(DeskText.instant(item.lastFailedAt))  ", "died: \(item.reason): \(item.error)")
+        for (moment, words) in events.sorted(by: { $0.0 < $1.0 }) {
+            text.add("  \(DeskText.instant(moment))  ", words)
+        }
         return text.lines
     }
 
