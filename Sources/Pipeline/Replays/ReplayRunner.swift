@@ -108,10 +108,10 @@ package struct ReplayRunner: Service {
         guard !messages.isEmpty else { return true }
         let outcomes = await publisher.publish(messages.map(\.message))
         // Confirmed first, noted afterwards: what a crash leaves in between goes out twice, under the same mark.
-        var confirmed: [(position: Int64, round: Int)] = []
+        var confirmed: [Int64] = []
         for (message, outcome) in zip(messages, outcomes) {
             switch outcome {
-            case .confirmed: confirmed.append((message.piece.position, message.piece.round))
+            case .confirmed: confirmed.append(message.piece.position)
             case .unwritable(let why):
                 try await run.settleUnsendable(message.piece.position, of: replay.id, why: why)
             case .refused, .unroutable, .notSent, .unknown: continue

@@ -64,13 +64,13 @@ extension DeadLetterDesk {
         agreed: Int,
         by desk: DeskOperator
     ) async throws(PostgresError) -> DeskOutcome {
-        var piece = filter.selection(of: "d.dead_id")
+        var piece = filter.lockedSelection(of: "d.dead_id")
         let agreedTo = piece.bind(.integer(Int64(agreed)))
         let name = piece.bind(.text(desk.name))
         let because = piece.bind(.text(desk.because))
         let kept = piece.bind(.json(filter.json.jsonBytes))
         let sql = """
-            WITH chosen AS MATERIALIZED (\(piece.sql) FOR UPDATE OF d), size AS (SELECT count(*) AS items FROM chosen),
+            WITH chosen AS MATERIALIZED (\(piece.sql)), size AS (SELECT count(*) AS items FROM chosen),
             changed AS (
                 UPDATE dead_letters d SET \(act.change) FROM chosen c
                 WHERE d.dead_id = c.dead_id AND (SELECT items FROM size) <= \(agreedTo)::bigint

@@ -49,6 +49,13 @@ extension DeadLetterFilter {
         return piece
     }
 
+    /// The same, each row locked until the transaction ends; without a limit in the order in which all others lock.
+    func lockedSelection(of columns: String) -> SQLPiece {
+        var piece = selection(of: columns)
+        piece.sql += limit == nil ? " ORDER BY d.dead_id FOR UPDATE OF d" : " FOR UPDATE OF d"
+        return piece
+    }
+
     /// The names are our own, so they may stand in the text.
     private var stateTerm: String {
         "d.state IN (\(states.map { "'\($0.rawValue)'" }.sorted().joined(separator: ", ")))"

@@ -93,25 +93,36 @@ enum RepeatedDeaths {
     )
 
     /// The item keeps its first failure and tells its latest error; the one before goes into its history.
+    ///
+    /// In the order of ``ReplayStatements``: first the lists of replays, then the items.
     private static let open = Statement(
         """
         WITH letter AS (
             SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::timestamptz[], $6::text[],
                                  $7::text[], $8::text[], $9::text[], $10::text[], $11::text[])
                 AS l (dead_id, round, replay, attempts, failed_at, fingerprint, stage, reason, pointer, error, provider)
-        ), dying AS (
-            SELECT d.dead_id, d.reason, d.error, d.last_failed_at, d.replay_id
+        ), listed AS MATERIALIZED (
+            SELECT i.replay_id, i.position, l.reason
+            FROM letter l
+            JOIN dead_letters d ON d.dead_id = l.dead_id
+            JOIN replay_items i ON i.dead_id = d.dead_id AND i.replay_id = d.replay_id
+            WHERE i.state <> 'settled' AND (l.replay IS NULL OR l.replay = d.replay_id)
+              AND CASE WHEN l.round IS NULL THEN d.attempts < l.attempts ELSE d.deaths <= l.round END
+            ORDER BY i.replay_id, i.position
+            FOR UPDATE OF i
+        ), dying AS MATERIALIZED (
+            SELECT d.dead_id, d.reason, d.error, d.last_failed_at
             FROM letter l JOIN dead_letters d ON d.dead_id = l.dead_id
-            WHERE CASE WHEN l.round IS NULL THEN d.attempts < l.attempts ELSE d.deaths <= l.round END
+            WHERE (SELECT count(*) FROM listed) >= 0
+              AND CASE WHEN l.round IS NULL THEN d.attempts < l.attempts ELSE d.deaths <= l.round END
+            ORDER BY d.dead_id
             FOR UPDATE OF d
         ), remembered AS (
             INSERT INTO dead_letter_history (dead_id, at, kind, words)
             SELECT dead_id, last_failed_at, 'died', reason || ': ' || error FROM dying
         ), returned AS (
             UPDATE replay_items i SET state = 'settled', outcome = 'failed', detail = l.reason, settled_at = now()
-            FROM dying y JOIN letter l ON l.dead_id = y.dead_id
-            WHERE i.dead_id = y.dead_id AND i.replay_id = y.replay_id AND i.state <> 'settled'
-              AND (l.replay IS NULL OR l.replay = y.replay_id)
+            FROM listed l WHERE i.replay_id = l.replay_id AND i.position = l.position
         )
         UPDATE dead_letters d
         SET state = 'open', replay_id = NULL, resolution = NULL, changed_at = now(), last_failed_at = l.failed_at,

@@ -78,7 +78,7 @@ package struct ReplayBook: Sendable {
         _ desk: DeskOperator,
         _ connection: PostgresConnection
     ) throws(PostgresError) -> ReplayStart {
-        var piece = order.eligible.selection(of: "d.dead_id, d.last_failed_at")
+        var piece = order.eligible.lockedSelection(of: "d.dead_id, d.last_failed_at")
         let agreedTo = piece.bind(.integer(Int64(agreed)))
         let name = piece.bind(.text(desk.name))
         let because = piece.bind(.text(desk.because))
@@ -87,7 +87,7 @@ package struct ReplayBook: Sendable {
         let ramp = piece.bind(order.pace.isRamped ? .integer(1) : .null)
         let share = piece.bind(.integer(Int64(order.pace.pauseShare)))
         let sql = """
-            WITH chosen AS MATERIALIZED (\(piece.sql) FOR UPDATE OF d), size AS (SELECT count(*) AS items FROM chosen),
+            WITH chosen AS MATERIALIZED (\(piece.sql)), size AS (SELECT count(*) AS items FROM chosen),
             made AS (
                 INSERT INTO replays (filter, operator, because, items, rate, ramp, pause_share)
                 SELECT \(filter)::jsonb, \(name)::text, \(because)::text, items, \(rate)::integer, \(ramp)::integer,
@@ -193,10 +193,13 @@ package struct ReplayBook: Sendable {
 
     private static let reopenWaiting = Statement(
         """
-        WITH waiting AS (
-            UPDATE replay_items SET state = 'settled', outcome = 'cancelled', settled_at = now()
-            WHERE replay_id = $1 AND state = 'waiting'
-            RETURNING dead_id
+        WITH waiting AS MATERIALIZED (
+            SELECT position, dead_id FROM replay_items WHERE replay_id = $1 AND state = 'waiting'
+            ORDER BY position
+            FOR UPDATE
+        ), settled AS (
+            UPDATE replay_items i SET state = 'settled', outcome = 'cancelled', settled_at = now()
+            FROM waiting w WHERE i.replay_id = $1 AND i.position = w.position
         )
         UPDATE dead_letters d SET state = 'open', replay_id = NULL, changed_at = now()
         FROM waiting w WHERE d.dead_id = w.dead_id AND d.replay_id = $1 AND d.state = 'replaying'

@@ -53,18 +53,10 @@ package struct ReplayRun: Sendable {
         return Array(keys)
     }
 
-    /// Notes that messages have been published, each with the round that it was marked with.
-    package func markSent(
-        _ messages: [(position: Int64, round: Int)],
-        of id: Int64
-    ) async throws(PostgresError) {
-        guard !messages.isEmpty else { return }
-        _ = try await pool.run(
-            ReplayStatements.markSent,
-            [
-                .integer(id), .integerArray(messages.map(\.position)), .integerArray(messages.map { Int64($0.round) }),
-            ]
-        )
+    /// Notes that messages have been published.
+    package func markSent(_ positions: [Int64], of id: Int64) async throws(PostgresError) {
+        guard !positions.isEmpty else { return }
+        _ = try await pool.run(ReplayStatements.markSent, [.integer(id), .integerArray(positions)])
     }
 
     /// Settles what cannot be sent: the item opens again, with the reason in the replay's own list.

@@ -1,6 +1,9 @@
 import Postgres
 
 /// The SQL of carrying replays on.
+///
+/// Runners, workers, clerks and operators change the same rows at once. Whoever needs both tables locks `replay_items`
+/// first, by position, and `dead_letters` afterwards: then they wait for one another instead of deadlocking.
 enum ReplayStatements {
     /// `$3` must still hold the replay, and the replay must still run: a runner that was away for longer than its lease
     /// sends nothing.
@@ -13,6 +16,7 @@ enum ReplayStatements {
             FROM replay_items i JOIN dead_letters d ON d.dead_id = i.dead_id
             WHERE i.replay_id = $1 AND i.position = ANY($2::bigint[]) AND i.state = 'waiting'
               AND EXISTS (SELECT FROM replays r WHERE r.id = $1 AND r.state = 'running' AND r.runner = $3)
+            ORDER BY i.position
             FOR UPDATE OF i
         ), line AS MATERIALIZED (
             SELECT item.*, l.state AS stood
@@ -53,17 +57,16 @@ enum ReplayStatements {
         """
     )
 
+    /// What the worker was faster to settle stays settled.
     static let markSent = Statement(
         """
-        WITH sent AS (
-            UPDATE replay_items i SET state = 'sent'
-            FROM unnest($2::bigint[]) AS s (position)
-            WHERE i.replay_id = $1 AND i.position = s.position AND i.state = 'waiting'
+        WITH waiting AS MATERIALIZED (
+            SELECT position FROM replay_items
+            WHERE replay_id = $1 AND position = ANY($2::bigint[]) AND state = 'waiting'
+            ORDER BY position
+            FOR UPDATE
         )
-        UPDATE dead_letters d SET replays = greatest(d.replays, s.round)
-        FROM unnest($2::bigint[], $3::bigint[]) AS s (position, round)
-        JOIN replay_items i ON i.replay_id = $1 AND i.position = s.position
-        WHERE d.dead_id = i.dead_id
+        UPDATE replay_items i SET state = 'sent' FROM waiting w WHERE i.replay_id = $1 AND i.position = w.position
         """
     )
 
@@ -158,15 +161,26 @@ enum ReplayStatements {
             SELECT DISTINCT ON (dead_id) * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[])
                 AS w (dead_id, replay, round, outcome)
             ORDER BY dead_id, round DESC
-        ), resolved AS (
-            UPDATE dead_letters d
-            SET state = 'resolved', replay_id = NULL, resolution = w.outcome, changed_at = now(),
-                replays = greatest(d.replays, w.round)
-            FROM word w
-            WHERE d.dead_id = w.dead_id AND d.deaths <= w.round AND d.state IN ('open', 'replaying')
+        ), listed AS MATERIALIZED (
+            SELECT i.replay_id, i.position, w.outcome
+            FROM word w JOIN replay_items i ON i.replay_id = w.replay AND i.dead_id = w.dead_id
+            WHERE i.state <> 'settled'
+            ORDER BY i.replay_id, i.position
+            FOR UPDATE OF i
+        ), noted AS (
+            UPDATE replay_items i SET state = 'settled', outcome = l.outcome, settled_at = now()
+            FROM listed l WHERE i.replay_id = l.replay_id AND i.position = l.position
+        ), done AS MATERIALIZED (
+            SELECT d.dead_id, w.round, w.outcome
+            FROM word w JOIN dead_letters d ON d.dead_id = w.dead_id
+            WHERE (SELECT count(*) FROM listed) >= 0 AND d.deaths <= w.round AND d.state IN ('open', 'replaying')
+            ORDER BY d.dead_id
+            FOR UPDATE OF d
         )
-        UPDATE replay_items i SET state = 'settled', outcome = w.outcome, settled_at = now()
-        FROM word w WHERE i.replay_id = w.replay AND i.dead_id = w.dead_id AND i.state <> 'settled'
+        UPDATE dead_letters d
+        SET state = 'resolved', replay_id = NULL, resolution = o.outcome, changed_at = now(),
+            replays = greatest(d.replays, o.round)
+        FROM done o WHERE d.dead_id = o.dead_id
         """
     )
 
