@@ -4,6 +4,9 @@ import Postgres
 ///
 /// Runners, workers, clerks and operators change the same rows at once. Whoever needs both tables locks `replay_items`
 /// first, by position, and `dead_letters` afterwards: then they wait for one another instead of deadlocking.
+///
+/// A replay's list is minutes old, and the planner knows nothing of it: what belongs to an item is looked up by LATERAL
+/// with a limit of one, which leaves it no choice but the key.
 enum ReplayStatements {
     /// `$3` must still hold the replay, and the replay must still run: a runner that was away for longer than its lease
     /// sends nothing.
@@ -12,17 +15,19 @@ enum ReplayStatements {
     static let sendDeliveries = Statement(
         """
         WITH item AS MATERIALIZED (
-            SELECT i.position, d.dead_id, d.app, d.user_id, d.notification_id, d.channel, d.target, d.attempts
-            FROM replay_items i JOIN dead_letters d ON d.dead_id = i.dead_id
+            SELECT i.position, i.dead_id FROM replay_items i
             WHERE i.replay_id = $1 AND i.position = ANY($2::bigint[]) AND i.state = 'waiting'
               AND EXISTS (SELECT FROM replays r WHERE r.id = $1 AND r.state = 'running' AND r.runner = $3)
             ORDER BY i.position
             FOR UPDATE OF i
         ), line AS MATERIALIZED (
-            SELECT item.*, l.state AS stood
-            FROM item LEFT JOIN deliveries l
-              ON l.app = item.app AND l.user_id = item.user_id AND l.notification_id = item.notification_id
-             AND l.channel = item.channel AND l.target = item.target
+            SELECT item.position, d.*, l.state AS stood
+            FROM item
+            CROSS JOIN LATERAL (
+                SELECT dead_id, app, user_id, notification_id, channel, target, attempts
+                FROM dead_letters WHERE dead_id = item.dead_id LIMIT 1
+            ) AS d
+            \(standing)
         ), owed AS (
             UPDATE deliveries l
             SET state = 'pending', reason = NULL, claim = NULL, due_at = now() + interval '10 min', updated_at = now(),
@@ -85,22 +90,31 @@ enum ReplayStatements {
     /// A line that waits in a retry tier only because its provider's window was full has not been tried yet.
     static let collect = Statement(
         """
-        WITH settled AS MATERIALIZED (
-            SELECT i.position, i.dead_id, l.reason, CASE
+        WITH sent AS MATERIALIZED (
+            SELECT position, dead_id FROM replay_items
+            WHERE replay_id = $1 AND state = 'sent' ORDER BY position LIMIT $2
+        ), looked AS MATERIALIZED (
+            SELECT s.position, s.dead_id, l.reason, CASE
                 WHEN l.state IS NULL THEN 'gone'
                 WHEN l.state IN ('delivered', 'accepted') THEN 'delivered'
                 WHEN l.state = 'deferred' AND l.reason = 'breaker' THEN 'refused'
                 WHEN l.state = 'failed' AND l.reason NOT IN ('attempts-exhausted', 'payload-refused') THEN 'device-gone'
                 ELSE l.state END AS outcome
-            FROM replay_items i
-            JOIN dead_letters d ON d.dead_id = i.dead_id AND d.notification_id IS NOT NULL
-            LEFT JOIN deliveries l
-              ON l.app = d.app AND l.user_id = d.user_id AND l.notification_id = d.notification_id
-             AND l.channel = d.channel AND l.target = d.target
-            WHERE i.replay_id = $1 AND i.state = 'sent' AND coalesce(
+            FROM sent s
+            CROSS JOIN LATERAL (
+                SELECT app, user_id, notification_id, channel, target FROM dead_letters
+                WHERE dead_id = s.dead_id AND notification_id IS NOT NULL LIMIT 1
+            ) AS d
+            \(standing)
+            WHERE coalesce(
                 l.state NOT IN ('pending', 'sending') AND (l.state <> 'retrying' OR l.reason <> 'window-full'), true)
-            ORDER BY i.position LIMIT $2
-            FOR UPDATE OF i SKIP LOCKED
+        ), settled AS MATERIALIZED (
+            SELECT k.* FROM looked k
+            CROSS JOIN LATERAL (
+                SELECT position FROM replay_items i
+                WHERE i.replay_id = $1 AND i.position = k.position AND i.state = 'sent'
+                LIMIT 1 FOR UPDATE SKIP LOCKED
+            ) AS held
         ), noted AS (
             UPDATE replay_items i
             SET state = 'settled', outcome = s.outcome, detail = s.reason, settled_at = now()
@@ -183,6 +197,16 @@ enum ReplayStatements {
         FROM done o WHERE d.dead_id = o.dead_id
         """
     )
+
+    /// Where the line of the ledger stands that `d` is about.
+    private static let standing = """
+        LEFT JOIN LATERAL (
+            SELECT state, reason FROM deliveries
+            WHERE app = d.app AND user_id = d.user_id AND notification_id = d.notification_id
+              AND channel = d.channel AND target = d.target
+            LIMIT 1
+        ) AS l ON true
+        """
 
     private static func reopens(_ column: String) -> String {
         "\(column) IN (\(ReplayOutcome.list(where: \.reopens)))"
