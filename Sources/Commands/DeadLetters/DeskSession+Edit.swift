@@ -24,8 +24,7 @@ extension DeskSession {
         let desk = try deskOperator()
         let body = try await newBody(of: dossier, original, desk)
         let copy = forecast.naming(
-            dossier.copy(with: body, routingKey: words.value("routing-key"), at: now),
-            at: now
+            dossier.copy(with: body, routingKey: words.value("routing-key"), at: now)
         )
         try await refuseInvalid(copy, forecast)
         let changes = JSONEdits.differences(original, try? JSONParser().parse(body).get())
@@ -71,7 +70,7 @@ extension DeskSession {
                 summary.deadID
             )
         }
-        let prediction = try await forecast.predict(dossier.origin, at: now)
+        let prediction = try await forecast.predict(.init(dossier.origin, at: summary.firstFailedAt), at: now)
         if prediction.kind == .alreadyRecorded {
             throw failure(
                 .answerIsNo,
@@ -83,10 +82,10 @@ extension DeskSession {
     }
 
     private func refuseInvalid(_ copy: DeadLetterItem, _ forecast: ReplayForecast) async throws {
-        let prediction = try await forecast.predict(copy.origin, at: now)
+        let prediction = try await forecast.predict(.init(copy.origin, at: copy.failedAt), at: now)
         switch prediction.kind {
         case .stillInvalid:
-            let rejection = forecast.rejection(of: copy.origin, at: now)
+            let rejection = forecast.rejection(of: .init(copy.origin, at: copy.failedAt))
             throw failure(
                 .badInput,
                 "the copy would be refused, \(rejection ?? prediction.detail ?? "invalid")",

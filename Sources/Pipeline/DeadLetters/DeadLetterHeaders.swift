@@ -37,6 +37,9 @@ enum DeadLetterHeaders {
     static let replayExchange = "x-bellhop-replay-exchange"
     static let replayRoutingKey = "x-bellhop-replay-routing-key"
 
+    /// When it first came, in microseconds since 1970.
+    static let replayArrivedAt = "x-bellhop-replay-arrived-at"
+
     /// A producer may send such a header too; it must not pass for ours.
     static func isOurs(_ name: String) -> Bool {
         name.lowercased().hasPrefix("x-bellhop-")

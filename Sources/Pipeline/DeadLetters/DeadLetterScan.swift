@@ -64,7 +64,7 @@ package struct DeadLetterScan: Sendable {
                 replay: nil,
                 round: (item.replay?.round ?? 0) + 1
             )
-            let replayed = Replayed(mark, by: operatorName, origin: item.origin)
+            let replayed = Replayed(mark, by: operatorName, origin: item.origin, arrivedAt: item.failedAt)
             return OutgoingMessage(replaying: item.origin, replayed, names: names)
         }
         return await publisher.publish(messages).map { $0 == .confirmed }

@@ -35,9 +35,11 @@ struct SortedBatch {
         let resumeQueues = Set(Lane.allCases.map(names.resume) + [names.replay])
         for (index, message) in messages.enumerated() {
             var envelope = InboundEnvelope(message, eventsExchange: eventsExchange)
+            var arrival = arrival
             if message.queue == names.replay, let replay = Replayed(marks: message.properties.headers) {
                 replayed[index] = replay
                 envelope = replay.envelope(of: message, eventsExchange: eventsExchange)
+                arrival = replay.arrivedAt ?? arrival
             } else if resumeQueues.contains(message.queue) {
                 addResume(message, index)
                 continue
@@ -46,10 +48,12 @@ struct SortedBatch {
         }
     }
 
-    /// For messages that nobody has taken from a queue: what would become of them.
-    init(foreseeing envelopes: [InboundEnvelope], catalogs: CatalogSet, arrival: Timestamp) {
+    /// For messages that nobody has taken from a queue: what would become of them, each with the time of its arrival.
+    init(foreseeing envelopes: [(envelope: InboundEnvelope, arrival: Timestamp)], catalogs: CatalogSet) {
         let parser = SubmissionParser(catalogs)
-        for (index, envelope) in envelopes.enumerated() { add(parser.parse(envelope), index, catalogs, arrival) }
+        for (index, (envelope, arrival)) in envelopes.enumerated() {
+            add(parser.parse(envelope), index, catalogs, arrival)
+        }
     }
 
     private mutating func add(

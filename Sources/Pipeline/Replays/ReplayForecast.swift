@@ -36,25 +36,36 @@ package struct ReplayForecast: Sendable {
             predictions[index] = prediction
         }
         let messages = items.indices.filter { items[$0].summary.delivery == nil }
-        for (index, prediction) in zip(messages, try await predict(messages.map { items[$0].origin }, decider)) {
+        let arrival = { (index: Int) in Arrival(items[index].origin, at: items[index].summary.firstFailedAt) }
+        for (index, prediction) in zip(messages, try await predict(messages.map(arrival), decider)) {
             predictions[index] = prediction
         }
         return predictions
     }
 
+    /// A message, and when it first came.
+    package struct Arrival: Sendable {
+        fileprivate let origin: DeadLetterItem.Origin
+        fileprivate let time: Timestamp
+
+        package init(_ origin: DeadLetterItem.Origin, at time: Timestamp) {
+            self.origin = origin
+            self.time = time
+        }
+    }
+
     /// What would become of one message.
     package func predict(
-        _ origin: DeadLetterItem.Origin,
+        _ message: Arrival,
         at now: Timestamp
     ) async throws(PostgresError) -> ReplayPrediction {
         let decider = Decider(catalogs: catalogs, senders: SenderDirectory([:], prefetch: [:]), zones: zones, now: now)
-        return try await predict([origin], decider).first ?? ReplayPrediction(.gone)
+        return try await predict([message], decider).first ?? ReplayPrediction(.gone)
     }
 
     /// An item about this message, named as the rules read it.
-    package func naming(_ item: DeadLetterItem, at now: Timestamp) -> DeadLetterItem {
-        let envelope = InboundEnvelope(item.origin, eventsExchange: names.events)
-        let sorted = SortedBatch(foreseeing: [envelope], catalogs: catalogs, arrival: now)
+    package func naming(_ item: DeadLetterItem) -> DeadLetterItem {
+        let sorted = sorted([Arrival(item.origin, at: item.failedAt)])
         guard let event = sorted.records.first?.work.words.event ?? sorted.plans.first?.work.event else { return item }
         var named = item
         named.app = event.app.text
@@ -65,12 +76,15 @@ package struct ReplayForecast: Sendable {
     }
 
     /// Why the rules would refuse a message, and where; nil where they would not.
-    package func rejection(of origin: DeadLetterItem.Origin, at now: Timestamp) -> String? {
-        let envelope = InboundEnvelope(origin, eventsExchange: names.events)
-        let sorted = SortedBatch(foreseeing: [envelope], catalogs: catalogs, arrival: now)
-        guard let fault = sorted.faults.first?.work else { return nil }
+    package func rejection(of message: Arrival) -> String? {
+        guard let fault = sorted([message]).faults.first?.work else { return nil }
         let place = fault.pointer.map { $0.isEmpty ? "" : " at \($0)" } ?? ""
         return "\(fault.reason)\(place): \(fault.error)"
+    }
+
+    private func sorted(_ messages: [Arrival]) -> SortedBatch {
+        let envelopes = messages.map { (InboundEnvelope($0.origin, eventsExchange: names.events), $0.time) }
+        return SortedBatch(foreseeing: envelopes, catalogs: catalogs)
     }
 
     // MARK: - Deliveries
@@ -117,12 +131,11 @@ package struct ReplayForecast: Sendable {
     // MARK: - Messages
 
     private func predict(
-        _ origins: [DeadLetterItem.Origin],
+        _ messages: [Arrival],
         _ decider: Decider
     ) async throws(PostgresError) -> [ReplayPrediction] {
-        let envelopes = origins.map { InboundEnvelope($0, eventsExchange: names.events) }
-        let sorted = SortedBatch(foreseeing: envelopes, catalogs: catalogs, arrival: decider.now)
-        var predictions = origins.map { _ in ReplayPrediction(.wouldRecord) }
+        let sorted = sorted(messages)
+        var predictions = messages.map { _ in ReplayPrediction(.wouldRecord) }
         for fault in sorted.faults { predictions[fault.index] = ReplayPrediction(.stillInvalid, fault.work.reason) }
         var best: [Int: ReplayPrediction] = [:]
         for start in stride(from: 0, to: sorted.records.count, by: Self.pairsAtOnce) {

@@ -97,15 +97,14 @@ package struct ReplayRunner: Service {
         _ drain: DrainSignal
     ) async throws(PostgresError) -> Bool {
         let owed = try await run.send(deliveries: pieces.filter { $0.message == nil }.map(\.position), of: replay.id)
-        _ = await resumes.replay(owed, until: drain)
+        async let resumed = resumes.replay(owed, until: drain)
         var messages: [(piece: ReplayPiece, message: OutgoingMessage)] = []
         for piece in pieces {
             guard let origin = piece.message else { continue }
             let mark = DeadLetterItem.ReplayMark(item: piece.deadID, replay: replay.id, round: piece.round)
-            let replayed = Replayed(mark, by: replay.operator, origin: origin)
+            let replayed = Replayed(mark, by: replay.operator, origin: origin, arrivedAt: piece.arrivedAt)
             messages.append((piece, OutgoingMessage(replaying: origin, replayed, names: names)))
         }
-        guard !messages.isEmpty else { return true }
         let outcomes = await publisher.publish(messages.map(\.message))
         // Confirmed first, noted afterwards: what a crash leaves in between goes out twice, under the same mark.
         var confirmed: [Int64] = []
@@ -118,6 +117,7 @@ package struct ReplayRunner: Service {
             }
         }
         try await run.markSent(confirmed, of: replay.id)
+        _ = await resumed
         guard let first = outcomes.first(where: { !$0.isFinal }) else { return true }
         logger.warning("the broker does not take a replay, trying again", ["first": .text("\(first)")])
         return false
@@ -134,11 +134,11 @@ package struct ReplayRunner: Service {
     /// Items of a replay that may be under way at a time: enough to keep the lane busy, few enough to notice in time that
     /// they all fail.
     static let window = 1000
-    /// Messages in memory at a time.
-    private static let page = 100
+    /// Messages in memory at a time: 64 MiB where each is as large as it may be, and mostly a thousandth of that.
+    private static let page = 250
     private static let leastOutcomes = 10
     private static let lease = Duration.seconds(30)
-    private static let breath = Duration.milliseconds(100)
+    private static let breath = Duration.milliseconds(20)
 }
 
 extension PublishOutcome {

@@ -11,10 +11,16 @@ struct Replayed: Sendable, Equatable {
     let by: String
     let exchange: String
     let routingKey: String
+    /// About when it first came: for a message that says no time of its own, that is its time.
+    ///
+    /// A feed that waited at the desk for three days must not win over what was said since, and an offer for an hour is
+    /// over by then.
+    let arrivedAt: Timestamp?
 
-    init(_ mark: DeadLetterItem.ReplayMark, by: String, origin: DeadLetterItem.Origin) {
+    init(_ mark: DeadLetterItem.ReplayMark, by: String, origin: DeadLetterItem.Origin, arrivedAt: Timestamp) {
         self.mark = mark
         self.by = by
+        self.arrivedAt = arrivedAt
         exchange = origin.exchange
         routingKey = origin.routingKey
     }
@@ -30,6 +36,7 @@ struct Replayed: Sendable, Equatable {
             round: Int(Int32(clamping: round))
         )
         by = headers[DeadLetterHeaders.replayedBy]?.text ?? ""
+        arrivedAt = headers[DeadLetterHeaders.replayArrivedAt]?.integer.map { Timestamp(clamping: Int64($0)) }
         exchange = headers[DeadLetterHeaders.replayExchange]?.text ?? ""
         routingKey = headers[DeadLetterHeaders.replayRoutingKey]?.text ?? ""
     }
@@ -43,6 +50,7 @@ struct Replayed: Sendable, Equatable {
             FieldTable.Entry(DeadLetterHeaders.replayExchange, .string(exchange)),
             FieldTable.Entry(DeadLetterHeaders.replayRoutingKey, .string(routingKey)),
         ]
+        if let arrivedAt { entries.append(.init(DeadLetterHeaders.replayArrivedAt, .int64(arrivedAt.microseconds))) }
         if let replay = mark.replay { entries.append(.init(DeadLetterHeaders.replayID, .int64(replay))) }
         return entries
     }
@@ -50,6 +58,7 @@ struct Replayed: Sendable, Equatable {
     static let headerNames: Set<String> = [
         DeadLetterHeaders.replayOf, DeadLetterHeaders.replayCount, DeadLetterHeaders.replayedBy,
         DeadLetterHeaders.replayExchange, DeadLetterHeaders.replayRoutingKey, DeadLetterHeaders.replayID,
+        DeadLetterHeaders.replayArrivedAt,
     ]
 
     /// The message as the rules saw it when it first came.

@@ -1,3 +1,4 @@
+package import BellhopRules
 package import Postgres
 import ServiceRuntime
 
@@ -116,7 +117,7 @@ package struct ReplayRun: Sendable {
         """
         SELECT i.position, i.dead_id, d.replays::bigint AS replays, d.notification_id IS NOT NULL AS is_delivery,
                CASE WHEN d.notification_id IS NULL THEN d.body ELSE '' END AS body, d.origin_exchange,
-               d.origin_routing_key, d.properties, d.headers
+               d.origin_routing_key, d.properties, d.headers, d.first_failed_at
         FROM replay_items i JOIN dead_letters d ON d.dead_id = i.dead_id
         WHERE i.replay_id = $1 AND i.state = 'waiting'
         ORDER BY i.position LIMIT $2
@@ -131,6 +132,8 @@ package struct ReplayPiece: Sendable {
     package let deadID: String
     /// Which replay of the item this is, from 1.
     package let round: Int
+    /// When it failed first, which was about when it came.
+    package let arrivedAt: Timestamp
     /// The message as it came in; nil for a delivery, of which everything is in the database.
     package let message: DeadLetterItem.Origin?
 
@@ -138,6 +141,7 @@ package struct ReplayPiece: Sendable {
         position = try rows.integer(row, "position")
         deadID = try rows.text(row, "dead_id")
         round = Int(clamping: try rows.integer(row, "replays")) + 1
+        arrivedAt = Timestamp(clamping: try rows.instant(row, "first_failed_at"))
         message = try rows.boolean(row, "is_delivery") ? nil : try DeadLetterItem.Origin(rows, row)
     }
 }

@@ -54,18 +54,18 @@ struct MessageReplayTests {
         }
     }
 
-    @Test("a replayed event for many users sends only to those who are still owed")
+    @Test("a replayed event for a thousand users sends only to those who are still owed")
     func stillOwed() async throws {
         try await ReplayGround.with { ground in
-            let users = (0..<200).map { "u\($0)" }
+            let users = (0..<1_000).map { "u\($0)" }
             try await ground.counterpart.register(users.map { ($0, "token-\($0)") })
             try await ground.counterpart.publish(["e1"], to: users)
-            try await ground.counterpart.waitUntilSettled(200)
-            // A worker that died in the middle: thirty of them are still owed, and the event is a dead letter.
+            try await ground.counterpart.waitUntilSettled(1_000)
+            // A worker that died in the middle: 150 of them are still owed, and the event is a dead letter.
             _ = try await ground.bench.owner.run(
                 """
                 UPDATE deliveries SET state = 'pending', due_at = now() + interval '1 hour'
-                WHERE user_id IN (SELECT user_id FROM deliveries ORDER BY user_id LIMIT 30)
+                WHERE user_id IN (SELECT user_id FROM deliveries ORDER BY user_id LIMIT 150)
                 """
             )
             let names = users.map { "\"\($0)\"" }.joined(separator: ",")
@@ -76,13 +76,34 @@ struct MessageReplayTests {
             _ = try await DeadLetterFile(pool: ground.bench.pool).file([letter])
             let progress = try await ground.wait(for: try await ground.start())
             #expect(progress.outcomes == [.alreadyRecorded: 1])
-            try await ground.counterpart.waitUntilSettled(200)
+            try await ground.counterpart.waitUntilSettled(1_000)
             let counts = ground.counterpart.arrivals.values.sorted()
-            #expect(counts.count == 200)
-            #expect(counts.reduce(0, +) == 230)
+            #expect(counts.count == 1_000)
+            #expect(counts.reduce(0, +) == 1_150)
             #expect(counts.max() == 2)
             let notifications = try await ground.bench.count("SELECT count(*) FROM notifications")
-            #expect(notifications == 200)
+            #expect(notifications == 1_000)
+        }
+    }
+
+    @Test("a feed that says no time of its own counts from when it first came: a newer word stands")
+    func oldFeed() async throws {
+        try await ReplayGround.with { ground in
+            let newer = #"{"userId":"u1","locale":"nb"}"#
+            try await ground.rig.publish([ground.rig.event(newer, key: "drop.recipient.upserted")])
+            try await ground.rig.wait(for: 1, "SELECT count(*) FROM recipients")
+            var letter = Letters.rejected(
+                "old",
+                failedAt: Letters.ago(3_600),
+                body: #"{"userId":"u1","locale":"en"}"#
+            )
+            letter.origin.exchange = ground.bench.names.events
+            letter.origin.routingKey = "drop.recipient.upserted"
+            _ = try await DeadLetterFile(pool: ground.bench.pool).file([letter])
+            let progress = try await ground.wait(for: try await ground.start())
+            #expect(progress.outcomes == [.recorded: 1])
+            let locales = try await ground.bench.column("SELECT locale FROM recipients")
+            #expect(locales == ["nb"])
         }
     }
 
@@ -159,7 +180,11 @@ struct ReplayedMessageTests {
         )
         let mark = DeadLetterItem.ReplayMark(item: "dead-1", replay: 7, round: 2)
         let names = TopologyNames(try #require(Namespace("x")))
-        let message = OutgoingMessage(replaying: origin, Replayed(mark, by: "ada", origin: origin), names: names)
+        let message = OutgoingMessage(
+            replaying: origin,
+            Replayed(mark, by: "ada", origin: origin, arrivedAt: Letters.ago(60)),
+            names: names
+        )
         #expect(message.body == body)
         #expect(message.exchange == "x.work")
         #expect(message.routingKey == "x.replay")

@@ -103,8 +103,9 @@ private struct DeskKills {
         )
         // What died again is taken now; what is malformed stays so.
         ground.sandbox.setFaults([])
-        for replay in 2...4 where try await stage.count("dead_letters WHERE state = 'open' AND stage = 'dispatch'") > 0
-        {
+        for replay in 2...4 {
+            let left = try await stage.count("dead_letters WHERE state = 'open' AND stage = 'dispatch'")
+            guard left > 0 else { break }
             try await stage.bellhop(
                 "dead-letters",
                 "replay",
@@ -112,8 +113,6 @@ private struct DeskKills {
                 "dispatch",
                 "--yes",
                 "--detach",
-                "--pause-at",
-                "100",
                 "--because",
                 "proof"
             )
