@@ -29,8 +29,9 @@ package struct LaneWorker: Service {
         }
     }
 
-    package init(lane: Lane, consumer: Consumer, frontDoor: FrontDoor, limits: Limits) {
-        name = "lane \(lane.rawValue)"
+    /// `name` is what it is called in the log, where it is not one of the three lanes.
+    package init(lane: Lane, name: String? = nil, consumer: Consumer, frontDoor: FrontDoor, limits: Limits) {
+        self.name = name ?? "lane \(lane.rawValue)"
         self.lane = lane
         self.consumer = consumer
         self.frontDoor = frontDoor
