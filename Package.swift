@@ -77,7 +77,8 @@ let package = Package(
         .target(
             name: "Workbench",
             dependencies: [
-                "TestSupport", "AMQP", "Postgres", "Store", "Push", "Pipeline", "BellhopRules", "ServiceRuntime",
+                "TestSupport", "AMQP", "Postgres", "Store", "Push", "Pipeline", "Sandbox", "BellhopRules",
+                "ServiceRuntime",
             ],
             path: "Tests/Workbench",
             swiftSettings: settings

@@ -189,8 +189,13 @@ extension Rig {
         throw BenchError("only \(messagesSettled) of \(events) messages were settled")
     }
 
-    private var messagesSettled: Int {
-        let line = metrics.text().split(separator: "\n").first { $0.hasPrefix("bellhop_batch_messages_sum ") }
+    /// How many batches were taken in.
+    var batches: Int { meter("bellhop_batch_messages_count") }
+
+    private var messagesSettled: Int { meter("bellhop_batch_messages_sum") }
+
+    private func meter(_ name: String) -> Int {
+        let line = metrics.text().split(separator: "\n").first { $0.hasPrefix(name + " ") }
         return line.flatMap { $0.split(separator: " ").last }.flatMap { Double($0) }.map { Int($0) } ?? 0
     }
 }

@@ -115,24 +115,29 @@ package struct Bench: Sendable {
 
     /// The shipped catalogues; all of them, or those whose files are wanted.
     package static func shipped(_ isWanted: (String) -> Bool = { _ in true }) throws -> CatalogSet {
-        let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appendingPathComponent("deploy/catalogs")
-        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter(isWanted).sorted()
-        let files = try names.map { ($0, [UInt8](try Data(contentsOf: folder.appendingPathComponent($0)))) }
+        let names = try FileManager.default.contentsOfDirectory(atPath: catalogsFolder.path).filter(isWanted).sorted()
+        let files = try names.map { name in
+            (name, [UInt8](try Data(contentsOf: catalogsFolder.appendingPathComponent(name))))
+        }
         return try CatalogSet.load(files: files).get()
     }
 
-    /// An app as it is shipped, but reached through FCM, which stands in for providers that are not there yet.
-    package static func overFCM(_ app: String) throws -> CatalogSet {
-        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appendingPathComponent("deploy/catalogs/\(app).json5")
-        let lines = try String(contentsOf: file, encoding: .utf8).split(
-            separator: "\n",
-            omittingEmptySubsequences: false
-        )
-        let text = lines.map { $0.hasPrefix("  providers:") ? "  providers: [\"fcm\"]," : String($0) }
-        return try CatalogSet.load(files: [("\(app).json5", Array(text.joined(separator: "\n").utf8))]).get()
+    /// An app's catalogue as it is shipped, but for one passage.
+    package static func shipped(_ app: String, replacing passage: String, with other: String) throws -> CatalogSet {
+        let text = try changed(app, replacing: passage, with: other)
+        return try CatalogSet.load(files: [("\(app).json5", Array(text.utf8))]).get()
     }
+
+    /// The text of that catalogue.
+    package static func changed(_ app: String, replacing passage: String, with other: String) throws -> String {
+        let file = catalogsFolder.appendingPathComponent("\(app).json5")
+        let text = try String(contentsOf: file, encoding: .utf8)
+        guard text.contains(passage) else { throw BenchError("the catalogue of \(app) has no passage \(passage)") }
+        return text.replacingOccurrences(of: passage, with: other)
+    }
+
+    private static let catalogsFolder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("deploy/catalogs")
 
     /// What the rules make of a JSON body.
     package func submission(_ json: String) throws -> Submission {

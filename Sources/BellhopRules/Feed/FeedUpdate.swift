@@ -42,6 +42,18 @@ public enum FeedChange: Hashable, Sendable {
         }
     }
 
+    /// Spells the topic, where there is one, as topics are stored and looked up.
+    public mutating func foldTopic(_ folding: TopicFolding) {
+        switch self {
+        case .followAdded(var update):
+            update.topic = folding.canonical(update.topic)
+            self = .followAdded(update)
+        case .followRemoved(let user, let topic):
+            self = .followRemoved(user: user, topic: folding.canonical(topic))
+        default: break
+        }
+    }
+
     /// The kind of message that said so.
     public var type: FeedType {
         switch self {

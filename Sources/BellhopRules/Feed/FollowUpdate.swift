@@ -3,7 +3,7 @@ public struct FollowUpdate: Hashable, Sendable {
     /// The follower.
     public let user: UserID
     /// What is followed.
-    public let topic: Topic
+    public internal(set) var topic: Topic
     /// In which role.
     public let role: FieldUpdate<FollowRole>
     /// Whether its notifications stay silent.

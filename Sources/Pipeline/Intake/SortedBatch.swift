@@ -105,6 +105,7 @@ struct SortedBatch {
 
     private mutating func add(_ update: FeedUpdate, _ index: Int, _ catalogs: CatalogSet, _ arrival: Timestamp) {
         var update = update
+        if let catalog = catalogs[update.app] { update.change.foldTopic(catalog.topics) }
         if case .recipientUpserted(var recipient) = update.change, let catalog = catalogs[update.app] {
             if recipient.normalizePreferences(catalog.preferenceSchema) { repaired.append(update.app) }
             update.change = .recipientUpserted(recipient)

@@ -79,7 +79,9 @@ package final class Breakers: Sendable {
         }
         if let rest { return .held(Hold(cause: .providerRests, wait: rest)) }
         var probe: BreakerKey?
-        for key in [BreakerKey(outlet), BreakerKey(outlet, platform: platform)] {
+        // Mails have no platform: the outlet's breaker is the only one, and may be asked once.
+        let keys = [BreakerKey(outlet)] + (platform == nil ? [] : [BreakerKey(outlet, platform: platform)])
+        for key in keys {
             guard let opened = state.withLock({ $0.open[key] }) else { continue }
             guard opened.probeAt <= now else { return .held(Hold(cause: .breaker, wait: opened.probeAt - now)) }
             switch await knock(key) {
@@ -98,13 +100,15 @@ package final class Breakers: Sendable {
     /// `probe` is the breaker that these messages were to try.
     func judge(_ verdicts: [Verdict], of parcels: [Parcel], _ outlet: OutletKey, probe: BreakerKey?) async -> [Arrival]
     {
+        // Once the alarm is given, the rest of what was under way is not believed either.
         let isMassDeath =
-            watch(verdicts, outlet) || probe.map(isMassDeath) == true && verdicts.contains(where: \.isGone)
+            watch(verdicts, outlet) || verdicts.contains(where: \.isGone) && isMassDeath(BreakerKey(outlet))
         guard probe != nil || isMassDeath || verdicts.contains(where: \.concernsOthers) else {
             return verdicts.map { .answered($0) }
         }
         if let wait = verdicts.lazy.compactMap(\.providerRest).max() { rest(outlet, for: wait) }
-        let refusals = isMassDeath ? [BreakerKey(outlet): Self.massDeath] : Self.refusals(verdicts, parcels, outlet)
+        let refusals =
+            isMassDeath ? [BreakerKey(outlet): Revocations.massDeath] : Self.refusals(verdicts, parcels, outlet)
         for (key, reason) in refusals { await open(key, reason, isProbe: key == probe) }
         if let probe, refusals[probe] == nil, verdicts.contains(where: \.provesAccess) { await close(probe) }
         return zip(parcels, verdicts).map { parcel, verdict in
@@ -119,10 +123,8 @@ package final class Breakers: Sendable {
 
     /// A provider's later answers call so many devices dead that nothing more should go its way for now.
     func openForMassDeath(_ outlet: OutletKey) async {
-        await open(BreakerKey(outlet), Self.massDeath, isProbe: false)
+        await open(BreakerKey(outlet), Revocations.massDeath, isProbe: false)
     }
-
-    static let massDeath = "mass-death"
 
     /// The breakers that answers ask for; none where others of the same batch were taken, since then the keys are right.
     private static func refusals(
@@ -164,7 +166,7 @@ package final class Breakers: Sendable {
     }
 
     private func isMassDeath(_ key: BreakerKey) -> Bool {
-        state.withLock { $0.open[key]?.reason == Self.massDeath }
+        state.withLock { $0.open[key]?.reason == Revocations.massDeath }
     }
 
     // MARK: - What all workers know
@@ -196,18 +198,24 @@ package final class Breakers: Sendable {
         }
         do throws(PostgresError) {
             try await isProbe ? book.reopen(key, reason: reason) : book.open(key, reason: reason)
-            guard isNew, reason == Self.massDeath else { return }
-            let count = try await revocations.takeBack(app: key.app, provider: key.provider)
-            logger.error("devices that were just called dead live again", ["devices": .integer(count)])
+            if isNew, reason == Revocations.massDeath { try await takeBack(key) }
         } catch {
             logger.warning("the database cannot be told of an open breaker", ["error": .error(error)])
         }
     }
 
+    private func takeBack(_ key: BreakerKey) async throws(PostgresError) {
+        let count = try await revocations.takeBack(app: key.app, provider: key.provider)
+        if count > 0 { logger.error("devices that were just called dead live again", ["devices": .integer(count)]) }
+    }
+
     private func close(_ key: BreakerKey) async {
+        let wasMassDeath = isMassDeath(key)
         forget(key)
         do throws(PostgresError) {
             guard try await book.close(key) else { return }
+            // What was being revoked at the moment of the alarm was not there to be taken back.
+            if wasMassDeath { try await takeBack(key) }
             logger.notice(
                 "the provider takes messages again",
                 ["app": .text(key.app.text), "provider": .text(key.provider)]

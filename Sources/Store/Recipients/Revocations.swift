@@ -34,6 +34,8 @@ package struct Revocations: Sendable {
     }
 
     /// Revokes each device once, unless its token has changed or was registered again since; returns how many.
+    ///
+    /// None is revoked while its provider is held back because it calls devices dead in masses, whichever worker noticed.
     package func revoke(_ devices: [DeadDevice]) async throws(PostgresError) -> Int {
         guard !devices.isEmpty else { return 0 }
         return try await pool.run(
@@ -81,6 +83,13 @@ package struct Revocations: Sendable {
              AS r (app, user_id, id, token, reason, dead_since)
         WHERE s.app = r.app AND s.profile_id = r.user_id AND s.id = r.id AND s.device_token = r.token
           AND s.registered_at <= r.dead_since AND s.revoked_at IS NULL
+          AND NOT EXISTS (
+              SELECT FROM breakers b
+              WHERE b.app = s.app AND b.provider = s.provider AND b.platform = '' AND b.reason = '\(massDeath)'
+          )
         """
     )
+
+    /// The reason of a breaker that is open since devices died in masses.
+    package static let massDeath = "mass-death"
 }

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 import Workbench
 
-/// A worker with a real sender, FCM's or Expo's, and the strict stand-in at its other end.
+/// A worker with the real senders of an app, and the strict stand-ins at their other ends.
 struct Counterpart: Sendable {
     let rig: Rig
     let sandbox: ProviderSandbox
@@ -16,12 +16,14 @@ struct Counterpart: Sendable {
     /// Which app's producers speak.
     let app: String
 
-    /// Through whom its devices are reached.
+    /// Through whom its devices are reached, where a test says nothing else.
     let provider: PushProvider
 
+    /// Runs a body with the app's shipped catalogue, unless `catalogs` is another, and ends everything afterwards.
     static func run(
         app: String = "drop",
         over provider: PushProvider = .fcm,
+        catalogs: CatalogSet? = nil,
         looks: ReceiptPolicy? = nil,
         _ body: @escaping @Sendable (Counterpart) async throws -> Void
     ) async throws {
@@ -30,12 +32,15 @@ struct Counterpart: Sendable {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         do {
-            let senders = try senders(for: sandbox, of: app, in: folder)
-            var outfit = Rig.Outfit()
-            outfit.senders = senders.senders
+            let senders = try PushSenders(
+                ProviderConfiguration.read(file: try ProvidersFile(in: folder, [app: sandbox]).path),
+                surroundings: .init(logger: Logger(label: "push", level: .error, sink: StandardErrorSink(form: .text)))
+            )
+            var outfit = Rig.Outfit(senders: senders.senders)
+            outfit.mail = senders.emailSenders
             outfit.receipts = senders.receipts
             if let looks { outfit.looks = looks }
-            let catalogs = try provider == .fcm ? Bench.overFCM(app) : Bench.shipped { $0 == "\(app).json5" }
+            let catalogs = try catalogs ?? Bench.shipped { $0 == "\(app).json5" }
             try await Bench.withTopology(catalogs: catalogs) { [outfit] bench in
                 try await Rig.on(bench, outfit: outfit) { rig in
                     try await body(Counterpart(rig: rig, sandbox: sandbox, app: app, provider: provider))
@@ -47,22 +52,6 @@ struct Counterpart: Sendable {
             throw error
         }
         await sandbox.stop()
-    }
-
-    private static func senders(for sandbox: ProviderSandbox, of app: String, in folder: URL) throws -> PushSenders {
-        try Data(sandbox.serviceAccountJSON).write(to: folder.appendingPathComponent("account.json"))
-        let text = """
-            {\(app): {
-                fcm: {serviceAccount: "account.json", endpoint: "\(sandbox.fcmEndpoint)", caFile: "\(sandbox.caFile)"},
-                expo: {endpoint: "\(sandbox.expoEndpoint)", caFile: "\(sandbox.caFile)"},
-            }}
-            """
-        let file = folder.appendingPathComponent("providers.json5")
-        try Data(text.utf8).write(to: file)
-        return try PushSenders(
-            ProviderConfiguration.read(file: file.path),
-            surroundings: .init(logger: Logger(label: "push", level: .error, sink: StandardErrorSink(form: .text)))
-        )
     }
 
     // MARK: - What tests do
@@ -82,13 +71,18 @@ struct Counterpart: Sendable {
         try await rig.wait(for: devices.count, "SELECT count(*) FROM push_subscriptions")
     }
 
-    func publish(_ ids: [String], to users: [String], more: String = "") async throws {
+    func publish(
+        _ ids: [String],
+        to users: [String],
+        type: String = "transaction_complete",
+        more: String = ""
+    ) async throws {
         let names = users.map { "\"\($0)\"" }.joined(separator: ",")
         try await rig.publish(
             ids.map { id in
                 rig.event(
                     #"{"id":"\#(id)","to":{"users":[\#(names)]},"title":"Hei","body":"på deg"\#(more)}"#,
-                    key: "drop.transaction_complete"
+                    key: "\(app).\(type)"
                 )
             }
         )

@@ -66,4 +66,31 @@ struct BreakerBookTests {
             #expect(try await book.knock(key) == .isClosed)
         }
     }
+
+    @Test("no device is revoked while its provider's devices die in masses, whoever noticed; afterwards it is")
+    func massDeath() async throws {
+        try await Bench.withSchema { bench in
+            _ = try await bench.owner.run(
+                """
+                INSERT INTO push_subscriptions (app, profile_id, id, platform, provider, device_token, registered_at,
+                    last_seen_at, source_time)
+                VALUES ('drop', 'u1', 's1', 'ios', 'fcm', 't1', '2026-01-01', '2026-01-01', '2026-01-01')
+                """
+            )
+            let (book, revocations) = (BreakerBook(pool: bench.pool), Revocations(pool: bench.pool))
+            let key = try Self.key()
+            let dead = DeadDevice(
+                recipient: RecipientKey(app: key.app, user: try #require(UserID(validating: "u1"))),
+                subscription: "s1",
+                token: try #require(DeviceToken(validating: "t1")),
+                reason: "UNREGISTERED",
+                deadSince: Timestamp(clamping: 1_780_000_000_000_000)
+            )
+            try await book.open(key, reason: Revocations.massDeath)
+            #expect(try await revocations.revoke([dead]) == 0)
+            _ = try await book.close(key)
+            try await book.open(key, reason: "PERMISSION_DENIED")
+            #expect(try await revocations.revoke([dead]) == 1)
+        }
+    }
 }

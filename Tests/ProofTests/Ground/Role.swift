@@ -21,9 +21,14 @@ struct Role: Sendable {
         try await get("readyz")
     }
 
+    /// All that it has counted.
+    func metrics() async throws -> String {
+        try await get("metrics").words
+    }
+
     /// The sum of one of its meters over all labels; 0 where it has not counted yet.
     func meter(_ name: String) async throws -> Double {
-        let lines = try await get("metrics").words.split(separator: "\n")
+        let lines = try await metrics().split(separator: "\n")
         let samples = lines.filter { $0.hasPrefix(name + "{") || $0.hasPrefix(name + " ") }
         return samples.compactMap { $0.split(separator: " ").last.flatMap { Double($0) } }.reduce(0, +)
     }

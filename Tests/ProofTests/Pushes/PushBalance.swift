@@ -46,7 +46,7 @@ struct PushBalance: CustomStringConvertible {
             let push = Push(token: request.token ?? "-", tag: request.tag ?? "-")
             if request.refused != nil { unexpected.append("malformed \(push)") }
             // Without an answer the provider may have taken it.
-            if request.answer == nil || request.answer?.status == 200 {
+            if request.answer.map({ (200..<300).contains($0.status) }) ?? true {
                 arrived[push, default: 0] += 1
             } else {
                 refused += 1

@@ -3,6 +3,7 @@ import Foundation
 import Sandbox
 import Store
 import TestSupport
+import Workbench
 
 /// A stand-in for FCM beside a stage, and a device for every user that `Traffic` writes to.
 ///
@@ -18,7 +19,7 @@ struct PushGround: Sendable {
         let sandbox = try await ProviderSandbox.start()
         let result: Result<Void, any Error>
         do {
-            let file = try ProvidersFile(stage.folder, ["drop": sandbox])
+            let file = try ProvidersFile(in: stage.folder, ["drop": sandbox])
             let ground = PushGround(
                 stage: stage,
                 sandbox: sandbox,
@@ -131,27 +132,5 @@ struct PushGround: Sendable {
             received: sandbox.received(.fcm),
             counted: counted
         )
-    }
-}
-
-/// The file behind `BELLHOP_PROVIDERS`, with a service account for each app.
-struct ProvidersFile {
-    let path: String
-
-    init(_ folder: URL, _ sandboxes: [String: ProviderSandbox]) throws {
-        var apps: [String] = []
-        for (app, sandbox) in sandboxes {
-            let account = folder.appendingPathComponent("account-\(app).json")
-            try Data(sandbox.serviceAccountJSON).write(to: account)
-            apps.append(
-                """
-                \(app): {fcm: {serviceAccount: "\(account.path)", endpoint: "\(sandbox.fcmEndpoint)", \
-                caFile: "\(sandbox.caFile)"}}
-                """
-            )
-        }
-        let file = folder.appendingPathComponent("providers.json5")
-        try Data("{\(apps.joined(separator: ", "))}".utf8).write(to: file)
-        path = file.path
     }
 }

@@ -3,6 +3,7 @@ import Foundation
 import Sandbox
 import TestSupport
 import Testing
+import Workbench
 
 /// Beside the other proofs: most of the time this one waits for the slow provider.
 @Suite("Slow providers", .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.minutes(30)))
@@ -87,7 +88,7 @@ private struct Neighbours {
         let (quick, slow) = (try await ProviderSandbox.start(), try await ProviderSandbox.start())
         let result: Result<Void, any Error>
         do {
-            let file = try ProvidersFile(stage.folder, ["drop": quick, "slow": slow])
+            let file = try ProvidersFile(in: stage.folder, ["drop": quick, "slow": slow])
             _ = try await stage.worker([
                 "BELLHOP_PROVIDERS": file.path, "BELLHOP_PREFETCH": road.prefetch,
                 "BELLHOP_LEASE": PushFault.longLease,

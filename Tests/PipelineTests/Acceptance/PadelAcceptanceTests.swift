@@ -1,0 +1,103 @@
+import BellhopRules
+import TestSupport
+import Testing
+import Workbench
+
+/// The club: APNs for its iPhones, Web Push for browsers.
+@Suite(
+    "Acceptance: padel",
+    .enabled(
+        if: Servers.amqpURL != nil && Servers.databaseURL != nil,
+        "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"
+    ),
+    .timeLimit(.minutes(5))
+)
+struct PadelAcceptanceTests {
+    private static let token = String(repeating: "a11a", count: 16)
+
+    private static func match(_ counterpart: Counterpart, _ id: String, route: String) async throws {
+        try await counterpart.rig.publish([
+            counterpart.rig.event(
+                """
+                {"id":"\(id)","eventType":"scheduled_match_new","to":{"user":"anna"},"title":"Ny match i schemat",
+                 "body":"Tisdag 19:00 på PDL Center.","route":"\(route)","metadata":{"matchId":"m1"},
+                 "sentAtIso":"2026-02-15T13:45:00.000Z"}
+                """,
+                key: "padel.scheduled_match_new"
+            )
+        ])
+    }
+
+    @Test(
+        "the club's payload as it stands reaches the iPhone and, encrypted, the browser; /schema is led on to /schedule"
+    )
+    func payload() async throws {
+        try await Counterpart.run(app: "padel", over: .apns) { counterpart in
+            try await counterpart.register("anna", "ios", token: Self.token)
+            let browser = try await counterpart.subscribeBrowser("anna")
+            try await Self.match(counterpart, "day", route: "/schema")
+            try await counterpart.waitUntilSettled(2)
+            let apple = try #require(counterpart.sandbox.received(.apns).first)
+            #expect(apple.refused == nil && apple.token == Self.token)
+            #expect(apple.body["aps"]?["alert"]?["title"] == "Ny match i schemat")
+            #expect(apple.body["aps"]?["alert"]?["body"] == "Tisdag 19:00 på PDL Center.")
+            #expect(apple.body["aps"]?["badge"] == 1)
+            #expect(apple.body["route"] == "/schedule")
+            let web = try #require(counterpart.sandbox.received(.webpush).first)
+            #expect(web.refused == nil && web.token == browser)
+            // The stand-in has it only by decrypting what was sent.
+            let shown = try #require(web.body["payload"])
+            #expect(shown["title"] == "Ny match i schemat")
+            #expect(shown["body"] == "Tisdag 19:00 på PDL Center.")
+            #expect(shown["url"] == "/schedule")
+            #expect(shown["metadata"] == ["matchId": "m1"])
+            #expect(counterpart.rig.metrics.text().contains(#"bellhop_rerouted_total{app="padel"} 1"#))
+        }
+    }
+
+    @Test("in quiet hours nothing for the browser, ever; the iPhone gets it when they end")
+    func quietHours() async throws {
+        try await Counterpart.run(app: "padel", over: .apns) { counterpart in
+            let rig = counterpart.rig
+            try await counterpart.register("anna", "ios", token: Self.token)
+            _ = try await counterpart.subscribeBrowser("anna")
+            try await counterpart.feed(
+                "anna",
+                Counterpart.quietNow(#","unknown":1"#),
+                until: "p.preferences IS NOT NULL"
+            )
+            let keys = try await rig.bench.column(
+                "SELECT string_agg(key, ',' ORDER BY key) FROM notification_preferences, jsonb_object_keys(preferences) AS key"
+            )
+            #expect(keys == ["enabled,eventToggles,quietHours"])
+            #expect(rig.metrics.text().contains(#"bellhop_preference_fallbacks_total{app="padel"} 1"#))
+            try await Self.match(counterpart, "night", route: "/schedule")
+            try await rig.wait(for: 2, "SELECT count(*) FROM deliveries")
+            #expect(
+                try await counterpart.fates() == [
+                    "night|anna|ios|deferred|quiet-hours", "night|anna|web|suppressed|quiet-hours",
+                ]
+            )
+            let wait = try await rig.bench.count(
+                """
+                SELECT count(*) FROM deliveries WHERE due_at > now() + interval '4 hours'
+                AND due_at <= now() + interval '6 hours' AND extract(minute FROM due_at) = 0
+                AND extract(second FROM due_at) = 0
+                """
+            )
+            #expect(wait == 1)
+            _ = try await rig.bench.owner.run(
+                "UPDATE notification_preferences SET preferences = jsonb_set(preferences, '{quietHours,enabled}', 'false')"
+            )
+            _ = try await rig.bench.owner.run("UPDATE deliveries SET due_at = now() WHERE state = 'deferred'")
+            try await counterpart.waitUntilSettled(2)
+            #expect(
+                try await counterpart.fates() == [
+                    "night|anna|ios|delivered", "night|anna|web|suppressed|quiet-hours",
+                ]
+            )
+            #expect(counterpart.sandbox.received(.apns).map(\.token) == [Self.token])
+            #expect(counterpart.sandbox.received(.webpush).isEmpty)
+        }
+    }
+}

@@ -1,0 +1,104 @@
+import BellhopRules
+import TestSupport
+import Testing
+import Workbench
+
+/// The wallet of several owners: FCM for iPhones and Androids.
+@Suite(
+    "Acceptance: safe",
+    .enabled(
+        if: Servers.amqpURL != nil && Servers.databaseURL != nil,
+        "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"
+    ),
+    .timeLimit(.minutes(5))
+)
+struct SafeAcceptanceTests {
+    private static let address = "0x5aFE3855358E112B5647B952709E6165e1c1eEEe"
+
+    private static func publish(_ counterpart: Counterpart, _ id: String, _ type: String, _ more: String = "")
+        async throws
+    {
+        let data = #""chainId":"1","address":"\#(address)"\#(more)"#
+        let body = #"{"id":"\#(id)","to":{"user":"sara"},"data":{\#(data)}}"#
+        try await counterpart.rig.publish([counterpart.rig.event(body, key: "safe.\(type)")])
+    }
+
+    /// What came to a device, in the order of its coming.
+    private static func messages(_ counterpart: Counterpart, to token: String) throws -> [JSONValue] {
+        let requests = counterpart.sandbox.received(.fcm).filter { $0.token == token }
+        #expect(requests.allSatisfy { $0.refused == nil })
+        return try requests.map { try #require($0.body["message"]) }
+    }
+
+    @Test(
+        "a channel of importance HIGH that shows everything, words that the iPhone's extension may rewrite, amounts exact"
+    )
+    func looks() async throws {
+        try await Counterpart.run(app: "safe") { counterpart in
+            try await counterpart.register("sara", "ios", token: "sara-ios")
+            try await counterpart.register("sara", "android", token: "sara-android")
+            try await Self.publish(counterpart, "in", "INCOMING_ETHER", #","value":"1500000000000000001""#)
+            try await counterpart.waitUntilSettled(2)
+            try await Self.publish(counterpart, "ask", "CONFIRMATION_REQUEST")
+            try await counterpart.waitUntilSettled(4)
+            let android = try Self.messages(counterpart, to: "sara-android")
+            #expect(android.map { $0["notification"]?["title"] } == ["1.5 ETH received", "Confirmation required"])
+            #expect(android.first?["notification"]?["body"] == "Safe 0x5aFE…eEEe on Ethereum")
+            let shown: [JSONValue] = android.compactMap { $0["android"]?["notification"] }
+            #expect(shown.map { $0["channel_id"]?.string } == ["transactions", "confirmations"])
+            #expect(shown.map { $0["visibility"]?.string } == ["PUBLIC", "PUBLIC"])
+            #expect(shown.map { $0["notification_priority"]?.string } == ["PRIORITY_HIGH", "PRIORITY_HIGH"])
+            let apple = try Self.messages(counterpart, to: "sara-ios").map { $0["apns"]?["payload"]?["aps"] }
+            #expect(apple.map { $0?["mutable-content"] } == [1, 1])
+        }
+    }
+
+    @Test("the badge rises with what is unread, and a read on one device tells the iPhones the lower number in silence")
+    func badge() async throws {
+        try await Counterpart.run(app: "safe") { counterpart in
+            try await counterpart.register("sara", "ios", token: "sara-ios")
+            try await counterpart.register("sara", "ios", token: "sara-ipad")
+            try await counterpart.register("sara", "android", token: "sara-android")
+            for (index, id) in ["one", "two", "three"].enumerated() {
+                try await Self.publish(counterpart, id, "CONFIRMATION_REQUEST")
+                try await counterpart.waitUntilSettled(3 * (index + 1))
+            }
+            let badges = { (token: String) in
+                try Self.messages(counterpart, to: token).map { $0["apns"]?["payload"]?["aps"]?["badge"] }
+            }
+            #expect(try badges("sara-ios") == [1, 2, 3])
+            #expect(try badges("sara-ipad") == [1, 2, 3])
+            try await counterpart.read("sara", where: "event_id = 'one'")
+            try await eventually("both are told") { counterpart.sandbox.received(.fcm).count >= 11 }
+            #expect(try badges("sara-ios") == [1, 2, 3, 2])
+            #expect(try badges("sara-ipad") == [1, 2, 3, 2])
+            let update = try #require(try Self.messages(counterpart, to: "sara-ipad").last)
+            #expect(update["notification"] == nil)
+            #expect(update["apns"]?["payload"] == ["aps": ["badge": 2]])
+            let android = try Self.messages(counterpart, to: "sara-android")
+            #expect(android.count == 3)
+            #expect(android.allSatisfy { $0["android"]?["notification"]?["notification_count"] == nil })
+        }
+    }
+
+    @Test("a follower's role is kept for the folded address, and an observer becomes an owner")
+    func roles() async throws {
+        try await Counterpart.run(app: "safe") { counterpart in
+            let rig = counterpart.rig
+            let topic = "safe:1:\(Self.address.lowercased())"
+            for (role, time) in [("observer", "2026-01-01T10:00:00Z"), ("owner", "2026-01-01T11:00:00Z")] {
+                let words = #""topic":"safe:1:\#(Self.address)","role":"\#(role)","sentAtIso":"\#(time)""#
+                try await rig.publish([rig.event(#"{"userId":"sara",\#(words)}"#, key: "safe.follow.added")])
+                try await rig.wait(
+                    for: 1,
+                    "SELECT count(*) FROM follows WHERE user_id = 'sara' AND topic = '\(topic)' AND role = '\(role)'"
+                )
+            }
+            #expect(try await rig.bench.count("SELECT count(*) FROM follows") == 1)
+            let end = #"{"userId":"sara","topic":"safe:1:\#(Self.address.uppercased())"}"#
+            try await rig.publish([rig.event(end, key: "safe.follow.removed")])
+            try await rig.wait(for: 1, "SELECT count(*) FROM follows WHERE removed_at IS NOT NULL")
+            #expect(try await rig.bench.count("SELECT count(*) FROM follows") == 1)
+        }
+    }
+}

@@ -1,0 +1,164 @@
+import BellhopRules
+import Store
+import TestSupport
+import Testing
+import Workbench
+
+@Suite(
+    "Badges",
+    .enabled(
+        if: Servers.amqpURL != nil && Servers.databaseURL != nil,
+        "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"
+    ),
+    .timeLimit(.minutes(5))
+)
+struct BadgeTests {
+    /// What came to a device, in the order of its coming.
+    private static func messages(_ counterpart: Counterpart, to token: String) -> [JSONValue] {
+        counterpart.sandbox.received(.fcm).filter { $0.token == token }.compactMap { $0.body["message"] }
+    }
+
+    private static func badges(_ counterpart: Counterpart, to token: String) -> [JSONValue?] {
+        messages(counterpart, to: token).map { $0["apns"]?["payload"]?["aps"]?["badge"] }
+    }
+
+    /// Waits until the users who have read are handed over.
+    private static func handedOver(_ counterpart: Counterpart, _ users: Int) async throws {
+        try await eventually("\(users) are handed over") {
+            counterpart.rig.metrics.text().contains("bellhop_badge_updates_total \(users)\n")
+        }
+        try await counterpart.rig.wait(for: 0, "SELECT count(*) FROM badge_updates")
+    }
+
+    @Test("a push to an iPhone says how many are unread, an Android counts by itself")
+    func counting() async throws {
+        try await Counterpart.run { counterpart in
+            try await counterpart.register("u1", "ios", token: "apple")
+            try await counterpart.register("u1", "android", token: "android")
+            for event in 1...3 {
+                try await counterpart.publish(["e\(event)"], to: ["u1"])
+                try await counterpart.waitUntilSettled(2 * event)
+            }
+            #expect(Self.badges(counterpart, to: "apple") == [1, 2, 3])
+            let android = Self.messages(counterpart, to: "android")
+            #expect(android.compactMap { $0["android"]?["notification"]?["tag"] }.count == 3)
+            #expect(android.allSatisfy { $0["android"]?["notification"]?["notification_count"] == nil })
+        }
+    }
+
+    @Test("two events of one batch count up, though neither was stored when the other was looked up")
+    func oneBatch() async throws {
+        try await Counterpart.run { counterpart in
+            let users = (0..<40).map { "u\($0)" }
+            for user in users { try await counterpart.register(user, "ios", token: "phone-\(user)") }
+            var together = 0
+            for (number, user) in users.enumerated() where together < 3 {
+                let batches = counterpart.rig.batches
+                try await counterpart.publish(["e1", "e2"], to: [user])
+                try await counterpart.waitUntilSettled(2 * number + 2)
+                guard counterpart.rig.batches == batches + 1 else { continue }
+                together += 1
+                #expect(Set(Self.badges(counterpart, to: "phone-\(user)")) == [1, 2])
+            }
+            #expect(together > 0, "no two events came in one batch")
+        }
+    }
+
+    @Test(
+        "a read by the inbox API tells each iPhone the number once in silence, however many were read, and nobody else"
+    )
+    func reading() async throws {
+        try await Counterpart.run { counterpart in
+            try await counterpart.register("u1", "ios", token: "phone")
+            try await counterpart.register("u1", "ios", token: "tablet")
+            try await counterpart.register("u1", "android", token: "android")
+            try await counterpart.register("u2", "ios", token: "stranger")
+            try await counterpart.publish((1...7).map { "e\($0)" }, to: ["u1", "u2"])
+            try await counterpart.waitUntilSettled(28)
+            counterpart.sandbox.forgetReceived()
+            try await counterpart.read("u1", where: "event_id <= 'e5'")
+            try await eventually("both are told") { counterpart.sandbox.received(.fcm).count >= 2 }
+            try await Self.handedOver(counterpart, 1)
+            let updates = counterpart.sandbox.received(.fcm)
+            #expect(updates.compactMap(\.token).sorted() == ["phone", "tablet"])
+            #expect(updates.allSatisfy { $0.refused == nil && $0.body["message"]?["notification"] == nil })
+            #expect(updates.allSatisfy { $0.body["message"]?["apns"]?["payload"] == ["aps": ["badge": 2]] })
+            #expect(updates.allSatisfy { $0.body["message"]?["apns"]?["headers"]?["apns-priority"] == "5" })
+            #expect(try await counterpart.rig.bench.count("SELECT count(*) FROM deliveries") == 28)
+        }
+    }
+
+    @Test("a read by a stranger changes nothing and tells nobody")
+    func strangers() async throws {
+        try await Counterpart.run { counterpart in
+            try await counterpart.register("u1", "ios", token: "phone")
+            try await counterpart.publish(["e1"], to: ["u1"])
+            try await counterpart.waitUntilSettled(1)
+            let pool = try Bench.makePool(setUp: counterpart.rig.bench.namespace.setUp(as: .api))
+            let changed = try await pool.run("UPDATE notifications SET read_at = now()").affectedCount
+            await pool.close()
+            #expect(changed == 0)
+            #expect(try await counterpart.rig.bench.count("SELECT count(*) FROM badge_updates") == 0)
+        }
+    }
+
+    @Test("a user without an iPhone is told nothing, and neither is one whose pushes are off")
+    func nothingToTell() async throws {
+        try await Counterpart.run { counterpart in
+            try await counterpart.register("u1", "android", token: "android")
+            try await counterpart.register("u2", "ios", token: "phone")
+            try await counterpart.publish(["e1"], to: ["u1", "u2"])
+            try await counterpart.waitUntilSettled(2)
+            try await counterpart.feed("u2", #""pushEnabled":false"#)
+            try await counterpart.register("u3", "ios", token: "other")
+            counterpart.sandbox.forgetReceived()
+            for user in ["u1", "u2"] { try await counterpart.read(user) }
+            try await Self.handedOver(counterpart, 2)
+            // Behind the word of those two, in the same lane.
+            try await counterpart.publish(["e2"], to: ["u3"])
+            try await counterpart.waitUntilSettled(3)
+            #expect(counterpart.sandbox.received(.fcm).map(\.token) == ["other"])
+        }
+    }
+
+    @Test("a dead device that a badge update finds is revoked, and nothing else is written")
+    func deadDevice() async throws {
+        try await Counterpart.run { counterpart in
+            try await counterpart.publish(["e1"], to: ["u1"])
+            try await counterpart.waitUntilSettled(1)
+            try await counterpart.register("u1", "ios", token: "dead-phone")
+            try await counterpart.register("u1", "ios", token: "phone")
+            try await counterpart.read("u1")
+            try await counterpart.rig.wait(
+                for: 1,
+                "SELECT count(*) FROM push_subscriptions WHERE revoke_reason = 'UNREGISTERED'"
+            )
+            let living = try await counterpart.rig.bench.column(
+                "SELECT device_token FROM push_subscriptions WHERE revoked_at IS NULL"
+            )
+            #expect(living == ["phone"])
+            try await eventually("the other is told") { Self.badges(counterpart, to: "phone") == [0] }
+            #expect(try await counterpart.fates() == ["e1|u1|-|suppressed|no-device"])
+            #expect(try await counterpart.rig.bench.count("SELECT count(*) FROM dead_letters") == 0)
+        }
+    }
+
+    @Test("whoever goes on reading is told once it is over, not before; what changed meanwhile is told again")
+    func calm() async throws {
+        try await Bench.withSchema { bench in
+            let book = BadgeBook(pool: bench.pool)
+            _ = try await bench.owner.run("INSERT INTO badge_updates (app, user_id) VALUES ('drop', 'u1')")
+            #expect(try await book.take(atMost: 10, calm: .seconds(60)).isEmpty)
+            _ = try await bench.owner.run("UPDATE badge_updates SET requested_at = now() - interval '61 s'")
+            let taken = try await book.take(atMost: 10, calm: .seconds(60))
+            #expect(taken.map(\.recipient.user.text) == ["u1"])
+            #expect(try await book.take(atMost: 10, calm: .seconds(60)).isEmpty)
+            _ = try await bench.owner.run("UPDATE badge_updates SET requested_at = now(), handed_over_at = NULL")
+            try await book.finish(taken)
+            let again = try await book.take(atMost: 10, calm: .zero)
+            #expect(again.map(\.recipient.user.text) == ["u1"])
+            try await book.finish(again)
+            #expect(try await bench.count("SELECT count(*) FROM badge_updates") == 0)
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import BellhopRules
+import TestSupport
+import Testing
+import Workbench
+
+@Suite(
+    "Mails",
+    .enabled(
+        if: Servers.amqpURL != nil && Servers.databaseURL != nil,
+        "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"
+    ),
+    .timeLimit(.minutes(5))
+)
+struct MailTests {
+    /// A user with an address, and no device.
+    private static func mailbox(_ counterpart: Counterpart, _ user: String, _ more: String = "") async throws {
+        try await counterpart.feed(user, #""email":"\#(user)@example.com"\#(more)"#, until: "r.email IS NOT NULL")
+    }
+
+    @Test("a high-priority event mails once, however often it comes, under a Message-ID made of the notification's id")
+    func once() async throws {
+        try await Counterpart.run { counterpart in
+            try await Self.mailbox(counterpart, "kari")
+            for _ in 1...3 { try await counterpart.publish(["e1", "e1"], to: ["kari"], type: "security") }
+            try await counterpart.publish(["e2"], to: ["kari"], type: "transaction_complete")
+            try await counterpart.rig.waitUntilIdle(events: 8)
+            try await counterpart.waitUntilSettled(3)
+            #expect(
+                try await counterpart.fates() == [
+                    "e1|kari|-|suppressed|no-device", "e1|kari|email|delivered", "e2|kari|-|suppressed|no-device",
+                ]
+            )
+            let ids = try await counterpart.rig.bench.column(
+                """
+                SELECT '<' || notification_id || '@drop.example>' || provider_message_id FROM deliveries
+                WHERE channel = 'email' AND attempts = 1 AND unknown_sends = 0
+                """
+            )
+            let tag = try #require(counterpart.sandbox.received(.email).first?.tag)
+            #expect(ids == [tag + tag])
+            #expect(counterpart.sandbox.received(.email).count == 1)
+        }
+    }
+
+    @Test("no mail and no line in the ledger: with emailEnabled false, without an address, for a muted user")
+    func nobody() async throws {
+        try await Counterpart.run { counterpart in
+            try await Self.mailbox(counterpart, "off", #","emailEnabled":false"#)
+            try await Self.mailbox(counterpart, "muted", #","preferences":{"enabled":false}"#)
+            try await Self.mailbox(counterpart, "kari")
+            try await counterpart.publish(["e1"], to: ["off", "muted", "nobody", "kari"], type: "security")
+            try await counterpart.waitUntilSettled(5)
+            #expect(
+                try await counterpart.fates() == [
+                    "e1|kari|-|suppressed|no-device", "e1|kari|email|delivered", "e1|muted|-|suppressed|muted",
+                    "e1|nobody|-|suppressed|no-device", "e1|off|-|suppressed|no-device",
+                ]
+            )
+            #expect(counterpart.sandbox.received(.email).map(\.token) == ["kari@example.com"])
+        }
+    }
+
+    @Test("a mail is in its reader's language, with a link that ends the mails of this user and no other")
+    func language() async throws {
+        let nb = #"nb: { title: "Ny pålogging fra {device}", body: "{place}" }"#
+        let both = nb + #", en: { title: "New sign-in from {device}", body: "{place}" }"#
+        try await Counterpart.run(
+            catalogs: try Bench.shipped("drop", replacing: nb, with: both)
+        ) { counterpart in
+            try await Self.mailbox(counterpart, "kari", #","locale":"nb-NO""#)
+            try await Self.mailbox(counterpart, "ann", #","locale":"en-GB""#)
+            try await counterpart.rig.publish([
+                counterpart.rig.event(
+                    #"{"id":"e1","to":{"users":["kari","ann"]},"data":{"device":"iPhone","place":"Oslo"}}"#,
+                    key: "drop.security"
+                )
+            ])
+            try await counterpart.waitUntilSettled(4)
+            let mails = counterpart.sandbox.received(.email).sorted { ($0.token ?? "") < ($1.token ?? "") }
+            #expect(mails.map { $0.body["subject"] } == ["New sign-in from iPhone", "Ny pålogging fra iPhone"])
+            #expect(mails.map { $0.body["headers"]?["content-language"] } == ["en", "nb"])
+            for (mail, words) in zip(mails, ["Stop notifications by e-mail", "Slutt å få varsler på e-post"]) {
+                #expect(mail.body["text"]?.string?.contains(words) == true)
+                #expect(mail.body["html"]?.string?.contains(words) == true)
+            }
+            let links = mails.compactMap { $0.body["headers"]?["list-unsubscribe"]?.string }
+            let subjects = links.map { ProvidersFile.subject(ofLink: String($0.dropFirst().dropLast()), from: "drop") }
+            #expect(subjects.map { $0?.user.text } == ["ann", "kari"])
+            #expect(subjects.allSatisfy { $0?.app.text == "drop" && $0?.purpose == .allMail })
+            let forged = links.map { String($0.dropFirst().dropLast(2)) + "A" }
+            #expect(forged.allSatisfy { ProvidersFile.subject(ofLink: $0 + "x", from: "drop") == nil })
+        }
+    }
+}

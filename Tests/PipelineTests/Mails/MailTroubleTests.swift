@@ -1,0 +1,141 @@
+import Sandbox
+import TestSupport
+import Testing
+import Workbench
+
+@Suite(
+    "Mails that do not get through at once",
+    .enabled(
+        if: Servers.amqpURL != nil && Servers.databaseURL != nil,
+        "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"
+    ),
+    .timeLimit(.minutes(5))
+)
+struct MailTroubleTests {
+    private static func mailbox(_ counterpart: Counterpart, _ user: String, _ address: String) async throws {
+        try await counterpart.feed(user, #""email":"\#(address)""#, until: "r.email IS NOT NULL")
+    }
+
+    /// The lines of mails in words: user, state, reason, attempts, sends whose outcome nobody learnt.
+    private static func lines(_ counterpart: Counterpart) async throws -> [String?] {
+        try await counterpart.rig.bench.column(
+            """
+            SELECT concat_ws('|', user_id, state, reason, attempts, unknown_sends) FROM deliveries
+            WHERE channel = 'email' ORDER BY user_id
+            """
+        )
+    }
+
+    /// Waits until a mail is put off, and lets its time come.
+    private static func passTime(_ counterpart: Counterpart) async throws {
+        try await counterpart.rig.wait(
+            for: 1,
+            "SELECT count(*) FROM deliveries WHERE channel = 'email' AND state = 'deferred' AND due_at > now()"
+        )
+        _ = try await counterpart.rig.bench.owner.run("UPDATE deliveries SET due_at = now() WHERE channel = 'email'")
+    }
+
+    private static func delivered(_ counterpart: Counterpart, _ count: Int) async throws {
+        try await counterpart.rig.wait(
+            for: count,
+            "SELECT count(*) FROM deliveries WHERE channel = 'email' AND state = 'delivered'"
+        )
+    }
+
+    @Test("a mailbox that does not exist ends as failed and is no dead letter; the other mails go out")
+    func unknownMailbox() async throws {
+        try await Counterpart.run { counterpart in
+            try await Self.mailbox(counterpart, "kari", "kari@example.com")
+            try await Self.mailbox(counterpart, "ola", "unknown-ola@example.com")
+            try await counterpart.publish(["e1"], to: ["kari", "ola"], type: "security")
+            try await counterpart.waitUntilSettled(4)
+            #expect(
+                try await Self.lines(counterpart) == ["kari|delivered|1|0", "ola|failed|mailbox-unknown|1|0"]
+            )
+            #expect(try await counterpart.rig.bench.count("SELECT count(*) FROM dead_letters") == 0)
+            #expect(try await counterpart.rig.bench.count("SELECT count(*) FROM breakers") == 0)
+        }
+    }
+
+    @Test("a mail that the relay disliked for good is given up with its word")
+    func refused() async throws {
+        try await Counterpart.run { counterpart in
+            try await Self.mailbox(counterpart, "kari", "spam-kari@example.com")
+            try await counterpart.publish(["e1"], to: ["kari"], type: "security")
+            try await counterpart.rig.wait(for: 1, "SELECT count(*) FROM dead_letters WHERE reason = 'payload-refused'")
+            try await counterpart.waitUntilSettled(2)
+            #expect(try await Self.lines(counterpart) == ["kari|failed|payload-refused|1|0"])
+            let letter = try await counterpart.rig.bench.column(
+                "SELECT concat_ws('|', provider, error, event_id, user_id) FROM dead_letters"
+            )
+            #expect(letter == ["email|email said refused-by-policy|e1|kari"])
+        }
+    }
+
+    @Test("what the relay cannot take now is tried again later, and given up when it never can")
+    func retried() async throws {
+        try await Counterpart.run { counterpart in
+            let later = SandboxFault(.email, .answer(.init(status: 451, reason: "4.3.0 Later"))).inDialogue(at: .rcpt)
+            counterpart.sandbox.setFaults([later.limited(count: 1)])
+            try await Self.mailbox(counterpart, "kari", "kari@example.com")
+            try await counterpart.publish(["e1"], to: ["kari"], type: "security")
+            try await Self.passTime(counterpart)
+            try await Self.delivered(counterpart, 1)
+            #expect(try await Self.lines(counterpart) == ["kari|delivered|2|0"])
+            try await Self.mailbox(counterpart, "ola", "grey-ola@example.com")
+            try await counterpart.publish(["e2"], to: ["ola"], type: "security")
+            try await Self.passTime(counterpart)
+            try await counterpart.rig.wait(for: 1, "SELECT count(*) FROM dead_letters")
+            try await counterpart.waitUntilSettled(4)
+            #expect(try await Self.lines(counterpart) == ["kari|delivered|2|0", "ola|failed|attempts-exhausted|2|0"])
+        }
+    }
+
+    @Test(
+        "a relay that refuses our password opens the breaker of mails alone: they wait, burn nothing, and then go out"
+    )
+    func wrongPassword() async throws {
+        try await Counterpart.run { counterpart in
+            let no = SandboxFault(.email, .answer(.init(status: 535, reason: "5.7.8 No"))).inDialogue(at: .auth)
+            counterpart.sandbox.setFaults([no])
+            let users = (0..<8).map { "u\($0)" }
+            for user in users { try await Self.mailbox(counterpart, user, "\(user)@example.com") }
+            try await counterpart.register([("u0", "t0")])
+            try await counterpart.publish(["e1"], to: users, type: "security")
+            let rig = counterpart.rig
+            try await rig.wait(for: 1, "SELECT count(*) FROM breakers WHERE failures >= 1")
+            #expect(
+                try await rig.bench.column("SELECT concat_ws('|', provider, reason) FROM breakers") == [
+                    "email|authentication-refused"
+                ]
+            )
+            let unburned = try await rig.bench.count(
+                "SELECT count(*) FROM deliveries WHERE channel = 'email' AND attempts = 0 AND reason = 'breaker'"
+            )
+            #expect(unburned == 8)
+            let pushes = "SELECT count(*) FROM deliveries WHERE channel = 'push' AND state = 'delivered'"
+            #expect(try await rig.bench.count(pushes) == 1)
+            counterpart.sandbox.setFaults([])
+            try await Self.delivered(counterpart, 8)
+            #expect(try await Self.lines(counterpart) == users.map { "\($0)|delivered|1|0" })
+            #expect(try await rig.bench.count("SELECT count(*) FROM dead_letters") == 0)
+            try await rig.wait(for: 0, "SELECT count(*) FROM breakers")
+            #expect(counterpart.sandbox.count(.email, by: .tag).counts.values.allSatisfy { $0 == 1 })
+        }
+    }
+
+    @Test("a connection that is lost behind the content: the outcome is counted as unknown, the repeat has the same id")
+    func unknownOutcome() async throws {
+        try await Counterpart.run { counterpart in
+            counterpart.sandbox.setFaults([SandboxFault(.email, .drop).limited(count: 1)])
+            try await Self.mailbox(counterpart, "kari", "kari@example.com")
+            try await counterpart.publish(["e1"], to: ["kari"], type: "security")
+            try await Self.passTime(counterpart)
+            try await Self.delivered(counterpart, 1)
+            #expect(try await Self.lines(counterpart) == ["kari|delivered|2|1"])
+            let id = try #require(try await counterpart.rig.bench.column("SELECT id FROM notifications").first ?? nil)
+            #expect(counterpart.sandbox.count(.email, by: .tag).counts == ["<\(id)@drop.example>": 2])
+            #expect(counterpart.repeatedSends == 1)
+        }
+    }
+}

@@ -1,0 +1,159 @@
+import AMQP
+import BellhopRules
+import Foundation
+import Sandbox
+import TestSupport
+import Workbench
+
+/// The app drop with canaries in everything that is secret, and a worker and a scheduler that tell all they can.
+struct CanaryGround {
+    let stage: Stage
+    let sandbox: ProviderSandbox
+    let worker: Role
+    let scheduler: Role
+    let settings: [String: String]
+    private(set) var canaries: Canaries
+    private let producer: Producer
+
+    /// The ways that devices of each kind end: well, and as what their tokens say.
+    private static let fates = ["well", "dead", "gone", "rate", "provider"]
+
+    static func with(_ body: (inout CanaryGround) async throws -> Void) async throws {
+        var canaries = Canaries()
+        var options = SandboxOptions()
+        options.mailCredentials.password = canaries.make("mail-password")
+        options.expoAccessToken = canaries.make("expo-token")
+        let sandbox = try await ProviderSandbox.start(options)
+        let result: Result<Void, any Error>
+        do {
+            var secrets = ProvidersFile.Secrets()
+            secrets.mailPassword = options.mailCredentials.password
+            secrets.expoAccessToken = options.expoAccessToken
+            secrets.unsubscribeKey = canaries.plant("unsubscribe-key", "kanari-unsubscribe-\(canaries.mark)-0123456789")
+            canaries.plant("vapid-key", secrets.vapidKey)
+            canaries.plant("apns-key", pem: String(decoding: sandbox.apnsKey.p8, as: UTF8.self))
+            let account = try JSONParser().parse(sandbox.serviceAccountJSON).get()
+            canaries.plant("service-account", pem: account["private_key"]?.string ?? "")
+            try await Stage.with { stage in
+                let settings = [
+                    "BELLHOP_PROVIDERS": try ProvidersFile(in: stage.folder, ["drop": sandbox], secrets).path,
+                    "BELLHOP_LOG": "debug", "BELLHOP_RETRY_LIMIT": "2",
+                ]
+                let (worker, scheduler) = (try await stage.worker(settings), try await stage.scheduler(settings))
+                try await Producer.with(try stage.broker) { producer in
+                    var ground = CanaryGround(
+                        stage: stage,
+                        sandbox: sandbox,
+                        worker: worker,
+                        scheduler: scheduler,
+                        settings: settings,
+                        canaries: canaries,
+                        producer: producer
+                    )
+                    try await body(&ground)
+                }
+            }
+            result = .success(())
+        } catch {
+            result = .failure(error)
+        }
+        await sandbox.stop(grace: .zero)
+        try result.get()
+    }
+
+    // MARK: - Inputs
+
+    /// Devices and mailboxes of every kind and fate, all with the same users.
+    mutating func register() async throws {
+        var feeds: [(key: String, body: String)] = []
+        for fate in Self.fates {
+            let fcm = canaries.plant("fcm-token", "\(fate)-kanari-fcm-\(canaries.mark)")
+            let expo = canaries.plant("expo-device", "\(fate)-kanari-expo-\(canaries.mark)")
+            feeds.append(subscription(fate, "android", "fcm", fcm))
+            feeds.append(subscription(fate, "ios", "expo", "ExponentPushToken[\(expo)]"))
+            let start = ["dead": "unknown-", "gone": "full-", "rate": "grey-", "provider": "spam-"][fate] ?? ""
+            let address = canaries.plant("address", "\(start)kanari-\(fate)-\(canaries.mark)@example.com")
+            feeds.append(("drop.recipient.upserted", #"{"userId":"\#(fate)","email":"\#(address)"}"#))
+            let browser = try sandbox.makeWebPushSubscription()
+            let endpoint = browser["endpoint"]?.string ?? ""
+            canaries.plant("endpoint", String(endpoint.split(separator: "/").last ?? "-"))
+            for key in ["p256dh", "auth"] { canaries.plant("browser-\(key)", browser["keys"]?[key]?.string ?? "-") }
+            let body: JSONValue = [
+                "userId": .string(fate), "token": .string(endpoint), "platform": "web", "provider": "webpush",
+                "subscription": .object(browser),
+            ]
+            let text = String(decoding: JSONWriter.canonicalBytes(of: body), as: UTF8.self)
+            feeds.append(("drop.subscription.upserted", text))
+            if fate == "gone" { sandbox.endWebPushSubscription(endpoint: endpoint) }
+        }
+        try await publish(feeds)
+        try await eventually("the devices are registered") {
+            try await stage.count("push_subscriptions") == 3 * Self.fates.count
+        }
+    }
+
+    private func subscription(_ user: String, _ platform: String, _ provider: String, _ token: String) -> (
+        String, String
+    ) {
+        let device = #""token":"\#(token)","platform":"\#(platform)","provider":"\#(provider)""#
+        return ("drop.subscription.upserted", #"{"userId":"\#(user)",\#(device)}"#)
+    }
+
+    /// An event to all of them, in words that are nobody's business; waits until each line of the ledger has been tried.
+    mutating func event(_ id: String) async throws {
+        let content = Canaries.personal.map { (kind: $0, text: canaries.make($0)) }
+        let names = Self.fates.map { "\"\($0)\"" }.joined(separator: ",")
+        let body =
+            #"{"id":"\#(id)","to":{"users":[\#(names)]},"#
+            + #""title":"\#(content[0].text)","body":"\#(content[1].text)","#
+            + #""data":{"secret":"\#(content[2].text)"},"metadata":{"secret":"\#(content[3].text)"}}"#
+        try await publish([("drop.security", body)])
+        try await eventually("every delivery of \(id) was tried") {
+            let lines = "FROM deliveries d JOIN notifications n ON n.id = d.notification_id WHERE n.event_id = '\(id)'"
+            let tried = try await stage.column("SELECT (count(*) FILTER (WHERE d.state <> 'sending'))::text \(lines)")
+            let all = try await stage.column("SELECT count(*)::text \(lines)")
+            return tried == all && all != ["0"]
+        }
+    }
+
+    /// Messages that are at fault in every way, in words that are nobody's business.
+    mutating func faults() async throws {
+        let word = canaries.make("title")
+        let token = canaries.make("fcm-token")
+        let bodies: [(key: String, body: String)] = [
+            ("drop.security", "{\"title\": \"\(word)\""), ("drop.security", #"{"id":"f1","title":"\#(word)"}"#),
+            ("drop.security", #"{"id":"f2","to":{"user":"u"},"title":{"\#(word)":"\#(word)"}}"#),
+            ("drop.security", #"{"id":"f3","to":{"user":"u"},"title":"t","expiresAt":"\#(word)"}"#),
+            ("drop.security", #"{"id":"f4","to":{"user":"u"},"data":{"device":"\#(word)"}}"#),
+            ("drop.security", #"{"id":"well-1","to":{"user":"well"},"title":"\#(word)"}"#),
+            ("drop.subscription.upserted", #"{"userId":"u","token":"\#(token)","platform":"\#(word)"}"#),
+            ("drop.subscription.upserted", #"{"userId":"u","token":["\#(token)"],"platform":"ios"}"#),
+            ("drop.recipient.upserted", #"{"userId":"u","email":"\#(word) \#(token)"}"#),
+        ]
+        let before = try await stage.count("dead_letters")
+        try await publish(bodies)
+        try await eventually("they are filed") {
+            try await stage.count("dead_letters") >= before + bodies.count
+        }
+    }
+
+    private func publish(_ messages: [(key: String, body: String)]) async throws {
+        let outcomes = await producer.publisher.publish(
+            messages.map { .init(exchange: stage.names.events, routingKey: $0.key, body: Array($0.body.utf8)) }
+        )
+        guard outcomes.allSatisfy({ $0 == .confirmed }) else { throw ProofFailure("a message was not confirmed") }
+    }
+
+    // MARK: - Outputs
+
+    /// What a command says to its end, whatever that is.
+    func says(_ arguments: [String], _ changes: [String: String] = [:]) async throws -> String {
+        let environment = stage.environment(settings.merging(changes) { $1 })
+        let child = try stage.start(Program.bellhop, arguments, environment)
+        try await child.ending()
+        return child.log
+    }
+
+    /// A canary of the test's own.
+    mutating func make(_ what: String) -> String { canaries.make(what) }
+}

@@ -1,0 +1,134 @@
+import Foundation
+import Sandbox
+import Testing
+
+/// What is secret or personal goes where it is meant to go, and is told nowhere: each input has a canary of its own, and
+/// everything that the program says is looked through for all of them.
+@Suite("Canaries", .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.minutes(30)))
+struct CanaryTests {
+    private static let weather = [
+        SandboxFault(.fcm, .answer(.init(status: 400, reason: "INVALID_ARGUMENT"))),
+        SandboxFault(.expo, .answer(.init(status: 500))),
+        SandboxFault(.webpush, .answer(.init(status: 403))),
+    ]
+
+    @Test("no token, key, password or word of a message is in a log, a meter, a dead letter's listing or an argument")
+    func running() async throws {
+        try await CanaryGround.with { ground in
+            try await ground.register()
+            try await ground.event("well-1")
+            ground.sandbox.setFaults(Self.weather + [Self.mailFault(.rcpt, 550, &ground)])
+            try await ground.event("storm-1")
+            ground.sandbox.setFaults([
+                SandboxFault(.fcm, .drop), SandboxFault(.webpush, .answer(.init(status: 413))),
+                Self.mailFault(.auth, 535, &ground),
+            ])
+            try await ground.event("storm-2")
+            try await ground.faults()
+            let (stage, canaries) = (ground.stage, ground.canaries)
+            for (role, name) in [(ground.worker, "worker"), (ground.scheduler, "scheduler")] {
+                canaries.expectNone(in: try await role.metrics(), of: "the metrics of the \(name)")
+            }
+            canaries.expectNone(in: Canaries.processArguments(), of: "the list of processes")
+            for command in [["status"], ["status", "--json"], ["check-config"], ["check-config", "--json"]] {
+                canaries.expectNone(in: try await ground.says(command), of: "\(command)")
+            }
+            for event in ["well-1", "storm-1", "storm-2"] {
+                for user in ["well", "dead", "gone", "provider"] {
+                    let words = ["explain", "--app", "drop", "--user", user, "--event", event]
+                    // It is asked for one notification, and says which.
+                    let answer = try await ground.says(words)
+                    canaries.expectNone(in: answer, of: "\(words)", except: Canaries.personal)
+                    #expect(answer.contains(event), "\(answer)")
+                }
+            }
+            for query in Self.listings {
+                canaries.expectNone(in: try await stage.column(query).joined(separator: "\n"), of: query)
+            }
+            for role in [ground.worker, ground.scheduler] { try await role.drain() }
+            for (role, name) in [(ground.worker, "worker"), (ground.scheduler, "scheduler")] {
+                canaries.expectNone(in: role.child.log, of: "the log of the \(name)")
+            }
+            #expect(ground.worker.child.log.contains(" DEBUG "), "the worker does not tell all it can")
+            // They have been where they were meant to go.
+            let arrived = ground.sandbox.received().map { "\($0.token ?? "") \($0.body)" }.joined(separator: "\n")
+            let found = canaries.found(in: arrived)
+            for what in ["fcm-token", "expo-device", "endpoint", "address", "title", "body"] {
+                #expect(found.contains(what), "\(what) never arrived")
+            }
+        }
+    }
+
+    /// A mail server that repeats to us whom we write to.
+    private static func mailFault(_ phase: DialoguePhase, _ code: Int, _ ground: inout CanaryGround) -> SandboxFault {
+        let words = "5.1.1 <\(ground.make("address"))> \(ground.make("title"))"
+        return SandboxFault(.email, .answer(.init(status: code, reason: words))).inDialogue(at: phase)
+    }
+
+    /// What is listed of dead letters without their bodies, and what the ledger says.
+    private static let listings = [
+        """
+        SELECT concat_ws('|', dead_id, fingerprint, stage, reason, pointer, error, provider, app, event_type, event_id,
+                         user_id, attempts) FROM dead_letters
+        """,
+        "SELECT concat_ws('|', state, reason, target, provider_message_id, decision) FROM deliveries",
+        "SELECT concat_ws('|', app, provider, platform, reason) FROM breakers",
+        "SELECT concat_ws('|', id, revoke_reason) FROM push_subscriptions",
+    ]
+
+    @Test("no password of a URL and no content of a key's file is in what a command says when it fails")
+    func failing() async throws {
+        try await CanaryGround.with { ground in
+            let password = ground.make("url-password")
+            let refused = ground.stage.servers.amqp.replacing(/:\/\/[^@]*@/, with: "://guest:\(password)@")
+            let cases: [(words: [String], changes: [String: String])] = [
+                (["topology", "check"], ["BELLHOP_AMQP_URL": refused]),
+                (["worker"], ["BELLHOP_AMQP_URL": refused]),
+                (["status"], ["BELLHOP_AMQP_URL": "amqp://bellhop:\(password)@127.0.0.1:1/"]),
+                (
+                    ["migrate", "--check"],
+                    ["BELLHOP_DATABASE_URL": "postgres://bellhop:\(password)@127.0.0.1:1/bellhop"]
+                ),
+                (["worker"], ["BELLHOP_DATABASE_URL": "postgres://bellhop:\(password)@127.0.0.1:1/bellhop"]),
+                (["check-config"], ["BELLHOP_DATABASE_URL": "postgres://bellhop:\(password)@127.0.0.1:1/bellhop"]),
+                (["check-config"], ["BELLHOP_AMQP_URL": "amqp://bellhop:\(password)@:none/%zz"]),
+                (["check-config"], ["BELLHOP_DATABASE_URL": "postgres://bellhop:\(password)@db:port/bellhop?x=%zz"]),
+                (["migrate"], ["BELLHOP_DATABASE_URL": "postgres://bellhop:\(password)@db:port/bellhop?x=%zz"]),
+                (["migrate"], ["BELLHOP_DATABASE_URL": "host=127.0.0.1 port=1 password=\(password)"]),
+                (["check-config"], ["BELLHOP_MANAGEMENT_URL": "http://bellhop:\(password)@127.0.0.1:1"]),
+                (["status"], ["BELLHOP_MANAGEMENT_URL": "http://bellhop:\(password)@127.0.0.1:1"]),
+            ]
+            let answers = try await withThrowingTaskGroup(of: (String, String).self) { [ground] tasks in
+                for (words, changes) in cases {
+                    tasks.addTask { ("\(words) with \(changes.keys)", try await ground.says(words, changes)) }
+                }
+                return try await tasks.reduce(into: []) { $0.append($1) }
+            }
+            for (what, answer) in answers {
+                ground.canaries.expectNone(in: answer, of: what)
+                #expect(!answer.isEmpty, "\(what) said nothing")
+            }
+            try await brokenFiles(&ground)
+        }
+    }
+
+    /// Files of keys that hold something else: a slip of the hand that must not be told to the log.
+    private func brokenFiles(_ ground: inout CanaryGround) async throws {
+        let folder = ground.stage.folder
+        let secret = ground.make("file")
+        let contents = [
+            "account-drop.json": #"{"type":"service_account","private_key":"\#(secret)"}"#, "apns-drop.p8": secret,
+            "vapid-key": secret, "mail-password": "\(secret)\n\(secret)", "unsubscribe-key": String(secret.prefix(12)),
+            "expo-token": "\(secret) \(secret)",
+        ]
+        for (name, text) in contents { try Data(text.utf8).write(to: folder.appendingPathComponent(name)) }
+        let answer = try await ground.says(["check-config"])
+        ground.canaries.expectNone(in: answer, of: "check-config with broken files")
+        for name in contents.keys { #expect(answer.contains(name), "\(name) is not complained of:\n\(answer)") }
+        let event = folder.appendingPathComponent("event.json")
+        try Data(#"{"id":"e","app":"drop","eventType":"security","to":7,"title":"\#(secret)"}"#.utf8).write(to: event)
+        for command in ["validate", "publish"] {
+            ground.canaries.expectNone(in: try await ground.says([command, event.path]), of: command)
+        }
+    }
+}

@@ -1,0 +1,210 @@
+import AMQP
+import BellhopRules
+import Foundation
+import Sandbox
+import Postgres
+import TestSupport
+import Workbench
+
+/// One app whose users are reached through all five providers, and a worker that sends to all of them.
+struct StormGround: Sendable {
+    let stage: Stage
+    let sandbox: ProviderSandbox
+    let worker: Role
+    let scheduler: Role
+    private let producer: Producer
+
+    /// The ways on which the weather changes, each with users of its own; `ada` has a browser and a mailbox, and is well.
+    enum Way: String, CaseIterable {
+        case fcm
+        case expo
+        case apns
+
+        /// Devices before the storm: few that die later have been heard of.
+        static let few = Proof.isFull ? 400 : 40
+        static let many = 3 * few
+
+        var provider: ProviderName {
+            switch self {
+            case .fcm: .fcm
+            case .expo: .expo
+            case .apns: .apns
+            }
+        }
+
+        func users(_ count: Int) -> [String] { (0..<count).map { "\(rawValue)-\($0)" } }
+
+        func token(of number: Int) -> String {
+            switch self {
+            case .fcm: "token-\(number)"
+            case .expo: "ExponentPushToken[token-\(number)]"
+            case .apns: String(format: "%064x", number + 0xA00000)
+            }
+        }
+    }
+
+    /// Runs a body beside a fresh sandbox, a worker and a scheduler, with every device registered.
+    static func with(_ body: (StormGround) async throws -> Void) async throws {
+        let sandbox = try await ProviderSandbox.start()
+        let result: Result<Void, any Error>
+        do {
+            try await Stage.with { stage in
+                let settings = [
+                    "BELLHOP_PROVIDERS": try ProvidersFile(in: stage.folder, ["drop": sandbox]).path,
+                    "BELLHOP_CATALOGS": try catalogs(in: stage.folder), "BELLHOP_RETRY_LIMIT": "20",
+                    "BELLHOP_LEASE": PushFault.longLease,
+                ]
+                let worker = try await stage.worker(settings)
+                let scheduler = try await stage.scheduler(settings)
+                try await Producer.with(try stage.broker) { producer in
+                    let ground = StormGround(
+                        stage: stage,
+                        sandbox: sandbox,
+                        worker: worker,
+                        scheduler: scheduler,
+                        producer: producer
+                    )
+                    try await ground.register()
+                    try await body(ground)
+                }
+            }
+            result = .success(())
+        } catch {
+            result = .failure(error)
+        }
+        await sandbox.stop(grace: .zero)
+        try result.get()
+    }
+
+    /// The catalogue of drop with APNs among its providers, beside the other apps', whose types are bound on the broker.
+    private static func catalogs(in folder: URL) throws -> String {
+        let text = try Bench.changed(
+            "drop",
+            replacing: #"providers: ["expo", "webpush", "fcm"]"#,
+            with: #"providers: ["expo", "webpush", "fcm", "apns"]"#
+        )
+        let place = folder.appendingPathComponent("catalogs")
+        try FileManager.default.copyItem(at: Program.catalogs, to: place)
+        try Data(text.utf8).write(to: place.appendingPathComponent("drop.json5"))
+        return place.path
+    }
+
+    private func register() async throws {
+        var feeds = [try browserOfAda(), feed("recipient", #"{"userId":"ada","email":"ada@example.com"}"#)]
+        for way in Way.allCases {
+            for (number, user) in way.users(Way.many).enumerated() {
+                let platform = way == .apns ? "ios" : "android"
+                let device = #""token":"\#(way.token(of: number))","platform":"\#(platform)""#
+                let body = #"{"userId":"\#(user)",\#(device),"provider":"\#(way.rawValue)"}"#
+                feeds.append(feed("subscription", body))
+            }
+        }
+        try await publish(feeds)
+        try await eventually("the devices are registered") {
+            let devices = try await stage.count("push_subscriptions")
+            let people = try await stage.count("recipients")
+            return devices == Way.allCases.count * Way.many + 1 && people == 1
+        }
+    }
+
+    private func browserOfAda() throws -> OutgoingMessage {
+        let subscription = try sandbox.makeWebPushSubscription()
+        let body: JSONValue = [
+            "userId": "ada", "token": subscription["endpoint"] ?? .null, "platform": "web", "provider": "webpush",
+            "permission": "granted", "subscription": .object(subscription),
+        ]
+        return feed("subscription", String(decoding: JSONWriter.canonicalBytes(of: body), as: UTF8.self))
+    }
+
+    private func feed(_ kind: String, _ body: String) -> OutgoingMessage {
+        OutgoingMessage(
+            exchange: stage.names.events,
+            routingKey: "drop.\(kind).upserted",
+            body: Array(body.utf8)
+        )
+    }
+
+    private func publish(_ messages: [OutgoingMessage]) async throws {
+        let outcomes = await producer.publisher.publish(messages)
+        guard outcomes.allSatisfy({ $0 == .confirmed }) else { throw ProofFailure("a message was not confirmed") }
+    }
+
+    // MARK: - Weather
+
+    /// One event for so many users of every way, all in the lane of what is urgent.
+    func gust(_ id: String, users: Int) async throws {
+        try await publish(Way.allCases.map { event("\(id)-\($0.rawValue)", to: $0.users(users)) })
+    }
+
+    /// An event for ada after the other; how long each took until both her browser and her mailbox had it.
+    func measure(_ name: String, steps: Int) async throws -> [Duration] {
+        var spans: [Duration] = []
+        for step in 0..<steps {
+            let (browser, mailbox) = (arrived(.webpush), arrived(.email))
+            let began = ContinuousClock.now
+            try await publish([event("\(name)-\(step)", to: ["ada"])])
+            try await eventually("event \(name)-\(step) has arrived twice") {
+                arrived(.webpush) > browser && arrived(.email) > mailbox
+            }
+            spans.append(.now - began)
+        }
+        return spans
+    }
+
+    private func arrived(_ provider: ProviderName) -> Int {
+        let answers = sandbox.summary.providers[provider]?.answers ?? [:]
+        return answers.reduce(0) { $0 + ((200..<300).contains($1.key) ? $1.value : 0) }
+    }
+
+    private func event(_ id: String, to users: [String]) -> OutgoingMessage {
+        let names = users.map { "\"\($0)\"" }.joined(separator: ",")
+        let body = #"{"id":"\#(id)","to":{"users":[\#(names)]},"title":"Hei","body":"på deg"}"#
+        return OutgoingMessage(
+            exchange: stage.names.events,
+            routingKey: "drop.security",
+            body: Array(body.utf8)
+        )
+    }
+
+    // MARK: - The end
+
+    /// Waits until nothing is owed and no receipt is open: receipts are asked for at once.
+    func settle() async throws {
+        try await eventually("nothing is owed", within: .seconds(240)) {
+            _ = try await stage.owner.run(
+                "UPDATE deliveries SET due_at = now() WHERE state = 'accepted' AND due_at > now() + interval '10 min'"
+            )
+            return try await stage.count("deliveries WHERE state IN (\(PushBalance.owed), 'accepted')") == 0
+        }
+    }
+
+    /// What the ledger says of one provider against what that received.
+    func balance(_ provider: ProviderName, expected: Set<String>) async throws -> PushBalance {
+        let rows = try await stage.owner.run(
+            Statement(
+                """
+                SELECT n.event_id || '|' || n.user_id, coalesce(s.device_token, 'ada@example.com'),
+                       CASE d.channel WHEN 'email' THEN '<' || n.id || '@drop.example>' ELSE n.id END,
+                       concat_ws(' ', d.state, d.reason), d.attempts::bigint, d.unknown_sends::bigint
+                FROM deliveries d
+                JOIN notifications n ON n.app = d.app AND n.user_id = d.user_id AND n.id = d.notification_id
+                LEFT JOIN push_subscriptions s ON s.app = d.app AND s.profile_id = d.user_id AND s.id = d.target
+                WHERE coalesce(s.provider, d.channel) = $1
+                """
+            ),
+            [.text(provider.rawValue)]
+        )
+        let lines = try rows.indices.map { row in
+            PushBalance.Line(
+                record: try rows.text(row, 0),
+                push: .init(token: try rows.text(row, 1), tag: try rows.text(row, 2)),
+                state: try rows.text(row, 3),
+                attempts: Int(try rows.integer(row, 4)),
+                unknownSends: Int(try rows.integer(row, 5))
+            )
+        }
+        // Questions for receipts are none of ours here.
+        let received = sandbox.received(provider).filter { !$0.path.hasSuffix("getReceipts") }
+        return PushBalance(expected: expected, lines: lines, received: received, counted: 0)
+    }
+}

@@ -1,0 +1,103 @@
+import Sandbox
+import Testing
+
+/// Everything at once that providers can do to us, while one of them and the mail are well.
+@Suite("Fault storm", .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.minutes(30)))
+struct StormTests {
+    private static let steps = Proof.isFull ? 200 : 25
+
+    private static let weather = [
+        SandboxFault(.fcm, .answer(.init(status: 503))),
+        SandboxFault(.expo, .answer(.init(status: 429, reason: "TOO_MANY_REQUESTS", retryAfter: "5"))),
+        SandboxFault(.apns, .answer(.init(status: 410, reason: "Unregistered"))),
+    ]
+
+    @Test(
+        "503 here, 429 there, every token dead at a third: the others are as quick as before, and in the end all is told"
+    )
+    func prove() async throws {
+        try await StormGround.with { ground in
+            let few = StormGround.Way.few
+            // The first messages find the ways, which is not to be measured.
+            try await ground.gust("warm", users: 1)
+            _ = try await ground.measure("warm", steps: 1)
+            try await ground.gust("calm", users: few)
+            let before = try await ground.measure("before", steps: Self.steps)
+            ground.sandbox.setFaults(Self.weather)
+            try await ground.gust("storm", users: StormGround.Way.many)
+            let during = try await ground.measure("during", steps: Self.steps)
+            try await expectTrouble(ground)
+            ground.sandbox.setFaults([])
+            try await ground.settle()
+            try await ground.gust("after", users: few)
+            let after = try await ground.measure("after", steps: Self.steps)
+            try await ground.settle()
+            expectQuick(before: before, during: during, after: after)
+            try await expectTruth(ground)
+            for role in [ground.worker, ground.scheduler] { try await role.drain() }
+        }
+    }
+
+    /// Each fault has done what it does.
+    private func expectTrouble(_ ground: StormGround) async throws {
+        let stage = ground.stage
+        try await eventually("devices are seen to die in masses") {
+            try await stage.count("breakers WHERE provider = 'apns' AND reason = 'mass-death'") == 1
+        }
+        try await eventually("what was refused waits") {
+            let refused = try await stage.count("deliveries WHERE reason = 'UNAVAILABLE' AND attempts > 0")
+            let rests = try await stage.count("deliveries WHERE reason IN ('TOO_MANY_REQUESTS', 'provider-rests')")
+            let held = try await stage.count("deliveries WHERE reason = 'breaker'")
+            return refused > 0 && rests > 0 && held > 0
+        }
+        #expect(try await stage.count("breakers") == 1)
+    }
+
+    private func expectQuick(before: [Duration], during: [Duration], after: [Duration]) {
+        let (before, during, after) = (Self.median(before), Self.median(during), Self.median(after))
+        // Before and after, since other tests may come and go meanwhile.
+        let ratio = (during / max(before, after) * 100).rounded() / 100
+        let figures =
+            "push and mail of the healthy ones, medians: before \(Self.text(before)), during \(Self.text(during)), "
+            + "after \(Self.text(after)), ratio \(ratio)"
+        Proof.report("fault storm: \(figures)")
+        #expect(ratio < 5, "\(figures)")
+    }
+
+    private func expectTruth(_ ground: StormGround) async throws {
+        let stage = ground.stage
+        let (few, many) = (StormGround.Way.few, StormGround.Way.many)
+        for way in StormGround.Way.allCases {
+            let sizes = [("warm", 1), ("calm", few), ("storm", many), ("after", few)]
+            let expected = sizes.flatMap { id, count in way.users(count).map { "\(id)-\(way.rawValue)|\($0)" } }
+            expectEven(try await ground.balance(way.provider, expected: Set(expected)), "fault storm, \(way.rawValue)")
+        }
+        let names =
+            ["warm-0"] + ["before", "during", "after"].flatMap { name in (0..<Self.steps).map { "\(name)-\($0)" } }
+        for provider in [ProviderName.webpush, .email] {
+            let balance = try await ground.balance(provider, expected: Set(names.map { "\($0)|ada" }))
+            expectEven(balance, "fault storm, \(provider.rawValue)")
+            #expect(balance.hasOneRequestForEachAttempt, "\(balance)")
+        }
+        // Nobody counts an answer against a delivery that called a whole provider's devices dead.
+        #expect(try await stage.count("deliveries d WHERE attempts <> 1 AND \(Self.isOfAPNs)") == 0)
+        #expect(try await stage.count("push_subscriptions WHERE revoked_at IS NOT NULL") == 0)
+        #expect(try await stage.count("deliveries WHERE unknown_sends > 0") == 0)
+        #expect(try await stage.count("dead_letters") == 0)
+        #expect(try await stage.count("breakers") == 0)
+    }
+
+    private static let isOfAPNs = """
+        EXISTS (SELECT FROM push_subscriptions s WHERE s.app = d.app AND s.profile_id = d.user_id AND s.id = d.target
+                AND s.provider = 'apns')
+        """
+
+    private static func median(_ spans: [Duration]) -> Duration {
+        let sorted = spans.sorted()
+        return sorted.isEmpty ? .zero : sorted[sorted.count / 2]
+    }
+
+    private static func text(_ span: Duration) -> String {
+        "\((span / .milliseconds(1)).rounded()) ms"
+    }
+}
