@@ -62,6 +62,20 @@ enum ReplayStatements {
         """
     )
 
+    static let unclaimed = Statement(
+        """
+        SELECT d.app, d.user_id, d.notification_id
+        FROM replay_items i
+        CROSS JOIN LATERAL (
+            SELECT app, user_id, notification_id, channel, target FROM dead_letters
+            WHERE dead_id = i.dead_id AND notification_id IS NOT NULL LIMIT 1
+        ) AS d
+        \(standing)
+        WHERE i.replay_id = $1 AND i.state = 'sent' AND l.state = 'pending'
+        """,
+        effect: .reads
+    )
+
     /// What the worker was faster to settle stays settled.
     static let markSent = Statement(
         """
