@@ -33,16 +33,18 @@ let package = Package(
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
         .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 
         room("ServiceRuntime"),
         room("Cryptography", ["COpenSSL"]),
+        room("Compression", ["CZlib"]),
         room("AMQP", ["CRabbitMQ", "ServiceRuntime"]),
         room("Postgres", ["CPostgreSQL", "ServiceRuntime"]),
         room("TLS", ["COpenSSL", "Cryptography", "ServiceRuntime"]),
         room("HTTPTransfer", ["CCurl", "CNGHTTP2", "TLS", "ServiceRuntime"]),
         room("HTTPServer", ["CMicroHTTPD", "ServiceRuntime"]),
         room("BellhopRules"),
-        room("Push", ["HTTPTransfer", "Cryptography", "BellhopRules", "ServiceRuntime"]),
+        room("Push", ["HTTPTransfer", "Compression", "Cryptography", "BellhopRules", "ServiceRuntime"]),
         .target(
             name: "Store",
             dependencies: ["Postgres", "Cryptography", "BellhopRules", "ServiceRuntime"],
@@ -52,13 +54,16 @@ let package = Package(
         room("Pipeline", ["AMQP", "Store", "Push", "Cryptography", "BellhopRules", "ServiceRuntime"]),
         room(
             "Sandbox",
-            ["CNGHTTP2", "COpenSSL", "TLS", "HTTPServer", "Cryptography", "BellhopRules", "ServiceRuntime"]
+            [
+                "CNGHTTP2", "COpenSSL", "TLS", "HTTPServer", "Compression", "Cryptography", "BellhopRules",
+                "ServiceRuntime",
+            ]
         ),
         room(
             "Commands",
             [
                 "AMQP", "Postgres", "Store", "Push", "Pipeline", "Sandbox", "HTTPServer", "HTTPTransfer",
-                "BellhopRules", "ServiceRuntime",
+                "Cryptography", "BellhopRules", "ServiceRuntime",
             ]
         ),
         .executableTarget(name: "bellhop", dependencies: ["Commands"], swiftSettings: settings),
@@ -79,24 +84,31 @@ let package = Package(
         ),
         tests(of: "ServiceRuntime"),
         tests(of: "Cryptography"),
+        tests(of: "Compression"),
         tests(of: "AMQP"),
         tests(of: "Postgres"),
         tests(of: "TLS", ["COpenSSL", "Sandbox", "ServiceRuntime"]),
         tests(of: "HTTPTransfer", ["CNGHTTP2", "TLS"]),
         tests(of: "HTTPServer", ["ServiceRuntime"]),
         tests(of: "BellhopRules"),
-        tests(of: "Push", ["Sandbox", "HTTPTransfer", "Cryptography", "BellhopRules", "ServiceRuntime"]),
+        tests(
+            of: "Push",
+            ["Sandbox", "HTTPTransfer", "Compression", "Cryptography", "BellhopRules", "ServiceRuntime"]
+        ),
         tests(of: "Store", ["Workbench", "Postgres", "BellhopRules", "ServiceRuntime"]),
         tests(
             of: "Pipeline",
             ["Workbench", "AMQP", "Postgres", "Store", "Push", "Sandbox", "BellhopRules", "ServiceRuntime"]
         ),
-        tests(of: "Sandbox", ["HTTPTransfer", "HTTPServer", "Cryptography", "BellhopRules", "ServiceRuntime"]),
+        tests(
+            of: "Sandbox",
+            ["HTTPTransfer", "HTTPServer", "Compression", "Cryptography", "BellhopRules", "ServiceRuntime"]
+        ),
         tests(
             of: "Commands",
             [
-                "Workbench", "AMQP", "HTTPServer", "Postgres", "Store", "Pipeline", "Sandbox", "BellhopRules",
-                "ServiceRuntime",
+                "Workbench", "AMQP", "HTTPServer", "Postgres", "Store", "Pipeline", "Sandbox", "Cryptography",
+                "BellhopRules", "ServiceRuntime",
             ]
         ),
         .testTarget(

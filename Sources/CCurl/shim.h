@@ -47,6 +47,18 @@ static inline CURLcode bellhop_easy_set_open_socket(CURL *handle, curl_opensocke
     return curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, callback);
 }
 
+static inline CURLcode bellhop_easy_set_recipients(CURL *handle, struct curl_slist *addresses) {
+    return curl_easy_setopt(handle, CURLOPT_MAIL_RCPT, addresses);
+}
+
+static inline CURLcode bellhop_easy_set_debug(CURL *handle, curl_debug_callback callback) {
+    return curl_easy_setopt(handle, CURLOPT_DEBUGFUNCTION, callback);
+}
+
+static inline CURLcode bellhop_easy_set_progress(CURL *handle, curl_xferinfo_callback callback) {
+    return curl_easy_setopt(handle, CURLOPT_XFERINFOFUNCTION, callback);
+}
+
 static inline CURLcode bellhop_easy_get_long(CURL *handle, CURLINFO info, long *value) {
     return curl_easy_getinfo(handle, info, value);
 }

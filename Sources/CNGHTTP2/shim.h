@@ -33,6 +33,7 @@ static const uint32_t bellhop_internal_error = NGHTTP2_INTERNAL_ERROR;
 static const uint32_t bellhop_refused_stream = NGHTTP2_REFUSED_STREAM;
 static const uint32_t bellhop_cancel = NGHTTP2_CANCEL;
 static const int bellhop_stream_failed = NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+static const int bellhop_deferred = NGHTTP2_ERR_DEFERRED;
 static const int bellhop_callback_failed = NGHTTP2_ERR_CALLBACK_FAILURE;
 
 // What a session tells the client first.

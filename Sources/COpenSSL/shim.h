@@ -3,10 +3,14 @@
 #include <string.h>
 
 #include <openssl/bio.h>
+#include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/ec.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <openssl/kdf.h>
+#include <openssl/params.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
 #include <openssl/rsa.h>
@@ -96,3 +100,43 @@ static inline int bellhop_name_host(SSL *ssl, const char *host) {
 
 // The kind of text in a name, whatever type the macro has.
 static const int bellhop_utf8_text = MBSTRING_UTF8;
+
+// The key of an uncompressed point of P-256, or NULL; whether the point lies on the curve is checked by OpenSSL.
+static inline EVP_PKEY *bellhop_p256_from_point(const unsigned char *point, size_t length) {
+    EVP_PKEY *key = NULL;
+    char curve[] = "prime256v1";
+    OSSL_PARAM parameters[] = {
+        OSSL_PARAM_construct_utf8_string(OSSL_PKEY_PARAM_GROUP_NAME, curve, 0),
+        OSSL_PARAM_construct_octet_string(OSSL_PKEY_PARAM_PUB_KEY, (void *) point, length),
+        OSSL_PARAM_construct_end(),
+    };
+    EVP_PKEY_CTX *context = EVP_PKEY_CTX_new_from_name(NULL, "EC", NULL);
+    if (!context) return NULL;
+    if (EVP_PKEY_fromdata_init(context) <= 0 ||
+        EVP_PKEY_fromdata(context, &key, EVP_PKEY_PUBLIC_KEY, parameters) <= 0) key = NULL;
+    EVP_PKEY_CTX_free(context);
+    return key;
+}
+
+// HKDF with SHA-256 by OpenSSL's own derivation; 1 on success.
+static inline int bellhop_hkdf_sha256(
+    const unsigned char *secret, size_t secret_length, const unsigned char *salt, size_t salt_length,
+    const unsigned char *info, size_t info_length, unsigned char *output, size_t output_length
+) {
+    char digest[] = "SHA256";
+    OSSL_PARAM parameters[] = {
+        OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST, digest, 0),
+        OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_KEY, (void *) secret, secret_length),
+        OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_SALT, (void *) salt, salt_length),
+        OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_INFO, (void *) info, info_length),
+        OSSL_PARAM_construct_end(),
+    };
+    EVP_KDF *kind = EVP_KDF_fetch(NULL, "HKDF", NULL);
+    if (!kind) return 0;
+    EVP_KDF_CTX *context = EVP_KDF_CTX_new(kind);
+    EVP_KDF_free(kind);
+    if (!context) return 0;
+    int derived = EVP_KDF_derive(context, output, output_length, parameters) > 0;
+    EVP_KDF_CTX_free(context);
+    return derived;
+}

@@ -66,7 +66,18 @@ private struct Files {
     }
 
     var pushedApps: [AppID] {
-        (providers?.apps.filter { $0.value.fcm != nil }.keys.map { $0 } ?? []).sorted { $0.text < $1.text }
+        (providers?.apps.filter { !Self.names(of: $0.value).isEmpty }.keys.map { $0 } ?? []).sorted {
+            $0.text < $1.text
+        }
+    }
+
+    /// Through whom an app pushes.
+    private static func names(of providers: ProviderConfiguration.Providers) -> [String] {
+        let named = [
+            ("apns", providers.apns != nil), ("fcm", providers.fcm != nil), ("expo", providers.expo != nil),
+            ("webpush", providers.webPush != nil),
+        ]
+        return named.filter(\.1).map(\.0)
     }
 
     var catalogsInWords: String {
@@ -80,7 +91,10 @@ private struct Files {
         guard providers != nil else {
             return "none configured (\(Setting.providers.environmentName)); notifications are recorded and not pushed"
         }
-        return pushedApps.isEmpty ? "the file names none" : pushedApps.map { "\($0) (fcm)" }.joined(separator: ", ")
+        let pushed = pushedApps.compactMap { app in
+            providers?.apps[app].map { "\(app) (\(Self.names(of: $0).joined(separator: ", ")))" }
+        }
+        return pushed.isEmpty ? "the file names none" : pushed.joined(separator: ", ")
     }
 }
 

@@ -7,16 +7,24 @@ struct SandboxCommand: Command {
     static let summary = "Stands in for the push providers: TLS, HTTP/2, strict, with faults on request."
     static let synopsis = [
         "sandbox [--listen HOST:PORT] [--control HOST:PORT] [--ca-out FILE] [--service-account-out FILE]",
-        "        [--project ID] [--host NAME] [--seed N] [--unchecked]",
+        "        [--smtp HOST:PORT] [--smtps HOST:PORT] [--project ID] [--host NAME] [--seed N]",
+        "        [--receipt-delay SECONDS] [--unchecked]",
     ]
     static let options = [
         Option.taking("listen", "HOST:PORT", "where the providers are reached (127.0.0.1:8443)"),
         Option.taking("control", "HOST:PORT", "where it is controlled, in plain HTTP (127.0.0.1:8444)"),
+        Option.taking(
+            "smtp",
+            "HOST:PORT",
+            "where mails are handed in, with STARTTLS (any free port, which the log tells)"
+        ),
+        Option.taking("smtps", "HOST:PORT", "where mails are handed in, with TLS from the start (the same)"),
         Option.taking("ca-out", "FILE", "where the certificate goes that clients must trust"),
         Option.taking("service-account-out", "FILE", "where the service account for FCM goes"),
         Option.taking("project", "ID", "the project of that account (bellhop-sandbox)"),
         Option.taking("host", "NAME", "the name by which clients reach it (that of --listen)"),
         Option.taking("seed", "N", "decides whom faults with a rate befall (1)"),
+        Option.taking("receipt-delay", "SECONDS", "how long after its message a receipt of Expo's is there (0)"),
         Option.switch("unchecked", "answer 200 to everything, unread and unrecorded, for benchmarks"),
     ]
 
@@ -29,6 +37,8 @@ struct SandboxCommand: Command {
         var options = SandboxOptions()
         options.listen = try Self.address("listen", words) ?? ListenAddress(host: "127.0.0.1", port: 8_443)
         options.control = try Self.address("control", words) ?? ListenAddress(host: "127.0.0.1", port: 8_444)
+        options.smtp = try Self.address("smtp", words) ?? options.smtp
+        options.smtps = try Self.address("smtps", words) ?? options.smtps
         options.caFile = words.value("ca-out")
         options.serviceAccountFile = words.value("service-account-out")
         options.project = words.value("project") ?? options.project
@@ -37,6 +47,8 @@ struct SandboxCommand: Command {
         }
         options.publicHost = try Self.host(words)
         options.seed = try Self.seed(words) ?? options.seed
+        let delay = try words.number("receipt-delay", in: 0...86_400, of: Self.name)
+        options.expoReceiptDelay = .seconds(delay ?? 0)
         options.checking = words.has("unchecked") ? .none : .strict
         self.options = options
     }

@@ -19,7 +19,7 @@ struct SchedulerCommand: Command {
 
     func run(_ surroundings: Surroundings) async throws -> ExitCode {
         let configuration = try surroundings.configuration(words, requiring: [.amqpURL, .databaseURL, .catalogs])
-        let process = try RoleProcess(configuration, role: Self.name, connections: 4)
+        let process = try RoleProcess(configuration, role: Self.name, connections: 5)
         let catalogs = try process.footing.catalogs()
         try await process.verifyGround(catalogs)
         return try await serve(process, catalogs)
@@ -55,7 +55,7 @@ struct SchedulerCommand: Command {
         let ending = await process.run(
             [
                 clerk, HandOver(tools: tools, rhythm: .init(rate: configuration.handOverRate)),
-                DueEventPublisher(tools: tools),
+                ReceiptHandOver(tools: tools), DueEventPublisher(tools: tools), BadgeBell(tools: tools),
                 ReminderBell(tools: tools, catalogs: source, zones: process.zones),
                 ReplayRunner(tools: tools), DeadLetterMeter(tools: tools, catalogs: source),
                 process.reload(of: source),

@@ -46,21 +46,31 @@ struct WorkerCommand: Command {
         publisher.start()
         let senders = try process.pushSenders()
         let source = CatalogSource(catalogs)
-        let frontDoor = FrontDoor(
-            catalogs: source,
-            zones: process.zones,
-            tools: FrontDoor.Tools(
-                pool: process.pool,
-                publisher: publisher,
-                names: process.footing.names,
-                senders: SenderDirectory(senders.senders, prefetch: Self.prefetch(configuration)),
-                policy: process.footing.policy
+        let breakers = Breakers(pool: process.pool, logger: process.logger, metrics: process.metrics)
+        let tools = FrontDoor.Tools(
+            pool: process.pool,
+            publisher: publisher,
+            names: process.footing.names,
+            senders: SenderDirectory(
+                senders.senders,
+                mail: senders.emailSenders,
+                prefetch: Self.prefetch(configuration)
             ),
-            surroundings: FrontDoor.Surroundings(
-                time: process.time,
-                logger: process.logger,
-                metrics: PipelineMetrics(process.metrics)
-            )
+            breakers: breakers,
+            policy: process.footing.policy
+        )
+        let surroundings = FrontDoor.Surroundings(
+            time: process.time,
+            logger: process.logger,
+            metrics: PipelineMetrics(process.metrics)
+        )
+        let frontDoor = FrontDoor(catalogs: source, zones: process.zones, tools: tools, surroundings: surroundings)
+        let receipts = ReceiptWorker(
+            consumer: receiptConsumer(process, broker),
+            sources: senders.receipts,
+            catalogs: source,
+            tools: tools,
+            surroundings: surroundings
         )
         var workers = lanes.map { lane in worker(for: lane, process, broker, frontDoor) }
         if lanes.contains(.bulk) { workers.append(replayWorker(process, broker, frontDoor)) }
@@ -68,10 +78,11 @@ struct WorkerCommand: Command {
             ReadinessCheck(worker.name) { worker.isReady ? nil : "it does not consume" }
         }
         let ending = await process.run(
-            workers + [process.reload(of: source)],
+            workers + [receipts, BreakerWatch(breakers), process.reload(of: source)],
             listen: configuration.metricsListen,
             untilInputEnds: words.has("until-stdin-ends"),
             checks: checks + [
+                ReadinessCheck(receipts.name) { receipts.isReady ? nil : "it does not consume" },
                 ReadinessCheck("publisher") { publisher.isConnected ? nil : "it is not connected" },
                 ReadinessCheck("database") { [pool = process.pool] in await pool.ping() ? nil : "it does not answer" },
             ]
@@ -109,6 +120,17 @@ struct WorkerCommand: Command {
             consumer: consumer,
             frontDoor: frontDoor,
             limits: .init(batch: configuration.batch, batchesAtOnce: 1)
+        )
+    }
+
+    private func receiptConsumer(_ process: RoleProcess, _ broker: BrokerAddress) -> Consumer {
+        Consumer(
+            ConsumerOptions(
+                broker: broker,
+                name: "bellhop worker, receipts",
+                subscriptions: [.init(queue: process.footing.names.receipts, prefetch: 16)],
+                observer: process.observe("receipts")
+            )
         )
     }
 

@@ -7,6 +7,10 @@ package struct CryptographyError: Error, Hashable, Sendable, CustomStringConvert
         case invalidKey
         /// A signature could not be made.
         case signing
+        /// Two keys agree on no secret.
+        case keyAgreement
+        /// Something could not be encrypted, or what was encrypted is not what the key fits.
+        case encryption
     }
 
     package let code: Code

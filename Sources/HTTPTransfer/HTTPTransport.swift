@@ -7,8 +7,18 @@ package protocol HTTPTransport: Sendable {
     /// calling task is cancelled, the requests that have no answer yet are abandoned at once as `cancelled`.
     func send(_ requests: [TransferRequest]) async -> [TransferOutcome]
 
+    /// Gives the connections that are open now nothing more; later requests go over new ones.
+    ///
+    /// For a peer that ties something to a connection that no request can change any more.
+    func retireConnections()
+
     /// Stops taking requests, gives those in flight a bounded time to end, and returns when everything is released.
     ///
     /// Requests that still wait for their turn are reported as not sent, those that do not end in time as unknown.
     func close() async
+}
+
+extension HTTPTransport {
+    /// Nothing: for transports whose peers tie nothing to a connection.
+    package func retireConnections() {}
 }

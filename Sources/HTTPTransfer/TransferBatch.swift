@@ -49,8 +49,12 @@ enum Abandonment {
     case loopFailed(String)
 
     func error(for request: TransferRequest) -> TransferError {
-        let attempt = request.attempt
-        return switch self {
+        error(attempt: request.attempt)
+    }
+
+    /// The same for whatever else was attempted.
+    func error(attempt: String) -> TransferError {
+        switch self {
         case .cancelled:
             TransferError(.cancelled, "\(attempt): the task that waited for it was cancelled")
         case .closed:

@@ -7,6 +7,8 @@ final class TransferInbox: Sendable {
     enum Message: Sendable {
         case submit(TransferBatch)
         case cancel(TransferBatch)
+        /// What is open now gets nothing more.
+        case retire
         case close(CheckedContinuation<Void, Never>)
         case abandon
         /// The resolver has answered.

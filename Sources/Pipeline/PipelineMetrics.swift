@@ -1,4 +1,5 @@
 import BellhopRules
+import Push
 package import ServiceRuntime
 import Store
 
@@ -16,6 +17,7 @@ package struct PipelineMetrics: Sendable {
     private let unrecorded: Labelled<Counter>
     private let reroutes: Labelled<Counter>
     private let repairs: Labelled<Counter>
+    private let receipts: Labelled<Counter>
     private let repeats: Counter
     private let lostClaims: Counter
     private let revocations: Counter
@@ -73,6 +75,11 @@ package struct PipelineMetrics: Sendable {
             "bellhop_preference_fallbacks_total",
             help: "Preference documents that had to be completed, clamped or trimmed.",
             labels: ["app"]
+        )
+        receipts = registry.counter(
+            "bellhop_receipts_total",
+            help: "Answers to the question what became of a push that its provider had taken.",
+            labels: ["app", "outcome"]
         )
         repeats = registry.counter(
             "bellhop_repeated_sends_total",
@@ -151,6 +158,13 @@ package struct PipelineMetrics: Sendable {
         for record in records where record.words.wasRerouted { reroutes.with(record.app.text).increment() }
     }
 
+    /// By the kind of verdict, or `missing` and `unanswered` where there is none.
+    func countReceipts(_ answers: [ReceiptAnswer], of app: AppID) {
+        var tally: [String: Int] = [:]
+        for answer in answers { tally[answer.word, default: 0] += 1 }
+        for (word, count) in tally { receipts.with(app.text, word).increment(by: count) }
+    }
+
     func countRepair(_ app: AppID) { repairs.with(app.text).increment() }
     func countRepeats(_ count: Int) { repeats.increment(by: count) }
     func countLostClaims(_ count: Int) { lostClaims.increment(by: count) }
@@ -175,5 +189,15 @@ package struct PipelineMetrics: Sendable {
 
     func countDeadLetter(_ fault: Fault) {
         deadLetters.with(fault.stage.rawValue, fault.reason).increment()
+    }
+}
+
+extension ReceiptAnswer {
+    fileprivate var word: String {
+        switch self {
+        case .known(let verdict): verdict.kind.rawValue
+        case .missing: "missing"
+        case .unanswered: "unanswered"
+        }
     }
 }

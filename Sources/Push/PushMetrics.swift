@@ -21,10 +21,19 @@ package struct PushMetrics: Sendable {
 
     /// The part of one sender, its cells looked up once.
     package func forSender(_ provider: PushProvider, app: AppID) -> ForSender {
-        let counters = Verdict.Kind.allCases.map { total.with(provider.rawValue, app.text, $0.rawValue) }
+        forSender(called: provider.rawValue, app: app)
+    }
+
+    /// The part of an app's mails, which have no provider of pushes.
+    package func forEmail(app: AppID) -> ForSender {
+        forSender(called: "email", app: app)
+    }
+
+    private func forSender(called name: String, app: AppID) -> ForSender {
+        let counters = Verdict.Kind.allCases.map { total.with(name, app.text, $0.rawValue) }
         return ForSender(
             counters: Dictionary(uniqueKeysWithValues: zip(Verdict.Kind.allCases, counters)),
-            seconds: seconds.with(provider.rawValue, app.text)
+            seconds: seconds.with(name, app.text)
         )
     }
 

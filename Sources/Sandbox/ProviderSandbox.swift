@@ -12,16 +12,30 @@ package final class ProviderSandbox: Sendable {
     package let controlAddress: ListenAddress
     /// Stands for `https://fcm.googleapis.com`, without a slash at the end.
     package let fcmEndpoint: String
+    /// Stands for `https://exp.host`, without a slash at the end.
+    package let expoEndpoint: String
     /// Stands for `https://oauth2.googleapis.com/token`.
     package let tokenURI: String
+    /// Stands for `https://api.push.apple.com`, without a slash at the end.
+    package let apnsEndpoint: String
+    /// Stands for `https://api.sandbox.push.apple.com`, without a slash at the end.
+    package let apnsSandboxEndpoint: String
+    /// The key's file, with the ids of the key and its team, that a sender to APNs is configured with.
+    package let apnsKey: (p8: [UInt8], keyID: String, teamID: String)
+    /// Where mails are handed in, with STARTTLS.
+    package let smtpAddress: ListenAddress
+    /// Where mails are handed in, with TLS from the start.
+    package let smtpsAddress: ListenAddress
     /// The file of the authority that clients must trust.
     package let caFile: String
     /// What a sender to FCM is configured with.
     package let serviceAccountJSON: [UInt8]
-    private let server: HTTP2Server
+    private let servers: [HTTP2Server]
+    private let mail: MailServer
     private let control: HTTPServer
     private let log: ReceivedLog
     private let faults: FaultList
+    let browsers: BrowserSubscriptions
     private let isCAFileTemporary: Bool
 
     /// Makes an authority and an account, listens, and writes the files last: who finds them finds the sandbox ready.
@@ -29,18 +43,30 @@ package final class ProviderSandbox: Sendable {
     /// Throws a `SandboxError`; nothing is left behind then.
     package static func start(_ options: SandboxOptions = SandboxOptions()) async throws -> ProviderSandbox {
         let socket = try ListeningSocket.open(options.listen)
+        let apns = (
+            production: try ListeningSocket.open(options.apnsListen),
+            development: try ListeningSocket.open(options.apnsSandboxListen)
+        )
         let blueprint = try SandboxBlueprint(options, port: socket.address.port)
         let control = try startControl(options, blueprint)
+        var servers: [HTTP2Server] = []
         do {
             let tls = try blueprint.identity.serverContext()
-            let server = try HTTP2Server.start(socket, tls, options.limits, blueprint.handler)
+            let mail = try startMail(options, blueprint)
             do {
-                return try ProviderSandbox(options, blueprint, server, control)
+                var apnsLimits = options.limits
+                if options.checking == .strict { apnsLimits.unprovenStreams = 1 }
+                let handlers = blueprint.apnsHandlers
+                servers.append(try HTTP2Server.start(socket, tls, options.limits, blueprint.handler))
+                servers.append(try HTTP2Server.start(apns.production, tls, apnsLimits, handlers.production))
+                servers.append(try HTTP2Server.start(apns.development, tls, apnsLimits, handlers.development))
+                return try ProviderSandbox(options, blueprint, (servers, mail, control))
             } catch {
-                await server.stop(grace: .zero)
+                await mail.stop(grace: .zero)
                 throw error
             }
         } catch {
+            for server in servers { await server.stop(grace: .zero) }
             await control.stop(grace: .zero)
             throw error
         }
@@ -49,32 +75,54 @@ package final class ProviderSandbox: Sendable {
     private init(
         _ options: SandboxOptions,
         _ blueprint: SandboxBlueprint,
-        _ server: HTTP2Server,
-        _ control: HTTPServer
+        _ running: (providers: [HTTP2Server], mail: MailServer, control: HTTPServer)
     ) throws(SandboxError) {
-        address = server.address
+        (servers, mail, control) = running
+        (smtpAddress, smtpsAddress) = (mail.address, mail.secureAddress)
+        let origins = servers.map { "https://\(ListenAddress(host: options.announcedHost, port: $0.address.port))" }
+        address = servers[0].address
         controlAddress = control.address
         fcmEndpoint = blueprint.origin
+        expoEndpoint = blueprint.origin
         tokenURI = blueprint.tokenURI
         serviceAccountJSON = blueprint.serviceAccountJSON
+        apnsEndpoint = origins[1]
+        apnsSandboxEndpoint = origins[2]
+        let account = blueprint.apnsAccount
+        apnsKey = (try account.p8(), account.keyID, account.teamID)
         isCAFileTemporary = options.caFile == nil
         caFile =
             options.caFile
-            ?? NSTemporaryDirectory() + "bellhop-sandbox-\(getpid())-\(server.address.port).pem"
-        self.server = server
-        self.control = control
+            ?? NSTemporaryDirectory() + "bellhop-sandbox-\(getpid())-\(address.port).pem"
         log = blueprint.log
         faults = blueprint.faults
+        browsers = blueprint.browsers
         if let file = options.serviceAccountFile {
             try OutputFile.write(serviceAccountJSON, to: file, mode: 0o600)
         }
+        if let file = options.apnsKeyFile { try OutputFile.write(apnsKey.p8, to: file, mode: 0o600) }
         try OutputFile.write(Array(blueprint.authorityPEM.utf8), to: caFile, mode: 0o644)
+    }
+
+    private static func startMail(
+        _ options: SandboxOptions,
+        _ blueprint: SandboxBlueprint
+    ) throws(SandboxError) -> MailServer {
+        let office = MailOffice(
+            credentials: options.mailCredentials,
+            tls: try blueprint.identity.serverContext(.anything),
+            faults: blueprint.faults,
+            log: blueprint.log,
+            time: options.time
+        )
+        return try MailServer.start(try .open(options.smtp), try .open(options.smtps), office)
     }
 
     private static func startControl(_ options: SandboxOptions, _ blueprint: SandboxBlueprint) throws -> HTTPServer {
         let api = ControlAPI(
             log: blueprint.log,
             faults: blueprint.faults,
+            browsers: BrowserControl(browsers: blueprint.browsers),
             unchecked: blueprint.handler as? UncheckedHandler
         )
         do {
@@ -114,13 +162,15 @@ package final class ProviderSandbox: Sendable {
     }
 
     /// Open connections of the providers' side.
-    package var openConnections: Int { server.openConnections }
+    package var openConnections: Int { servers.reduce(0) { $0 + $1.openConnections } }
 
     /// Takes no new requests, gives those under way at most `grace`, and closes everything.
     package func stop(grace: Duration = .seconds(5)) async {
-        async let providersDone: Void = server.stop(grace: grace)
-        await control.stop(grace: grace)
-        await providersDone
+        await withTaskGroup(of: Void.self) { group in
+            for server in servers { group.addTask { await server.stop(grace: grace) } }
+            group.addTask { await self.mail.stop(grace: grace) }
+            group.addTask { await self.control.stop(grace: grace) }
+        }
         if isCAFileTemporary { unlink(caFile) }
     }
 }

@@ -19,6 +19,8 @@ struct ProviderAnswer: Sendable {
     let http: HTTP2Answer
     /// Such as `UNREGISTERED`; nil for a success and for answers without one.
     let reason: String?
+    /// The word for each part of a request that has parts.
+    var reasons: [String?] = []
 }
 
 /// What a provider makes of a request.
@@ -31,11 +33,37 @@ struct Judgement: Sendable {
     var tag: String?
     /// What to record in place of the body as it came.
     var content: ReceivedRequest.Content?
+    /// Whether a connection may carry many requests at once from this one on; matters where it could not before.
+    var provesClient = false
+    /// The messages of a request that carries several: each is recorded by itself.
+    var parts: [Part] = []
     /// Makes the normal answer, with all that follows from it, such as a token that is valid from here on.
     var answer: @Sendable () -> ProviderAnswer
 
+    /// One message of several.
+    struct Part: Sendable {
+        let refused: String?
+        let token: String?
+        let tag: String?
+        let content: ReceivedRequest.Content
+    }
+
     init(_ answer: @escaping @Sendable () -> ProviderAnswer) {
         self.answer = answer
+    }
+
+    /// The judgements to record: one for each part, or this one where there are none.
+    var recorded: [Judgement] {
+        parts.isEmpty
+            ? [self]
+            : parts.map { part in
+                var single = self
+                single.refused = part.refused
+                single.token = part.token
+                single.tag = part.tag
+                single.content = part.content
+                return single
+            }
     }
 
     static func refuse(_ why: String, _ answer: ProviderAnswer) -> Judgement {

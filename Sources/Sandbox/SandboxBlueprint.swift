@@ -9,7 +9,11 @@ struct SandboxBlueprint: Sendable {
     let serviceAccountJSON: [UInt8]
     let log: ReceivedLog
     let faults: FaultList
+    let browsers: BrowserSubscriptions
     let handler: any HTTP2Handler
+    let apnsAccount: APNsAccount
+    /// Each environment of APNs is a host of its own.
+    let apnsHandlers: (production: any HTTP2Handler, development: any HTTP2Handler)
 
     var tokenURI: String { origin + TokenEndpoint.path }
 
@@ -18,12 +22,7 @@ struct SandboxBlueprint: Sendable {
         let origin = "https://\(ListenAddress(host: options.announcedHost, port: port))"
         let now = options.time.now()
         let authority = try CertificateAuthority(now: now)
-        let name = CertificateOrder.Name(options.announcedHost)
-        let usual = CertificateOrder.usualNames
-        let order = CertificateOrder(
-            names: usual.contains(name) ? usual : usual + [name],
-            validity: now - .seconds(86_400)..<now + .seconds(365 * 86_400)
-        )
+        let order = CertificateOrder(for: options, now: now)
         let account = try ServiceAccount(projectID: options.project)
         self.origin = origin
         identity = try authority.issue(order)
@@ -31,8 +30,14 @@ struct SandboxBlueprint: Sendable {
         serviceAccountJSON = try account.json(tokenURI: origin + TokenEndpoint.path)
         log = ReceivedLog(ReceivedLog.Bounds(requests: options.keptRequests))
         faults = FaultList(seed: options.seed)
+        apnsAccount = try APNsAccount(topics: options.apnsTopics)
+        let browserOrigin = "https://\(ListenAddress(host: options.namedHost, port: port))"
+        browsers = BrowserSubscriptions(origin: browserOrigin)
         switch options.checking {
-        case .none: handler = UncheckedHandler()
+        case .none:
+            let unchecked = UncheckedHandler()
+            handler = unchecked
+            apnsHandlers = (unchecked, unchecked)
         case .strict:
             let tokens = AccessTokens(lifetime: options.tokenLifetime)
             let endpoint = TokenEndpoint(
@@ -40,11 +45,22 @@ struct SandboxBlueprint: Sendable {
                 tokens: tokens,
                 audiences: [origin + TokenEndpoint.path, "https://oauth2.googleapis.com/token"]
             )
-            handler = SandboxCore(
-                providers: [FCMStandIn(tokens: tokens), endpoint],
-                faults: faults,
-                log: log,
-                time: options.time
+            let (faults, log, time) = (faults, log, options.time)
+            func core(_ providers: [any ProviderStandIn]) -> SandboxCore {
+                SandboxCore(providers: providers, faults: faults, log: log, time: time)
+            }
+            handler = core([
+                FCMStandIn(tokens: tokens), endpoint,
+                ExpoStandIn(
+                    accessToken: options.expoAccessToken,
+                    receiptDelay: options.expoReceiptDelay,
+                    faults: faults
+                ),
+                WebPushStandIn(subscriptions: browsers, origin: browserOrigin),
+            ])
+            apnsHandlers = (
+                core([APNsStandIn(.production, account: apnsAccount, time: time)]),
+                core([APNsStandIn(.development, account: apnsAccount, time: time)])
             )
         }
     }

@@ -15,31 +15,49 @@ struct SandboxCore: HTTP2Handler {
         guard let provider = providers.first(where: { $0.serves(path: path) }) else { return stray(request, now) }
         let judgement = provider.judge(request, now: now)
         let fault = faults.take(provider.name, token: judgement.token, path: path)
-        let answer = answer(provider, judgement, fault)
-        log.append(
-            ReceivedLog.Entry(
-                at: now,
-                provider: provider.name,
-                request: request,
-                judgement: judgement,
-                answer: answer.map { .init(status: $0.http.status, reason: $0.reason) }
+        let (action, answer) = outcome(provider, judgement, fault?.effect ?? .delay)
+        for (index, judgement) in judgement.recorded.enumerated() {
+            log.append(
+                ReceivedLog.Entry(
+                    at: now,
+                    provider: provider.name,
+                    request: request,
+                    judgement: judgement,
+                    answer: answer.map { answer in
+                        let reason = answer.reasons.indices.contains(index) ? answer.reasons[index] : answer.reason
+                        return .init(status: answer.http.status, reason: reason)
+                    }
+                )
             )
-        )
-        let action = answer.map { HTTP2Reaction.Action.answer($0.http) } ?? .dropConnection
+        }
         return HTTP2Reaction(action, after: fault?.delay ?? .zero)
     }
 
-    /// Nil where the connection shall be dropped.
-    private func answer(
+    /// What happens to a request, and the answer that goes out whole; nil where none does.
+    private func outcome(
         _ provider: any ProviderStandIn,
         _ judgement: Judgement,
-        _ fault: SandboxFault?
-    ) -> ProviderAnswer? {
-        switch fault?.effect {
-        case nil, .delay: judgement.answer()
-        case .answer(let answer): provider.answer(to: answer)
-        case .drop: nil
+        _ effect: SandboxFault.Effect
+    ) -> (HTTP2Reaction.Action, ProviderAnswer?) {
+        switch effect {
+        case .delay: whole(judgement.answer(), judgement)
+        case .answer(let answer): whole(provider.answer(to: answer), judgement)
+        case .drip(let interval): slow(judgement.answer(), interval)
+        case .partial: (.answerPartly(judgement.answer().http), nil)
+        case .drop: (.dropConnection, nil)
+        case .reset: (.resetStream, nil)
+        case .goAway: (.goAway, nil)
         }
+    }
+
+    private func whole(_ answer: ProviderAnswer, _ judgement: Judgement) -> (HTTP2Reaction.Action, ProviderAnswer?) {
+        var http = answer.http
+        http.provesClient = judgement.provesClient
+        return (.answer(http), answer)
+    }
+
+    private func slow(_ answer: ProviderAnswer, _ interval: Duration) -> (HTTP2Reaction.Action, ProviderAnswer?) {
+        (.answerSlowly(answer.http, every: interval), answer)
     }
 
     private func stray(_ request: HTTP2Request, _ now: Instant) -> HTTP2Reaction {

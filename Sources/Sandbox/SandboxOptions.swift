@@ -9,26 +9,54 @@ package struct SandboxOptions: Sendable {
         case none
     }
 
+    /// What is wrong with the certificate that clients are shown.
+    package enum CertificateFault: Sendable, Equatable {
+        /// It is another host's.
+        case ofAnotherHost
+        /// It expired a day ago.
+        case expired
+    }
+
     /// Where the providers' side listens, with TLS and HTTP/2.
     package var listen = ListenAddress(host: "127.0.0.1", port: 0)
+    /// Where APNs listens for production, which is a host of its own at Apple, too.
+    package var apnsListen = ListenAddress(host: "127.0.0.1", port: 0)
+    /// Where APNs listens for development builds.
+    package var apnsSandboxListen = ListenAddress(host: "127.0.0.1", port: 0)
     /// Where the control interface listens, in plain HTTP.
     package var control = ListenAddress(host: "127.0.0.1", port: 0)
+    /// Where the mail server listens, with STARTTLS.
+    package var smtp = ListenAddress(host: "127.0.0.1", port: 0)
+    /// Where the mail server listens with TLS from the start.
+    package var smtps = ListenAddress(host: "127.0.0.1", port: 0)
+    /// Who may send mails.
+    package var mailCredentials = MailCredentials(user: "bellhop", password: "sandbox-password")
     /// The host by which clients reach the providers' side; `listen`'s own where nil, or `localhost` for a wildcard.
     package var publicHost: String?
     /// The project of the one service account.
     package var project = "bellhop-sandbox"
+    /// The topics (bundle ids) that APNs lets the one team push to.
+    package var apnsTopics: Set<String> = ["com.example.bellhop"]
     package var checking = Checking.strict
+    /// Nil for a certificate that is right.
+    package var certificateFault: CertificateFault?
     package var limits = HTTP2Limits()
     /// Decides whom faults with a rate befall.
     package var seed: UInt64 = 1
     /// How long an access token is good.
     package var tokenLifetime = Duration.seconds(3_600)
+    /// What senders to Expo must show; nil for a project that asks for no access token.
+    package var expoAccessToken: String?
+    /// How long after its message a receipt of Expo's is there.
+    package var expoReceiptDelay = Duration.zero
     /// How many of the latest requests are kept in full.
     package var keptRequests = 200_000
     /// Where the authority's certificate goes; a temporary file that goes away with the sandbox where nil.
     package var caFile: String?
     /// Where the service account goes, readable by its owner alone; nowhere where nil.
     package var serviceAccountFile: String?
+    /// Where APNs' key goes, readable by its owner alone; nowhere where nil.
+    package var apnsKeyFile: String?
     package var time: any TimeSource = SystemTime()
 
     package init() {}
@@ -45,5 +73,10 @@ package struct SandboxOptions: Sendable {
     var announcedHost: String {
         if let publicHost { return publicHost }
         return ["0.0.0.0", "::"].contains(listen.host) ? "localhost" : listen.host
+    }
+
+    /// The same as a name, which endpoints of browsers must have.
+    var namedHost: String {
+        CertificateOrder.Name(announcedHost) == .host(announcedHost) ? announcedHost : "localhost"
     }
 }

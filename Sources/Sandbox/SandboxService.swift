@@ -13,6 +13,10 @@ package struct SandboxService: Service {
 
     package func run(until drain: DrainSignal) async throws {
         logger.notice("listening", ["service": "providers", "address": .text(sandbox.fcmEndpoint)])
+        logger.notice("listening", ["service": "apns", "address": .text(sandbox.apnsEndpoint)])
+        logger.notice("listening", ["service": "apns-sandbox", "address": .text(sandbox.apnsSandboxEndpoint)])
+        logger.notice("listening", ["service": "mail", "address": .text("smtp://\(sandbox.smtpAddress)")])
+        logger.notice("listening", ["service": "mail", "address": .text("smtps://\(sandbox.smtpsAddress)")])
         logger.notice("listening", ["service": "control", "address": .text("http://\(sandbox.controlAddress)")])
         await drain.wait()
         await sandbox.stop()

@@ -2,7 +2,7 @@ import COpenSSL
 import Cryptography
 import Glibc
 
-/// One end of a TLS connection for HTTP/2 over a socket that does not block; stays on one thread.
+/// One end of a TLS connection over a socket that does not block; stays on one thread.
 package final class TLSConnection {
     /// How far an attempt came.
     package enum Progress: Equatable {
@@ -26,9 +26,11 @@ package final class TLSConnection {
     }
 
     private let handle: OpaquePointer
+    private let needsHTTP2: Bool
 
-    init(owning handle: OpaquePointer) {
+    init(owning handle: OpaquePointer, needsHTTP2: Bool = true) {
         self.handle = handle
+        self.needsHTTP2 = needsHTTP2
     }
 
     deinit {
@@ -45,7 +47,7 @@ package final class TLSConnection {
     /// Whether bytes of the peer may be here already, of which `poll` on the socket knows nothing.
     package var holdsBytes: Bool { SSL_has_pending(handle) == 1 }
 
-    /// Goes on with the handshake; a connection without `h2` ends with it.
+    /// Goes on with the handshake; a connection that needs `h2` and does not get it ends with it.
     package func handshake() -> Progress {
         ERR_clear_error()
         let result = SSL_do_handshake(handle)
@@ -54,7 +56,7 @@ package final class TLSConnection {
             if progress == .ended { refusal = reason() }
             return progress
         }
-        guard speaksHTTP2 else {
+        guard !needsHTTP2 || speaksHTTP2 else {
             refusal = .noHTTP2
             return .ended
         }

@@ -1,19 +1,30 @@
 import COpenSSL
 import ServiceRuntime
 
-/// What every TLS connection of a server has in common: TLS 1.2 or later, one identity, `h2` and nothing else.
+/// What every TLS connection of a server has in common: TLS 1.2 or later, one identity, one protocol inside.
 ///
 /// Thread safety: it is complete after its init; OpenSSL lets any number of threads make connections of it.
 package final class TLSServerContext: @unchecked Sendable {
+    /// What is spoken inside.
+    package enum Content: Sendable {
+        /// HTTP/2: who does not offer `h2` is not let in.
+        case http2
+        /// Whatever both know without ALPN.
+        case anything
+    }
+
     private let handle: OpaquePointer
+    private let content: Content
 
     /// Both in PEM.
-    package init(certificate: String, key: String) throws(TLSError) {
+    package init(certificate: String, key: String, content: Content = .http2) throws(TLSError) {
         guard let handle = SSL_CTX_new(TLS_server_method()) else { throw Self.failure(.resources) }
         self.handle = handle
+        self.content = content
         // OpenSSL writes to sockets without MSG_NOSIGNAL.
         ProcessSignal.ignoreBrokenPipes()
         bellhop_prepare_h2_server(handle)
+        if content == .anything { SSL_CTX_set_alpn_select_cb(handle, nil, nil) }
         guard let parsed = Self.parse(certificate, { PEM_read_bio_X509($0, nil, withoutPassword, nil) }) else {
             throw Self.failure(.identity)
         }
@@ -39,7 +50,7 @@ package final class TLSServerContext: @unchecked Sendable {
             return nil
         }
         SSL_set_accept_state(connection)
-        return TLSConnection(owning: connection)
+        return TLSConnection(owning: connection, needsHTTP2: content == .http2)
     }
 
     /// Lets OpenSSL read from a text.

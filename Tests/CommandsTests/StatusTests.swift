@@ -1,7 +1,9 @@
 import AMQP
+import BellhopRules
 import Foundation
 import Postgres
 import ServiceRuntime
+import Store
 import Testing
 import Workbench
 
@@ -48,6 +50,22 @@ struct StatusTests {
                     #expect(seen.schedulers == 1)
                 }
                 #expect(await prompt.run("status").code == .done)
+            }
+        }
+    }
+
+    @Test("a provider that refuses us is told with its reason, in both forms")
+    func breakers() async throws {
+        try await Bench.withTopology { bench in
+            let app = try #require(AppID(validating: "drop"))
+            let key = BreakerKey(app: app, provider: "fcm", platform: .ios)
+            try await BreakerBook(pool: bench.pool).open(key, reason: "THIRD_PARTY_AUTH_ERROR")
+            try await Workplace.withPrompt(on: bench) { prompt, _ in
+                let text = await prompt.run("status").output.replacing("\n   ", with: " ")
+                #expect(text.contains("fcm refuses drop (ios) for"))
+                #expect(text.contains("THIRD_PARTY_AUTH_ERROR: its pushes wait"))
+                let json = await prompt.run("status", "--json").output
+                #expect(json.contains(#""provider":"fcm","platform":"ios","reason":"THIRD_PARTY_AUTH_ERROR""#))
             }
         }
     }

@@ -93,6 +93,22 @@ struct RefusedBody: Sendable, CustomTestStringConvertible {
         rule("message.apns.headers.apns-collapse-id", #""token":"t","apns":{"headers":{"apns-collapse-id":""}}"#),
         rule("message.webpush.fcm_options.link", #""token":"t","webpush":{"fcm_options":{"link":"http://a"}}"#),
         rule("message.webpush.headers.TTL", #""token":"t","webpush":{"headers":{"TTL":"soon"}}"#),
+        rule("message.webpush.headers.Urgency", #""token":"t","webpush":{"headers":{"Urgency":"urgent"}}"#),
+        rule("message.webpush.headers.Topic", #""token":"t","webpush":{"headers":{"Topic":"a topic"}}"#),
+        rule(
+            "message.webpush.headers.topic",
+            #""token":"t","webpush":{"headers":{"topic":"123456789012345678901234567890123"}}"#
+        ),
+        rule("message.apns.headers.apns-expiration", #""token":"t","apns":{"headers":{"apns-expiration":"soon"}}"#),
+        rule("message.apns.headers.apns-push-type", #""token":"t","apns":{"headers":{"apns-push-type":"loud"}}"#),
+        rule("message.apns.headers.apns-id", #""token":"t","apns":{"headers":{"apns-id":"1"}}"#),
+        rule("message.apns.headers.apns-colapse-id", #""token":"t","apns":{"headers":{"apns-colapse-id":"1"}}"#),
+        rule("message.apns.payload.aps", #""token":"t","apns":{"payload":{"aps":1}}"#),
+        rule("message.apns.payload.aps", #""token":"t","apns":{"payload":{"aps":{"badge":"1"}}}"#),
+        rule("message.apns.payload.aps", #""token":"t","apns":{"payload":{"aps":{"sound":""}}}"#),
+        rule("message.apns.payload.aps", #""token":"t","apns":{"payload":{"aps":{"mutable-content":true}}}"#),
+        rule("message.apns.payload.aps", #""token":"t","apns":{"payload":{"aps":{"interruption-level":"x"}}}"#),
+        rule("message.apns.payload.aps", #""token":"t","apns":{"payload":{"aps":{"thread":"x"}}}"#),
     ]
 }
 

@@ -13,7 +13,9 @@ struct FaultReaderTests {
                   "rate":0.5,"count":3,"drop":false},
                  {"provider":"oauth","drop":true,"match":null},
                  {"provider":"fcm","status":503,"retryAfter":"Wed, 21 Oct 2026 07:28:00 GMT"},
-                 {"provider":"fcm","delayMs":10}]
+                 {"provider":"fcm","delayMs":10},
+                 {"provider":"apns","dripMs":20},{"provider":"apns","reset":true,"delayMs":1},
+                 {"provider":"apns","partial":true},{"provider":"apns","goAway":true,"drop":false}]
                 """#.utf8
             )
         )
@@ -25,6 +27,10 @@ struct FaultReaderTests {
                 SandboxFault(.oauth, .drop),
                 SandboxFault(.fcm, .answer(late)),
                 SandboxFault(.fcm, .delay, delay: .milliseconds(10)),
+                SandboxFault(.apns, .drip(every: .milliseconds(20))),
+                SandboxFault(.apns, .reset, delay: .milliseconds(1)),
+                SandboxFault(.apns, .partial),
+                SandboxFault(.apns, .goAway),
             ]
         )
         #expect(try FaultReader.read(Array("[]".utf8)).isEmpty)
@@ -42,6 +48,10 @@ struct FaultReaderTests {
             (#"[{"provider":"fcm","reason":"X","delayMs":5}]"#, "/0/status"),
             (#"[{"provider":"fcm","status":500,"drop":true}]"#, "/0/drop"),
             (#"[{"provider":"fcm","drop":"yes"}]"#, "/0/drop"),
+            (#"[{"provider":"fcm","drop":true,"reset":true}]"#, "/0/reset"),
+            (#"[{"provider":"fcm","dripMs":5,"partial":true}]"#, "/0/partial"),
+            (#"[{"provider":"fcm","dripMs":5,"status":500}]"#, "/0/dripMs"),
+            (#"[{"provider":"fcm","dripMs":0}]"#, "/0/dripMs"), (#"[{"provider":"fcm","goAway":1}]"#, "/0/goAway"),
             (#"[{"provider":"fcm","drop":true},{"provider":"fcm","drop":true,"rate":2}]"#, "/1/rate"),
             (#"[{"provider":"fcm","drop":true,"rate":-0.1}]"#, "/0/rate"),
             (#"[{"provider":"fcm","drop":true,"count":0}]"#, "/0/count"),

@@ -38,6 +38,7 @@ struct StartingTests {
         var temporary = ""
         try await withSandbox {
             $0.serviceAccountFile = folder + "/account.json"
+            $0.apnsKeyFile = folder + "/key.p8"
             $0.project = "another-project"
         } _: { client in
             let account = try JSONText.parse([UInt8](Data(contentsOf: URL(fileURLWithPath: folder + "/account.json"))))
@@ -47,11 +48,16 @@ struct StartingTests {
             #expect(account["private_key"]?.string?.hasPrefix("-----BEGIN PRIVATE KEY-----") == true)
             let attributes = try FileManager.default.attributesOfItem(atPath: folder + "/account.json")
             #expect(attributes[.posixPermissions] as? Int == 0o600)
+            let p8 = try [UInt8](Data(contentsOf: URL(fileURLWithPath: folder + "/key.p8")))
+            #expect(p8 == client.sandbox.apnsKey.p8)
+            #expect(String(decoding: p8, as: UTF8.self).hasPrefix("-----BEGIN PRIVATE KEY-----"))
+            let rights = try FileManager.default.attributesOfItem(atPath: folder + "/key.p8")
+            #expect(rights[.posixPermissions] as? Int == 0o600)
             temporary = client.sandbox.caFile
             #expect(FileManager.default.fileExists(atPath: temporary))
         }
         #expect(!FileManager.default.fileExists(atPath: temporary))
-        #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["account.json"])
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder).sorted() == ["account.json", "key.p8"])
     }
 
     @Test("a file that cannot be written is a clear error, and the ports are free again")

@@ -50,6 +50,56 @@ struct FeedTests {
         }
     }
 
+    @Test(
+        "of more devices than a person has, those that were seen least lately give way, and one that is back lives again"
+    )
+    func deviceCap() async throws {
+        try await Bench.withSchema { bench in
+            let most = SubscriptionFeed.mostDevices
+            try await bench.feed((0..<most + 3).map { device("u1", $0, "token-\($0)") } + [device("u2", 0, "other")])
+            let ended =
+                "SELECT device_token FROM push_subscriptions WHERE revoke_reason = 'too-many' ORDER BY device_token"
+            #expect(try await bench.column(ended) == ["token-0", "token-1", "token-2"])
+            // What the feed says happened long before the cap was applied; a registration of today comes after it.
+            _ = try await bench.pool.run(
+                "UPDATE push_subscriptions SET revoked_at = last_seen_at WHERE revoked_at IS NOT NULL"
+            )
+            try await bench.feed([device("u1", 59, "token-0")])
+            #expect(try await bench.column(ended) == ["token-1", "token-2", "token-3"])
+            #expect(
+                try await bench.count("SELECT count(*) FROM push_subscriptions WHERE revoked_at IS NULL") == most + 1
+            )
+        }
+    }
+
+    @Test("a device that has a new token keeps its subscription, in whatever order the two registrations arrive")
+    func rotation() async throws {
+        let live = "SELECT device_token FROM push_subscriptions WHERE revoked_at IS NULL"
+        let (first, second) = (device("u1", 1, "old"), device("u1", 2, "new", #","replaces":"old""#))
+        try await Bench.withSchema { bench in
+            try await bench.feed([first])
+            let id = try await bench.column("SELECT id FROM push_subscriptions")
+            try await bench.feed([second])
+            #expect(try await bench.column("SELECT id FROM push_subscriptions WHERE device_token = 'new'") == id)
+            #expect(try await bench.column(live) == ["new"])
+            // The former token is given out again, to the same person: another device, another subscription.
+            try await bench.feed([device("u1", 5, "old")])
+            #expect(try await bench.column(live + " ORDER BY 1") == ["new", "old"])
+            try await bench.feed([device("u1", 6, "new", #","replaces":"old""#)])
+            #expect(try await bench.column(live) == ["new"])
+            let reasons = try await bench.column(
+                "SELECT revoke_reason FROM push_subscriptions WHERE device_token = 'old'"
+            )
+            #expect(reasons == ["replaced"])
+        }
+        for words in [[[second], [first]], [[first, second]], [[second, first]]] {
+            try await Bench.withSchema { bench in
+                for word in words { try await bench.feed(word) }
+                #expect(try await bench.column(live) == ["new"])
+            }
+        }
+    }
+
     @Test("a deletion erases every row of the user and of no one else")
     func erasure() async throws {
         try await Bench.withSchema { bench in
@@ -197,10 +247,10 @@ private func recipient(_ user: String, _ second: Int, _ fields: String) -> Strin
     #"{"app":"drop","eventType":"recipient.upserted","userId":"\#(user)",\#(fields),"sentAtIso":"\#(at(second))"}"#
 }
 
-private func device(_ user: String, _ second: Int, _ token: String) -> String {
+private func device(_ user: String, _ second: Int, _ token: String, _ more: String = "") -> String {
     """
     {"app":"drop","eventType":"subscription.upserted","userId":"\(user)","token":"\(token)","platform":"android",\
-    "provider":"fcm","sentAtIso":"\(at(second))"}
+    "provider":"fcm","sentAtIso":"\(at(second))"\(more)}
     """
 }
 

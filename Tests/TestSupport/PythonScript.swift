@@ -16,6 +16,23 @@ package enum PythonScript {
 
     package static var isThere: Bool { python != nil }
 
+    /// What a library outside of Python's own is found by, where it is installed for one user.
+    package static var home: [String: String] {
+        ProcessInfo.processInfo.environment["HOME"].map { ["HOME": $0] } ?? [:]
+    }
+
+    /// Whether a script ends well, asked before the tests that need what it looks for.
+    package static func succeeds(_ script: String, _ arguments: String...) -> Bool {
+        let process = Process()
+        process.executableURL = python
+        process.arguments = [folder.appendingPathComponent(script).path] + arguments
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        guard (try? process.run()) != nil else { return false }
+        process.waitUntilExit()
+        return process.terminationStatus == 0
+    }
+
     private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .appendingPathComponent("Oracles")
 
@@ -28,26 +45,59 @@ package enum PythonScript {
         input: String = "",
         environment: [String: String]
     ) async throws -> [String] {
-        let process = Process()
-        process.executableURL = python
-        process.arguments = [folder.appendingPathComponent(script).path] + arguments
-        process.environment = environment.merging(
+        let output = try await output(of: script, arguments: arguments, input: input, environment: environment)
+        return output.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init)
+    }
+
+    /// The same as one text.
+    ///
+    /// Made of the plain system calls: Foundation's `Process` falls over when many tests start programs while others open
+    /// and close descriptors.
+    package static func output(
+        of script: String,
+        arguments: [String] = [],
+        input: String = "",
+        environment: [String: String] = [:]
+    ) async throws -> String {
+        guard let python else { throw Failure(description: "python3 is not installed") }
+        let base = NSTemporaryDirectory() + "bellhop-script-" + UUID().uuidString
+        let (question, answer) = (base + ".in", base + ".out")
+        defer { for path in [question, answer] { unlink(path) } }
+        try input.write(toFile: question, atomically: false, encoding: .utf8)
+        let words = [python.path, folder.appendingPathComponent(script).path] + arguments
+        let variables = environment.merging(
             ["PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin", "LC_ALL": "C.UTF-8"]
         ) { given, _ in given }
-        let (question, answer) = (Pipe(), Pipe())
-        process.standardInput = question
-        process.standardOutput = answer
-        try process.run()
-        let output: String = await withCheckedContinuation { continuation in
+        let status = await withCheckedContinuation { continuation in
             Thread.detachNewThread {
-                question.fileHandleForWriting.write(Data(input.utf8))
-                try? question.fileHandleForWriting.close()
-                let output = answer.fileHandleForReading.readDataToEndOfFile()
-                process.waitUntilExit()
-                continuation.resume(returning: String(decoding: output, as: UTF8.self))
+                continuation.resume(returning: run(words, variables, question, answer))
             }
         }
-        guard process.terminationStatus == 0 else { throw Failure(description: "\(script) failed") }
-        return output.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init)
+        guard status == 0 else { throw Failure(description: "\(script) failed with status \(status)") }
+        return try String(contentsOfFile: answer, encoding: .utf8)
+    }
+
+    /// Runs a program between two files and gives its status, as `waitpid` has it; -1 where it did not start.
+    private static func run(
+        _ words: [String],
+        _ variables: [String: String],
+        _ input: String,
+        _ output: String
+    ) -> Int32 {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 0, input, O_RDONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+        var arguments = words.map { strdup($0) } + [nil]
+        var environment = variables.map { strdup("\($0.key)=\($0.value)") } + [nil]
+        defer { for text in arguments + environment { free(text) } }
+        var id: pid_t = 0
+        guard posix_spawn(&id, words[0], &actions, nil, &arguments, &environment) == 0 else { return -1 }
+        var status: Int32 = 0
+        while waitpid(id, &status, 0) < 0 {
+            guard errno == EINTR else { return -1 }
+        }
+        return status
     }
 }

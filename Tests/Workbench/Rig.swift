@@ -1,7 +1,7 @@
 package import AMQP
 package import BellhopRules
 import Foundation
-import Pipeline
+package import Pipeline
 package import Push
 package import ServiceRuntime
 import Store
@@ -12,15 +12,28 @@ package struct Rig: Sendable {
     package let bench: Bench
     package let publisher: Publisher
     package let metrics = MetricsRegistry()
-    private let senders: [AppID: [PushProvider: any PushSender]]
+    private let outfit: Outfit
     private let drain = DrainSignal()
     private let catalogs: CatalogSource
     private let zones = ZoneLibrary(environment: ProcessInfo.processInfo.environment)
 
-    private init(bench: Bench, publisher: Publisher, senders: [AppID: [PushProvider: any PushSender]]) {
+    /// Through whom a worker pushes, and when it asks what became of it.
+    package struct Outfit: Sendable {
+        package var senders: [AppID: [PushProvider: any PushSender]]
+        package var mail: [AppID: EmailSender] = [:]
+        package var receipts: [AppID: any ReceiptSource] = [:]
+        /// Soon enough to wait for.
+        package var looks = ReceiptPolicy(firstLook: .milliseconds(200), pause: .milliseconds(200))
+
+        package init(senders: [AppID: [PushProvider: any PushSender]] = [:]) {
+            self.senders = senders
+        }
+    }
+
+    private init(bench: Bench, publisher: Publisher, outfit: Outfit) {
         self.bench = bench
         self.publisher = publisher
-        self.senders = senders
+        self.outfit = outfit
         catalogs = CatalogSource(bench.catalogs)
     }
 
@@ -30,13 +43,22 @@ package struct Rig: Sendable {
     /// Runs a body beside a worker of all lanes, a dead-letter clerk and a sweeper, and drains them afterwards.
     package static func on<Value: Sendable>(
         _ bench: Bench,
-        senders: [AppID: [PushProvider: any PushSender]] = [:],
+        outfit: Outfit = Outfit(),
         _ body: @escaping @Sendable (Rig) async throws -> Value
     ) async throws -> Value {
         let publisher = Publisher(PublisherOptions(broker: try bench.broker, name: "test, publishing"))
         publisher.start()
-        let rig = Rig(bench: bench, publisher: publisher, senders: senders)
-        let services: [any Service] = try rig.lanes() + [try rig.clerk()] + rig.duties()
+        let rig = Rig(bench: bench, publisher: publisher, outfit: outfit)
+        let breakers = Breakers(
+            pool: bench.pool,
+            logger: rig.logger,
+            metrics: rig.metrics,
+            firstPause: .milliseconds(500)
+        )
+        let watch = BreakerWatch(breakers, interval: .milliseconds(200))
+        let tools = rig.tools(breakers)
+        let workers: [any Service] = try rig.lanes(tools) + [try rig.receipts(tools)]
+        let services: [any Service] = workers + [watch, try rig.clerk()] + rig.duties()
         return try await withThrowingTaskGroup(of: Void.self) { group in
             for service in services {
                 group.addTask { try await service.run(until: rig.drain) }
@@ -61,22 +83,45 @@ package struct Rig: Sendable {
     private var logger: Logger { Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text)) }
 
     private var policy: DeliveryPolicy {
-        DeliveryPolicy(ladder: RetryLadder(tiers: Bench.tiers, limit: 2), lease: Self.lease)
+        DeliveryPolicy(
+            ladder: RetryLadder(tiers: Bench.tiers, limit: 2),
+            lease: Self.lease,
+            receipts: outfit.looks
+        )
     }
 
-    private func lanes() throws -> [LaneWorker] {
-        let frontDoor = FrontDoor(
-            catalogs: catalogs,
-            zones: zones,
-            tools: FrontDoor.Tools(
-                pool: bench.pool,
-                publisher: publisher,
-                names: bench.names,
-                senders: SenderDirectory(senders, prefetch: [.urgent: 1024, .normal: 1024, .bulk: 1024]),
-                policy: policy
+    private func tools(_ breakers: Breakers) -> FrontDoor.Tools {
+        FrontDoor.Tools(
+            pool: bench.pool,
+            publisher: publisher,
+            names: bench.names,
+            senders: SenderDirectory(
+                outfit.senders,
+                mail: outfit.mail,
+                prefetch: [.urgent: 1024, .normal: 1024, .bulk: 1024]
             ),
+            breakers: breakers,
+            policy: policy
+        )
+    }
+
+    private func receipts(_ tools: FrontDoor.Tools) throws -> ReceiptWorker {
+        let options = ConsumerOptions(
+            broker: try bench.broker,
+            name: "test, receipts",
+            subscriptions: [.init(queue: bench.names.receipts, prefetch: 16)]
+        )
+        return ReceiptWorker(
+            consumer: Consumer(options),
+            sources: outfit.receipts,
+            catalogs: catalogs,
+            tools: tools,
             surroundings: surroundings
         )
+    }
+
+    private func lanes(_ tools: FrontDoor.Tools) throws -> [LaneWorker] {
+        let frontDoor = FrontDoor(catalogs: catalogs, zones: zones, tools: tools, surroundings: surroundings)
         let replays = Consumer(
             ConsumerOptions(
                 broker: try bench.broker,
@@ -131,7 +176,9 @@ package struct Rig: Sendable {
         let interval = Duration.milliseconds(100)
         return [
             HandOver(tools: tools, rhythm: .init(interval: interval, grace: .seconds(2))),
+            ReceiptHandOver(tools: tools, interval: interval),
             DueEventPublisher(tools: tools, interval: interval),
+            BadgeBell(tools: tools, rhythm: .init(interval: interval, calm: interval)),
             ReminderBell(tools: tools, catalogs: catalogs, zones: zones, interval: interval),
             ReplayRunner(tools: tools, interval: interval),
         ]

@@ -1,5 +1,7 @@
 /// An app as its catalogue file describes it.
-public struct Catalog: Hashable, Sendable {
+///
+/// An object, since every decision looks at it and none changes it.
+public final class Catalog: Sendable {
     /// The app.
     public let app: AppID
     /// The language of users who have none, and the one in which all words exist.

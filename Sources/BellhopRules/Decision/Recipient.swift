@@ -14,6 +14,8 @@ public struct Recipient: Hashable, Sendable {
     public var preferences: Preferences?
     /// The devices whose subscriptions stand.
     public var devices: [Device]
+    /// How many notifications are unread; nil where no device shows a number.
+    public var unread: Int?
 
     /// A user of whom nothing is known: the defaults hold, and no device can be reached.
     public init() {
@@ -37,6 +39,8 @@ public struct Device: Hashable, Sendable {
     public let permission: PushPermission?
     /// Which of the provider's environments the token is for; nil where nobody said.
     public let environment: PushEnvironment?
+    /// What messages for a browser are encrypted with; nil for other devices, and where they cannot be read.
+    public let webPushKeys: WebPushKeys?
 
     /// A device as it is stored.
     public init(
@@ -45,7 +49,8 @@ public struct Device: Hashable, Sendable {
         platform: DevicePlatform,
         provider: PushProvider,
         permission: PushPermission? = nil,
-        environment: PushEnvironment? = nil
+        environment: PushEnvironment? = nil,
+        webPushKeys: WebPushKeys? = nil
     ) {
         self.subscription = subscription
         self.token = token
@@ -53,5 +58,6 @@ public struct Device: Hashable, Sendable {
         self.provider = provider
         self.permission = permission
         self.environment = environment
+        self.webPushKeys = webPushKeys
     }
 }

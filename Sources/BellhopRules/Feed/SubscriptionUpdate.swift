@@ -4,6 +4,8 @@ public struct SubscriptionUpdate: Hashable, Sendable {
     public let user: UserID
     /// The device's address with its provider.
     public let token: DeviceToken
+    /// The token that the device had before, where its provider has given it another.
+    public let replaces: DeviceToken?
     /// What kind of device.
     public let platform: DevicePlatform
     /// Through whom it is reached.
@@ -18,6 +20,8 @@ public struct SubscriptionUpdate: Hashable, Sendable {
     init(_ user: UserID, _ reader: FieldReader) throws(FieldFault) {
         self.user = user
         token = try reader.required("token")
+        let former: DeviceToken? = try reader.identifier("replaces")
+        replaces = former == token ? nil : former
         guard let platform = try reader.word("platform", as: DevicePlatform.self) else {
             throw reader.missing("platform", FieldReader.oneOf(DevicePlatform.self))
         }
@@ -27,7 +31,24 @@ public struct SubscriptionUpdate: Hashable, Sendable {
         self.platform = platform
         self.provider = provider
         subscription = try reader.update("subscription") { key throws(FieldFault) in try reader.object(key) }
+        if provider == .webpush { try Self.checkBrowser(token, reader) }
         permission = try reader.update("permission") { key throws(FieldFault) in try reader.word(key) }
         environment = try reader.update("environment") { key throws(FieldFault) in try reader.word(key) }
+    }
+
+    /// Without keys a browser cannot be reached, and its endpoint is where a server of ours will send to.
+    private static func checkBrowser(_ token: DeviceToken, _ reader: FieldReader) throws(FieldFault) {
+        guard WebPushEndpoint(validating: token.text) != nil else {
+            throw FieldFault(.invalidField, at: reader.place("token"), "expected \(WebPushEndpoint.rule)")
+        }
+        guard let object = try reader.object("subscription") else {
+            throw reader.missing("subscription", "the browser's PushSubscription as an object")
+        }
+        let subscription = FieldReader(object, at: reader.place("subscription"))
+        _ = try WebPushKeys(subscription)
+        guard let endpoint = subscription["endpoint"] else { return }
+        guard endpoint == .string(token.text) else {
+            throw FieldFault(.invalidField, at: subscription.place("endpoint"), "expected the same as the token")
+        }
     }
 }

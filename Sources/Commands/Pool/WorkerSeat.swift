@@ -26,7 +26,7 @@ final class WorkerSeat: Service {
             guard !drain.isDraining else { return }
             let pause = pauses.next(afterRunning: start.duration(to: .now), using: &chance)
             logger.warning("the worker ended, starting another", ["because": .text(why), "in": .span(pause)])
-            await wait(pause, drain)
+            await drain.pause(for: pause)
         }
     }
 
@@ -84,15 +84,6 @@ final class WorkerSeat: Service {
                 cameBack: ending.description,
                 whatToDo: "nothing is lost: what it held is delivered again"
             )
-        }
-    }
-
-    private func wait(_ pause: Duration, _ drain: DrainSignal) async {
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { try? await Task.sleep(for: pause) }
-            group.addTask { await drain.wait() }
-            await group.next()
-            group.cancelAll()
         }
     }
 }

@@ -43,6 +43,7 @@ extension Standing {
             ("deliveries", store.map(Self.deliveries) ?? .null),
             ("plannedEvents", store.map(Self.planned) ?? .null),
             ("deadLetters", store.map(Self.deadLetters) ?? .null),
+            ("breakers", store.map { .list($0.breakers.map(Self.breaker)) } ?? .null),
         ]
     }
 
@@ -102,6 +103,16 @@ extension Standing {
             ("waiting", .number(store.planned.count)),
             ("waitingIsCapped", .flag(store.planned.count >= StoreStanding.most)),
             ("nextAt", .instant(store.planned.next)),
+        ])
+    }
+
+    private static func breaker(_ breaker: OpenBreaker) -> JSONText {
+        .object([
+            ("app", .text(breaker.key.app.text)), ("provider", .text(breaker.key.provider)),
+            ("platform", .optional(breaker.key.platform?.rawValue)), ("reason", .text(breaker.reason)),
+            ("openSince", .instant(breaker.openedAt)),
+            ("nextProbeInSeconds", .number(Int(breaker.probeIn.components.seconds))),
+            ("refusedProbes", .number(breaker.failures)),
         ])
     }
 

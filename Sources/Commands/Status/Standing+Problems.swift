@@ -5,7 +5,7 @@ import Store
 extension Standing {
     /// What somebody should do something about, the worst first; each a sentence.
     var problems: [String] {
-        obstacles + groundProblems + idleProblems + leftovers
+        obstacles + groundProblems + idleProblems + refusals + leftovers
     }
 
     private var obstacles: [String] {
@@ -62,6 +62,16 @@ extension Standing {
     private static func counted(_ count: Int, _ noun: String, _ one: String, _ many: String) -> String {
         let shown = count >= StoreStanding.most ? "\(count) or more" : String(count)
         return count == 1 ? "1 \(noun) \(one)" : "\(shown) \(noun)s \(many)"
+    }
+
+    /// Work waits behind each of these until somebody mends it.
+    private var refusals: [String] {
+        (database.value?.store?.breakers ?? []).map { breaker in
+            let platform = breaker.key.platform.map { " (\($0.rawValue))" } ?? ""
+            let whose = "\(breaker.key.provider) refuses \(breaker.key.app.text)\(platform)"
+            let since = (time - Instant(microseconds: breaker.openedAt)).roughly
+            return "\(whose) for \(since), \(breaker.reason): its pushes wait; see docs/providers.md"
+        }
     }
 
     private var leftovers: [String] {

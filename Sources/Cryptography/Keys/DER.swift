@@ -1,6 +1,9 @@
-/// The few forms of ASN.1's distinguished encoding (X.690) that a public key is made of.
+/// The few forms of ASN.1's distinguished encoding (X.690) that a key is made of.
 enum DER {
     static let null: [UInt8] = [0x05, 0x00]
+
+    /// The content of the identifier 1.2.840.10045.3.1.7, the curve P-256.
+    static let prime256v1: [UInt8] = [0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x03, 0x01, 0x07]
 
     static func sequence(_ content: [UInt8]) -> [UInt8] {
         value(0x30, content)
@@ -14,6 +17,15 @@ enum DER {
     /// Whole bytes only.
     static func bitString(_ content: [UInt8]) -> [UInt8] {
         value(0x03, [0] + content)
+    }
+
+    static func octetString(_ content: [UInt8]) -> [UInt8] {
+        value(0x04, content)
+    }
+
+    /// `content`, encoded already, under the context's own tag of this number (below 31).
+    static func tagged(_ number: UInt8, _ content: [UInt8]) -> [UInt8] {
+        value(0xA0 | number & 0x1F, content)
     }
 
     /// A big-endian number that is never negative, however its first bit is set.

@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// A key that signs; nothing prints it and nothing gets it out again.
+/// A key that signs, or agrees on a secret; nothing prints it, and `pem()` alone gets it out again.
 ///
 /// Thread safety: OpenSSL counts references to a key atomically and only reads it when it signs; every signature has a
 /// context of its own. Nothing here changes after `init`.
@@ -8,7 +8,54 @@ package final class PrivateKey: @unchecked Sendable {
     package let kind: KeyKind
 
     /// Owned; freed with the object.
-    private let handle: OpaquePointer
+    let handle: OpaquePointer
+
+    /// Takes over a fresh handle, nil where OpenSSL could not make one.
+    private init(p256 handle: OpaquePointer?, _ attempted: String) throws(CryptographyError) {
+        guard let handle else {
+            throw CryptographyError(
+                .invalidKey,
+                "\(attempted) failed (\(OpenSSLErrors.drain())): check the key and the installation of OpenSSL"
+            )
+        }
+        self.handle = handle
+        kind = .p256
+    }
+
+    /// A fresh key on P-256.
+    package static func generateP256() throws(CryptographyError) -> PrivateKey {
+        try PrivateKey(p256: bellhop_generate_p256(), "making a P-256 key")
+    }
+
+    /// Takes a P-256 key as the 32 bytes of its secret number, which is how tools for VAPID write it down.
+    ///
+    /// The public half is computed from it; zero, and a number beyond the curve's order, are refused.
+    package convenience init(p256Secret secret: [UInt8]) throws(CryptographyError) {
+        guard secret.count == 32 else {
+            throw CryptographyError(.invalidKey, "a P-256 secret of \(secret.count) bytes: expected 32")
+        }
+        let der = DER.sequence(
+            DER.unsignedInteger([1]) + DER.octetString(secret)
+                + DER.tagged(0, DER.objectIdentifier(DER.prime256v1))
+        )
+        let handle = der.withUnsafeBufferPointer { bytes in
+            var position = bytes.baseAddress
+            return d2i_PrivateKey(EVP_PKEY_EC, nil, &position, bytes.count)
+        }
+        try self.init(p256: handle, "reading a P-256 secret")
+        guard isSound else {
+            throw CryptographyError(
+                .invalidKey,
+                "the number is no secret of P-256 (\(OpenSSLErrors.drain())): expected one between 1 and its order"
+            )
+        }
+    }
+
+    private var isSound: Bool {
+        guard let context = EVP_PKEY_CTX_new(handle, nil) else { return false }
+        defer { EVP_PKEY_CTX_free(context) }
+        return EVP_PKEY_check(context) == 1
+    }
 
     /// Reads PEM: PKCS#8 (`PRIVATE KEY`), PKCS#1 (`RSA PRIVATE KEY`) or SEC 1 (`EC PRIVATE KEY`).
     ///
@@ -41,6 +88,11 @@ package final class PrivateKey: @unchecked Sendable {
         EVP_PKEY_free(handle)
     }
 
+    /// The point of a P-256 key's public half in its uncompressed form, 65 bytes.
+    package func p256Point() throws(CryptographyError) -> [UInt8] {
+        try P256Point.bytes(of: handle, kind)
+    }
+
     /// The half that others may have.
     package func publicKey() throws(CryptographyError) -> PublicKey {
         var encoded: UnsafeMutablePointer<UInt8>?
@@ -50,6 +102,21 @@ package final class PrivateKey: @unchecked Sendable {
         }
         defer { bellhop_openssl_free(encoded) }
         return try PublicKey(der: Array(UnsafeBufferPointer(start: encoded, count: Int(length))))
+    }
+
+    /// The key as PKCS #8 in PEM, without a passphrase: for the file that it is kept in, and for nothing else.
+    package func pem() throws(CryptographyError) -> [UInt8] {
+        guard let output = BIO_new(BIO_s_secmem()) else { throw unwritable() }
+        defer { BIO_free(output) }
+        guard PEM_write_bio_PKCS8PrivateKey(output, handle, nil, nil, 0, nil, nil) == 1 else { throw unwritable() }
+        var start: UnsafeMutablePointer<CChar>?
+        let length = bellhop_bio_contents(output, &start)
+        guard length > 0, let start else { throw unwritable() }
+        return Array(UnsafeRawBufferPointer(start: start, count: length))
+    }
+
+    private func unwritable() -> CryptographyError {
+        CryptographyError(.invalidKey, "OpenSSL could not write a private key (\(OpenSSLErrors.drain()))")
     }
 
     /// The signature of SHA-256 over `message`, in OpenSSL's form: PKCS #1 v1.5 for RSA, DER for P-256.

@@ -7,7 +7,7 @@ package final class PublicKey: @unchecked Sendable {
     package let kind: KeyKind
 
     /// Owned; freed with the object.
-    private let handle: OpaquePointer
+    let handle: OpaquePointer
 
     /// Takes over a fresh handle, nil where OpenSSL could not make one.
     private init(owning handle: OpaquePointer?) throws(CryptographyError) {
@@ -60,7 +60,7 @@ package final class PublicKey: @unchecked Sendable {
             throw CryptographyError(.invalidKey, "a P-256 key of \(point.count) bytes: expected 65, the first one 4")
         }
         let algorithm = DER.sequence(
-            DER.objectIdentifier(Self.ellipticCurveKey) + DER.objectIdentifier(Self.prime256v1)
+            DER.objectIdentifier(Self.ellipticCurveKey) + DER.objectIdentifier(DER.prime256v1)
         )
         try self.init(der: DER.sequence(algorithm + DER.bitString(point)))
     }
@@ -70,6 +70,11 @@ package final class PublicKey: @unchecked Sendable {
         let key = DER.sequence(DER.unsignedInteger(modulus) + DER.unsignedInteger(exponent))
         let algorithm = DER.sequence(DER.objectIdentifier(Self.rsaEncryption) + DER.null)
         try self.init(der: DER.sequence(algorithm + DER.bitString(key)))
+    }
+
+    /// The point of a P-256 key in its uncompressed form, 65 bytes.
+    package func p256Point() throws(CryptographyError) -> [UInt8] {
+        try P256Point.bytes(of: handle, kind)
     }
 
     /// Whether `signature`, in OpenSSL's form, is this key's over `message`.
@@ -84,8 +89,6 @@ package final class PublicKey: @unchecked Sendable {
 
     /// The identifier 1.2.840.10045.2.1.
     private static let ellipticCurveKey: [UInt8] = [0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01]
-    /// The identifier 1.2.840.10045.3.1.7.
-    private static let prime256v1: [UInt8] = [0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x03, 0x01, 0x07]
     /// The identifier 1.2.840.113549.1.1.1.
     private static let rsaEncryption: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x01]
 }

@@ -5,9 +5,14 @@ enum CurlFailure {
     /// `detail` is what libcurl wrote into the error buffer; it is only told for stages in which it cannot contain more
     /// than host, port and certificate names.
     static func error(_ result: CURLcode, for request: TransferRequest, detail: String) -> TransferError {
+        error(result, attempt: request.attempt, detail: detail)
+    }
+
+    /// The same for whatever else was attempted.
+    static func error(_ result: CURLcode, attempt: String, detail: String) -> TransferError {
         let code = code(of: result)
         let reason = tellsDetail(code) && !detail.isEmpty ? detail : String(cString: curl_easy_strerror(result))
-        return TransferError(code, "\(request.attempt): \(reason) (libcurl \(result.rawValue)); \(advice(code))")
+        return TransferError(code, "\(attempt): \(reason) (libcurl \(result.rawValue)); \(advice(code))")
     }
 
     static func code(of result: CURLcode) -> TransferError.Code {

@@ -82,7 +82,7 @@ final class TransferLoop: @unchecked Sendable {
             beginClosing(grace: options.closeGrace)
         case .abandon:
             beginClosing(grace: .zero)
-        case .lookedUp:
+        case .retire, .lookedUp:
             break
         }
     }
@@ -208,7 +208,7 @@ final class TransferLoop: @unchecked Sendable {
             switch message {
             case .submit(let batch): batch.refuseAll(.closed)
             case .close(let closer): closers.append(closer)
-            case .cancel, .abandon, .lookedUp: break
+            case .cancel, .retire, .abandon, .lookedUp: break
             }
         }
         for closer in closers { closer.resume() }

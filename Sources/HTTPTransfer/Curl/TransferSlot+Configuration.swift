@@ -14,35 +14,21 @@ extension TransferSlot {
         return options.failure
     }
 
-    /// What must never happen: other protocols, redirects, weak TLS, proxies and credentials out of the environment.
+    /// What must never happen: other protocols, redirects, and what the house's rules forbid everybody.
     private func restrict(_ options: inout EasyOptions, _ transport: CurlTransportOptions) {
         options.set(CURLOPT_PROTOCOLS_STR, transport.allowsPlainHTTP ? "http,https" : "https")
         options.set(CURLOPT_REDIR_PROTOCOLS_STR, "https")
         options.set(CURLOPT_FOLLOWLOCATION, false)
-        options.set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
-        options.set(CURLOPT_SSL_VERIFYPEER, true)
-        options.set(CURLOPT_SSL_VERIFYHOST, 2)
-        if let file = transport.authoritiesFile {
-            options.set(CURLOPT_CAINFO, file)
-            options.set(CURLOPT_CAPATH, nil)
-        }
+        options.keepHouseRules(authoritiesFile: transport.authoritiesFile)
         options.set(CURLOPT_PROXY, transport.proxy ?? "")
-        options.set(CURLOPT_NOPROXY, "")
         options.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, true)
-        options.set(CURLOPT_NETRC, bellhop_netrc_ignored)
     }
 
     /// How connections are made, shared and kept.
     private func connect(_ options: inout EasyOptions, _ transport: CurlTransportOptions) {
-        options.set(CURLOPT_NOSIGNAL, true)
-        // A look-up that hangs would otherwise hold the whole loop when its transfer ends, until the resolver gives up.
-        options.set(CURLOPT_QUICK_EXIT, true)
         options.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
         // Without it, requests that start together open a connection each instead of sharing one.
         options.set(CURLOPT_PIPEWAIT, true)
-        options.set(CURLOPT_TCP_KEEPALIVE, true)
-        options.set(CURLOPT_TCP_KEEPIDLE, 60)
-        options.set(CURLOPT_TCP_KEEPINTVL, 20)
         options.set(CURLOPT_UPLOAD_BUFFERSIZE, 16 * 1024)
         options.set(CURLOPT_USERAGENT, transport.userAgent)
     }

@@ -55,6 +55,8 @@ final class ConnectionLoop: @unchecked Sendable {
                 peer.abandonWaiting(.cancelled) { $0 === batch }
                 peer.abandonInFlight(.cancelled) { $0 === batch }
             }
+        case .retire:
+            for connection in peers.connections { connection.retire() }
         case .close(let closer):
             closers.append(closer)
             beginClosing(grace: options.closeGrace)
@@ -163,7 +165,7 @@ final class ConnectionLoop: @unchecked Sendable {
             switch message {
             case .submit(let batch): batch.refuseAll(.closed)
             case .close(let closer): closers.append(closer)
-            case .cancel, .abandon, .lookedUp: break
+            case .cancel, .retire, .abandon, .lookedUp: break
             }
         }
         for closer in closers { closer.resume() }

@@ -27,6 +27,10 @@ package final class HTTP2Transport: HTTPTransport {
         await inbox.send(requests)
     }
 
+    package func retireConnections() {
+        inbox.post(.retire)
+    }
+
     package func close() async {
         await inbox.close()
     }

@@ -11,6 +11,12 @@ package struct HTTP2TransportOptions: Sendable {
     /// Streams on one connection; the peer's own limit applies too.
     package var maxConcurrentStreams = 100
 
+    /// Whether a fresh connection carries one request at a time until an answer to one has begun, whatever it says.
+    ///
+    /// For peers that take more only from a client they have come to know (APNs). A warm-up that fails is followed by
+    /// the next request, again alone; meanwhile no other connection is opened to that host.
+    package var warmsUp = false
+
     /// Requests in flight at most, over all hosts; the rest waits in the transport's own queue, where no timeout runs.
     ///
     /// A host that has none in flight gets one even where the others have used it up.

@@ -99,7 +99,7 @@ final class Peer {
     private func wantsConnection(now: ContinuousClock.Instant) -> Bool {
         if let restUntil, now < restUntil { return false }
         let usable = connections.filter { !$0.isRetiring && !$0.hasEnded }
-        // A silent connection that is being asked whether it lives is worth waiting for.
-        return usable.count < tools.options.maxConnectionsPerHost && usable.allSatisfy { $0.isReady && !$0.isIdle }
+        // A silent connection that is being asked whether it lives is worth waiting for, and so is one that warms up.
+        return usable.count < tools.options.maxConnectionsPerHost && usable.allSatisfy(\.isBusy)
     }
 }

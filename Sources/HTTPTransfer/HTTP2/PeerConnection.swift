@@ -26,6 +26,9 @@ final class PeerConnection {
     private var barrenDeadline: ContinuousClock.Instant?
     private var hasHeardGoodbye = false
 
+    /// An answer has begun on it, or none is waited for: requests may go side by side.
+    private var isWarm: Bool
+
     /// It has answered a ping, and has carried nothing since.
     private var isProven = false
 
@@ -46,6 +49,7 @@ final class PeerConnection {
         self.destination = destination
         self.tools = tools
         openingDeadline = deadline
+        isWarm = !tools.options.warmsUp
         phase = .opening(ConnectionOpening(to: destination, tools: tools, deadline: deadline))
     }
 
@@ -62,6 +66,11 @@ final class PeerConnection {
 
     /// Not a stream is in use.
     var isIdle: Bool { exchanges.isEmpty }
+
+    /// It carries what it can, as far as anybody knows: waiting for it would not help soon.
+    ///
+    /// Not so while its first request warms it up.
+    var isBusy: Bool { isReady && !isIdle && isWarm }
 
     /// Since when an open connection has been idle, as far as the peer's last sign tells; nil where it is not.
     var idleSince: ContinuousClock.Instant? {
@@ -177,7 +186,7 @@ final class PeerConnection {
             flush()
             return false
         }
-        let allowed = min(tools.options.maxConcurrentStreams, frames.allowedStreams)
+        let allowed = min(isWarm ? tools.options.maxConcurrentStreams : 1, frames.allowedStreams)
         if allowed == 0, isIdle, barrenDeadline == nil { barrenDeadline = now + tools.options.patience }
         return exchanges.count < allowed
     }
@@ -207,6 +216,13 @@ final class PeerConnection {
             exchange.fail(error(exchange.queued.request))
             frames.reset(stream)
         }
+        flush()
+    }
+
+    /// Gives it nothing more: it ends once what it carries has ended.
+    func retire() {
+        guard case .open = phase else { return }
+        isRetiring = true
         flush()
     }
 
@@ -289,7 +305,10 @@ extension PeerConnection {
 
     func endFrame(_ stream: Int32, isHead: Bool, endsStream: Bool) {
         guard let exchange = exchanges[stream] else { return }
-        if isHead { exchange.answer.endHead() }
+        if isHead {
+            exchange.answer.endHead()
+            isWarm = true
+        }
         if endsStream { conclude(exchange, stream) }
     }
 

@@ -11,6 +11,7 @@ struct Fault: Sendable {
         case feed
         case resume
         case dispatch
+        case receipt
     }
 
     var stage: Stage
@@ -101,12 +102,12 @@ extension Fault {
 
     /// A delivery that was given up; `lastReason` is the provider's last word.
     init(_ parcel: Parcel, reason: String, lastReason: String) {
-        self.init(.dispatch, reason: reason, error: "\(parcel.message.device.provider.rawValue) said \(lastReason)")
+        self.init(.dispatch, reason: reason, error: "\(parcel.outlet.provider) said \(lastReason)")
         app = parcel.app.text
         eventID = parcel.event.text
-        eventType = parcel.message.type.text
+        eventType = parcel.cargo.type.text
         user = parcel.key.notification.recipient.user.text
-        provider = parcel.message.device.provider.rawValue
+        provider = parcel.outlet.provider
     }
 
     /// Beside the reasons of the contract, which are about the message: a value that keeps every rule and that the

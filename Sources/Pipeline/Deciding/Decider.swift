@@ -28,13 +28,20 @@ struct Decider: Sendable {
             return .recorded(lines: [.suppressed(.unknownType)], parcels: [])
         }
         let decision = Decision(facts(content, catalog, type, recipient))
-        if let outcome = decision.push {
-            if case .suppress(let reason) = outcome, !decision.isRecorded { return .nowhere(reason) }
-            return .recorded(lines: [line(outcome, to: OpeningDelivery.nobody)], parcels: [])
-        }
         var lines: [OpeningDelivery] = []
         var parcels: [Parcel] = []
-        lines.reserveCapacity(decision.devices.count)
+        if let outcome = decision.push {
+            if case .suppress(let reason) = outcome, !decision.isRecorded { return .nowhere(reason) }
+            lines.append(line(outcome, to: OpeningDelivery.nobody))
+        }
+        // A mail that is not sent leaves no line: most users have no address, and `explain` tells what the rules say.
+        if decision.email == .send, senders.mails(key.recipient.app),
+            let mail = EmailMessage(key, content, recipient, catalog)
+        {
+            lines.append(.sending(to: OpeningDelivery.mailbox, by: .email))
+            let line = DeliveryKey(notification: key, channel: .email, target: OpeningDelivery.mailbox)
+            parcels.append(Parcel(index: index, key: line, content: content, type: type, cargo: .mail(mail)))
+        }
         for ruling in decision.devices {
             let target = ruling.device.subscription
             guard case .send = ruling.outcome else {
@@ -52,7 +59,7 @@ struct Decider: Sendable {
                     key: DeliveryKey(notification: key, channel: .push, target: target),
                     content: content,
                     type: type,
-                    message: PushMessage(key, content, type, to: ruling.device)
+                    cargo: .push(PushMessage(key, content, type, to: ruling.device, unread: recipient.unread))
                 )
             )
         }
@@ -67,6 +74,9 @@ struct Decider: Sendable {
         index: Int
     ) -> Resumed {
         func withheld(_ settlement: Settlement) -> Resumed { .withheld(DeliveryOutcome(index: index, settlement)) }
+        var expired: Resumed {
+            withheld(Settlement(claimed.key, .expired, reason: "expired-while-waiting", burnsAttempt: false))
+        }
         func suppressed(_ reason: SuppressionReason) -> Resumed {
             withheld(Settlement(claimed.key, .suppressed, reason: reason.rawValue, burnsAttempt: false))
         }
@@ -80,27 +90,33 @@ struct Decider: Sendable {
         facts.history.isSuperseded = stored.isSuperseded
         facts.history.isInDueDigest = claimed.digest.map { $0 <= now } ?? false
         let decision = Decision(facts)
+        if claimed.key.channel == .email {
+            switch decision.email ?? .suppress(.emailDisabled) {
+            case .expire: return expired
+            case .suppress(let reason): return suppressed(reason)
+            // Nothing makes a mail wait but what makes everything wait, and that ends in the cases above.
+            case .drop, .wait: return suppressed(.emailDisabled)
+            case .send:
+                guard senders.mails(key.recipient.app) else { return suppressed(.noProvider) }
+                guard let mail = EmailMessage(key, stored.content, recipient, catalog) else {
+                    return suppressed(.noAddress)
+                }
+                return .send(parcel(claimed, stored.content, type, .mail(mail), index))
+            }
+        }
         let ruling = decision.devices.first { $0.device.subscription == claimed.key.target }
         switch decision.push ?? ruling?.outcome ?? .suppress(.deviceGone) {
-        case .expire:
-            return withheld(Settlement(claimed.key, .expired, reason: "expired-while-waiting", burnsAttempt: false))
+        case .expire: return expired
         case .suppress(let reason): return suppressed(reason == .noDevice ? .deviceGone : reason)
         case .drop: return suppressed(.quietHours)
         case .wait(let wait): return withheld(Settlement(claimed.key, waiting: wait, now: now))
         case .send:
             guard let device = ruling?.device else { return suppressed(.deviceGone) }
             guard senders.serves(key.recipient.app, device.provider) else { return suppressed(.noProvider) }
-            let parcel = Parcel(
-                index: index,
-                key: claimed.key,
-                content: stored.content,
-                type: type,
-                attempts: claimed.attempts,
-                isRepeat: claimed.outcomeWasUnknown,
-                message: PushMessage(key, stored.content, type, to: device)
-            )
+            let message = PushMessage(key, stored.content, type, to: device, unread: recipient.unread)
+            let parcel = parcel(claimed, stored.content, type, .push(message), index)
             guard let slot = claimed.digest else { return .send(parcel) }
-            return .gather(GatheredPush(parcel: parcel, slot: slot, createdAt: stored.createdAt))
+            return .gather(GatheredPush(parcel: parcel, message: message, slot: slot, createdAt: stored.createdAt))
         }
     }
 
@@ -109,6 +125,24 @@ struct Decider: Sendable {
         /// It goes out together with others.
         case gather(GatheredPush)
         case withheld(DeliveryOutcome)
+    }
+
+    private func parcel(
+        _ claimed: ClaimedDelivery,
+        _ content: NotificationContent,
+        _ type: CatalogType,
+        _ cargo: Cargo,
+        _ index: Int
+    ) -> Parcel {
+        Parcel(
+            index: index,
+            key: claimed.key,
+            content: content,
+            type: type,
+            attempts: claimed.attempts,
+            isRepeat: claimed.outcomeWasUnknown,
+            cargo: cargo
+        )
     }
 
     func facts(

@@ -5,6 +5,8 @@ import Store
 /// A delivery that goes out in a digest.
 struct GatheredPush: Sendable {
     let parcel: Parcel
+    /// What would go out if it went by itself.
+    let message: PushMessage
     /// The digest that it belongs to.
     let slot: Timestamp
     let createdAt: Timestamp
@@ -35,38 +37,30 @@ struct DigestGathering {
         gathered.flatMap { identity, pushes -> [Parcel] in
             let newestFirst = pushes.sorted { ($0.createdAt, $0.parcel.key.id) > ($1.createdAt, $1.parcel.key.id) }
             let words = catalogs[identity.recipient.app]?.renderDigest(
-                titles: newestFirst.map(\.parcel.message.title),
+                titles: newestFirst.map(\.message.title),
                 count: newestFirst.count,
                 language: language(identity.recipient)
             )
             guard let words, let newest = newestFirst.first else { return pushes.map(\.parcel) }
-            return [Self.digest(newest.parcel, newestFirst.dropFirst().map(\.parcel), words, identity.slot)]
+            let message = Self.message(newest.message, words, identity.slot)
+            return [Parcel(newest.parcel, with: newestFirst.dropFirst().map(\.parcel), message: message)]
         }
     }
 
-    private static func digest(
-        _ newest: Parcel,
-        _ others: [Parcel],
-        _ words: RenderedContent,
-        _ slot: Timestamp
-    ) -> Parcel {
+    private static func message(_ newest: PushMessage, _ words: RenderedContent, _ slot: Timestamp) -> PushMessage {
         var message = PushMessage(
-            app: newest.message.app,
-            notification: newest.message.notification,
-            type: newest.message.type,
+            app: newest.app,
+            notification: newest.notification,
+            type: newest.type,
             words: (title: words.title, body: words.body),
-            device: newest.message.device
+            device: newest.device
         )
         message.link = words.link.map { PushMessage.Link(web: $0.web, mobile: $0.mobile) }
         message.collapseKey = "digest:\(slot)"
         message.priority = .low
-        message.presentation = newest.message.presentation
-        var parcel = newest
-        parcel.message = message
-        parcel.companions = others.map { Parcel.Companion(index: $0.index, key: $0.key) }
-        parcel.attempts = others.reduce(newest.attempts) { max($0, $1.attempts) }
-        parcel.isRepeat = newest.isRepeat || others.contains(where: \.isRepeat)
-        return parcel
+        message.badge = newest.badge
+        message.presentation = newest.presentation
+        return message
     }
 }
 

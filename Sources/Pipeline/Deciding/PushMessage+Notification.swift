@@ -3,8 +3,15 @@ import Push
 import Store
 
 extension PushMessage {
-    /// What a device gets of a notification; the same at the first attempt and at every later one.
-    init(_ key: NotificationKey, _ content: NotificationContent, _ type: CatalogType, to device: Device) {
+    /// What a device gets of a notification; the same at the first attempt and at every later one, but for the number of
+    /// what is unread then.
+    init(
+        _ key: NotificationKey,
+        _ content: NotificationContent,
+        _ type: CatalogType,
+        to device: Device,
+        unread: Int?
+    ) {
         self.init(
             app: key.recipient.app,
             notification: key.notification,
@@ -21,6 +28,7 @@ extension PushMessage {
         collapseKey = content.extras.collapseKey
         priority = content.priority
         expiry = content.extras.expiresAt
+        badge = type.setsBadge && device.platform == .ios ? unread : nil
         presentation = PushPresentation(type)
     }
 }
@@ -54,7 +62,8 @@ extension PushDevice {
             token: device.token,
             platform: device.platform,
             provider: device.provider,
-            environment: device.environment ?? .production
+            environment: device.environment ?? .production,
+            webPushKeys: device.webPushKeys
         )
     }
 }

@@ -8,12 +8,30 @@ import Store
 /// Sends what was claimed, settles it in the ledger, and sees to what follows: retries, dead letters, dead devices.
 struct Courier: Sendable {
     let dispatcher: Dispatcher
-    let ladder: RetryLadder
+    let policy: DeliveryPolicy
     let ledger: Ledger
     let revocations: Revocations
     let resumes: ResumeSender
     let deadLetters: DeadLetterQueue
     let surroundings: FrontDoor.Surroundings
+
+    init(tools: FrontDoor.Tools, surroundings: FrontDoor.Surroundings) {
+        dispatcher = Dispatcher(
+            senders: tools.senders,
+            breakers: tools.breakers,
+            budgets: BudgetMeter(book: BudgetBook(pool: tools.pool), logger: surroundings.logger)
+        )
+        policy = tools.policy
+        ledger = Ledger(pool: tools.pool, lease: tools.policy.lease)
+        revocations = Revocations(pool: tools.pool)
+        resumes = ResumeSender(publisher: tools.publisher, names: tools.names, logger: surroundings.logger)
+        deadLetters = DeadLetterQueue(
+            publisher: tools.publisher,
+            exchange: tools.names.dead,
+            surroundings: surroundings
+        )
+        self.surroundings = surroundings
+    }
 
     /// What one batch works under.
     struct Run: Sendable {
@@ -35,8 +53,19 @@ struct Courier: Sendable {
         await dispatcher.send(parcels, lane: run.lane) { part in
             let repeats = part.count { parcels[$0.position].isRepeat && $0.arrival.isStarted }
             surroundings.metrics.countRepeats(repeats)
-            let outcomes = DeliveryOutcome.all(part, of: parcels, ladder, sentAt)
+            let outcomes = DeliveryOutcome.all(part, of: parcels, policy, sentAt)
             settled(outcomes.map(\.index), await settle(outcomes, run))
+        }
+    }
+
+    /// Sends what has no line in the ledger; of the answers only dead devices matter.
+    ///
+    /// Calls `ended` for each part with the positions of its parcels' messages.
+    func tell(_ parcels: [Parcel], _ run: Run, _ ended: @escaping @Sendable (_ indices: [Int]) -> Void) async {
+        let sentAt = Timestamp(clamping: surroundings.time.now().microseconds)
+        await dispatcher.send(parcels, lane: run.lane) { part in
+            await revoke(part.compactMap { DeadDevice(parcels[$0.position], $0.arrival, sentAt) }, run)
+            ended(part.map { parcels[$0.position].index })
         }
     }
 
@@ -50,7 +79,7 @@ struct Courier: Sendable {
         let settled = outcomes.filter { !unfinished.contains($0.index) }
         guard await write(settled, run) else { return unfinished.union(settled.map(\.index)) }
         surroundings.metrics.count(settled)
-        await revoke(settled, run)
+        await revoke(settled.compactMap(\.deadDevice), run)
         let unpublished = await resumes.send(Self.resumes(of: settled), lane: run.lane, until: run.drain)
         for outcome in settled where unpublished.contains(outcome.settlement.key.notification) {
             unfinished.insert(outcome.index)
@@ -82,8 +111,7 @@ struct Courier: Sendable {
     }
 
     /// A device that cannot be revoked now is called dead again by the next message to it.
-    private func revoke(_ outcomes: [DeliveryOutcome], _ run: Run) async {
-        let dead = outcomes.compactMap(\.deadDevice)
+    private func revoke(_ dead: [DeadDevice], _ run: Run) async {
         guard !dead.isEmpty else { return }
         let persistence = Persistence(drain: run.drain, surroundings: surroundings)
         let revoked = await persistence.insist { [revocations] () throws(PostgresError) in

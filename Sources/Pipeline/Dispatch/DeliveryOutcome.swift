@@ -25,9 +25,10 @@ struct DeliveryOutcome: Sendable {
     static func all(
         _ part: Dispatcher.Part,
         of parcels: [Parcel],
-        _ ladder: RetryLadder,
+        _ policy: DeliveryPolicy,
         _ sentAt: Timestamp
     ) -> [DeliveryOutcome] {
+        let ladder = policy.ladder
         var outcomes: [DeliveryOutcome] = []
         outcomes.reserveCapacity(part.count)
         for (position, arrival) in part {
@@ -37,6 +38,10 @@ struct DeliveryOutcome: Sendable {
             for companion in parcel.companions {
                 outcomes.append(DeliveryOutcome(parcel, companion.index, companion.key, arrival, ladder))
             }
+        }
+        for index in outcomes.indices where outcomes[index].settlement.state == .accepted {
+            outcomes[index].settlement.sentAt = sentAt
+            outcomes[index].settlement.dueIn = policy.receipts.firstLook
         }
         return outcomes
     }
@@ -48,6 +53,7 @@ struct DeliveryOutcome: Sendable {
         case .answered(let verdict):
             step = ladder.step(after: verdict, attempts: parcel.attempts, limit: parcel.retryLimit)
         case .notStarted: step = ladder.stepWhenNotStarted()
+        case .held(let hold): step = ladder.step(after: hold)
         }
         switch step {
         case .delivered(let id): settlement = Settlement(key, .delivered, providerMessageID: id)
@@ -69,7 +75,7 @@ struct DeliveryOutcome: Sendable {
         if case .answered(.unknown) = arrival { settlement.outcomeIsUnknown = true }
     }
 
-    /// A delivery that is not sent after all, decided anew when it came back.
+    /// A delivery of which nothing is sent now: it was decided anew when it came back, or its provider has answered later.
     init(index: Int, _ settlement: Settlement) {
         self.index = index
         self.settlement = settlement
@@ -77,12 +83,14 @@ struct DeliveryOutcome: Sendable {
 }
 
 extension DeadDevice {
-    fileprivate init?(_ parcel: Parcel, _ arrival: Arrival, _ sentAt: Timestamp) {
-        guard case .answered(.deviceGone(let reason, let since)) = arrival else { return nil }
+    init?(_ parcel: Parcel, _ arrival: Arrival, _ sentAt: Timestamp) {
+        guard case .answered(.deviceGone(let reason, let since)) = arrival, let device = parcel.cargo.device else {
+            return nil
+        }
         self.init(
             recipient: parcel.key.notification.recipient,
             subscription: parcel.key.target,
-            token: parcel.message.device.token,
+            token: device.token,
             reason: reason.rawValue,
             deadSince: since ?? sentAt
         )

@@ -38,11 +38,30 @@ package struct RetryLadder: Sendable {
         case .delivered(let id): return .delivered(providerMessageID: id)
         case .accepted(let ticket): return .accepted(ticket: ticket)
         case .deviceGone: return .deviceGone(reason: reason)
+        // Nobody can mend that for us: the address is wrong, as a device may be gone.
+        case .payloadError(.mailboxUnknown): return .deviceGone(reason: reason)
         case .payloadError: return .giveUp(reason: "payload-refused", lastReason: reason)
-        case .configError: return .postpone(Self.configurationPause, reason: "breaker", burnsAttempt: false)
+        case .configError(_, .provider), .configError(_, .platform):
+            // Breakers hold these; one that got here was judged by nobody and waits as they do.
+            return .postpone(Self.configurationPause, reason: "breaker", burnsAttempt: false)
+        case .configError(_, .message), .configError(_, .device):
+            // No breaker finds out when this is mended, so the attempts are counted.
+            guard attempts + 1 < limit else { return .giveUp(reason: "attempts-exhausted", lastReason: reason) }
+            let wait = max(Self.configurationPause, usualDelay(after: attempts + 1))
+            return self.wait(wait, reason: reason, burnsAttempt: true)
         case .retry(_, let notBefore, _), .unknown(_, let notBefore):
             guard spent < limit else { return .giveUp(reason: "attempts-exhausted", lastReason: reason) }
             return wait(max(notBefore, usualDelay(after: spent)), reason: reason, burnsAttempt: verdict.burnsAttempt)
+        }
+    }
+
+    /// For what has to wait with all that goes the same way: nothing of it counts.
+    ///
+    /// Work behind a breaker waits in the database, since nobody knows for how long.
+    func step(after hold: Hold) -> Step {
+        switch hold.cause {
+        case .breaker: .postpone(hold.wait, reason: hold.cause.rawValue, burnsAttempt: false)
+        case .providerRests: wait(hold.wait, reason: hold.cause.rawValue, burnsAttempt: false)
         }
     }
 

@@ -1,4 +1,3 @@
-import AMQP
 import Postgres
 package import ServiceRuntime
 import Store
@@ -10,18 +9,16 @@ import Store
 package struct DueEventPublisher: Service {
     package let name = "due-events"
     private let plans: EventPlans
-    private let publisher: Publisher
-    private let exchange: String
+    private let tools: DutyTools
     private let logger: Logger
     private let published: Counter
     private let interval: Duration
 
     package init(tools: DutyTools, interval: Duration = .seconds(1)) {
+        self.tools = tools
         self.interval = interval
         logger = tools.logger.labelled(name)
         plans = EventPlans(pool: tools.pool)
-        publisher = tools.publisher
-        exchange = tools.names.events
         published = tools.metrics.counter(
             "bellhop_due_events_total",
             help: "Events published because their deliverAt had come."
@@ -39,7 +36,7 @@ package struct DueEventPublisher: Service {
         do throws(PostgresError) {
             let due = try await plans.takeDue(atMost: Self.batch)
             guard !due.isEmpty else { return 0 }
-            let outcomes = await publisher.publish(due.map(message))
+            let outcomes = await tools.publisher.publish(due.map { tools.event($0.app, $0.type.text, $0.body) })
             let confirmed = zip(due, outcomes).filter { $1 == .confirmed }.map(\.0)
             try await plans.markExpanded(confirmed)
             published.increment(by: confirmed.count)
@@ -50,15 +47,6 @@ package struct DueEventPublisher: Service {
             logger.warning("the database cannot be asked for due events", ["error": .error(error)])
             return 0
         }
-    }
-
-    private func message(_ due: DueEvent) -> OutgoingMessage {
-        OutgoingMessage(
-            exchange: exchange,
-            routingKey: "\(due.app.text).\(due.type.text)",
-            properties: MessageProperties(contentType: "application/json"),
-            body: due.body
-        )
     }
 
     private static let batch = 200

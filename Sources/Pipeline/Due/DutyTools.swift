@@ -1,4 +1,5 @@
 package import AMQP
+import BellhopRules
 package import Postgres
 package import ServiceRuntime
 
@@ -27,14 +28,14 @@ package struct DutyTools: Sendable {
     }
 }
 
-extension DrainSignal {
-    /// Waits so long, or until the drain begins.
-    func pause(for span: Duration) async {
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { try? await Task.sleep(for: span) }
-            group.addTask { await self.wait() }
-            await group.next()
-            group.cancelAll()
-        }
+extension DutyTools {
+    /// An event as a producer publishes it.
+    func event(_ app: AppID, _ type: String, _ body: [UInt8]) -> OutgoingMessage {
+        OutgoingMessage(
+            exchange: names.events,
+            routingKey: "\(app.text).\(type)",
+            properties: MessageProperties(contentType: "application/json"),
+            body: body
+        )
     }
 }

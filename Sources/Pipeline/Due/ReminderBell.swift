@@ -99,12 +99,7 @@ package struct ReminderBell: Service {
             ("title", .string(reminder.title)), ("body", .string(reminder.body)),
             ("targetId", .string(reminder.id.text)), ("sentAtIso", .string(slot.instant.description)),
         ])
-        return OutgoingMessage(
-            exchange: tools.names.events,
-            routingKey: "\(app.text).\(type)",
-            properties: MessageProperties(contentType: "application/json"),
-            body: JSONWriter.canonicalBytes(of: .object(event))
-        )
+        return tools.event(app, type, JSONWriter.canonicalBytes(of: .object(event)))
     }
 
     private static let batch = 200

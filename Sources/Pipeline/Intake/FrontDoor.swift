@@ -17,6 +17,7 @@ package struct FrontDoor: Sendable {
     private let keeper: Keeper
     private let names: TopologyNames
     private let deadLetters: DeadLetterQueue
+    private let directory: RecipientDirectory
     private let resumption: Resumption
     private let courier: Courier
     private let reports: ReplayReports
@@ -41,6 +42,7 @@ package struct FrontDoor: Sendable {
         let publisher: Publisher
         let names: TopologyNames
         let senders: SenderDirectory
+        let breakers: Breakers
         let policy: DeliveryPolicy
 
         package init(
@@ -48,12 +50,14 @@ package struct FrontDoor: Sendable {
             publisher: Publisher,
             names: TopologyNames,
             senders: SenderDirectory,
+            breakers: Breakers,
             policy: DeliveryPolicy
         ) {
             self.pool = pool
             self.publisher = publisher
             self.names = names
             self.senders = senders
+            self.breakers = breakers
             self.policy = policy
         }
     }
@@ -67,28 +71,20 @@ package struct FrontDoor: Sendable {
         names = tools.names
         reports = ReplayReports(pool: tools.pool)
         let inbox = Inbox(pool: tools.pool)
-        let directory = RecipientDirectory(pool: tools.pool)
+        directory = RecipientDirectory(pool: tools.pool)
         recorder = Recorder(inbox: inbox, directory: directory, metrics: surroundings.metrics)
         keeper = Keeper(
             plans: EventPlans(pool: tools.pool),
             feeds: FeedStore(pool: tools.pool),
             metrics: surroundings.metrics
         )
-        deadLetters = DeadLetterQueue(
-            publisher: tools.publisher,
-            exchange: tools.names.dead,
-            surroundings: surroundings
-        )
-        let ledger = Ledger(pool: tools.pool, lease: tools.policy.lease)
-        resumption = Resumption(ledger: ledger, inbox: inbox, directory: directory, ladder: tools.policy.ladder)
-        courier = Courier(
-            dispatcher: Dispatcher(senders: tools.senders),
-            ladder: tools.policy.ladder,
-            ledger: ledger,
-            revocations: Revocations(pool: tools.pool),
-            resumes: ResumeSender(publisher: tools.publisher, names: tools.names, logger: surroundings.logger),
-            deadLetters: deadLetters,
-            surroundings: surroundings
+        courier = Courier(tools: tools, surroundings: surroundings)
+        deadLetters = courier.deadLetters
+        resumption = Resumption(
+            ledger: courier.ledger,
+            inbox: inbox,
+            directory: directory,
+            ladder: tools.policy.ladder
         )
     }
 
@@ -98,6 +94,7 @@ package struct FrontDoor: Sendable {
         let run: Courier.Run
         fileprivate(set) var unfinished: Set<Int> = []
         fileprivate(set) var parcels: [Parcel] = []
+        fileprivate var badges: [Parcel] = []
         fileprivate var withheld: [DeliveryOutcome] = []
         fileprivate var later: [ResumeSender.Way: [NotificationKey]] = [:]
         fileprivate var laterIndices: Set<Int> = []
@@ -125,6 +122,7 @@ package struct FrontDoor: Sendable {
         let recorded = await recorder.record(sorted.records, as: intake.run.claim, decider, persistence)
         intake.parcels = recorded.parcels
         await resume(sorted.resumed + recorded.duplicates, decider, persistence, into: &intake)
+        await tell(sorted.badges, decider, persistence, into: &intake)
         let faults = recorded.faults + fed.faults + (await kept.faults)
         for part in [recorded.unfinished, fed.unfinished, await kept.unfinished, await rejected] {
             intake.unfinished.formUnion(part)
@@ -144,7 +142,10 @@ package struct FrontDoor: Sendable {
     func deliver(_ intake: Intake, _ done: @escaping @Sendable ([IncomingMessage]) -> Void) async {
         let all = Array(intake.messages.indices)
         let asides = Array(intake.laterIndices.union(intake.withheld.map(\.index)))
-        let parts = OpenParts(messages: all.count, parts: all + asides + Parcel.indices(of: intake.parcels))
+        let parts = OpenParts(
+            messages: all.count,
+            parts: all + asides + Parcel.indices(of: intake.parcels + intake.badges)
+        )
         let opening = Mutex<Set<Int>?>(intake.unfinished)
         // Whatever ends first takes those along of which nothing was left to do: one acknowledgement for all of them costs
         // the broker as much as one for each of those that stand alone.
@@ -157,17 +158,18 @@ package struct FrontDoor: Sendable {
             if !ended.isEmpty { done(ended.map { intake.messages[$0] }) }
         }
         async let sending: Void = courier.deliver(intake.parcels, intake.run, close)
+        async let badges: Void = courier.tell(intake.badges, intake.run) { close($0, []) }
         var unfinished = await courier.settle(intake.withheld, intake.run)
         if !(await courier.resumeLater(intake.later, intake.run)) { unfinished.formUnion(intake.laterIndices) }
         guard asides.isEmpty, !intake.parcels.isEmpty else {
             close(asides, unfinished)
-            return await sending
+            return await (sending, badges).0
         }
         let patience = Task {
             try? await Task.sleep(for: Self.patience)
             close([], [])
         }
-        await sending
+        _ = await (sending, badges)
         patience.cancel()
         close([], [])
     }
@@ -218,6 +220,23 @@ package struct FrontDoor: Sendable {
             try await desk.settle(reports)
         }
         return told == nil ? Set(settled.keys) : []
+    }
+
+    private func tell(
+        _ entries: [SortedBatch.Entry<RecipientKey>],
+        _ decider: Decider,
+        _ persistence: Persistence,
+        into intake: inout Intake
+    ) async {
+        guard !entries.isEmpty else { return }
+        let keys = Set(entries.map(\.work))
+        let recipients = await persistence.insist { [directory] () throws(PostgresError) in
+            try await directory.recipients(of: keys)
+        }
+        guard let recipients else { return intake.unfinished.formUnion(entries.map(\.index)) }
+        intake.badges = entries.flatMap { entry in
+            recipients[entry.work].map { decider.badgeUpdates(for: entry.work, $0, index: entry.index) } ?? []
+        }
     }
 
     /// Dead-letters what is at fault and returns the indices of those that could not be, because of the drain.

@@ -82,10 +82,14 @@ struct Recorder: Sendable {
         let recipients = await persistence.insist { [directory] () throws(PostgresError) in
             try await directory.recipients(of: keys)
         }
-        guard let recipients else { return nil }
+        guard var recipients else { return nil }
         var translations = Translations(decider.catalogs)
         return entries.compactMap { entry in
             var record = entry.work
+            // Not written yet, but unread when its push arrives; so is what came before it in this batch.
+            if let unread = recipients[record.key.recipient]?.unread {
+                recipients[record.key.recipient]?.unread = unread + 1
+            }
             let recipient = recipients[record.key.recipient] ?? Recipient()
             record.words = translations.words(record.words, for: recipient)
             switch decider.open(record.key, record.words.content, for: recipient, index: entry.index) {

@@ -19,6 +19,8 @@ struct SortedBatch {
     private(set) var replayed: [Int: Replayed] = [:]
     /// Notifications that are owed something.
     private(set) var resumed: [Entry<NotificationKey>] = []
+    /// Users whose devices are to be told a number.
+    private(set) var badges: [Entry<RecipientKey>] = []
 
     /// A piece of work and the message that it came of.
     struct Entry<Work: Sendable>: Sendable {
@@ -80,7 +82,7 @@ struct SortedBatch {
         let parts = [
             ("notifications", records.count), ("pushes", intake.parcels.count), ("refused", faults.count),
             ("planned", plans.count), ("cancelled", cancellations.count), ("fed", feeds.count),
-            ("resumed", resumed.count), ("replayed", replayed.count),
+            ("resumed", resumed.count), ("replayed", replayed.count), ("badges", badges.count),
         ]
         for (name, count) in parts where count > 0 { fields[name] = .integer(count) }
         fields["took"] = .span(span)
@@ -88,6 +90,10 @@ struct SortedBatch {
     }
 
     private mutating func addResume(_ message: IncomingMessage, _ index: Int) {
+        if let badges = BadgeMessage.read(message.body) {
+            self.badges += badges.recipients.map { Entry(index: index, work: $0) }
+            return
+        }
         guard let resume = ResumeMessage.read(message.body) else {
             let fault = Fault(.resume, reason: RejectionReason.malformedJSON.rawValue, error: "not a resume message")
             faults.append(Entry(index: index, work: fault))

@@ -50,6 +50,25 @@ struct JSONBytes {
         bytes.append(contentsOf: String(number).utf8)
     }
 
+    mutating func add(_ key: StaticString, _ flag: Bool) {
+        begin(key)
+        append(flag ? "true" : "false")
+    }
+
+    /// A value as it came, its keys in order.
+    mutating func add(_ key: StaticString, _ object: JSONObject) {
+        begin(key)
+        JSONWriter.write(object, into: &bytes)
+    }
+
+    /// A member that comes from outside, its value as it is.
+    mutating func add(foreign key: String, _ value: JSONValue) {
+        separate()
+        JSONWriter.write(key, into: &bytes)
+        bytes.append(UInt8(ascii: ":"))
+        JSONWriter.write(value, into: &bytes)
+    }
+
     /// A member whose key comes from outside.
     mutating func add(foreign key: String, _ text: String) {
         separate()

@@ -9,7 +9,11 @@ package struct ProviderConfiguration: Sendable {
 
     /// The providers of one app; nil for those it does not use.
     package struct Providers: Sendable {
-        package let fcm: FCM?
+        package var fcm: FCM?
+        package var apns: APNs?
+        package var webPush: WebPush?
+        package var email: Email?
+        package var expo: Expo?
     }
 
     /// How one app reaches FCM.
@@ -31,13 +35,18 @@ package struct ProviderConfiguration: Sendable {
 
         /// Connections at the same time.
         ///
-        /// Default: 2.
+        /// Default: 5.
         package let connections: Int
 
         /// Requests in flight at most.
         ///
-        /// Default: 200, which two connections of 100 streams carry.
+        /// Default: 500, which five connections of 100 streams carry.
         package let window: Int
+
+        /// What the project may send.
+        ///
+        /// Default: Google's own quota, 600,000 a minute.
+        package let budget: PushBudget
     }
 }
 

@@ -2,12 +2,13 @@ import BellhopRules
 
 extension ProviderReader {
     func fcm(_ scope: ProviderScope) -> ProviderConfiguration.FCM? {
-        scope.expectKeys(["serviceAccount", "endpoint", "tokenURI", "caFile", "connections", "window"])
+        scope.expectKeys(["serviceAccount", "endpoint", "tokenURI", "caFile", "connections", "window", "budget"])
         let endpoint = scope.address("endpoint")
         let tokenURI = scope.address("tokenURI")
         let authorities = authoritiesFile(scope)
         let connections = scope.count("connections", 1...64)
         let window = scope.count("window", 1...10_000)
+        let budget = scope.budget()
         guard let account = serviceAccount(scope) else { return nil }
         return ProviderConfiguration.FCM(
             serviceAccount: account,
@@ -15,7 +16,8 @@ extension ProviderReader {
             tokenURI: tokenURI ?? account.tokenURI,
             authoritiesFile: authorities,
             connections: connections ?? 5,
-            window: window ?? 500
+            window: window ?? 500,
+            budget: PushBudget(name: "fcm/\(account.projectID)", budget ?? .init(pushes: 600_000, seconds: 60))
         )
     }
 

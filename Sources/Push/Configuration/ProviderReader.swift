@@ -62,8 +62,14 @@ struct ProviderReader {
                 continue
             }
             guard let providers = scope.scope(member.key) else { continue }
-            providers.expectKeys(["fcm"])
-            apps[app] = ProviderConfiguration.Providers(fcm: providers.scope("fcm").flatMap(fcm))
+            providers.expectKeys(["fcm", "apns", "webpush", "email", "expo"])
+            apps[app] = ProviderConfiguration.Providers(
+                fcm: providers.scope("fcm").flatMap(fcm),
+                apns: providers.scope("apns").flatMap(apns),
+                webPush: providers.scope("webpush").flatMap(webPush),
+                email: providers.scope("email").flatMap(email),
+                expo: providers.scope("expo").flatMap { expo($0, of: app) }
+            )
         }
         return apps
     }

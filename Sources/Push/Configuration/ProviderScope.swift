@@ -63,6 +63,20 @@ struct ProviderScope {
         }
     }
 
+    /// `budget: {pushes, seconds}`: what the provider takes from all workers together.
+    func budget() -> PushBudget.Limit? {
+        guard let scope = scope("budget") else { return nil }
+        scope.expectKeys(["pushes", "seconds"])
+        guard let pushes = scope.count("pushes", 1...1_000_000_000), let seconds = scope.count("seconds", 1...86_400)
+        else {
+            if ["pushes", "seconds"].contains(where: { scope.object[$0] == nil }) {
+                report("budget", "expected both pushes and seconds, such as {pushes: 600, seconds: 1}")
+            }
+            return nil
+        }
+        return PushBudget.Limit(pushes: pushes, seconds: seconds)
+    }
+
     /// An `https` URL, without a slash at its end.
     func address(_ key: String) -> String? {
         value(key, "an https URL without user, query and fragment") { value in

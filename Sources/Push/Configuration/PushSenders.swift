@@ -4,35 +4,66 @@ package import ServiceRuntime
 
 /// The senders that a configuration asks for, with the transports under them.
 ///
-/// Each app has a transport of its own, so that its pushes never wait behind another app's. Apps share one token source
-/// for each service account. Access tokens travel on transports of their own, so that they never wait behind pushes.
+/// Each app has a transport of its own, so that its pushes never wait behind another app's; at APNs, each team's key
+/// has. Apps share one token source for each service account, and for each key of APNs. Access tokens travel on transports of their own, so that they never wait behind pushes.
 package struct PushSenders: Sendable {
     package typealias MakeTransport = (TransportNeed) throws(TransferError) -> any HTTPTransport
 
+    package typealias MakeMailTransport = (SMTPTransportOptions) throws(TransferError) -> any MailTransport
+
     package let senders: [AppID: [PushProvider: any PushSender]]
 
+    /// Who sends the mails of the apps that send any; each has connections of its own.
+    package let emailSenders: [AppID: EmailSender]
+
+    /// Who tells later what became of what was accepted, for apps whose provider does.
+    package let receipts: [AppID: any ReceiptSource]
+
     private let transports: [any HTTPTransport]
+    private let mailTransports: [any MailTransport]
 
     /// Opens the transports, the real ones unless a test says otherwise; nothing is connected yet.
     package init(
         _ configuration: ProviderConfiguration,
         surroundings: Surroundings,
-        makeTransport: @escaping MakeTransport = { (need) throws(TransferError) in try need.open() }
+        makeTransport: @escaping MakeTransport = { (need) throws(TransferError) in try need.open() },
+        makeMailTransport: MakeMailTransport = { (options) throws(TransferError) in try SMTPTransport(options) }
     ) throws(TransferError) {
         var assembly = SenderAssembly(surroundings: surroundings, makeTransport: makeTransport)
         var senders: [AppID: [PushProvider: any PushSender]] = [:]
+        var receipts: [AppID: any ReceiptSource] = [:]
         for (app, providers) in configuration.apps.sorted(by: { $0.key < $1.key }) {
-            guard let fcm = providers.fcm else { continue }
-            senders[app, default: [:]][.fcm] = try assembly.sender(fcm, for: app)
+            if let fcm = providers.fcm { senders[app, default: [:]][.fcm] = try assembly.sender(fcm, for: app) }
+            if let apns = providers.apns { senders[app, default: [:]][.apns] = try assembly.sender(apns, for: app) }
+            if let webPush = providers.webPush {
+                senders[app, default: [:]][.webpush] = try assembly.sender(webPush, for: app)
+            }
+            if let expo = providers.expo {
+                let (sender, source) = try assembly.expo(expo, for: app)
+                senders[app, default: [:]][.expo] = sender
+                receipts[app] = source
+            }
         }
         self.senders = senders
+        self.receipts = receipts
         transports = Array(assembly.transports.values)
+        var emailSenders: [AppID: EmailSender] = [:]
+        var mailTransports: [any MailTransport] = []
+        for (app, providers) in configuration.apps {
+            guard let email = providers.email else { continue }
+            let transport = try makeMailTransport(email.transport)
+            mailTransports.append(transport)
+            emailSenders[app] = surroundings.sender(email, for: app, over: transport)
+        }
+        self.emailSenders = emailSenders
+        self.mailTransports = mailTransports
     }
 
     /// Ends all transports, each within its own bounded time.
     package func close() async {
         await withTaskGroup(of: Void.self) { group in
             for transport in transports { group.addTask { await transport.close() } }
+            for transport in mailTransports { group.addTask { await transport.close() } }
         }
     }
 

@@ -20,6 +20,7 @@ extension SenderAssembly {
             metrics: surroundings.metrics?.forSender(.fcm, app: app)
         )
         sender.window = fcm.window
+        sender.budget = fcm.budget
         return sender
     }
 

@@ -1,4 +1,5 @@
 import BellhopRules
+import Cryptography
 import HTTPTransfer
 import ServiceRuntime
 
@@ -16,6 +17,8 @@ struct SenderAssembly {
     let makeTransport: PushSenders.MakeTransport
     private(set) var transports: [TransportNeed: any HTTPTransport] = [:]
     var sources: [TokenKey: AccessTokenSource] = [:]
+    /// By the fingerprint of their key.
+    var providerTokens: [Digest: ProviderTokens] = [:]
 
     init(surroundings: PushSenders.Surroundings, makeTransport: @escaping PushSenders.MakeTransport) {
         self.surroundings = surroundings

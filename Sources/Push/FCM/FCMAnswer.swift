@@ -38,7 +38,7 @@ package enum FCMAnswer {
         case 413: return .verdict(.payloadError(.payloadTooLarge))
         case 429: return .verdict(tooMany(report, retryAfterSeconds))
         case 408, 500...599:
-            let wait = waitAsked(retryAfterSeconds) ?? shortestWait
+            let wait = ProviderWait.asked(retryAfterSeconds, atLeast: shortestWait)
             return .verdict(.retry(trouble(status, report), notBefore: wait, scope: .message))
         // Redirects, methods and proxies: something else than FCM answers at our address.
         case ..<400, 405, 407: return .verdict(.configError(.unexpectedStatus, scope: .provider))
@@ -49,9 +49,8 @@ package enum FCMAnswer {
     /// A 2xx says that the message was taken, with or without its name; a page says that it was not FCM who spoke.
     private static func accepted(_ body: [UInt8]) -> Verdict {
         guard let value = parser.parse(body).value else {
-            let beginning = body.first { $0 > 0x20 }
-            let isFromFCM = beginning == nil || beginning == UInt8(ascii: "{")
-            return isFromFCM ? .delivered(providerMessageID: nil) : .configError(.unexpectedAnswer, scope: .provider)
+            return AnswerPage.isOne(body)
+                ? .configError(.unexpectedAnswer, scope: .provider) : .delivered(providerMessageID: nil)
         }
         guard let name = value["name"]?.string, (1...256).contains(name.utf8.count),
             name.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F })
@@ -80,7 +79,7 @@ package enum FCMAnswer {
     }
 
     private static func tooMany(_ report: FCMErrorReport, _ retryAfterSeconds: Int?) -> Verdict {
-        let wait = waitAsked(retryAfterSeconds) ?? quotaWait
+        let wait = retryAfterSeconds.map { ProviderWait.asked($0, atLeast: shortestWait) } ?? quotaWait
         return report.blamesDeviceRate
             ? .retry(.deviceRate, notBefore: wait, scope: .device)
             : .retry(.quotaExceeded, notBefore: wait, scope: .provider)
@@ -95,10 +94,6 @@ package enum FCMAnswer {
         case (_, 502...504): .unavailable
         default: .unexpectedStatus
         }
-    }
-
-    private static func waitAsked(_ retryAfterSeconds: Int?) -> Duration? {
-        retryAfterSeconds.map { max(shortestWait, ProviderWait.clamped(retryAfterSeconds: $0)) }
     }
 
     private static let parser = JSONParser()

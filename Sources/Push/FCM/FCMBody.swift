@@ -6,9 +6,6 @@ struct FCMBody {
     let now: Timestamp
     let cargo: FCMCargo
 
-    /// Four weeks, FCM's longest and its default.
-    private static let longestLife: Int64 = 2_419_200
-
     func bytes(title: String, body: String) -> [UInt8] {
         var json = JSONBytes(capacity: 1024)
         json.open("message")
@@ -16,11 +13,12 @@ struct FCMBody {
         json.open("notification")
         json.add("title", title)
         if !body.isEmpty { json.add("body", body) }
-        if cargo != .withoutDataAndImage { json.add("image", message.imageURL) }
+        // For iOS it stands in the block of the platform, since FCM does not wake the app's extension by itself.
+        if message.device.platform != .ios { json.add("image", imageURL) }
         json.close()
         json.open("data")
         let most = FCMRequest.limit + title.jsonByteCount + body.jsonByteCount
-        FCMData(message: message).write(into: &json, withOwnData: cargo == .everything, atMost: most)
+        ClientData(message: message).write(into: &json, withOwnData: cargo == .everything, atMost: most)
         json.close()
         switch message.device.platform {
         case .android: writeAndroid(&json)
@@ -34,17 +32,9 @@ struct FCMBody {
     /// A notification that people see is FCM's and APNs' urgent kind by default; only what has time says so.
     private var isPatient: Bool { message.priority == .low }
 
-    private var secondsToLive: Int? {
-        message.expiry.map { expiry in
-            let left = (expiry.microseconds - now.microseconds) / 1_000_000
-            return Int(clamping: min(max(left, 0), Self.longestLife))
-        }
-    }
+    private var imageURL: String? { cargo == .withoutDataAndImage ? nil : message.imageURL }
 
-    /// Both platforms count in 32 bits.
-    private var badge: Int? {
-        message.badge.map { min(max($0, 0), Int(Int32.max)) }
-    }
+    private var secondsToLive: Int? { message.secondsToLive(from: now) }
 
     private func writeAndroid(_ json: inout JSONBytes) {
         let presentation = message.presentation.android
@@ -59,34 +49,32 @@ struct FCMBody {
         json.add("sound", presentation.sound)
         json.add("icon", presentation.icon)
         json.add("color", presentation.color)
-        if let badge { json.add("notification_count", badge) }
+        if let badge = message.shownBadge { json.add("notification_count", badge) }
         json.close()
         json.close()
     }
 
     private func writeApple(_ json: inout JSONBytes) {
-        let presentation = message.presentation.apple
         json.open("apns")
         json.open("headers")
         json.add("apns-collapse-id", message.replacementID)
-        json.add("apns-expiration", message.expiry.map { String($0.microseconds / 1_000_000) })
+        json.add("apns-expiration", message.expirySeconds.map(String.init))
         json.add("apns-priority", plain: isPatient ? "5" : "10")
+        json.add("apns-push-type", plain: "alert")
         json.close()
-        writePayload(presentation, &json)
-        json.close()
-    }
-
-    private func writePayload(_ presentation: ApplePresentation, _ json: inout JSONBytes) {
-        guard badge != nil || presentation != ApplePresentation(sound: nil) else { return }
-        json.open("payload")
-        json.open("aps")
-        if let badge { json.add("badge", badge) }
-        if presentation.isMutable { json.add("mutable-content", 1) }
-        json.add("sound", presentation.sound)
-        json.add("category", presentation.category)
-        json.add("thread-id", presentation.thread)
-        json.add("interruption-level", presentation.interruptionLevel?.rawValue)
-        json.close()
+        let keys = AppleKeys(message, withImage: cargo != .withoutDataAndImage)
+        if !keys.isEmpty {
+            json.open("payload")
+            json.open("aps")
+            keys.write(into: &json)
+            json.close()
+            json.close()
+        }
+        if let imageURL {
+            json.open("fcm_options")
+            json.add("image", imageURL)
+            json.close()
+        }
         json.close()
     }
 
@@ -95,10 +83,17 @@ struct FCMBody {
         json.open("headers")
         json.add("TTL", secondsToLive.map(String.init))
         json.add("Urgency", message.priority.rawValue)
+        json.add("Topic", message.pushTopic)
         json.close()
         json.open("notification")
         json.add("tag", message.replacementID)
         json.close()
+        // FCM takes no other link; a path of the web app is in the data, for the app's own service worker.
+        if let link = message.link?.web, link.hasPrefix("https://") {
+            json.open("fcm_options")
+            json.add("link", link)
+            json.close()
+        }
         json.close()
     }
 }

@@ -20,13 +20,12 @@ struct FCMErrorReport {
 
     init(body: [UInt8]) {
         let error = Self.parser.parse(body).value?["error"]
-        let message = error?["message"]?.string ?? ""
+        let message = (error?["message"]?.string ?? "").lowercased()
         let details = error?["details"]?.array ?? []
         status = error?["status"]?.string
         errorCode = details.lazy.compactMap(Self.errorCode).first
-        blamesToken =
-            message.contains("not a valid FCM registration token") || details.contains(where: Self.namesToken)
-        blamesDeviceRate = message.lowercased().contains("device message rate")
+        blamesToken = Self.callsTokenInvalid(message) || details.contains(where: Self.namesToken)
+        blamesDeviceRate = message.contains("device message rate")
     }
 
     private static func errorCode(_ detail: JSONValue) -> String? {
@@ -34,8 +33,17 @@ struct FCMErrorReport {
         return detail["errorCode"]?.string
     }
 
+    /// The sentences that FCM has had for it; `text` in small letters.
+    private static func callsTokenInvalid(_ text: String) -> Bool {
+        text.contains("not a valid fcm registration token") || text.contains("invalid registration token")
+    }
+
+    /// The field goes by its short name where the API's own frame around it is left out.
     private static func namesToken(_ detail: JSONValue) -> Bool {
-        detail["fieldViolations"]?.array?.contains { $0["field"]?.string == "message.token" } ?? false
+        detail["fieldViolations"]?.array?.contains { violation in
+            if let field = violation["field"]?.string, field == "message.token" || field == "token" { return true }
+            return callsTokenInvalid(violation["description"]?.string?.lowercased() ?? "")
+        } ?? false
     }
 }
 

@@ -3,25 +3,25 @@ package import BellhopRules
 /// Builds the body of one request to FCM's HTTP v1 API.
 ///
 /// The same message always gives the same bytes. The whole body keeps within FCM's limit for its payload, whichever
-/// part of it FCM counts. What is too long gives way in this order: the body's words, the title's words, all of the
-/// event's own data (the client finds `dataOmitted` in its place and can fetch the notification by its id), the image.
+/// part of it FCM counts; `FittedBody` says what gives way.
 package enum FCMRequest {
     /// Bytes of a body at most.
     package static let limit = 4096
 
-    /// Nil where the message does not fit even so.
+    /// Nil where the message does not fit even shortened, or has a purpose that FCM cannot carry to its platform.
     ///
     /// `now` is what the time to live is counted from.
     package static func body(of message: PushMessage, now: Timestamp) -> [UInt8]? {
-        for cargo in FCMCargo.allCases {
-            let body = FCMBody(message: message, now: now, cargo: cargo)
-            let whole = body.bytes(title: message.title, body: message.body)
-            guard whole.count > limit else { return whole }
-            let room = limit - (whole.count - message.title.jsonByteCount - message.body.jsonByteCount)
-            let words = ShortenedWords(title: message.title, body: message.body, room: room)
-            if let words { return body.bytes(title: words.title, body: words.body) }
+        guard message.purpose == .alert else { return FCMBadge(message: message, now: now)?.bytes() }
+        return FittedBody.bytes(of: message, limit: limit) { cargo, title, body in
+            FCMBody(message: message, now: now, cargo: cargo).bytes(title: title, body: body)
         }
-        return nil
+    }
+
+    /// The verdict on a message that has no body.
+    static func refusal(of message: PushMessage) -> Verdict {
+        guard message.purpose == .badgeUpdate else { return .payloadError(.payloadTooLarge) }
+        return .payloadError(message.platformShowsBadges ? .invalidRequest : .unsupportedPurpose)
     }
 }
 

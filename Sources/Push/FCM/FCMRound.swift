@@ -26,7 +26,7 @@ struct FCMRound {
             } else if let body = FCMRequest.body(of: message, now: now) {
                 waiting.append(Waiting(index: index, body: body))
             } else {
-                verdicts[index] = .payloadError(.payloadTooLarge)
+                verdicts[index] = FCMRequest.refusal(of: message)
             }
         }
     }

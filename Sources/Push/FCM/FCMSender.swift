@@ -9,6 +9,10 @@ package import ServiceRuntime
 package struct FCMSender: PushSender {
     package var provider: PushProvider { .fcm }
     package var window = Int.max
+    package var budget: PushBudget?
+
+    /// Whether FCM shall only say what it would do, and show nothing to anybody.
+    package var validatesOnly = false
 
     private let url: String
     private let tokens: AccessTokenSource
@@ -65,8 +69,19 @@ package struct FCMSender: PushSender {
         // One array for all requests, so that a header costs a batch and not a message.
         let headers = [("authorization", token.authorization), ("content-type", "application/json")]
         let requests = round.waiting.map { waiting in
-            TransferRequest(.post, url: url, headers: headers, body: waiting.body, timeouts: Self.timeouts)
+            TransferRequest(
+                .post,
+                url: url,
+                headers: headers,
+                body: validatesOnly ? Self.rehearsal(of: waiting.body) : waiting.body,
+                timeouts: Self.timeouts
+            )
         }
         round.take(await transport.send(requests))
+    }
+
+    /// The same body with one more member, in front.
+    private static func rehearsal(of body: [UInt8]) -> [UInt8] {
+        Array(#"{"validate_only":true,"#.utf8) + body.dropFirst()
     }
 }

@@ -12,17 +12,22 @@ package struct PushDevice: Hashable, Sendable {
     package var provider: PushProvider
     package var environment: PushEnvironment
 
+    /// What messages for a browser are encrypted with; nil for other devices, and where they cannot be read.
+    package var webPushKeys: WebPushKeys?
+
     package init(
         subscription: String,
         token: DeviceToken,
         platform: DevicePlatform,
         provider: PushProvider,
-        environment: PushEnvironment = .production
+        environment: PushEnvironment = .production,
+        webPushKeys: WebPushKeys? = nil
     ) {
         self.subscription = subscription
         self.token = token
         self.platform = platform
         self.provider = provider
         self.environment = environment
+        self.webPushKeys = webPushKeys
     }
 }

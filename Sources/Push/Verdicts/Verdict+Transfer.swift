@@ -49,6 +49,11 @@ extension VerdictReason {
 
 /// The waits that a provider asks for, kept within reason.
 enum ProviderWait {
+    /// What a `Retry-After` asks for, and `shortest` where that is longer, or where there is none.
+    static func asked(_ retryAfterSeconds: Int?, atLeast shortest: Duration) -> Duration {
+        retryAfterSeconds.map { max(shortest, clamped(retryAfterSeconds: $0)) } ?? shortest
+    }
+
     /// From one second to six hours, whatever a `Retry-After` says.
     static func clamped(retryAfterSeconds seconds: Int) -> Duration {
         .seconds(min(max(seconds, 1), 6 * 3600))

@@ -28,10 +28,10 @@ struct TLSIdentity: Sendable {
     let key: GeneratedKey
 
     /// What a server that shows this certificate stands on.
-    func serverContext() throws(SandboxError) -> TLSServerContext {
+    func serverContext(_ content: TLSServerContext.Content = .http2) throws(SandboxError) -> TLSServerContext {
         let pem = (certificate: try certificate.pem(), key: try key.pkcs8())
         do throws(TLSError) {
-            return try TLSServerContext(certificate: pem.certificate, key: pem.key)
+            return try TLSServerContext(certificate: pem.certificate, key: pem.key, content: content)
         } catch {
             throw SandboxError(.cryptography, attempted: "preparing TLS", cameBack: error.text)
         }

@@ -31,5 +31,21 @@ struct CertificateOrder: Sendable {
         .host("localhost"), .address("127.0.0.1"), .address("::1"),
         .host("fcm.googleapis.com"), .host("oauth2.googleapis.com"),
         .host("api.push.apple.com"), .host("api.sandbox.push.apple.com"), .host("exp.host"),
+        .host("updates.push.services.mozilla.com"), .host("web.push.apple.com"),
     ]
+}
+
+extension CertificateOrder {
+    /// The certificate of a sandbox: what its clients expect, or what they must refuse.
+    init(for options: SandboxOptions, now: Instant) {
+        let name = Name(options.announcedHost)
+        let usual = Self.usualNames
+        names = usual.contains(name) ? usual : usual + [name]
+        validity = now - .seconds(86_400)..<now + .seconds(365 * 86_400)
+        switch options.certificateFault {
+        case nil: break
+        case .ofAnotherHost: names = [.host("another-host.example")]
+        case .expired: validity = now - .seconds(10 * 86_400)..<now - .seconds(86_400)
+        }
+    }
 }

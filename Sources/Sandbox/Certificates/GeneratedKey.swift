@@ -18,7 +18,7 @@ final class GeneratedKey: @unchecked Sendable {
         EVP_PKEY_free(handle)
     }
 
-    /// A fresh key on P-256, for certificates.
+    /// A fresh key on P-256, for certificates and browsers.
     static func generateP256() throws(SandboxError) -> GeneratedKey {
         guard let key = bellhop_generate_p256() else { throw .openSSL("making a key on P-256") }
         return GeneratedKey(key)

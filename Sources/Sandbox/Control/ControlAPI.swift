@@ -5,6 +5,7 @@ import HTTPServer
 struct ControlAPI: Sendable {
     let log: ReceivedLog
     let faults: FaultList
+    let browsers: BrowserControl
     /// Nil where requests are checked.
     let unchecked: UncheckedHandler?
 
@@ -25,6 +26,7 @@ struct ControlAPI: Sendable {
             faults.replace(with: [])
             return HTTPResponse(status: 204)
         }
+        browsers.addRoutes(to: &router)
         return router
     }
 

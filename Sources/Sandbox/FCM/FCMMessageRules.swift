@@ -22,7 +22,7 @@ struct FCMMessageRules {
         rules.checkKeys(["data"])
         rules.checkKeys(["android", "data"])
         rules.checkAndroid()
-        rules.checkHeaders()
+        rules.checkApple()
         rules.checkWebPush()
         return rules.violations
     }
@@ -83,17 +83,31 @@ struct FCMMessageRules {
         }
     }
 
-    private mutating func checkHeaders() {
-        for member in message["apns", "headers"]?.object?.members ?? [] {
-            let isRight =
-                switch member.key.lowercased() {
-                case "apns-priority": ["1", "5", "10"].contains(member.value.string)
-                case "apns-expiration": member.value.string.flatMap { UInt64($0) } != nil
-                case "apns-collapse-id": (1...64).contains(member.value.string?.utf8.count ?? 0)
-                default: true
-                }
-            guard !isRight else { continue }
+    private mutating func checkApple() {
+        let headers = message["apns", "headers"]?.object?.members ?? []
+        for member in headers where !Self.isAppleHeader(member.key.lowercased(), member.value.string ?? "") {
             note("message.apns.headers.\(member.key)", "Invalid value of the APNs header \(member.key)")
+        }
+        guard let payload = message["apns", "payload"]?.object else { return }
+        guard let aps = payload["aps"] else { return }
+        guard let aps = aps.object else {
+            return note(
+                "message.apns.payload.aps",
+                "Invalid value for (aps) key in the APNS payload. Must be a dictionary."
+            )
+        }
+        for fault in ApsRules.faults(in: aps) { note("message.apns.payload.aps", fault) }
+    }
+
+    private static func isAppleHeader(_ name: String, _ value: String) -> Bool {
+        switch name {
+        case "apns-priority": ["1", "5", "10"].contains(value)
+        case "apns-expiration": APNsHeaderRules.isExpiration(value)
+        case "apns-collapse-id": APNsHeaderRules.isCollapseID(value)
+        case "apns-push-type": APNsHeaderRules.isPushType(value)
+        case "apns-id": APNsHeaderRules.isUUID(value)
+        case "apns-topic": !value.isEmpty
+        default: false
         }
     }
 
@@ -101,10 +115,19 @@ struct FCMMessageRules {
         if let link = message["webpush", "fcm_options", "link"]?.string, !link.hasPrefix("https://") {
             note("message.webpush.fcm_options.link", "Invalid link: it must be an HTTPS URL")
         }
-        for member in message["webpush", "headers"]?.object?.members ?? [] where member.key.lowercased() == "ttl" {
-            let seconds = member.value.string.flatMap { Int64($0) } ?? -1
-            guard !(0...Self.longestTTL).contains(seconds) else { continue }
-            note("message.webpush.headers.\(member.key)", "Invalid TTL: it must be from 0 to \(Self.longestTTL)")
+        for member in message["webpush", "headers"]?.object?.members ?? [] {
+            let value = member.value.string ?? ""
+            let fault: String? =
+                switch member.key.lowercased() {
+                case "ttl" where !(0...Self.longestTTL).contains(Int64(value) ?? -1):
+                    "Invalid TTL: it must be from 0 to \(Self.longestTTL)"
+                case "urgency" where !["very-low", "low", "normal", "high"].contains(value):
+                    "Invalid Urgency: it must be very-low, low, normal or high"
+                case "topic" where !Self.isWebTopic(value):
+                    "Invalid Topic: it must be at most 32 characters of base64url"
+                default: nil
+                }
+            if let fault { note("message.webpush.headers.\(member.key)", fault) }
         }
     }
 
@@ -115,6 +138,11 @@ struct FCMMessageRules {
     private static func isTopicByte(_ byte: UInt8) -> Bool {
         Character(UnicodeScalar(byte)).isLetter && byte < 0x80 || (0x30...0x39).contains(byte)
             || "-_.~%".utf8.contains(byte)
+    }
+
+    private static func isWebTopic(_ text: String) -> Bool {
+        (1...32).contains(text.utf8.count)
+            && text.utf8.allSatisfy { isTopicByte($0) && !".~%".utf8.contains($0) }
     }
 
     private static func isColor(_ text: String) -> Bool {

@@ -11,9 +11,14 @@ extension FaultList.Entry {
         object["count"] = fault.count.map(JSONValue.whole)
         let milliseconds = fault.delay.microseconds / 1_000
         if milliseconds > 0 { object["delayMs"] = .whole(Int(milliseconds)) }
+        object["phase"] = fault.phase.map { .string($0.rawValue) }
         switch fault.effect {
         case .delay: break
+        case .drip(let interval): object["dripMs"] = .whole(Int(interval.microseconds / 1_000))
         case .drop: object["drop"] = true
+        case .partial: object["partial"] = true
+        case .reset: object["reset"] = true
+        case .goAway: object["goAway"] = true
         case .answer(let answer):
             object["status"] = .whole(answer.status)
             object["reason"] = answer.reason.map(JSONValue.string)

@@ -29,11 +29,12 @@ final class FaultList: Sendable {
     }
 
     /// The fault that befalls a request, counted.
-    func take(_ provider: ProviderName, token: String?, path: String) -> SandboxFault? {
+    func take(_ provider: ProviderName, token: String?, path: String, phase: DialoguePhase? = nil) -> SandboxFault? {
         state.withLock { state in
             for index in state.entries.indices {
                 let entry = state.entries[index]
-                guard !entry.isOver, entry.fault.matches(provider, token: token, path: path) else { continue }
+                let isMeant = entry.fault.matches(provider, token: token, path: path, phase: phase)
+                guard !entry.isOver, isMeant else { continue }
                 guard entry.fault.rate >= 1 || state.chance.unit() < entry.fault.rate else { continue }
                 state.entries[index].fired += 1
                 return entry.fault

@@ -9,9 +9,11 @@ enum FaultReader {
     }
 
     private static let names = [
-        "provider", "match", "status", "reason", "retryAfter", "delayMs", "drop", "rate", "count",
+        "provider", "match", "status", "reason", "retryAfter", "delayMs", "dripMs", "drop", "partial", "reset",
+        "goAway", "rate", "count", "phase",
     ]
     private static let longestDelay: Int64 = 3_600_000
+    private static let longestDrip: Int64 = 60_000
 
     static func read(_ body: [UInt8]) throws(Refusal) -> [SandboxFault] {
         let document: JSONValue
@@ -41,29 +43,64 @@ enum FaultReader {
             throw members.refusal("provider", "must be one of \(providers)")
         }
         let delay = try members.whole("delayMs", in: 0...longestDelay)
+        let phase = try phase(members)
+        let others: [String] = provider == .email ? ["partial", "reset", "goAway"] : ["phase"]
+        if let stray = others.first(where: { members.object[$0] != nil }) {
+            throw members.refusal(stray, provider == .email ? "is not for mails" : "is for the provider email alone")
+        }
         let effect = try effect(members, isDelayed: (delay ?? 0) > 0)
         let match = try members.text("match")
-        let fault = SandboxFault(provider, effect, match: match, delay: .milliseconds(delay ?? 0))
+        var fault = SandboxFault(provider, effect, match: match, delay: .milliseconds(delay ?? 0))
+        fault.phase = phase
         let count = try members.whole("count", in: 1...Int64(Int32.max)).map { Int($0) }
         return fault.limited(toRate: try members.rate("rate") ?? 1, count: count)
     }
 
+    private static func phase(_ members: Members) throws(Refusal) -> DialoguePhase? {
+        guard let text = try members.text("phase") else { return nil }
+        guard let phase = DialoguePhase(rawValue: text) else {
+            let known = DialoguePhase.allCases.map(\.rawValue).joined(separator: ", ")
+            throw members.refusal("phase", "must be one of \(known)")
+        }
+        return phase
+    }
+
+    /// At most one of the effects; a delay may stand beside each, and alone.
     private static func effect(_ members: Members, isDelayed: Bool) throws(Refusal) -> SandboxFault.Effect {
-        let status = try members.whole("status", in: 300...599)
-        let drops = try members.flag("drop") ?? false
+        var found: [(key: String, effect: SandboxFault.Effect)] = []
+        if let answer = try answer(members) { found.append(("status", .answer(answer))) }
+        if let span = try members.whole("dripMs", in: 1...longestDrip) {
+            found.append(("dripMs", .drip(every: .milliseconds(span))))
+        }
+        let endings: [(String, SandboxFault.Effect)] = [
+            ("drop", .drop), ("partial", .partial), ("reset", .reset), ("goAway", .goAway),
+        ]
+        for (key, effect) in endings {
+            if try members.flag(key) == true { found.append((key, effect)) }
+        }
+        guard let first = found.first else {
+            guard !isDelayed else { return .delay }
+            throw members.refusal(
+                "status",
+                "one of status, dripMs, drop, partial, reset, goAway and delayMs is needed, or nothing would happen"
+            )
+        }
+        guard found.count == 1 else {
+            throw members.refusal(found[1].key, "cannot stand beside \(first.key): one thing happens to a request")
+        }
+        return first.effect
+    }
+
+    private static func answer(_ members: Members) throws(Refusal) -> SandboxFault.Answer? {
         let reason = try members.text("reason")
         let retryAfter = try members.retryAfter("retryAfter")
-        guard let status else {
+        guard let status = try members.whole("status", in: 300...599) else {
             guard reason == nil, retryAfter == nil else {
                 throw members.refusal("status", "is needed beside a reason or retryAfter")
             }
-            guard drops || isDelayed else {
-                throw members.refusal("status", "one of status, drop and delayMs is needed, or nothing would happen")
-            }
-            return drops ? .drop : .delay
+            return nil
         }
-        guard !drops else { throw members.refusal("drop", "a dropped connection has no status") }
-        return .answer(.init(status: Int(status), reason: reason, retryAfter: retryAfter))
+        return SandboxFault.Answer(status: Int(status), reason: reason, retryAfter: retryAfter)
     }
 }
 

@@ -20,8 +20,16 @@ package struct SandboxFault: Sendable, Equatable {
         /// The normal answer, late.
         case delay
         case answer(Answer)
+        /// The normal answer, its body one byte at a time with this span before each.
+        case drip(every: Duration)
         /// The request is taken in and recorded, and the connection closed without an answer.
         case drop
+        /// The same after the head and half of the body of the normal answer.
+        case partial
+        /// The request is taken in and recorded, and its stream ended without an answer; the connection goes on.
+        case reset
+        /// The request is recorded and called unprocessed, and the connection takes no other after it.
+        case goAway
     }
 
     package var provider: ProviderName
@@ -34,6 +42,8 @@ package struct SandboxFault: Sendable, Equatable {
     package var rate: Double
     /// How many requests it befalls before it is over; nil for no end.
     package var count: Int?
+    /// For mail alone: the step of the dialogue that it befalls, after the content unless given.
+    package var phase: DialoguePhase?
 
     package init(
         _ provider: ProviderName,
@@ -49,6 +59,13 @@ package struct SandboxFault: Sendable, Equatable {
         count = nil
     }
 
+    /// The same fault at another step of a dialogue.
+    package func inDialogue(at phase: DialoguePhase) -> SandboxFault {
+        var fault = self
+        fault.phase = phase
+        return fault
+    }
+
     /// The same fault for a share of the requests, a number of times, or both.
     package func limited(toRate rate: Double = 1, count: Int? = nil) -> SandboxFault {
         var fault = self
@@ -57,8 +74,8 @@ package struct SandboxFault: Sendable, Equatable {
         return fault
     }
 
-    func matches(_ provider: ProviderName, token: String?, path: String) -> Bool {
-        guard provider == self.provider else { return false }
+    func matches(_ provider: ProviderName, token: String?, path: String, phase: DialoguePhase? = nil) -> Bool {
+        guard provider == self.provider, phase == nil || phase == self.phase ?? .endOfData else { return false }
         guard let match else { return true }
         return path.contains(match) || token?.contains(match) == true
     }

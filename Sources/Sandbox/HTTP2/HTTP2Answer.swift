@@ -10,6 +10,8 @@ struct HTTP2Answer: Sendable, Equatable {
     /// Without `:status` and `content-length`, which the server adds.
     var fields: [Field]
     let body: [UInt8]
+    /// From this answer on its client may open as many streams as any other.
+    var provesClient = false
 
     init(status: Int, fields: [Field] = [], body: [UInt8] = []) {
         self.status = status

@@ -10,6 +10,14 @@ protocol HTTP2Handler: Sendable {
 struct HTTP2Reaction: Sendable {
     enum Action: Sendable {
         case answer(HTTP2Answer)
+        /// The head at once, then a byte of the body each time that the span has passed, and the end with the last one.
+        case answerSlowly(HTTP2Answer, every: Duration)
+        /// The head and half of the body; then the connection ends.
+        case answerPartly(HTTP2Answer)
+        /// The stream ends without an answer.
+        case resetStream
+        /// The client is told that this request was not processed and no other will be; those before it are.
+        case goAway
         /// The connection ends without an answer to this request; answers given before still go out.
         case dropConnection
     }

@@ -32,6 +32,7 @@ final class ServerConnection {
     /// The stream whose header fields are coming in, which they do without interruption.
     private var receiving: ServerStream?
     private var isDropped = false
+    private var isProven = false
     private var outbound: [UInt8] = []
     private var outboundSent = 0
     private var fields = AnswerFields()
@@ -99,7 +100,7 @@ final class ServerConnection {
         let limits = loop.limits
         let status = bellhop_submit_server_settings(
             session,
-            limits.concurrentStreams,
+            limits.unprovenStreams ?? limits.concurrentStreams,
             UInt32(clamping: limits.headerBytes)
         )
         nghttp2_session_set_local_window_size(session, bellhop_no_flags, 0, 1 << 24)
@@ -198,27 +199,55 @@ extension ServerConnection {
         carryOut(action, on: stream)
     }
 
+    /// Lets a byte more of a slow answer go out; says whether there is more to come.
+    func drip(stream id: Int32) -> Bool {
+        guard case .open(let session) = phase, let stream = streams[id] else { return false }
+        let hasMore = stream.releaseByte()
+        nghttp2_session_resume_data(session, id)
+        return hasMore
+    }
+
     private func carryOut(_ action: HTTP2Reaction.Action, on stream: ServerStream) {
+        guard case .open(let session) = phase else { return }
         switch action {
         case .answer(let answer): self.answer(answer, on: stream)
+        case .answerSlowly(let answer, let interval):
+            self.answer(answer, on: stream, released: 0)
+            loop.drip(every: interval, connection: id, stream: stream.id)
+        case .answerPartly(let answer):
+            self.answer(answer, on: stream, released: answer.body.count / 2)
+            isDropped = true
+        case .resetStream:
+            nghttp2_submit_rst_stream(session, bellhop_no_flags, stream.id, bellhop_internal_error)
+        case .goAway:
+            nghttp2_submit_goaway(session, bellhop_no_flags, max(0, stream.id - 2), bellhop_no_error, nil, 0)
         case .dropConnection: isDropped = true
         }
     }
 
-    private func answer(_ answer: HTTP2Answer, on stream: ServerStream) {
+    private func answer(_ answer: HTTP2Answer, on stream: ServerStream, released: Int = .max) {
         guard case .open(let session) = phase, !stream.isAnswered else { return }
-        stream.answer(with: answer.body)
+        if answer.provesClient { proveClient(session) }
+        stream.answer(with: answer.body, released: released)
         var source = nghttp2_data_provider()
         source.source.ptr = Unmanaged.passUnretained(stream).toOpaque()
         source.read_callback = readAnswerBody
         var status: Int32 = 0
         fields.withPairs(answer) { pairs, count in
             status =
-                answer.body.isEmpty
+                answer.body.isEmpty && released > 0
                 ? nghttp2_submit_response(session, stream.id, pairs, count, nil)
                 : nghttp2_submit_response(session, stream.id, pairs, count, &source)
         }
         guard status != 0 else { return }
         nghttp2_submit_rst_stream(session, bellhop_no_flags, stream.id, bellhop_internal_error)
+    }
+
+    /// Tells the client that it may open as many streams as any other.
+    private func proveClient(_ session: OpaquePointer) {
+        guard loop.limits.unprovenStreams != nil, !isProven else { return }
+        isProven = true
+        let limits = loop.limits
+        _ = bellhop_submit_server_settings(session, limits.concurrentStreams, UInt32(clamping: limits.headerBytes))
     }
 }

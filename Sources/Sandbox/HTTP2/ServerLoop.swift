@@ -17,6 +17,7 @@ final class ServerLoop: @unchecked Sendable {
 
     private enum Later {
         case action(HTTP2Reaction.Action, connection: UInt64, stream: Int32)
+        case drip(every: Duration, connection: UInt64, stream: Int32)
         /// Cuts off a connection that is still in its handshake.
         case handshakeDeadline(connection: UInt64)
         case acceptAgain
@@ -104,6 +105,11 @@ final class ServerLoop: @unchecked Sendable {
         timers.add(.action(action, connection: connection, stream: stream), at: .now + delay)
     }
 
+    /// Lets the body of an answer out byte by byte.
+    func drip(every interval: Duration, connection: UInt64, stream: Int32) {
+        timers.add(.drip(every: interval, connection: connection, stream: stream), at: .now + interval)
+    }
+
     /// How long there is nothing to do, in the unit of epoll, rounded up.
     private func patience() -> Int32 {
         guard unfinished.isEmpty else { return 0 }
@@ -137,6 +143,11 @@ final class ServerLoop: @unchecked Sendable {
         switch later {
         case .action(let action, let key, let stream):
             connections[key]?.carryOut(action, stream: stream)
+            turn(key)
+        case .drip(let interval, let key, let stream):
+            if connections[key]?.drip(stream: stream) == true {
+                drip(every: interval, connection: key, stream: stream)
+            }
             turn(key)
         case .handshakeDeadline(let key):
             guard let connection = connections[key], connection.isInHandshake else { return }

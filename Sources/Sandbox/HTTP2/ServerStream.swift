@@ -14,6 +14,8 @@ final class ServerStream {
     private(set) var isAnswered = false
     private var answerBody: [UInt8] = []
     private var sent = 0
+    /// How much of the answer's body may go out so far.
+    private var released = Int.max
 
     init(id: Int32) {
         self.id = id
@@ -37,16 +39,25 @@ final class ServerStream {
         body.append(contentsOf: bytes)
     }
 
-    func answer(with body: [UInt8]) {
+    /// Of the body, only the first `released` bytes may go out for now; its end counts as one byte more.
+    func answer(with body: [UInt8], released: Int = .max) {
         isAnswered = true
         answerBody = body
+        self.released = released
+    }
+
+    /// Lets one byte more go out, and says whether that leaves something.
+    func releaseByte() -> Bool {
+        released += 1
+        return released < answerBody.count
     }
 
     var isBodySent: Bool { sent == answerBody.count }
 
-    /// Copies the next bytes of the answer's body, and says how many.
-    func copyBody(into buffer: UnsafeMutableBufferPointer<UInt8>) -> Int {
-        let count = min(buffer.count, answerBody.count - sent)
+    /// Copies the next bytes of the answer's body, and says how many; nil where none may go out now.
+    func copyBody(into buffer: UnsafeMutableBufferPointer<UInt8>) -> Int? {
+        guard sent < released else { return nil }
+        let count = min(buffer.count, answerBody.count - sent, released - sent)
         answerBody.withUnsafeBytes { source in
             UnsafeMutableRawBufferPointer(buffer).copyMemory(
                 from: UnsafeRawBufferPointer(rebasing: source[sent..<sent + count])

@@ -81,7 +81,9 @@ private let onStreamClose: nghttp2_on_stream_close_callback = { _, stream, _, co
 let readAnswerBody: nghttp2_data_source_read_callback = { _, _, buffer, length, flags, source, _ in
     guard let buffer, let pointer = source?.pointee.ptr else { return ssize_t(bellhop_callback_failed) }
     let stream = Unmanaged<ServerStream>.fromOpaque(pointer).takeUnretainedValue()
-    let count = stream.copyBody(into: UnsafeMutableBufferPointer(start: buffer, count: length))
+    guard let count = stream.copyBody(into: UnsafeMutableBufferPointer(start: buffer, count: length)) else {
+        return ssize_t(bellhop_deferred)
+    }
     if stream.isBodySent { flags?.pointee |= bellhop_data_end }
     return count
 }

@@ -50,3 +50,15 @@ package final class DrainSignal: Sendable {
         }
     }
 }
+
+extension DrainSignal {
+    /// Waits so long, or until the drain begins.
+    package func pause(for span: Duration) async {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { try? await Task.sleep(for: span) }
+            group.addTask { await self.wait() }
+            await group.next()
+            group.cancelAll()
+        }
+    }
+}

@@ -18,12 +18,13 @@ enum SubscriptionFeed {
         let platform: Parameter = .textArray(words.map(\.content.platform.rawValue))
         let provider: Parameter = .textArray(words.map(\.content.provider.rawValue))
         _ = try connection.run(lockTokens, [who[0], token])
+        try rotate(words.filter { $0.content.replaces != nil }, on: connection)
         _ = try connection.run(seed, who + [gone, id, token, platform, provider])
-        _ = try connection.run(noteRegistration, Array(who.prefix(3)) + [id])
+        _ = try connection.run(noteRegistration, Array(who.prefix(3)) + [token, provider])
         _ = try connection.run(
             update,
             Array(who.prefix(3)) + [
-                id, platform, provider,
+                token, platform, provider,
                 .jsonArray(words.map { $0.content.subscription.value?.jsonBytes }),
                 .booleanArray(words.map(\.content.subscription.isGiven)),
                 .textArray(words.map { $0.content.permission.value?.rawValue }),
@@ -33,6 +34,26 @@ enum SubscriptionFeed {
             ]
         )
         _ = try connection.run(settleOwnership, [who[0], token])
+        _ = try connection.run(capDevices, Array(who.prefix(2)))
+    }
+
+    /// A device that has a new token keeps its subscription, and with it what waits for it in the ledger.
+    ///
+    /// The former token is buried too, for the case that its own registration is still under way.
+    private static func rotate(
+        _ words: [Word<SubscriptionUpdate>],
+        on connection: PostgresConnection
+    ) throws(PostgresError) {
+        guard !words.isEmpty else { return }
+        let who = Word.who(words)
+        let former = words.map { $0.content.replaces?.text ?? "" }
+        let gone: Parameter = .bytesArray(
+            zip(words, former).map { SubjectHash.subscription($0.app, $0.user, token: $1).bytes }
+        )
+        _ = try connection.run(bury, [who[0], gone, who[2]])
+        let tokens: Parameter = .textArray(words.map(\.content.token.text))
+        _ = try connection.run(rotate, Array(who.prefix(3)) + [.textArray(former), tokens])
+        _ = try connection.run(replace, Array(who.prefix(3)) + [.textArray(former)])
     }
 
     static func revoke(_ words: [Word<DeviceToken>], on connection: PostgresConnection) throws(PostgresError) {
@@ -64,15 +85,49 @@ enum SubscriptionFeed {
         INSERT INTO push_subscriptions
             (app, profile_id, id, device_token, platform, provider, registered_at, last_seen_at, source_time,
              revoked_at, revoke_reason)
-        SELECT r.app, r.user_id, r.id, r.token, r.platform, r.provider, r.said_at, r.said_at, '-infinity',
-               g.deleted_at, CASE WHEN g.deleted_at IS NOT NULL THEN 'unsubscribed' END
+        SELECT r.app, r.user_id, CASE WHEN EXISTS (
+                   SELECT FROM push_subscriptions o
+                   WHERE o.app = r.app AND o.profile_id = r.user_id AND o.id = r.id AND o.device_token <> r.token
+               ) THEN r.id || '_' || left(md5(r.said_at::text), 8) ELSE r.id END, r.token, r.platform, r.provider, r.said_at, r.said_at, '-infinity',
+               g.deleted_at, CASE WHEN g.deleted_at IS NOT NULL THEN \(RevokeReason.unsubscribed.literal) END
         FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::bytea[], $5::bytea[], $6::text[], $7::text[],
                     $8::text[], $9::text[])
              AS r (app, user_id, said_at, person, subject, id, token, platform, provider)
         LEFT JOIN tombstones g ON g.app = r.app AND g.subject_hash = r.subject AND g.deleted_at >= r.said_at
-        WHERE \(Tombstone.spares("r.person"))
+        WHERE \(Tombstone.spares("r.person")) AND NOT EXISTS (
+            SELECT FROM push_subscriptions o
+            WHERE o.app = r.app AND o.profile_id = r.user_id AND o.device_token = r.token AND o.provider = r.provider
+        )
         ORDER BY r.app, r.user_id, r.id
         ON CONFLICT (app, profile_id, id) DO NOTHING
+        """
+    )
+
+    /// A subscription is found by its token: its id outlives the token that it was made of.
+    private static let isDevice = """
+        t.app = r.app AND t.profile_id = r.user_id AND t.device_token = r.token AND t.provider = r.provider
+        """
+
+    private static let rotate = Statement(
+        """
+        UPDATE push_subscriptions t SET device_token = r.token
+        FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::text[], $5::text[])
+             AS r (app, user_id, said_at, former, token)
+        WHERE t.app = r.app AND t.profile_id = r.user_id AND t.device_token = r.former AND t.revoked_at IS NULL
+          AND t.source_time <= r.said_at AND NOT EXISTS (
+              SELECT FROM push_subscriptions o
+              WHERE o.app = r.app AND o.profile_id = r.user_id AND o.device_token = r.token
+          )
+        """
+    )
+
+    /// Where the new token was known already, the former one's subscription ends.
+    private static let replace = Statement(
+        """
+        UPDATE push_subscriptions t SET revoked_at = r.said_at, revoke_reason = \(RevokeReason.replaced.literal)
+        FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::text[]) AS r (app, user_id, said_at, former)
+        WHERE t.app = r.app AND t.profile_id = r.user_id AND t.device_token = r.former AND t.revoked_at IS NULL
+          AND t.source_time <= r.said_at
         """
     )
 
@@ -80,8 +135,9 @@ enum SubscriptionFeed {
         """
         UPDATE push_subscriptions t
         SET registered_at = greatest(t.registered_at, r.said_at), last_seen_at = greatest(t.last_seen_at, r.said_at)
-        FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::text[]) AS r (app, user_id, said_at, id)
-        WHERE t.app = r.app AND t.profile_id = r.user_id AND t.id = r.id
+        FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::text[], $5::text[])
+             AS r (app, user_id, said_at, token, provider)
+        WHERE \(isDevice)
         """
     )
 
@@ -96,9 +152,9 @@ enum SubscriptionFeed {
             revoked_at = NULL, revoke_reason = NULL, source_time = r.said_at
         FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::text[], $5::text[], $6::text[], $7::jsonb[],
                     $8::boolean[], $9::text[], $10::boolean[], $11::text[], $12::boolean[])
-             AS r (app, user_id, said_at, id, platform, provider, subscription, subscription_given, permission,
+             AS r (app, user_id, said_at, token, platform, provider, subscription, subscription_given, permission,
                    permission_given, environment, environment_given)
-        WHERE t.app = r.app AND t.profile_id = r.user_id AND t.id = r.id AND t.source_time <= r.said_at
+        WHERE \(isDevice) AND t.source_time <= r.said_at
           AND (t.revoked_at IS NULL OR t.revoked_at < r.said_at)
         """
     )
@@ -106,12 +162,30 @@ enum SubscriptionFeed {
     /// Of the rows of one token all but the one registered last are revoked.
     private static let settleOwnership = Statement(
         """
-        UPDATE push_subscriptions t SET revoked_at = o.registered_at, revoke_reason = 'token-moved'
+        UPDATE push_subscriptions t SET revoked_at = o.registered_at, revoke_reason = \(RevokeReason.tokenMoved.literal)
         FROM (SELECT DISTINCT app, token FROM unnest($1::text[], $2::text[]) AS r (app, token)) AS r
         JOIN push_subscriptions o
             ON o.app = r.app AND md5(o.device_token) = md5(r.token) AND o.device_token = r.token
         WHERE t.app = r.app AND md5(t.device_token) = md5(r.token) AND t.device_token = r.token AND t.revoked_at IS NULL
           AND (t.registered_at, t.profile_id, t.id) < (o.registered_at, o.profile_id, o.id)
+        """
+    )
+
+    /// Live devices of one user at most: a bug or a hostile client must not make a fan-out of one person.
+    static let mostDevices = 20
+
+    /// Those that were seen least lately give way.
+    private static let capDevices = Statement(
+        """
+        UPDATE push_subscriptions t SET revoked_at = now(), revoke_reason = \(RevokeReason.tooMany.literal)
+        FROM (
+            SELECT s.app, s.profile_id, s.id, row_number() OVER (
+                PARTITION BY s.app, s.profile_id ORDER BY s.last_seen_at DESC, s.registered_at DESC, s.id
+            ) AS rank
+            FROM (SELECT DISTINCT app, user_id FROM unnest($1::text[], $2::text[]) AS r (app, user_id)) AS r
+            JOIN push_subscriptions s ON s.app = r.app AND s.profile_id = r.user_id AND s.revoked_at IS NULL
+        ) AS ranked
+        WHERE ranked.rank > \(mostDevices) AND t.app = ranked.app AND t.profile_id = ranked.profile_id AND t.id = ranked.id
         """
     )
 
@@ -128,7 +202,8 @@ enum SubscriptionFeed {
 
     private static let revoke = Statement(
         """
-        UPDATE push_subscriptions t SET revoked_at = r.said_at, revoke_reason = 'unsubscribed', source_time = r.said_at
+        UPDATE push_subscriptions t
+        SET revoked_at = r.said_at, revoke_reason = \(RevokeReason.unsubscribed.literal), source_time = r.said_at
         FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::text[]) AS r (app, user_id, said_at, token)
         WHERE t.app = r.app AND t.profile_id = r.user_id AND t.device_token = r.token AND t.source_time <= r.said_at
         """

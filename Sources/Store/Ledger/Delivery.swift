@@ -41,8 +41,8 @@ package struct OpeningDelivery: Sendable, Equatable {
     package var wait: Wait?
 
     /// Claimed by the statement that records it: it goes out at once.
-    package static func sending(to target: String) -> OpeningDelivery {
-        OpeningDelivery(channel: .push, target: target, state: .sending, reason: nil)
+    package static func sending(to target: String, by channel: Channel = .push) -> OpeningDelivery {
+        OpeningDelivery(channel: channel, target: target, state: .sending, reason: nil)
     }
 
     package static func suppressed(_ reason: SuppressionReason, target: String = nobody) -> OpeningDelivery {
@@ -60,6 +60,8 @@ package struct OpeningDelivery: Sendable, Equatable {
 
     /// The target where nothing was eligible.
     package static let nobody = "-"
+    /// The target of every mail: a user has one address.
+    package static let mailbox = "email"
 }
 
 extension Wait {
@@ -104,10 +106,12 @@ package struct Settlement: Sendable {
     package var burnsAttempt: Bool
     /// Whether the provider may have taken it although it is not known to have.
     package var outcomeIsUnknown = false
-    /// From now on by the database's clock, for `retrying` and `deferred`.
+    /// From now on by the database's clock, for `retrying`, `deferred` and `accepted`.
     package var dueIn: Duration?
     /// Why it waits, where a rule says so.
     package var wait: Wait?
+    /// When it was sent, for what was accepted just now.
+    package var sentAt: Timestamp?
 
     package init(
         _ key: DeliveryKey,

@@ -26,7 +26,7 @@ package enum DeliveryState: String, CaseIterable, Sendable {
         case .sending:
             [.sending, .retrying, .deferred, .accepted, .delivered, .suppressed, .expired, .failed, .unknown]
         case .retrying, .deferred: [.pending, .sending]
-        case .accepted: [.delivered, .failed, .unknown]
+        case .accepted: [.retrying, .deferred, .delivered, .failed, .unknown]
         case .failed: [.pending]
         case .delivered, .suppressed, .expired, .unknown: []
         }

@@ -49,7 +49,7 @@ package struct DueDeliveries: Sendable {
     private static func oldest(_ urgency: Int) -> String {
         """
         (SELECT app, user_id, urgency, due_at FROM deliveries
-         WHERE urgency = \(urgency) AND due_at IS NOT NULL AND due_at <= now() AND \(isDue)
+         WHERE urgency = \(urgency) AND due_at IS NOT NULL AND sent_at IS NULL AND due_at <= now() AND \(isDue)
          ORDER BY due_at LIMIT $1)
         """
     }

@@ -54,6 +54,8 @@ package struct Ledger: Sendable {
     }
 
     /// Settles what this claim still holds, in one statement; the number of lines that it did.
+    ///
+    /// A claim is one of `claim`, of the statement that recorded the line, or of `ReceiptBook.claim`.
     package func settle(_ settlements: [Settlement], of claim: Claim) async throws(PostgresError) -> Int {
         guard !settlements.isEmpty else { return 0 }
         let rows = try await pool.run(
@@ -64,6 +66,7 @@ package struct Ledger: Sendable {
                 .textArray(settlements.map(\.providerMessageID)), .booleanArray(settlements.map(\.burnsAttempt)),
                 .integerArray(settlements.map { $0.dueIn?.milliseconds }), .integer(claim.number),
                 .booleanArray(settlements.map(\.outcomeIsUnknown)), .jsonArray(settlements.map { $0.wait?.json }),
+                .instantArray(settlements.map { $0.sentAt?.microseconds }),
             ]
         )
         return rows.affectedCount
@@ -93,7 +96,7 @@ extension Rows {
     }
 
     /// From the columns app, user_id, notification_id, channel, target.
-    fileprivate func deliveryKey(_ row: Int) throws(PostgresError) -> DeliveryKey? {
+    func deliveryKey(_ row: Int) throws(PostgresError) -> DeliveryKey? {
         guard let notification = try notificationKey(row), let channel = Channel(rawValue: try text(row, 3)) else {
             return nil
         }

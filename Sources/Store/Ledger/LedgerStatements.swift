@@ -45,6 +45,9 @@ enum LedgerStatements {
     )
 
     /// Only its own claim: a line that was taken over after the lease belongs to another.
+    ///
+    /// What stays accepted keeps the time of its send, and what is settled otherwise loses it: `sent_at` tells the two apart
+    /// for the indexes.
     static let settle = Statement(
         """
         UPDATE deliveries d
@@ -53,13 +56,14 @@ enum LedgerStatements {
             provider_message_id = coalesce(s.provider_message_id, d.provider_message_id),
             due_at = now() + s.due_in * interval '1 ms', decision = CASE
                 WHEN s.decision IS NULL THEN d.decision ELSE coalesce(d.decision, '{}') || s.decision END,
+            sent_at = CASE s.state WHEN 'accepted' THEN coalesce(s.sent_at, d.sent_at, now()) END,
             updated_at = now(), claim = NULL
         FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
-                    $9::boolean[], $10::bigint[], $12::boolean[], $13::jsonb[])
+                    $9::boolean[], $10::bigint[], $12::boolean[], $13::jsonb[], $14::timestamptz[])
              AS s (app, user_id, id, channel, target, state, reason, provider_message_id, burns, due_in, is_unknown,
-                   decision)
+                   decision, sent_at)
         WHERE d.app = s.app AND d.user_id = s.user_id AND d.notification_id = s.id AND d.channel = s.channel
-          AND d.target = s.target AND d.claim = $11 AND d.state = 'sending'
+          AND d.target = s.target AND d.claim = $11 AND d.state IN ('sending', 'accepted')
         """
     )
 }

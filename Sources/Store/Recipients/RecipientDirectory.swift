@@ -59,6 +59,7 @@ package struct RecipientDirectory: Sendable {
                 let platform = DevicePlatform(rawValue: try rows.text(row, 3)),
                 let provider = PushProvider(rawValue: try rows.text(row, 4))
             else { continue }
+            if let unread = try rows.optionalInteger(row, 7) { found[position].unread = Int(unread) }
             found[position].devices.append(
                 Device(
                     subscription: try rows.text(row, 1),
@@ -66,7 +67,8 @@ package struct RecipientDirectory: Sendable {
                     platform: platform,
                     provider: provider,
                     permission: try rows.optionalText(row, 5).flatMap(PushPermission.init(rawValue:)),
-                    environment: try rows.optionalText(row, 6).flatMap(PushEnvironment.init(rawValue:))
+                    environment: try rows.optionalText(row, 6).flatMap(PushEnvironment.init(rawValue:)),
+                    webPushKeys: try rows.optionalJSON(row, 8).flatMap(object).flatMap(WebPushKeys.init(subscription:))
                 )
             )
         }
@@ -74,8 +76,12 @@ package struct RecipientDirectory: Sendable {
 
     /// A document that cannot be read says nothing: the defaults hold.
     private static func preferences(_ json: [UInt8]) -> Preferences? {
+        object(json).flatMap { Preferences($0) }
+    }
+
+    private static func object(_ json: [UInt8]) -> JSONObject? {
         guard case .success(.object(let document)) = JSONParser(limits: .event).parse(json) else { return nil }
-        return Preferences(document)
+        return document
     }
 
     private static let people = Statement(
@@ -89,9 +95,17 @@ package struct RecipientDirectory: Sendable {
         effect: .reads
     )
 
+    /// Only Apple's devices show a number that somebody has to tell them.
     private static let devices = Statement(
         """
-        SELECT k.position, s.id, s.device_token, s.platform, s.provider, s.permission, s.environment
+        SELECT k.position, s.id, s.device_token, s.platform, s.provider, s.permission, s.environment,
+               CASE s.platform WHEN 'ios' THEN (
+                   SELECT count(*) FROM (
+                       SELECT FROM notifications n
+                       WHERE n.app = s.app AND n.user_id = s.profile_id AND n.read_at IS NULL LIMIT 10000
+                   ) AS unread
+               ) END,
+               CASE WHEN s.provider = 'webpush' THEN s.subscription END
         FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (app, user_id, position)
         JOIN push_subscriptions s ON s.app = k.app AND s.profile_id = k.user_id AND s.revoked_at IS NULL
         ORDER BY s.id

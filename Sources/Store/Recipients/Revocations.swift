@@ -46,6 +46,34 @@ package struct Revocations: Sendable {
         ).affectedCount
     }
 
+    /// Ends what nobody has heard of for so many days; returns how many.
+    package func revokeStale(days: Int) async throws(PostgresError) -> Int {
+        Int(clamping: try await pool.run(Self.revokeStale, [.integer(Int64(days))]).integer(0, 0))
+    }
+
+    private static let revokeStale = Statement("SELECT revoke_stale_push_subscriptions($1::bigint::integer)")
+
+    /// Takes back what answers of the last ten minutes have cost the devices of a provider, since the fault was ours;
+    /// returns how many live again.
+    ///
+    /// What the user ended, and what has been replaced since, stays ended.
+    package func takeBack(app: AppID, provider: String) async throws(PostgresError) -> Int {
+        try await pool.run(Self.takeBack, [.text(app.text), .text(provider)]).affectedCount
+    }
+
+    private static let takeBack = Statement(
+        """
+        UPDATE push_subscriptions s SET revoked_at = NULL, revoke_reason = NULL
+        WHERE s.app = $1 AND s.provider = $2 AND s.revoked_at > now() - interval '10 min'
+          AND s.revoke_reason NOT IN (\(RevokeReason.list))
+          AND NOT EXISTS (
+              SELECT FROM push_subscriptions o
+              WHERE o.app = s.app AND o.device_token = s.device_token AND md5(o.device_token) = md5(s.device_token)
+                AND o.revoked_at IS NULL
+          )
+        """
+    )
+
     private static let statement = Statement(
         """
         UPDATE push_subscriptions s SET revoked_at = now(), revoke_reason = r.reason

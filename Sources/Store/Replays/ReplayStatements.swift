@@ -101,7 +101,7 @@ enum ReplayStatements {
         """
     )
 
-    /// A line that waits in a retry tier only because its provider's window was full has not been tried yet.
+    /// A line that waits in a retry tier only because its provider had no room, or wanted silence, has not been tried yet.
     static let collect = Statement(
         """
         WITH sent AS MATERIALIZED (
@@ -121,7 +121,8 @@ enum ReplayStatements {
             ) AS d
             \(standing)
             WHERE coalesce(
-                l.state NOT IN ('pending', 'sending') AND (l.state <> 'retrying' OR l.reason <> 'window-full'), true)
+                l.state NOT IN ('pending', 'sending') AND (l.state <> 'retrying'
+                    OR l.reason NOT IN ('window-full', 'provider-rests')), true)
         ), settled AS MATERIALIZED (
             SELECT k.* FROM looked k
             CROSS JOIN LATERAL (

@@ -26,6 +26,10 @@ package struct Migration: Sendable, Equatable {
         Migration("0007_unknown_sends", PackageResources._007_unknown_sends_sql),
         Migration("0008_due_work", PackageResources._008_due_work_sql),
         Migration("0009_letters_by_event", PackageResources._009_letters_by_event_sql),
-        Migration("0012_dead_letter_desk", PackageResources._012_dead_letter_desk_sql),
+        Migration("0010_gateways", PackageResources._010_gateways_sql),
+        Migration("0011_token_life", PackageResources._011_token_life_sql),
+        Migration("0012_receipts", PackageResources._012_receipts_sql),
+        Migration("0013_badges", PackageResources._013_badges_sql),
+        Migration("0014_dead_letter_desk", PackageResources._014_dead_letter_desk_sql),
     ]
 }

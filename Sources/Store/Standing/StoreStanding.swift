@@ -40,6 +40,8 @@ package struct StoreStanding: Sendable, Equatable {
     package let planned: Planned
     /// The largest groups first.
     package let deadLetters: [DeadLetters]
+    /// Providers that refuse us, in the order of their apps.
+    package let breakers: [OpenBreaker]
 
     /// Reads all of it; each part is a statement of its own.
     package init(of pool: PostgresPool) async throws(PostgresError) {
@@ -76,6 +78,7 @@ package struct StoreStanding: Sendable, Equatable {
             next: try plannedRows.optionalInstant(0, 1)
         )
         self.deadLetters = deadLetters
+        breakers = try await BreakerBook(pool: pool).all()
     }
 
     /// A sweep hands over within seconds what is due, and after five minutes what was stranded: ten are too many.
@@ -83,7 +86,9 @@ package struct StoreStanding: Sendable, Equatable {
         """
         SELECT state, reason, count(*), min(due_at), count(*) FILTER (WHERE due_at < now() - interval '10 min')
         FROM (
-            SELECT state, reason, due_at FROM deliveries WHERE due_at IS NOT NULL ORDER BY due_at LIMIT \(most)
+            SELECT state, reason, due_at FROM deliveries
+            WHERE due_at IS NOT NULL AND sent_at IS NULL
+            ORDER BY due_at LIMIT \(most)
         ) AS owed
         GROUP BY state, reason
         ORDER BY count(*) DESC, state, reason

@@ -73,7 +73,28 @@ struct EventSchemaTests {
         ("subscription.upserted", ["userId": "u", "token": "t", "platform": "ios", "provider": "apns"], true),
         (
             "subscription.upserted",
-            ["userId": "u", "token": "t", "platform": "web", "provider": "webpush", "environment": .null], true
+            [
+                "userId": "u", "token": .string(WebPush.endpoint), "platform": "web", "provider": "webpush",
+                "environment": .null, "subscription": .object(WebPush.subscription()),
+            ], true
+        ),
+        (
+            "subscription.upserted",
+            ["userId": "u", "token": .string(WebPush.endpoint), "platform": "web", "provider": "webpush"], false
+        ),
+        (
+            "subscription.upserted",
+            [
+                "userId": "u", "token": "t", "platform": "web", "provider": "webpush",
+                "subscription": .object(WebPush.subscription()),
+            ], false
+        ),
+        (
+            "subscription.upserted",
+            [
+                "userId": "u", "token": .string(WebPush.endpoint), "platform": "web", "provider": "webpush",
+                "subscription": .object(WebPush.subscription { $0["auth"] = "short" }),
+            ], false
         ),
         ("subscription.upserted", ["userId": "u", "token": "t", "platform": "ios"], false),
         ("subscription.upserted", ["userId": "u", "token": "t", "platform": "ios", "provider": "post"], false),

@@ -57,16 +57,16 @@ struct FeedTests {
     @Test("a device with its provider")
     func subscriptions() throws {
         let text = """
-            {"userId":"u1","token":"https://push.example/1","platform":"web","provider":"webpush",
-             "subscription":{"keys":{"auth":"a","p256dh":"b"}},"permission":"granted","environment":null}
+            {"userId":"u1","token":"\(WebPush.endpoint)","platform":"web","provider":"webpush",
+             "subscription":\(WebPush.text()),"permission":"granted","environment":null}
             """
         guard case .subscriptionUpserted(let device) = try update(.subscriptionUpserted, text).change else {
             throw NotAFeedMessage()
         }
-        #expect(device.token.text == "https://push.example/1")
+        #expect(device.token.text == WebPush.endpoint)
         #expect(device.platform == .web)
         #expect(device.provider == .webpush)
-        #expect(device.subscription.value?["keys"]?["auth"] == "a")
+        #expect(device.subscription.value == WebPush.subscription())
         #expect(device.permission == .set(.granted))
         #expect(device.environment == .cleared)
         let revoked = try update(.subscriptionRevoked, #"{"userId":"u1","token":"t"}"#).change

@@ -4,7 +4,8 @@ import TestSupport
 import Testing
 import Workbench
 
-/// The apps' own scenarios, from the producer's message to the device, with FCM in place of providers to come.
+/// The apps' own scenarios, from the producer's message to the device: drop over Expo, the others over FCM, which stands in
+/// for providers to come.
 @Suite(
     "Acceptance",
     .enabled(
@@ -31,10 +32,11 @@ struct AcceptanceTests {
 
     private static func device(_ counterpart: Counterpart, _ user: String, _ platform: String) async throws {
         let rig = counterpart.rig
-        let token = "\(user)-\(platform)"
+        let token = counterpart.token("\(user)-\(platform)")
+        let provider = counterpart.provider.rawValue
         try await rig.publish([
             rig.event(
-                #"{"userId":"\#(user)","token":"\#(token)","platform":"\#(platform)","provider":"fcm"}"#,
+                #"{"userId":"\#(user)","token":"\#(token)","platform":"\#(platform)","provider":"\#(provider)"}"#,
                 key: "\(counterpart.app).subscription.upserted"
             )
         ])
@@ -60,9 +62,11 @@ struct AcceptanceTests {
         )
     }
 
-    @Test("drop: words from data, a deep link, security past quiet hours, offers only in the app, tokens kept unused")
+    @Test(
+        "drop: words from data, a deep link, security past quiet hours, offers only in the app, tokens kept unused, all over Expo"
+    )
     func drop() async throws {
-        try await Counterpart.run(app: "drop") { counterpart in
+        try await Counterpart.run(app: "drop", over: .expo) { counterpart in
             let rig = counterpart.rig
             try await Self.device(counterpart, "jasmin", "android")
             try await Self.device(counterpart, "off", "android")
@@ -80,10 +84,14 @@ struct AcceptanceTests {
                     key: "drop.promotional"
                 ),
             ])
-            try await counterpart.waitUntilSettled(3)
-            let message = try Self.push(counterpart, to: "jasmin-android")
-            #expect(message["notification"]?["title"] == "Overføring til Mama Jasmina fullført")
-            #expect(message["notification"]?["body"] == "2 000 kr sendt til Serbia")
+            try await counterpart.waitUntilAnswered(3)
+            let token = counterpart.token("jasmin-android")
+            let request = try #require(counterpart.sandbox.received(.expo).first { $0.token == token })
+            #expect(request.refused == nil)
+            let message = request.body
+            #expect(message["title"] == "Overføring til Mama Jasmina fullført")
+            #expect(message["body"] == "2 000 kr sendt til Serbia")
+            #expect(message["channelId"] == "transactions")
             #expect(message["data"]?["type"] == "transaction_complete")
             #expect(message["data"]?["targetId"] == "tx_rem_1")
             #expect(message["data"]?["link"] == "/transactions?id=tx_rem_1")
@@ -95,7 +103,9 @@ struct AcceptanceTests {
                     key: "drop.security"
                 )
             ])
-            try await counterpart.waitUntilSettled(4)
+            try await counterpart.waitUntilAnswered(4)
+            #expect(counterpart.sandbox.received(.fcm).isEmpty)
+            #expect(rig.metrics.text().contains(#"bellhop_receipts_total{app="drop",outcome="delivered"} 2"#))
             #expect(
                 try await Self.states(counterpart) == [
                     "login|android|delivered", "offer|-|suppressed|type-muted", "tx|-|suppressed|push-disabled",

@@ -1,5 +1,6 @@
 import BellhopRules
 import Foundation
+import Pipeline
 import Push
 import Sandbox
 import ServiceRuntime
@@ -7,7 +8,7 @@ import TestSupport
 import Testing
 import Workbench
 
-/// A worker with a real FCM sender and the strict stand-in at its other end.
+/// A worker with a real sender, FCM's or Expo's, and the strict stand-in at its other end.
 struct Counterpart: Sendable {
     let rig: Rig
     let sandbox: ProviderSandbox
@@ -15,8 +16,13 @@ struct Counterpart: Sendable {
     /// Which app's producers speak.
     let app: String
 
+    /// Through whom its devices are reached.
+    let provider: PushProvider
+
     static func run(
         app: String = "drop",
+        over provider: PushProvider = .fcm,
+        looks: ReceiptPolicy? = nil,
         _ body: @escaping @Sendable (Counterpart) async throws -> Void
     ) async throws {
         let sandbox = try await ProviderSandbox.start()
@@ -25,9 +31,14 @@ struct Counterpart: Sendable {
         defer { try? FileManager.default.removeItem(at: folder) }
         do {
             let senders = try senders(for: sandbox, of: app, in: folder)
-            try await Bench.withTopology(catalogs: try Bench.overFCM(app)) { bench in
-                try await Rig.on(bench, senders: senders.senders) { rig in
-                    try await body(Counterpart(rig: rig, sandbox: sandbox, app: app))
+            var outfit = Rig.Outfit()
+            outfit.senders = senders.senders
+            outfit.receipts = senders.receipts
+            if let looks { outfit.looks = looks }
+            let catalogs = try provider == .fcm ? Bench.overFCM(app) : Bench.shipped { $0 == "\(app).json5" }
+            try await Bench.withTopology(catalogs: catalogs) { [outfit] bench in
+                try await Rig.on(bench, outfit: outfit) { rig in
+                    try await body(Counterpart(rig: rig, sandbox: sandbox, app: app, provider: provider))
                 }
             }
             await senders.close()
@@ -41,7 +52,10 @@ struct Counterpart: Sendable {
     private static func senders(for sandbox: ProviderSandbox, of app: String, in folder: URL) throws -> PushSenders {
         try Data(sandbox.serviceAccountJSON).write(to: folder.appendingPathComponent("account.json"))
         let text = """
-            {\(app): {fcm: {serviceAccount: "account.json", endpoint: "\(sandbox.fcmEndpoint)", caFile: "\(sandbox.caFile)"}}}
+            {\(app): {
+                fcm: {serviceAccount: "account.json", endpoint: "\(sandbox.fcmEndpoint)", caFile: "\(sandbox.caFile)"},
+                expo: {endpoint: "\(sandbox.expoEndpoint)", caFile: "\(sandbox.caFile)"},
+            }}
             """
         let file = folder.appendingPathComponent("providers.json5")
         try Data(text.utf8).write(to: file)
@@ -53,11 +67,15 @@ struct Counterpart: Sendable {
 
     // MARK: - What tests do
 
+    /// A device's token as its provider gives it out.
+    func token(_ name: String) -> String { provider == .expo ? "ExponentPushToken[\(name)]" : name }
+
     /// Registers devices and waits until they are stored.
-    func register(_ devices: [(user: String, token: String)], more: String = "") async throws {
+    func register(_ devices: [(user: String, name: String)], more: String = "") async throws {
         try await rig.publish(
-            devices.map { user, token in
-                let body = #"{"userId":"\#(user)","token":"\#(token)","platform":"android","provider":"fcm"\#(more)}"#
+            devices.map { user, name in
+                let device = #""token":"\#(token(name))","platform":"android","provider":"\#(provider.rawValue)""#
+                let body = #"{"userId":"\#(user)",\#(device)\#(more)}"#
                 return rig.event(body, key: "\(app).subscription.upserted")
             }
         )
@@ -88,6 +106,17 @@ struct Counterpart: Sendable {
         try await rig.wait(
             for: count,
             "SELECT count(*) FROM deliveries WHERE state NOT IN ('pending', 'sending', 'retrying', 'deferred')"
+        )
+    }
+
+    /// Waits until no provider has an answer to give any more either.
+    func waitUntilAnswered(_ count: Int) async throws {
+        try await rig.wait(
+            for: count,
+            """
+            SELECT count(*) FROM deliveries
+            WHERE state NOT IN ('pending', 'sending', 'retrying', 'deferred', 'accepted')
+            """
         )
     }
 

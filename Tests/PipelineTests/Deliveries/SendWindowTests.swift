@@ -63,8 +63,35 @@ struct SendWindowTests {
         #expect(bulk.pushes == 6)
         window.release(urgent, of: .urgent)
         #expect(window.waiting == 1)
-        window.release(.init(pushes: 1, messages: 1), of: .normal)
-        #expect(await more.pushes == 1)
+        window.release(.init(pushes: 2, messages: 2), of: .normal)
+        #expect(await more.pushes == 2)
+    }
+
+    @Test("who wants more than is free waits for half of the places, and nobody of its lane overtakes it meanwhile")
+    func decentShare() async throws {
+        let window = SendWindow(capacity: 1_000, limits: [.normal: 20])
+        let first = await window.acquire(Self.pushes(14), for: .normal, until: Self.far, patience: Self.patient)
+        async let large = window.acquire(Self.pushes(12), for: .normal, until: Self.far, patience: Self.patient)
+        try await eventually("one waits for more than six") { window.waiting == 1 }
+        async let small = window.acquire(Self.pushes(1), for: .normal, until: Self.far, patience: Self.patient)
+        try await eventually("the small one stands behind it") { window.waiting == 2 }
+        window.release(.init(pushes: 4, messages: 4), of: .normal)
+        #expect(await large.pushes == 10)
+        #expect(window.waiting == 1)
+        window.release(.init(pushes: 10, messages: 10), of: .normal)
+        #expect(await small.pushes == 1)
+        #expect(first.pushes == 14)
+    }
+
+    @Test("what is free when the time is up is taken, were it a crumb")
+    func crumbs() async {
+        let window = SendWindow(capacity: 20)
+        _ = await window.acquire(Self.pushes(15), for: .urgent, until: Self.far, patience: Self.patient)
+        let soon = ContinuousClock.now + .milliseconds(50)
+        let grant = await window.acquire(Self.pushes(12), for: .urgent, until: soon, patience: Self.patient)
+        #expect(grant.pushes == 5)
+        let still = await window.acquire([0, 1], for: .urgent, until: Self.far, patience: .zero)
+        #expect(still == .none)
     }
 
     @Test("a window that has stood still for as long as the patience refuses at once, and a deadline ends the wait")
@@ -94,14 +121,5 @@ struct SendWindowTests {
         caller.cancel()
         #expect(await caller.value == .none)
         #expect(window.waiting == 0)
-    }
-}
-
-/// Waits for a condition, with a deadline.
-private func eventually(_ what: String, _ condition: () -> Bool) async throws {
-    let deadline = ContinuousClock.now + LongestWait.duration
-    while !condition() {
-        guard ContinuousClock.now < deadline else { throw BenchError("never happened: \(what)") }
-        try await Task.sleep(for: .milliseconds(5))
     }
 }

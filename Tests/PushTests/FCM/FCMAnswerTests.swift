@@ -35,8 +35,8 @@ struct AnswerRow: Sendable, CustomTestStringConvertible {
         #"{"@type":"type.googleapis.com/google.firebase.fcm.v1.FcmError","errorCode":"\#(code)"}"#
     }
 
-    static func violation(_ field: String) -> String {
-        let violation = #"{"field":"\#(field)","description":"x"}"#
+    static func violation(_ field: String, _ description: String = "x") -> String {
+        let violation = #"{"field":"\#(field)","description":"\#(description)"}"#
         return #"{"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[\#(violation)]}"#
     }
 
@@ -75,6 +75,52 @@ struct FCMAnswerTests {
             400,
             Row.error("INVALID_ARGUMENT", "The registration token is not a valid FCM registration token"),
             .deviceGone(.invalidToken, at: nil)
+        ),
+        Row(
+            "400 that calls the token invalid in other letters",
+            400,
+            Row.error("INVALID_ARGUMENT", "Not a valid FCM Registration Token."),
+            .deviceGone(.invalidToken, at: nil)
+        ),
+        Row(
+            "400 with the older sentence",
+            400,
+            Row.error("INVALID_ARGUMENT", "Invalid registration token provided", details: Row.fcm("INVALID_ARGUMENT")),
+            .deviceGone(.invalidToken, at: nil)
+        ),
+        Row(
+            "400 that calls the token invalid in a violation's description",
+            400,
+            Row.error(
+                "INVALID_ARGUMENT",
+                "Request contains an invalid argument.",
+                details: Row.violation("message", "Invalid registration token")
+            ),
+            .deviceGone(.invalidToken, at: nil)
+        ),
+        Row(
+            "400 that blames the token's field by its short name",
+            400,
+            Row.error("INVALID_ARGUMENT", details: Row.violation("token")),
+            .deviceGone(.invalidToken, at: nil)
+        ),
+        Row(
+            "400 that blames another token than the device's",
+            400,
+            Row.error("INVALID_ARGUMENT", details: Row.violation("message.apns.live_activity_token")),
+            .payloadError(.invalidArgument)
+        ),
+        Row(
+            "400 UNREGISTERED",
+            400,
+            Row.error("INVALID_ARGUMENT", details: Row.fcm("UNREGISTERED")),
+            .deviceGone(.unregistered, at: nil)
+        ),
+        Row(
+            "404 that was not found and UNREGISTERED",
+            404,
+            Row.error("NOT_FOUND", "Requested entity was not found.", details: Row.fcm("UNREGISTERED")),
+            .deviceGone(.unregistered, at: nil)
         ),
         Row(
             "400 that blames the token's field, FcmError first",

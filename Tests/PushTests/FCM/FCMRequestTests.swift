@@ -12,13 +12,18 @@ struct FCMRequestTests {
         try ReadBody(try #require(FCMRequest.body(of: message, now: Messages.now)))
     }
 
-    private static let common = """
-        "token":"device-token","notification":{"title":"Betaling mottatt","body":"Du har mottatt 2 000 kr",\
-        "image":"https://cdn.example/a.png"},"data":{"type":"transaction_complete",\
+    private static let words = """
+        "token":"device-token","notification":{"title":"Betaling mottatt","body":"Du har mottatt 2 000 kr"
+        """
+
+    private static let data = """
+        "data":{"type":"transaction_complete",\
         "notificationId":"noti_00000000000000ab","targetId":"tx_rem_1","route":"/transactions/tx_rem_1",\
         "link":"/transactions?id=tx_rem_1","scheme":"drop://transactions/tx_rem_1","venueId":"42",\
         "matchId":"m-1","amount":"2 000 kr","count":"3","paid":"true","parts":"[1,{\\"b\\":\\"x\\"}]"}
         """
+
+    private static let common = words + #","image":"https://cdn.example/a.png"},"# + data
 
     @Test("an Android message has its words, its data and the Android block, in a fixed order")
     func android() throws {
@@ -34,9 +39,10 @@ struct FCMRequestTests {
     @Test("an iOS message has the headers and the aps keys that APNs wants")
     func apple() throws {
         let expected = """
-            {"message":{\(Self.common),"apns":{"headers":{"apns-collapse-id":"noti_00000000000000ab",\
-            "apns-expiration":"1771166700","apns-priority":"10"},"payload":{"aps":{"badge":4,"mutable-content":1,\
-            "sound":"ding.caf","category":"payment","thread-id":"payments","interruption-level":"time-sensitive"}}}}}
+            {"message":{\(Self.words)},\(Self.data),"apns":{"headers":{"apns-collapse-id":"noti_00000000000000ab",\
+            "apns-expiration":"1771166700","apns-priority":"10","apns-push-type":"alert"},"payload":{"aps":{"badge":4,\
+            "mutable-content":1,"sound":"ding.caf","category":"payment","thread-id":"payments",\
+            "interruption-level":"time-sensitive"}},"fcm_options":{"image":"https://cdn.example/a.png"}}}}
             """
         #expect(try text(Messages.full(.ios)) == expected)
     }
@@ -44,8 +50,8 @@ struct FCMRequestTests {
     @Test("a browser's message has the headers and the tag that Web Push wants")
     func web() throws {
         let expected = """
-            {"message":{\(Self.common),"webpush":{"headers":{"TTL":"3600","Urgency":"high"},"notification":{\
-            "tag":"noti_00000000000000ab"}}}}
+            {"message":{\(Self.common),"webpush":{"headers":{"TTL":"3600","Urgency":"high",\
+            "Topic":"noti_00000000000000ab"},"notification":{"tag":"noti_00000000000000ab"}}}}
             """
         #expect(try text(Messages.full(.web)) == expected)
     }

@@ -81,6 +81,21 @@ struct FCMSenderTests {
         #expect(request.timeouts.total >= .seconds(10))
     }
 
+    @Test("a badge update that cannot be is told, and nothing is sent for it")
+    func badgeUpdates() async throws {
+        let transport = ScriptedTransport { Self.fcm($0) }
+        var messages = try batch(["a", "b", "c"])
+        for index in messages.indices { messages[index].purpose = .badgeUpdate }
+        messages[0].badge = 3
+        messages[1].badge = 3
+        messages[1].device.platform = .web
+        let verdicts = try await sender(transport).send(messages)
+        #expect(
+            verdicts == [delivered("a"), .payloadError(.unsupportedPurpose), .payloadError(.invalidRequest)]
+        )
+        #expect(transport.requests.map(\.deviceToken) == ["a"])
+    }
+
     @Test("an empty batch asks nobody")
     func empty() async throws {
         let tokens = ScriptedTransport { _ in .answer(500) }

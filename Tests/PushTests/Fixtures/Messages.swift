@@ -26,6 +26,18 @@ enum Messages {
         )
     }
 
+    /// The same for a device of Apple's, reached without FCM.
+    static func apple(
+        token: String = "00fc13adff785122",
+        environment: PushEnvironment = .production,
+        notification: UInt64 = 0xAB
+    ) throws -> PushMessage {
+        var message = try plain(.ios, token: token, notification: notification)
+        message.device.provider = .apns
+        message.device.environment = environment
+        return message
+    }
+
     /// A message with everything that a message can have.
     static func full(_ platform: DevicePlatform) throws -> PushMessage {
         var message = try plain(platform)

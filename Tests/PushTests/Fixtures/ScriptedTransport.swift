@@ -10,6 +10,7 @@ final class ScriptedTransport: HTTPTransport {
     private let answerer: Answerer
     private let kept = Mutex<[TransferRequest]>([])
     private let closings = Mutex(0)
+    private let retirements = Mutex<[Int]>([])
 
     init(_ answerer: @escaping Answerer) {
         self.answerer = answerer
@@ -27,17 +28,30 @@ final class ScriptedTransport: HTTPTransport {
         return outcomes
     }
 
+    /// After how many requests its connections were to be retired, each time.
+    var retiredAfter: [Int] { retirements.withLock { $0 } }
+
+    func retireConnections() {
+        let count = requests.count
+        retirements.withLock { $0.append(count) }
+    }
+
     func close() async {
         closings.withLock { $0 += 1 }
     }
 }
 
 extension TransferOutcome {
-    static func answer(_ status: Int, _ body: String = "", retryAfter: Int? = nil) -> TransferOutcome {
+    static func answer(
+        _ status: Int,
+        _ body: String = "",
+        retryAfter: Int? = nil,
+        lines: String = ""
+    ) -> TransferOutcome {
         .answered(
             TransferAnswer(
                 status: status,
-                headers: AnswerHeaders(lines: []),
+                headers: AnswerHeaders(lines: Array(lines.utf8)),
                 body: Array(body.utf8),
                 isBodyTruncated: false,
                 version: .http2,

@@ -1,3 +1,6 @@
+import Push
+import Testing
+
 /// Keys made for these tests; they guard nothing.
 enum TestKey {
     /// RSA with 2,048 bits.
@@ -40,4 +43,10 @@ enum TestKey {
         CX9r2r+7r4/Q2xkx8jzGTjeHZf8INOIYrR+EoHzv9DTxnePip/rctyu1
         -----END PRIVATE KEY-----
         """
+
+    /// The same as a team's key for APNs.
+    static func apple() throws -> APNsKey {
+        let key = try APNsKey(teamID: "TEAM123456", keyID: "KEY1234567", p8: Array(ellipticPEM.utf8))
+        return try #require(key)
+    }
 }

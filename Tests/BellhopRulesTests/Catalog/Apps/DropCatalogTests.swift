@@ -156,7 +156,7 @@ struct DropCatalogTests {
 
     @Test("it goes through Expo, and through FCM where a device has registered there")
     func provider() throws {
-        #expect(try #require(try Repository.drop().catalogs.first).providers == [.expo, .fcm])
+        #expect(try #require(try Repository.drop().catalogs.first).providers == [.expo, .webpush, .fcm])
     }
 
     @Test("priorities choose the lanes")

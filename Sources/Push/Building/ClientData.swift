@@ -1,14 +1,17 @@
 import BellhopRules
 
-/// What the client gets beside the words: FCM's `data`, text to text.
+/// What the client gets beside the words, text to text: FCM's `data`, and the members beside `aps` at APNs.
 ///
-/// First our own names (`type`, `notificationId`, `targetId`, `venueId`; `route`, `link` and `scheme`, which are where a
-/// tap leads on a phone, in a browser and by the app's own URL), then the entries of `metadata`, then the members of
+/// Both give an app the same names and values. First our own names (`type`, `notificationId`, `targetId`, `venueId`;
+/// `route`, `link` and `scheme`, which are where a tap leads on a phone, in a browser and by the app's own URL;
+/// `imageUrl` where the provider has no place for an image), then the entries of `metadata`, then the members of
 /// `data`. Of one name, the first one written stays. Numbers and flags become texts, objects and arrays JSON; `null`
 /// and empty names are left out. Names that FCM or APNs keep for themselves (`from`, `message_type`, `collapse_key`,
 /// `aps`, `fcm_options`, and what begins with `gcm` or `google`) get `x_` in front.
-struct FCMData {
+struct ClientData {
     let message: PushMessage
+    /// The image, where it has to travel here.
+    var imageURL: String?
 
     /// Writes the members; where the event's own data is left out although there is some, `dataOmitted` says so.
     ///
@@ -21,6 +24,7 @@ struct FCMData {
         json.add("link", message.link?.web)
         json.add("scheme", message.link?.scheme)
         json.add("venueId", message.venueID)
+        json.add("imageUrl", imageURL)
         guard withOwnData else {
             if !message.metadata.isEmpty || !message.data.isEmpty { json.add("dataOmitted", plain: "true") }
             return
@@ -55,6 +59,7 @@ struct FCMData {
         case "route", "link": message.link != nil
         case "scheme": message.link?.scheme != nil
         case "venueId": message.venueID != nil
+        case "imageUrl": imageURL != nil
         default: false
         }
     }

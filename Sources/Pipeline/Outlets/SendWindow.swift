@@ -4,8 +4,10 @@ import Synchronization
 /// How much may be under way to one provider of one app: so many pushes over all lanes, a tenth of them kept for urgent
 /// ones, and for each lane pushes of so many of the broker's messages, since those are what it may hold.
 ///
-/// Places are handed out in the order of asking, urgent before the others. Whoever stands in line could have none when it
-/// came, nor at any move since; so nobody is overtaken by one who comes and finds a place.
+/// Places are handed out in the order of asking within a lane, urgent ones before the others. Nobody is given a mere crumb
+/// while something is under way: a batch that is torn into many parts is settled and acknowledged in many parts, and its
+/// crumbs leave crumbs to the next. So who asks for more than is free waits until half of a lane's places, or of all, are
+/// free, and takes less only when its time is up.
 ///
 /// Thread safety: all state is behind one lock; continuations are resumed outside of it.
 final class SendWindow: Sendable {
@@ -25,6 +27,7 @@ final class SendWindow: Sendable {
     }
 
     private struct State {
+        /// Under way, over all lanes.
         var pushes = 0
         var messages: [Lane: Int] = [:]
         /// When a place was last taken or given back: full since then at the longest.
@@ -58,26 +61,30 @@ final class SendWindow: Sendable {
         until deadline: ContinuousClock.Instant,
         patience: Duration
     ) async -> Grant {
-        let (grant, latestMove) = state.withLock { (take(wanted, lane, &$0), $0.latestMove) }
+        let (grant, latestMove) = state.withLock { state in
+            let isLaneWaiting = state.waiters.contains { $0.lane == lane }
+            return (isLaneWaiting ? .none : take(wanted, lane, &state), state.latestMove)
+        }
         let end = min(deadline, latestMove + patience)
-        guard grant == .none, end > .now else { return grant }
+        guard grant == .none else { return grant }
+        guard end > .now else { return state.withLock { take(wanted, lane, &$0, evenCrumbs: true) } }
         let number = state.withLock { state in
             state.lastNumber += 1
             return state.lastNumber
         }
         let timer = Task {
             try? await Task.sleep(until: end, clock: .continuous)
-            dismiss(number)
+            dismiss(number, takingCrumbs: true)
         }
         defer { timer.cancel() }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 enqueue(Waiter(number: number, wanted: wanted, lane: lane, continuation: continuation))
                 // Whoever was cancelled or late before it stood in line is not found by the handler or the timer.
-                if Task.isCancelled || end <= .now { dismiss(number) }
+                if Task.isCancelled || end <= .now { dismiss(number, takingCrumbs: false) }
             }
         } onCancel: {
-            dismiss(number)
+            dismiss(number, takingCrumbs: false)
         }
     }
 
@@ -98,17 +105,22 @@ final class SendWindow: Sendable {
     /// Callers who stand in line.
     var waiting: Int { state.withLock(\.waiters.count) }
 
-    private func take(_ wanted: [Int], _ lane: Lane, _ state: inout State) -> Grant {
-        let pushes = capacity - (lane == .urgent ? 0 : reserve) - state.pushes
-        let messages = limits[lane].map { $0 - state.messages[lane, default: 0] } ?? .max
+    private func take(_ wanted: [Int], _ lane: Lane, _ state: inout State, evenCrumbs: Bool = false) -> Grant {
+        let allPushes = capacity - (lane == .urgent ? 0 : reserve)
+        let allMessages = limits[lane] ?? .max
+        let pushes = max(0, allPushes - state.pushes)
+        let messages = allMessages - state.messages[lane, default: 0]
         var grant = Grant.none
-        for (position, message) in wanted.prefix(max(0, pushes)).enumerated() {
+        for (position, message) in wanted.prefix(pushes).enumerated() {
             let isNew = position == 0 || wanted[position - 1] != message
             guard !isNew || grant.messages < messages else { break }
             if isNew { grant.messages += 1 }
             grant.pushes += 1
         }
-        guard grant != .none else { return grant }
+        let isDecent =
+            grant.pushes == wanted.count || state.pushes == 0 || grant.pushes >= allPushes / 2
+            || grant.messages >= allMessages / 2
+        guard grant != .none, isDecent || evenCrumbs else { return .none }
         state.pushes += grant.pushes
         state.messages[lane, default: 0] += grant.messages
         state.latestMove = .now
@@ -128,17 +140,22 @@ final class SendWindow: Sendable {
         var served: Served = []
         var left: [Waiter] = []
         for waiter in state.waiters {
-            let grant = take(waiter.wanted, waiter.lane, &state)
+            let isBehind = left.contains { $0.lane == waiter.lane }
+            let grant = isBehind ? .none : take(waiter.wanted, waiter.lane, &state)
             if grant == .none { left.append(waiter) } else { served.append((waiter.continuation, grant)) }
         }
         state.waiters = left
         return served
     }
 
-    private func dismiss(_ number: Int) {
-        let waiter = state.withLock { state in
-            state.waiters.firstIndex { $0.number == number }.map { state.waiters.remove(at: $0) }
+    /// Takes somebody out of the line whose time is up, or who was cancelled.
+    private func dismiss(_ number: Int, takingCrumbs: Bool) {
+        let served: (waiter: Waiter, grant: Grant)? = state.withLock { state in
+            guard let place = state.waiters.firstIndex(where: { $0.number == number }) else { return nil }
+            let waiter = state.waiters.remove(at: place)
+            guard takingCrumbs else { return (waiter, .none) }
+            return (waiter, take(waiter.wanted, waiter.lane, &state, evenCrumbs: true))
         }
-        waiter?.continuation.resume(returning: .none)
+        if let served { served.waiter.continuation.resume(returning: served.grant) }
     }
 }

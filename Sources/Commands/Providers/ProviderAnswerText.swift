@@ -1,0 +1,84 @@
+import BellhopRules
+import Push
+import ServiceRuntime
+
+/// A provider's verdict on a test message, explained.
+struct ProviderAnswerText: Sendable {
+    private let verdict: Verdict
+    private let provider: CheckedProvider
+    private let app: AppID
+    private let hasToken: Bool
+
+    init(_ verdict: Verdict, provider: CheckedProvider, app: AppID, hasToken: Bool) {
+        self.verdict = verdict
+        self.provider = provider
+        self.app = app
+        self.hasToken = hasToken
+    }
+
+    /// 0 where the keys are right and the token, if there is one, is too; 75 where nobody could say.
+    var exitCode: ExitCode {
+        switch verdict {
+        case .delivered, .accepted: .done
+        case .deviceGone: hasToken ? .answerIsNo : .done
+        case .payloadError, .configError: .answerIsNo
+        case .retry, .unknown: .tryAgain
+        }
+    }
+
+    var text: String {
+        ["\(provider.rawValue) for \(app): \(headline)", advice.map { "  \($0)" }].compactMap { $0 }.joined(
+            separator: "\n"
+        )
+    }
+
+    var json: JSONText {
+        .object([
+            ("app", .text(app.text)), ("provider", .text(provider.rawValue)), ("verdict", .text(verdict.kind.rawValue)),
+            ("reason", .optional(verdict.reason?.rawValue)), ("isWell", .flag(exitCode == .done)),
+            ("explanation", .text(headline)), ("advice", .optional(advice)),
+        ])
+    }
+
+    private var headline: String {
+        let reason = verdict.reason?.rawValue ?? ""
+        switch verdict {
+        case .delivered, .accepted:
+            return provider == .fcm ? "it would take the message (validated, not sent)" : "it took the message"
+        case .deviceGone where !hasToken:
+            return "the keys are right: it let us in and refused the made-up token (\(reason))"
+        case .deviceGone: return "the keys are right, and the token is dead (\(reason))"
+        case .payloadError where verdict.reason == .mailboxUnknown: return "the relay knows no such mailbox"
+        case .payloadError: return "it refused the test message (\(reason))"
+        case .configError: return "it refuses us (\(reason))"
+        case .retry, .unknown: return "it gave no answer that says anything (\(reason)); try again"
+        }
+    }
+
+    /// What to do; nil where nothing is wrong or the reason speaks for itself.
+    private var advice: String? {
+        guard exitCode != .done, let reason = verdict.reason else { return nil }
+        return Self.advice[reason]
+            ?? (verdict.kind == .configError ? "see docs/providers.md, section \(provider.rawValue)" : nil)
+    }
+
+    private static let advice: [VerdictReason: String] = [
+        .permissionDenied: "enable the Firebase Cloud Messaging API in the project, and let the service account use it",
+        .senderIDMismatch: "the token belongs to another Firebase project than the service account",
+        .thirdPartyAuthError: "the Firebase project's own APNs key or web push key is missing or wrong",
+        .notFound: "the project or the endpoint does not exist: compare project_id in the service account's file",
+        .tokenRefused: "check this machine's clock, and that the service account and its key still exist",
+        .unauthenticated: "the access token is not accepted: check the service account or the access token's file",
+        .certificate: "the server's certificate is not trusted: check the endpoint and caFile",
+        .nameLookup: "the endpoint's name is not known here: check DNS and the endpoint",
+        .connect: "nothing answers at the endpoint: check the network and the endpoint",
+        .authenticationRefused: "the relay refuses user or password",
+        .encryptionMissing: "the relay offers no STARTTLS: use another port or smtps://",
+        .senderRefused: "the relay does not let us send as the address in from",
+        .vapidRefused: "the push service does not accept the VAPID key's signature: check subject and clock",
+        .vapidMismatch: "the browser has subscribed with another VAPID key",
+        .unknownVAPIDKey: "the subscription names a VAPID key that is not configured",
+        .addressRefused: "the endpoint leads to an address that must not be reached from here",
+        .endpointRefused: "the endpoint's host is not among the allowed ones: see allowedHosts",
+    ]
+}

@@ -1,0 +1,147 @@
+import BellhopRules
+import Foundation
+import Push
+import ServiceRuntime
+
+/// The message that a check sends.
+struct ProviderTest: Sendable {
+    private enum Cargo {
+        case push(PushMessage)
+        case mail(EmailMessage)
+    }
+
+    private let cargo: Cargo
+
+    /// Reads the words; what cannot be tried is a fault of their form.
+    init(_ words: Words, app: AppID, provider: CheckedProvider) throws(CommandFailure) {
+        guard let token = words.value("token") ?? provider.madeUpToken else {
+            let what = provider == .email ? "an address of yours" : "a file with a browser's subscription (JSON)"
+            throw .usage(of: CheckProviderCommand.name, "--token is missing: \(provider.rawValue) needs \(what)")
+        }
+        guard let push = provider.push else {
+            cargo = .mail(try Self.mail(to: token, app))
+            return
+        }
+        cargo = .push(try Self.message(app, to: try Self.device(words, push, token)))
+    }
+
+    /// What the provider made of it; nil where the app does not use the provider.
+    func verdict(through senders: PushSenders) async -> Verdict? {
+        switch cargo {
+        case .mail(let message): return await senders.emailSenders[message.app]?.send([message]).first
+        case .push(let message):
+            guard var sender = senders.senders[message.app]?[message.device.provider] else { return nil }
+            if var fcm = sender as? FCMSender {
+                fcm.validatesOnly = true
+                sender = fcm
+            }
+            return await sender.send([message]).first
+        }
+    }
+
+    private static let words = (title: "Bellhop", body: "This is a test of the connection. All is well.")
+
+    private static func device(
+        _ words: Words,
+        _ provider: PushProvider,
+        _ token: String
+    ) throws(CommandFailure) -> PushDevice {
+        let environment = words.value("environment") ?? PushEnvironment.production.rawValue
+        guard let environment = PushEnvironment(rawValue: environment) else {
+            throw .usage(of: CheckProviderCommand.name, "--environment is production or sandbox, found \(environment)")
+        }
+        let usual: DevicePlatform = provider == .apns ? .ios : provider == .webpush ? .web : .android
+        let platform = words.value("platform") ?? usual.rawValue
+        guard let platform = DevicePlatform(rawValue: platform) else {
+            throw .usage(of: CheckProviderCommand.name, "--platform is ios, android or web, found \(platform)")
+        }
+        guard provider == .webpush else {
+            guard let token = DeviceToken(validating: token) else {
+                throw .usage(of: CheckProviderCommand.name, "--token is no device token")
+            }
+            return PushDevice(
+                subscription: "check",
+                token: token,
+                platform: platform,
+                provider: provider,
+                environment: environment
+            )
+        }
+        return try browser(token)
+    }
+
+    /// A browser's subscription from a file, as `JSON.stringify(subscription)` gives it.
+    private static func browser(_ file: String) throws(CommandFailure) -> PushDevice {
+        let object = FileManager.default.contents(atPath: file).flatMap {
+            Self.object([UInt8]($0.prefix(64 * 1024)))
+        }
+        guard let object, let token = object["endpoint"]?.string.flatMap(DeviceToken.init(validating:)),
+            let keys = WebPushKeys(subscription: object)
+        else {
+            throw CommandFailure(
+                .badInput,
+                attempted: "reading the subscription in \(file)",
+                cameBack: "it holds no endpoint with the keys p256dh and auth",
+                whatToDo: "save what JSON.stringify(subscription) gives in the browser"
+            )
+        }
+        var device = PushDevice(subscription: "check", token: token, platform: .web, provider: .webpush)
+        device.webPushKeys = keys
+        return device
+    }
+
+    private static func object(_ bytes: [UInt8]) -> JSONObject? {
+        guard case .success(let value) = JSONParser(limits: .event).parse(bytes) else { return nil }
+        return value.object
+    }
+
+    private static func mail(to address: String, _ app: AppID) throws(CommandFailure) -> EmailMessage {
+        guard let address = EmailAddress(validating: address) else {
+            throw .usage(of: CheckProviderCommand.name, "--token is no e-mail address")
+        }
+        guard let names = Names(), let language = LanguageTag(validating: "en") else { throw names }
+        return EmailMessage(
+            app: app,
+            user: names.user,
+            notification: names.notification,
+            type: names.type,
+            address: address,
+            words: (language: language, title: words.title, body: words.body)
+        )
+    }
+
+    private static func message(_ app: AppID, to device: PushDevice) throws(CommandFailure) -> PushMessage {
+        guard let names = Names() else { throw names }
+        return PushMessage(
+            app: app,
+            notification: names.notification,
+            type: names.type,
+            words: (title: words.title, body: words.body),
+            device: device
+        )
+    }
+
+    private static let names = CommandFailure(
+        .bug,
+        attempted: "naming the test message",
+        cameBack: "a name that the rules refuse",
+        whatToDo: "report it"
+    )
+
+    /// What the message is called; of today, so that a second check is not taken for a repeat of the first.
+    private struct Names {
+        let user: UserID
+        let notification: NotificationID
+        let type: EventType
+
+        init?() {
+            guard let user = UserID(validating: "bellhop-check"), let type = EventType(validating: "bellhop-check")
+            else {
+                return nil
+            }
+            self.user = user
+            self.type = type
+            notification = NotificationID(bits: .random(in: .min ... .max))
+        }
+    }
+}

@@ -1,0 +1,93 @@
+import Glibc
+package import ServiceRuntime
+
+/// How a `SMTPTransport` behaves, and where it leads.
+package struct SMTPTransportOptions: Hashable, Sendable {
+    /// How a connection becomes encrypted; there is no third way.
+    package enum Encryption: Hashable, Sendable {
+        /// From its first byte: `smtps://`, usually port 465.
+        case fromTheStart
+        /// By STARTTLS, which the server must offer: `smtp://`, usually port 587.
+        case startTLS
+    }
+
+    /// Who signs in, by PLAIN or LOGIN.
+    package struct Login: Hashable, Sendable {
+        package var user: String
+        package var password: Secret
+
+        package init(user: String, password: Secret) {
+            self.user = user
+            self.password = password
+        }
+    }
+
+    /// Names the transport's threads (Linux shows the first 15 bytes).
+    package var name: String
+    package var server: ListenAddress
+    package var encryption: Encryption
+
+    /// Nil where the server takes mails of whoever may connect.
+    package var login: Login?
+
+    /// What we call ourselves in EHLO: the domain that we send for.
+    package var ownName: String
+
+    /// PEM file with the authorities to trust instead of the system's.
+    package var authoritiesFile: String?
+
+    /// Connections at the same time, each with one mail under way.
+    package var connections = 4
+
+    /// For one mail, and the part of it that a new connection may take.
+    ///
+    /// The total keeps below the minute after which somebody else may take a delivery up.
+    package var timeouts = TransferTimeouts(total: .seconds(40), connect: .seconds(10))
+
+    /// How long a connection may rest and still be used; servers close what rests longer.
+    package var longestRest: Duration = .seconds(30)
+
+    /// How long `close` lets mails under way end before it abandons them.
+    package var closeGrace: Duration = .seconds(5)
+
+    package init(name: String, server: ListenAddress, encryption: Encryption, ownName: String) {
+        self.name = name
+        self.server = server
+        self.encryption = encryption
+        self.ownName = ownName
+    }
+}
+
+extension SMTPTransportOptions {
+    /// Refuses what cannot work, so that a wrong setting is found at the start and not by the first mail.
+    func validate() throws(TransferError) {
+        guard (1...64).contains(connections) else { throw refusal("connections must be between 1 and 64") }
+        guard closeGrace >= .zero, closeGrace <= .seconds(3600) else {
+            throw refusal("the grace for closing must be between nothing and an hour")
+        }
+        let isName = ownName.utf8.allSatisfy { ASCII.isVisible($0) && !"/?#%@:[]".utf8.contains($0) }
+        guard isName, !ownName.isEmpty, ListenAddress(server.description) == server else {
+            throw refusal("the server and our own name must be names of hosts")
+        }
+        let texts = [login?.user, login?.password.revealed, authoritiesFile]
+        guard texts.allSatisfy({ $0?.utf8.allSatisfy(ASCII.isHeaderValue) ?? true }) else {
+            throw refusal("user, password and file names must not contain control characters")
+        }
+        if let authoritiesFile, access(authoritiesFile, R_OK) != 0 {
+            throw refusal("the file \(authoritiesFile) cannot be read")
+        }
+    }
+
+    func refusal(_ reason: String) -> TransferError {
+        TransferError(.invalidOptions, "cannot open the mail transport \"\(name)\": \(reason)")
+    }
+
+    /// All that an error text may tell of a mail.
+    var attempt: String { "mail through \(server)" }
+
+    /// In libcurl's notation: the path is what we call ourselves.
+    var url: String {
+        let scheme = encryption == .fromTheStart ? "smtps" : "smtp"
+        return "\(scheme)://\(server)/\(ownName)"
+    }
+}

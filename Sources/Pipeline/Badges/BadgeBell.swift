@@ -1,0 +1,70 @@
+import AMQP
+import BellhopRules
+import Postgres
+package import ServiceRuntime
+import Store
+
+/// Hands over the users whose unread count has changed, so that a worker tells their devices.
+///
+/// Any number may run. A crash at any point means at worst that a device is told the same number twice.
+package struct BadgeBell: Service {
+    package let name = "badges"
+    private let tools: DutyTools
+    private let book: BadgeBook
+    private let logger: Logger
+    private let handedOver: Counter
+    private let rhythm: Rhythm
+
+    /// How often it looks, and for how long a user must have read nothing.
+    package struct Rhythm: Sendable {
+        package var interval: Duration
+        package var calm: Duration
+
+        package init(interval: Duration = .seconds(1), calm: Duration = .seconds(2)) {
+            self.interval = interval
+            self.calm = calm
+        }
+    }
+
+    package init(tools: DutyTools, rhythm: Rhythm = Rhythm()) {
+        self.tools = tools
+        self.rhythm = rhythm
+        logger = tools.logger.labelled(name)
+        book = BadgeBook(pool: tools.pool)
+        handedOver = tools.metrics.counter(
+            "bellhop_badge_updates_total",
+            help: "Users handed over because the number on their apps' icons had changed."
+        )
+    }
+
+    package func run(until drain: DrainSignal) async throws {
+        while !drain.isDraining, !Task.isCancelled {
+            let count = await handOver()
+            if count < BadgeMessage.limit { await drain.pause(for: rhythm.interval) }
+        }
+    }
+
+    private func handOver() async -> Int {
+        do throws(PostgresError) {
+            let entries = try await book.take(atMost: BadgeMessage.limit, calm: rhythm.calm)
+            guard !entries.isEmpty else { return 0 }
+            let outcome = await tools.publisher.publish([message(entries.map(\.recipient))])
+            guard outcome == [.confirmed] else { return 0 }
+            try await book.finish(entries)
+            handedOver.increment(by: entries.count)
+            return entries.count
+        } catch {
+            logger.warning("the database cannot be asked whose unread count has changed", ["error": .error(error)])
+            return 0
+        }
+    }
+
+    private func message(_ recipients: [RecipientKey]) -> OutgoingMessage {
+        OutgoingMessage(
+            exchange: tools.names.work,
+            routingKey: tools.names.resume(.normal),
+            properties: MessageProperties(contentType: "application/json"),
+            body: BadgeMessage(recipients: recipients).body
+        )
+    }
+}

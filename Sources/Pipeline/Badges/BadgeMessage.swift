@@ -1,0 +1,31 @@
+import BellhopRules
+import Store
+
+/// Names users whose devices shall be told the number of their unread notifications.
+struct BadgeMessage: Sendable, Equatable {
+    let recipients: [RecipientKey]
+
+    /// Users that one message names at most.
+    static let limit = 256
+
+    /// Reads a body; nil where it is not one of ours.
+    static func read(_ body: [UInt8]) -> BadgeMessage? {
+        guard case .success(.object(let object)) = JSONParser(limits: .event).parse(body),
+            case .array(let entries)? = object["badges"], !entries.isEmpty, entries.count <= limit
+        else { return nil }
+        var recipients: [RecipientKey] = []
+        for entry in entries {
+            guard case .array(let parts) = entry, parts.count == 2, let app = parts[0].string,
+                let user = parts[1].string,
+                let app = AppID(validating: app), let user = UserID(validating: user)
+            else { return nil }
+            recipients.append(RecipientKey(app: app, user: user))
+        }
+        return BadgeMessage(recipients: recipients)
+    }
+
+    var body: [UInt8] {
+        let entries = recipients.map { JSONValue.array([.string($0.app.text), .string($0.user.text)]) }
+        return JSONWriter.canonicalBytes(of: .object(JSONObject([("badges", .array(entries))])))
+    }
+}

@@ -1,0 +1,250 @@
+import BellhopRules
+package import Postgres
+import Push
+package import ServiceRuntime
+import Store
+import Synchronization
+
+/// Keeps work from providers that refuse our keys or settings, and finds out when they take it again.
+///
+/// What one worker meets with, all know: an open breaker is a row that each worker reads every few seconds. Of all
+/// workers that have something for it when its probe is due, one may try a single message; a good answer closes it.
+///
+/// Thread safety: all state is behind one lock, which is never held across a suspension.
+package final class Breakers: Sendable {
+    private struct Opened {
+        var reason: String
+        /// When it may be asked about again.
+        var probeAt: ContinuousClock.Instant
+    }
+
+    private struct State {
+        var open: [BreakerKey: Opened] = [:]
+        /// Until when providers want to hear nothing.
+        var rests: [OutletKey: ContinuousClock.Instant] = [:]
+        var deaths: [OutletKey: DeathWatch] = [:]
+    }
+
+    private let state = Mutex(State())
+    private let book: BreakerBook
+    private let revocations: Revocations
+    private let logger: Logger
+    private let openings: Labelled<Counter>
+    private let openNow: Labelled<Gauge>
+
+    /// `firstPause` lies between the first refusal and the first probe.
+    package init(
+        pool: PostgresPool,
+        logger: Logger,
+        metrics: MetricsRegistry,
+        firstPause: Duration = .seconds(10)
+    ) {
+        book = BreakerBook(pool: pool, firstPause: firstPause)
+        revocations = Revocations(pool: pool)
+        self.logger = logger.labelled("breakers")
+        openings = metrics.counter(
+            "bellhop_breaker_openings_total",
+            help: "Breakers that this process opened, or found still needed by a probe.",
+            labels: ["app", "provider", "reason"]
+        )
+        openNow = metrics.gauge(
+            "bellhop_breaker_open",
+            help: "1 while a provider is held back, since it refuses our keys or settings.",
+            labels: ["app", "provider", "platform"]
+        )
+    }
+
+    /// Whether nothing stands in the way of an outlet; by far the most usual case.
+    func isClear(_ outlet: OutletKey) -> Bool {
+        state.withLock { state in
+            state.rests[outlet] == nil && !state.open.keys.contains { $0.isOf(outlet) }
+        }
+    }
+
+    /// What may become of messages that want through.
+    enum Passage: Sendable, Equatable {
+        case free
+        /// One of them may, to find out.
+        case probe(BreakerKey)
+        case held(Hold)
+    }
+
+    /// Asks for messages to devices of one platform.
+    func passage(_ outlet: OutletKey, platform: DevicePlatform?) async -> Passage {
+        let now = ContinuousClock.now
+        let rest = state.withLock { state -> Duration? in
+            guard let until = state.rests[outlet] else { return nil }
+            if until <= now { state.rests[outlet] = nil }
+            return until <= now ? nil : until - now
+        }
+        if let rest { return .held(Hold(cause: .providerRests, wait: rest)) }
+        var probe: BreakerKey?
+        for key in [BreakerKey(outlet), BreakerKey(outlet, platform: platform)] {
+            guard let opened = state.withLock({ $0.open[key] }) else { continue }
+            guard opened.probeAt <= now else { return .held(Hold(cause: .breaker, wait: opened.probeAt - now)) }
+            switch await knock(key) {
+            case .isClosed: forget(key)
+            case .mayProbe: probe = key
+            case .later(let wait):
+                remember(key, opened.reason, probeIn: wait)
+                return .held(Hold(cause: .breaker, wait: max(wait, .seconds(1))))
+            }
+        }
+        return probe.map { .probe($0) } ?? .free
+    }
+
+    /// Draws conclusions from answers: opens, closes, lets rest; and says what came of each message.
+    ///
+    /// `probe` is the breaker that these messages were to try.
+    func judge(_ verdicts: [Verdict], of parcels: [Parcel], _ outlet: OutletKey, probe: BreakerKey?) async -> [Arrival]
+    {
+        let isMassDeath =
+            watch(verdicts, outlet) || probe.map(isMassDeath) == true && verdicts.contains(where: \.isGone)
+        guard probe != nil || isMassDeath || verdicts.contains(where: \.concernsOthers) else {
+            return verdicts.map { .answered($0) }
+        }
+        if let wait = verdicts.lazy.compactMap(\.providerRest).max() { rest(outlet, for: wait) }
+        let refusals = isMassDeath ? [BreakerKey(outlet): Self.massDeath] : Self.refusals(verdicts, parcels, outlet)
+        for (key, reason) in refusals { await open(key, reason, isProbe: key == probe) }
+        if let probe, refusals[probe] == nil, verdicts.contains(where: \.provesAccess) { await close(probe) }
+        return zip(parcels, verdicts).map { parcel, verdict in
+            switch verdict {
+            case .configError(_, .provider), .configError(_, .platform):
+                .held(Hold(cause: .breaker, wait: book.firstPause))
+            case .deviceGone where isMassDeath: .held(Hold(cause: .breaker, wait: book.firstPause))
+            default: .answered(verdict)
+            }
+        }
+    }
+
+    /// A provider's later answers call so many devices dead that nothing more should go its way for now.
+    func openForMassDeath(_ outlet: OutletKey) async {
+        await open(BreakerKey(outlet), Self.massDeath, isProbe: false)
+    }
+
+    static let massDeath = "mass-death"
+
+    /// The breakers that answers ask for; none where others of the same batch were taken, since then the keys are right.
+    private static func refusals(
+        _ verdicts: [Verdict],
+        _ parcels: [Parcel],
+        _ outlet: OutletKey
+    ) -> [BreakerKey: String] {
+        var refusals: [BreakerKey: String] = [:]
+        for (parcel, verdict) in zip(parcels, verdicts) {
+            guard case .configError(let reason, let scope) = verdict else { continue }
+            switch scope {
+            case .provider: refusals[BreakerKey(outlet)] = reason.rawValue
+            case .platform: refusals[BreakerKey(outlet, platform: parcel.platform)] = reason.rawValue
+            case .message, .device: break
+            }
+        }
+        guard !refusals.isEmpty else { return [:] }
+        for (parcel, verdict) in zip(parcels, verdicts) where verdict.isTaken {
+            refusals[BreakerKey(outlet)] = nil
+            refusals[BreakerKey(outlet, platform: parcel.platform)] = nil
+        }
+        return refusals
+    }
+
+    /// Browsers are left out: anybody can register dead endpoints in masses, and must not hold up everybody's.
+    private func watch(_ verdicts: [Verdict], _ outlet: OutletKey) -> Bool {
+        guard outlet.provider != PushProvider.webpush.rawValue else { return false }
+        let gone = verdicts.count(where: \.isGone)
+        let minute = (ContinuousClock.now - Self.start).components.seconds / 60
+        return state.withLock { state in
+            let isMassDeath = state.deaths[outlet, default: DeathWatch()].take(
+                gone: gone,
+                of: verdicts.count,
+                atMinute: minute
+            )
+            if isMassDeath { state.deaths[outlet]?.reset() }
+            return isMassDeath
+        }
+    }
+
+    private func isMassDeath(_ key: BreakerKey) -> Bool {
+        state.withLock { $0.open[key]?.reason == Self.massDeath }
+    }
+
+    // MARK: - What all workers know
+
+    /// Reads what the others have met with.
+    func refresh() async {
+        let known = state.withLock { $0.open.keys }
+        do throws(PostgresError) {
+            let all = try await book.all()
+            for breaker in all { remember(breaker.key, breaker.reason, probeIn: breaker.probeIn) }
+            let open = Set(all.map(\.key))
+            for key in known where !open.contains(key) { forget(key) }
+        } catch {
+            logger.warning("the database cannot be asked for open breakers", ["error": .error(error)])
+        }
+    }
+
+    private func open(_ key: BreakerKey, _ reason: String, isProbe: Bool) async {
+        openings.with(key.app.text, key.provider, reason).increment()
+        let isNew = remember(key, reason, probeIn: book.firstPause)
+        if isNew {
+            logger.error(
+                "the provider refuses us: its work waits, and no attempt is burned",
+                [
+                    "app": .text(key.app.text), "provider": .text(key.provider), "reason": .text(reason),
+                    "platform": .text(key.platform?.rawValue ?? "all"),
+                ]
+            )
+        }
+        do throws(PostgresError) {
+            try await isProbe ? book.reopen(key, reason: reason) : book.open(key, reason: reason)
+            guard isNew, reason == Self.massDeath else { return }
+            let count = try await revocations.takeBack(app: key.app, provider: key.provider)
+            logger.error("devices that were just called dead live again", ["devices": .integer(count)])
+        } catch {
+            logger.warning("the database cannot be told of an open breaker", ["error": .error(error)])
+        }
+    }
+
+    private func close(_ key: BreakerKey) async {
+        forget(key)
+        do throws(PostgresError) {
+            guard try await book.close(key) else { return }
+            logger.notice(
+                "the provider takes messages again",
+                ["app": .text(key.app.text), "provider": .text(key.provider)]
+            )
+        } catch {
+            logger.warning("the database cannot be told of a closed breaker", ["error": .error(error)])
+        }
+    }
+
+    private func knock(_ key: BreakerKey) async -> BreakerBook.Knock {
+        do throws(PostgresError) {
+            return try await book.knock(key)
+        } catch {
+            logger.warning("the database cannot be asked for a probe", ["error": .error(error)])
+            return .later(.seconds(5))
+        }
+    }
+
+    /// Whether it is news.
+    @discardableResult
+    private func remember(_ key: BreakerKey, _ reason: String, probeIn wait: Duration) -> Bool {
+        openNow.with(key.app.text, key.provider, key.platform?.rawValue ?? "").set(1)
+        return state.withLock { state in
+            state.open.updateValue(Opened(reason: reason, probeAt: .now + wait), forKey: key) == nil
+        }
+    }
+
+    private func forget(_ key: BreakerKey) {
+        openNow.with(key.app.text, key.provider, key.platform?.rawValue ?? "").set(0)
+        state.withLock { $0.open[key] = nil }
+    }
+
+    private func rest(_ outlet: OutletKey, for wait: Duration) {
+        let until = ContinuousClock.now + wait
+        state.withLock { $0.rests[outlet] = max(until, $0.rests[outlet] ?? until) }
+    }
+
+    /// Minutes are counted from the start of the process.
+    private static let start = ContinuousClock.now
+}

@@ -1,0 +1,104 @@
+import BellhopRules
+import Postgres
+import Push
+import ServiceRuntime
+import Store
+import Synchronization
+
+/// Lets no more out than a provider allows for all workers together.
+///
+/// Shares are drawn from the database a quarter of a second's worth at a time, so that most batches ask nobody. A tenth
+/// of every bucket is left to urgent messages. What is drawn and not used within a second is forgotten: a share that is
+/// hoarded would come on top of what the bucket has gained since.
+///
+/// Thread safety: the shares are behind a lock, which is never held across a suspension.
+final class BudgetMeter: Sendable {
+    private struct Drawer: Hashable {
+        let name: String
+        let isUrgent: Bool
+    }
+
+    private struct Share {
+        var left: Int
+        let until: ContinuousClock.Instant
+    }
+
+    private let shares = Mutex<[Drawer: Share]>([:])
+    private let book: BudgetBook
+    private let logger: Logger
+
+    init(book: BudgetBook, logger: Logger) {
+        self.book = book
+        self.logger = logger
+    }
+
+    /// Takes as much of it as there is, as soon as there is something; nothing where the time is up first.
+    func take(
+        upTo wanted: Int,
+        of budget: PushBudget,
+        for lane: Lane,
+        until deadline: ContinuousClock.Instant
+    ) async -> Int {
+        let drawer = Drawer(name: budget.name, isUrgent: lane == .urgent)
+        while !Task.isCancelled {
+            let held = takeHeld(upTo: wanted, from: drawer)
+            guard held < wanted else { return held }
+            let drawn = await draw(wanted - held, of: budget, drawer)
+            if held + drawn > 0 { return held + drawn }
+            guard ContinuousClock.now + Self.pause < deadline else { break }
+            try? await Task.sleep(for: Self.pause)
+        }
+        return 0
+    }
+
+    /// What was taken and not used after all.
+    func giveBack(_ count: Int, of budget: PushBudget, for lane: Lane) {
+        guard count > 0 else { return }
+        let drawer = Drawer(name: budget.name, isUrgent: lane == .urgent)
+        shares.withLock { shares in
+            let until = shares[drawer]?.until ?? .now + Self.life
+            shares[drawer] = Share(left: (shares[drawer]?.left ?? 0) + count, until: until)
+        }
+    }
+
+    private func takeHeld(upTo wanted: Int, from drawer: Drawer) -> Int {
+        shares.withLock { shares in
+            guard let share = shares[drawer], share.until > .now else {
+                shares[drawer] = nil
+                return 0
+            }
+            let taken = min(wanted, share.left)
+            shares[drawer]?.left -= taken
+            return taken
+        }
+    }
+
+    /// Draws what is needed and some more, which is kept.
+    private func draw(_ needed: Int, of budget: PushBudget, _ drawer: Drawer) async -> Int {
+        let ahead = Int(budget.perSecond / 4)
+        let granted: Int
+        do throws(PostgresError) {
+            granted = try await book.draw(
+                BudgetBook.Draw(
+                    name: budget.name,
+                    capacity: budget.pushes,
+                    refillPerSecond: budget.perSecond,
+                    wanted: max(needed, min(ahead, budget.pushes / 10)),
+                    reserve: drawer.isUrgent ? 0 : budget.pushes / 10
+                )
+            )
+        } catch {
+            logger.warning("the database cannot be asked for a provider's budget", ["error": .error(error)])
+            return 0
+        }
+        if granted > needed {
+            shares.withLock {
+                $0[drawer] = Share(left: granted - needed + ($0[drawer]?.left ?? 0), until: .now + Self.life)
+            }
+        }
+        return min(granted, needed)
+    }
+
+    private static let pause = Duration.milliseconds(100)
+    private static let life = Duration.seconds(1)
+}

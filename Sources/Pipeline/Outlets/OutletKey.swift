@@ -1,0 +1,33 @@
+import BellhopRules
+import Store
+
+/// One way out of the house: an app at one of its providers.
+struct OutletKey: Hashable, Sendable {
+    let app: AppID
+    /// The provider as metrics and the ledger name it.
+    let provider: String
+
+    init(app: AppID, provider: PushProvider) {
+        self.app = app
+        self.provider = provider.rawValue
+    }
+
+    /// The app's mail relay.
+    static func email(of app: AppID) -> OutletKey { OutletKey(app: app, provider: "email") }
+
+    private init(app: AppID, provider: String) {
+        self.app = app
+        self.provider = provider
+    }
+}
+
+extension BreakerKey {
+    /// The breaker of a whole outlet, or of one platform there.
+    init(_ outlet: OutletKey, platform: DevicePlatform? = nil) {
+        self.init(app: outlet.app, provider: outlet.provider, platform: platform)
+    }
+
+    func isOf(_ outlet: OutletKey) -> Bool {
+        app == outlet.app && provider == outlet.provider
+    }
+}

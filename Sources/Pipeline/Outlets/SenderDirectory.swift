@@ -1,0 +1,62 @@
+package import BellhopRules
+package import Push
+
+/// The senders of every app and provider, each behind its window.
+package struct SenderDirectory: Sendable {
+    struct Outlet: Sendable {
+        let window: SendWindow
+        let budget: PushBudget?
+        /// Sends what is meant for this outlet, and gives a verdict for each, in the same order.
+        let send: @Sendable ([Parcel]) async -> [Verdict]
+    }
+
+    private let outlets: [OutletKey: Outlet]
+
+    /// One provider of one app may hold half of each lane's prefetch at most, so that a slow one leaves the other half to
+    /// the others.
+    ///
+    /// Over all lanes it may have twice as many pushes under way as its sender can: enough to keep that busy, and not so
+    /// many that they outlast their leases inside it while it is slow.
+    ///
+    /// `prefetch` says how many messages each lane may hold.
+    package init(
+        _ senders: [AppID: [PushProvider: any PushSender]],
+        mail: [AppID: EmailSender] = [:],
+        prefetch: [Lane: Int]
+    ) {
+        let limits = prefetch.mapValues { max(1, $0 / 2) }
+        var outlets: [OutletKey: Outlet] = [:]
+        for (app, providers) in senders {
+            for (provider, sender) in providers {
+                outlets[OutletKey(app: app, provider: provider)] = Outlet(
+                    window: SendWindow(capacity: Self.doubled(sender.window), limits: limits),
+                    budget: sender.budget,
+                    send: { await sender.send($0.compactMap(\.cargo.push)) }
+                )
+            }
+        }
+        for (app, sender) in mail {
+            outlets[.email(of: app)] = Outlet(
+                window: SendWindow(capacity: Self.doubled(sender.window), limits: limits),
+                budget: nil,
+                send: { await sender.send($0.compactMap(\.cargo.mail)) }
+            )
+        }
+        self.outlets = outlets
+    }
+
+    private static func doubled(_ window: Int) -> Int {
+        let (doubled, isTooMuch) = window.multipliedReportingOverflow(by: 2)
+        return isTooMuch ? .max : doubled
+    }
+
+    func outlet(_ key: OutletKey) -> Outlet? { outlets[key] }
+
+    func serves(_ app: AppID, _ provider: PushProvider) -> Bool {
+        outlets[OutletKey(app: app, provider: provider)] != nil
+    }
+
+    func mails(_ app: AppID) -> Bool {
+        outlets[.email(of: app)] != nil
+    }
+}

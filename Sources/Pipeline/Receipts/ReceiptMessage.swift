@@ -1,0 +1,48 @@
+import BellhopRules
+import Store
+
+/// Names deliveries whose provider is to be asked; everything else is in the database.
+struct ReceiptMessage: Sendable, Equatable {
+    let keys: [DeliveryKey]
+
+    /// Deliveries that one message names at most.
+    static let limit = 500
+
+    /// Splits any number of deliveries into messages.
+    static func messages(for keys: [DeliveryKey]) -> [ReceiptMessage] {
+        stride(from: 0, to: keys.count, by: limit).map { start in
+            ReceiptMessage(keys: Array(keys[start..<min(start + limit, keys.count)]))
+        }
+    }
+
+    /// Reads a body; nil where it is not one of ours.
+    static func read(_ body: [UInt8]) -> ReceiptMessage? {
+        guard let entries = try? JSONParser(limits: .init(bytes: 1 << 20, depth: 4)).parse(body).get()["deliveries"],
+            let entries = entries.array, !entries.isEmpty, entries.count <= limit
+        else { return nil }
+        let keys = entries.compactMap(DeliveryKey.init)
+        return keys.count == entries.count ? ReceiptMessage(keys: keys) : nil
+    }
+
+    var body: [UInt8] {
+        let entries = keys.map { key in
+            JSONValue.array([
+                .string(key.notification.recipient.app.text), .string(key.notification.recipient.user.text),
+                .string(key.notification.notification.text), .string(key.channel.rawValue), .string(key.target),
+            ])
+        }
+        return JSONWriter.canonicalBytes(of: .object(JSONObject([("deliveries", .array(entries))])))
+    }
+}
+
+extension DeliveryKey {
+    fileprivate init?(_ value: JSONValue) {
+        let parts = value.array?.compactMap(\.string) ?? []
+        guard parts.count == 5, let app = AppID(validating: parts[0]), let user = UserID(validating: parts[1]),
+            let id = NotificationID(validating: parts[2]), let channel = Channel(rawValue: parts[3])
+        else { return nil }
+        let recipient = RecipientKey(app: app, user: user)
+        let notification = NotificationKey(recipient: recipient, notification: id)
+        self.init(notification: notification, channel: channel, target: parts[4])
+    }
+}

@@ -1,0 +1,32 @@
+import BellhopRules
+
+/// The layout of APNs' payload: `aps`, and beside it what the app gets.
+struct APNsBody {
+    let message: PushMessage
+    let cargo: FCMCargo
+
+    func bytes(title: String, body: String) -> [UInt8] {
+        let hasImage = cargo != .withoutDataAndImage
+        var json = JSONBytes(capacity: 1024)
+        json.open("aps")
+        json.open("alert")
+        json.add("title", title)
+        if !body.isEmpty { json.add("body", body) }
+        json.close()
+        AppleKeys(message, withImage: hasImage).write(into: &json)
+        json.close()
+        let most = APNsPush.limit + title.jsonByteCount + body.jsonByteCount
+        let data = ClientData(message: message, imageURL: hasImage ? message.imageURL : nil)
+        data.write(into: &json, withOwnData: cargo == .everything, atMost: most)
+        return json.finished()
+    }
+
+    /// A number, and nothing that lights up or sounds; Apple calls that an alert, too.
+    func badgeUpdate() -> [UInt8] {
+        var json = JSONBytes(capacity: 64)
+        json.open("aps")
+        if let badge = message.shownBadge { json.add("badge", badge) }
+        json.close()
+        return json.finished()
+    }
+}

@@ -1,0 +1,68 @@
+import BellhopRules
+import Cryptography
+package import HTTPTransfer
+
+/// One push as APNs wants it, but for the host and the provider token; the same message always gives the same one.
+package struct APNsPush: Sendable {
+    /// Bytes of a body at most.
+    package static let limit = 4096
+
+    package let path: String
+    /// Without the authorization.
+    package let headers: [TransferRequest.Header]
+    package let body: [UInt8]
+
+    /// A push, or the verdict on a message of which none can be made.
+    package enum Draft: Sendable {
+        case push(APNsPush)
+        case refused(Verdict)
+    }
+
+    /// `topic` is the app's bundle id.
+    package static func draft(of message: PushMessage, topic: String) -> Draft {
+        guard message.device.provider == .apns else { return .refused(.payloadError(.wrongProvider)) }
+        let token = message.device.token.text
+        guard isToken(token) else { return .refused(.deviceGone(.invalidToken, at: nil)) }
+        guard message.purpose == .alert || message.badge != nil else {
+            return .refused(.payloadError(.invalidRequest))
+        }
+        guard let body = body(of: message) else { return .refused(.payloadError(.payloadTooLarge)) }
+        return .push(APNsPush(path: "/3/device/" + token, headers: headers(of: message, topic), body: body))
+    }
+
+    /// Pairs of hexadecimal digits; Apple asks not to count on a length, a path has to end somewhere.
+    private static func isToken(_ text: String) -> Bool {
+        let bytes = text.utf8
+        return (2...1024).contains(bytes.count) && bytes.count % 2 == 0
+            && bytes.allSatisfy { Character(UnicodeScalar($0)).isHexDigit }
+    }
+
+    private static func body(of message: PushMessage) -> [UInt8]? {
+        guard message.purpose == .alert else { return APNsBody(message: message, cargo: .everything).badgeUpdate() }
+        return FittedBody.bytes(of: message, limit: limit) { cargo, title, body in
+            APNsBody(message: message, cargo: cargo).bytes(title: title, body: body)
+        }
+    }
+
+    private static func headers(of message: PushMessage, _ topic: String) -> [TransferRequest.Header] {
+        let isBadge = message.purpose == .badgeUpdate
+        var headers: [TransferRequest.Header] = [
+            ("apns-topic", topic),
+            ("apns-push-type", "alert"),
+            ("apns-priority", isBadge || message.priority == .low ? "5" : "10"),
+            ("apns-id", id(of: message)),
+            ("apns-collapse-id", isBadge ? "\(PushMessage.badgeReplacementID)" : message.replacementID),
+        ]
+        if let seconds = message.expirySeconds { headers.append(("apns-expiration", String(seconds))) }
+        return headers
+    }
+
+    /// A UUID (version 8, made of a hash) that every repeat has, and no other push.
+    private static func id(of message: PushMessage) -> String {
+        var seed = "\(message.notification.text)\u{0}\(message.device.subscription)"
+        if message.purpose == .badgeUpdate { seed += "\u{0}badge\u{0}\(message.shownBadge ?? 0)" }
+        let digits = Array(SHA256.digest(of: Array(seed.utf8)).hexPrefix(bytes: 16))
+        let groups = [digits[0..<8], digits[8..<12], ["8"] + digits[13..<16], ["8"] + digits[17..<20], digits[20..<32]]
+        return groups.map { String($0) }.joined(separator: "-")
+    }
+}

@@ -1,0 +1,112 @@
+import BellhopRules
+package import HTTPTransfer
+
+/// Reads what became of one request to Expo: verdicts on its messages, or how to send them again.
+package enum ExpoAnswer {
+    package enum Reading: Hashable, Sendable {
+        /// One for each message, in their order.
+        case verdicts([Verdict])
+        /// The same for all.
+        case all(Verdict)
+        /// Nothing was sent, since the tokens are of several projects: each project's go in a request of their own.
+        case mixed([String: [String]])
+        /// Nothing was sent, and one of the messages is to blame: halves find it.
+        ///
+        /// A request of one message gets this verdict.
+        case halve(Verdict)
+    }
+
+    /// No request is repeated sooner.
+    package static let shortestWait: Duration = .seconds(5)
+
+    /// What a project that sends too fast waits where Expo does not say until when.
+    package static let projectWait: Duration = .seconds(30)
+
+    /// `count` is how many messages the request had.
+    package static func read(_ outcome: TransferOutcome, count: Int) -> Reading {
+        switch outcome {
+        case .notSent(let error): return .all(.notSent(error, shortestWait: shortestWait))
+        case .unknown(let error): return .all(.lostSight(error, shortestWait: shortestWait))
+        case .answered(let answer):
+            let value = parser.parse(answer.body).value
+            if let trouble = trouble(answer, value) { return trouble }
+            return tickets(value, answer.body, count: count)
+        }
+    }
+
+    /// Why a request as a whole failed; nil where it did not.
+    static func trouble(_ answer: TransferAnswer, _ value: JSONValue?) -> Reading? {
+        let refusal = ExpoRefusal(value)
+        switch refusal?.code {
+        case "PUSH_TOO_MANY_EXPERIENCE_IDS": return .mixed(refusal?.tokensByProject ?? [:])
+        case "PUSH_TOO_MANY_NOTIFICATIONS", "PUSH_TOO_MANY_RECEIPTS":
+            return .halve(.configError(.unexpectedAnswer, scope: .provider))
+        case "TOO_MANY_REQUESTS": return .all(tooMany(answer))
+        case "UNAUTHORIZED": return .all(.configError(.notAuthorized, scope: .provider))
+        default: break
+        }
+        switch answer.status {
+        case 200...299:
+            guard refusal != nil, value?["data"] == nil else { return nil }
+            return .halve(.payloadError(.unspecifiedError))
+        case 401, 403: return .all(.configError(.notAuthorized, scope: .provider))
+        case 429: return .all(tooMany(answer))
+        case 408, 500...599: return .all(unavailable(answer))
+        case 413: return .halve(.payloadError(.payloadTooLarge))
+        // A page, a redirect, an address that does not exist: something else than Expo answers.
+        case ..<400, 404, 405, 407: return .all(.configError(.unexpectedStatus, scope: .provider))
+        default:
+            return refusal == nil
+                ? .all(.configError(.unexpectedAnswer, scope: .provider)) : .halve(.payloadError(.invalidMessage))
+        }
+    }
+
+    /// Tickets come in the order of the messages, and as many; whatever else a success holds, nobody knows what was sent.
+    private static func tickets(_ value: JSONValue?, _ body: [UInt8], count: Int) -> Reading {
+        guard isFromExpo(body) else { return .all(.configError(.unexpectedAnswer, scope: .provider)) }
+        let tickets = value?["data"]?.array ?? []
+        guard tickets.count == count else { return .all(.unknown(.unexpectedAnswer, notBefore: shortestWait)) }
+        return .verdicts(tickets.map(verdict))
+    }
+
+    /// A page is not Expo's, whatever its status says; an answer that broke off may be.
+    static func isFromExpo(_ body: [UInt8]) -> Bool {
+        let beginning = body.first { $0 > 0x20 }
+        return beginning == nil || beginning == UInt8(ascii: "{")
+    }
+
+    private static func verdict(_ ticket: JSONValue) -> Verdict {
+        switch ticket["status"]?.string {
+        case "ok":
+            // Without its id there is nothing to ask with later: taken is all that will be known.
+            guard let id = ticket["id"]?.string, isTicket(id) else { return .delivered(providerMessageID: nil) }
+            return .accepted(ticket: id)
+        case "error": return ExpoMessageError.verdict(ticket)
+        default: return .unknown(.unexpectedAnswer, notBefore: shortestWait)
+        }
+    }
+
+    private static func isTicket(_ text: String) -> Bool {
+        (1...256).contains(text.utf8.count) && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
+    }
+
+    private static func tooMany(_ answer: TransferAnswer) -> Verdict {
+        .retry(.requestRate, notBefore: waitAsked(answer) ?? projectWait, scope: .provider)
+    }
+
+    private static func unavailable(_ answer: TransferAnswer) -> Verdict {
+        let reason: VerdictReason =
+            switch answer.status {
+            case 500: .internalError
+            case 502...504: .unavailable
+            default: .unexpectedStatus
+            }
+        return .retry(reason, notBefore: waitAsked(answer) ?? shortestWait, scope: .message)
+    }
+
+    private static func waitAsked(_ answer: TransferAnswer) -> Duration? {
+        answer.retryAfterSeconds.map { max(shortestWait, ProviderWait.clamped(retryAfterSeconds: $0)) }
+    }
+
+    static let parser = JSONParser(limits: .init(bytes: 4 << 20, depth: 32))
+}

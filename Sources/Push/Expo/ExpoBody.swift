@@ -1,0 +1,88 @@
+import BellhopRules
+
+/// The layout of a message for Expo: one flat object, with what only the device's platform understands.
+struct ExpoBody {
+    let message: PushMessage
+    let now: Timestamp
+    let cargo: FCMCargo
+
+    /// Four weeks: the longest that FCM keeps a message, and about Expo's own default today.
+    private static let longestLife: Int64 = 2_419_200
+
+    func bytes(title: String, body: String) -> [UInt8] {
+        var json = JSONBytes(capacity: 1024)
+        json.add("to", message.device.token.text)
+        json.add("title", title)
+        if !body.isEmpty { json.add("body", body) }
+        json.open("data")
+        let most = ExpoMessage.limit + title.jsonByteCount + body.jsonByteCount
+        ExpoData(message: message).write(into: &json, withOwnData: cargo == .everything, atMost: most)
+        json.close()
+        writeDelivery(&json, isPatient: message.priority == .low)
+        if let badge { json.add("badge", badge) }
+        switch message.device.platform {
+        case .android: writeAndroid(&json)
+        case .ios, .web: writeApple(&json)
+        }
+        if cargo != .withoutDataAndImage, let image = message.imageURL {
+            json.open("richContent")
+            json.add("image", image)
+            json.close()
+        }
+        return json.finished()
+    }
+
+    /// Nothing but a number: Expo wakes an iOS app for it, or sets it itself; Android has no such number of its own, so
+    /// that its app finds it in the data of a message without words.
+    func badgeUpdate() -> [UInt8] {
+        var json = JSONBytes(capacity: 256)
+        json.add("to", message.device.token.text)
+        json.open("data")
+        json.add("type", message.type.text)
+        json.add("notificationId", message.notification.text)
+        if let badge, message.device.platform == .android { json.add("badge", badge) }
+        json.close()
+        writeDelivery(&json, isPatient: true)
+        if message.device.platform != .android {
+            if let badge { json.add("badge", badge) }
+            json.add("collapseId", message.replacementID)
+        }
+        json.add("_contentAvailable", true)
+        return json.finished()
+    }
+
+    /// The time to live is always told: Expo's default has changed before.
+    private func writeDelivery(_ json: inout JSONBytes, isPatient: Bool) {
+        json.add("ttl", secondsToLive)
+        json.add("priority", plain: isPatient ? "normal" : "high")
+    }
+
+    private func writeAndroid(_ json: inout JSONBytes) {
+        let presentation = message.presentation.android
+        json.add("sound", presentation.sound)
+        json.add("channelId", presentation.channelID)
+        json.add("icon", presentation.icon)
+        json.add("tag", message.replacementID)
+    }
+
+    private func writeApple(_ json: inout JSONBytes) {
+        let presentation = message.presentation.apple
+        json.add("sound", presentation.sound)
+        json.add("categoryId", presentation.category)
+        json.add("interruptionLevel", presentation.interruptionLevel?.rawValue)
+        if presentation.isMutable { json.add("mutableContent", true) }
+        json.add("collapseId", message.replacementID)
+    }
+
+    private var secondsToLive: Int {
+        guard let expiry = message.expiry else { return Int(clamping: Self.longestLife) }
+        let (span, isTooLong) = expiry.microseconds.subtractingReportingOverflow(now.microseconds)
+        guard !isTooLong else { return expiry < now ? 0 : Int(clamping: Self.longestLife) }
+        return Int(clamping: min(max(span / 1_000_000, 0), Self.longestLife))
+    }
+
+    /// Both platforms count in 32 bits.
+    private var badge: Int? {
+        message.badge.map { min(max($0, 0), Int(Int32.max)) }
+    }
+}

@@ -1,0 +1,57 @@
+package import BellhopRules
+package import ServiceRuntime
+
+/// Sends one app's messages through Expo's push service, a hundred to a request.
+///
+/// A message that Expo takes is `accepted` with its ticket: what became of it is asked later (`ExpoReceipts`). A request
+/// that is refused as a whole is divided until only what is to blame is refused; nothing of it was sent before that.
+package struct ExpoSender: PushSender {
+    package var provider: PushProvider { .expo }
+    package var window = Int.max
+    package var budget: PushBudget?
+
+    private let service: ExpoService
+    private let time: any TimeSource
+    private let logger: Logger
+    private let metrics: PushMetrics.ForSender?
+
+    package init(
+        service: ExpoService,
+        time: any TimeSource = SystemTime(),
+        logger: Logger,
+        metrics: PushMetrics.ForSender? = nil
+    ) {
+        self.service = service
+        self.time = time
+        self.logger = logger
+        self.metrics = metrics
+    }
+
+    package func send(_ batch: [PushMessage]) async -> [Verdict] {
+        guard !batch.isEmpty else { return [] }
+        let start = ContinuousClock.now
+        var round = ExpoRound(batch, now: Timestamp(clamping: time.now().microseconds))
+        while !round.requests.isEmpty {
+            // Within a claim's lease, however often it has to be divided.
+            guard .now - start < Self.patience else {
+                round.giveUpWaiting()
+                break
+            }
+            let requests = round.requests.map { service.request("send", ExpoRound.body($0)) }
+            round.take(await service.transport.send(requests))
+        }
+        if round.projects > 1 {
+            logger.warning(
+                "devices of one app are of several Expo projects, each is sent by itself",
+                [
+                    "projects": .integer(round.projects),
+                    "whatToDo": .text("see which app build registers tokens of another project"),
+                ]
+            )
+        }
+        metrics?.count(round.verdicts, took: .now - start)
+        return round.verdicts
+    }
+
+    private static let patience = Duration.seconds(20)
+}

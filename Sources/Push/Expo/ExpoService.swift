@@ -1,0 +1,41 @@
+import Compression
+package import HTTPTransfer
+package import ServiceRuntime
+
+/// Where Expo's push service is, and how one app speaks with it.
+package struct ExpoService: Sendable {
+    private let endpoint: String
+    /// Told in plain text by the request alone.
+    private let accessToken: Secret?
+    let transport: any HTTPTransport
+
+    /// The endpoint is Expo's scheme, host and port, without a slash at the end.
+    ///
+    /// `accessToken` is needed where the Expo project asks for one ("enhanced push security").
+    package init(endpoint: String, accessToken: Secret?, transport: any HTTPTransport) {
+        self.endpoint = endpoint + "/--/api/v2/push/"
+        self.transport = transport
+        self.accessToken = accessToken
+    }
+
+    /// A request whose body travels compressed where that is worth it.
+    func request(_ method: String, _ body: [UInt8]) -> TransferRequest {
+        var headers: [TransferRequest.Header] = [("accept", "application/json"), ("content-type", "application/json")]
+        if let accessToken { headers.append(("authorization", "Bearer " + accessToken.revealed)) }
+        var request = TransferRequest(
+            .post,
+            url: endpoint + method,
+            headers: headers,
+            body: body,
+            timeouts: Self.timeouts
+        )
+        guard body.count > Self.largestPlain, let packed = Gzip.compressed(body) else { return request }
+        request.headers.append(("content-encoding", "gzip"))
+        request.body = packed
+        return request
+    }
+
+    private static let largestPlain = 1024
+
+    private static let timeouts = TransferTimeouts(total: .seconds(20), connect: .seconds(10))
+}

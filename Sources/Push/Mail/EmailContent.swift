@@ -1,0 +1,38 @@
+import BellhopRules
+
+/// What both parts of a mail say, made harmless and put in order.
+struct EmailContent {
+    let appName: String
+    let title: String
+    /// Lines of each paragraph; a paragraph has one at least.
+    let paragraphs: [[String]]
+    let link: String?
+    let unsubscribeLink: String
+    let language: String
+    let phrases: EmailPhrases
+
+    init(_ message: EmailMessage, _ letterhead: Letterhead) {
+        appName = letterhead.appName(message.app)
+        let title = MailText.line(message.title)
+        self.title = title.isEmpty ? appName : title
+        paragraphs = MailText.lines(message.body).split { $0.trimmed.isEmpty }.map(Array.init)
+        link = message.webPath.map(letterhead.link)
+        unsubscribeLink = letterhead.unsubscribe.url(for: .init(app: message.app, user: message.user))
+        language = message.language.text
+        phrases = EmailPhrases(for: message.language)
+    }
+
+    /// Whether the language is written from right to left.
+    var isRightToLeft: Bool {
+        ["ar", "dv", "fa", "he", "ku", "ps", "ur", "yi"].contains(language.prefix { $0 != "-" })
+    }
+
+    /// The plain part, for whoever cannot or will not see the other.
+    var plainLines: [String] {
+        var lines = [title, ""]
+        for paragraph in paragraphs { lines += paragraph + [""] }
+        if let link { lines += ["\(phrases.open):", link, ""] }
+        // The sign of what is no part of the words, which mail programs show smaller or hide.
+        return lines + ["-- ", phrases.reason(appName: appName), "\(phrases.unsubscribe):", unsubscribeLink]
+    }
+}

@@ -1,0 +1,53 @@
+package import HTTPTransfer
+package import ServiceRuntime
+
+/// Sends one app's messages as mails through its relay.
+package struct EmailSender: Sendable {
+    /// How many messages it has under way at most; what it is handed beyond that waits inside it.
+    package var window = Int.max
+
+    private let letterhead: Letterhead
+    private let transport: any MailTransport
+    private let time: any TimeSource
+    private let metrics: PushMetrics.ForSender?
+
+    package init(
+        letterhead: Letterhead,
+        transport: any MailTransport,
+        time: any TimeSource = SystemTime(),
+        metrics: PushMetrics.ForSender? = nil
+    ) {
+        self.letterhead = letterhead
+        self.transport = transport
+        self.time = time
+        self.metrics = metrics
+    }
+
+    /// Sends all of `batch` and gives one verdict for each, in the same order, once the last is known.
+    ///
+    /// Never throws: whatever goes wrong is a verdict. Cancelling the calling task abandons what has no answer yet.
+    package func send(_ batch: [EmailMessage]) async -> [Verdict] {
+        guard !batch.isEmpty else { return [] }
+        let start = ContinuousClock.now
+        let verdicts = MassRefusal.judged(await verdicts(on: batch))
+        metrics?.count(verdicts, took: .now - start)
+        return verdicts
+    }
+
+    private func verdicts(on batch: [EmailMessage]) async -> [Verdict] {
+        let seconds = time.now().microseconds / 1_000_000
+        var verdicts = Array(repeating: Verdict.payloadError(.addressUnsupported), count: batch.count)
+        var mails: [OutgoingMail] = []
+        var places: [Int] = []
+        for (index, message) in batch.enumerated() {
+            guard let mail = EmailBuilder.mail(message, letterhead, secondsSince1970: seconds) else { continue }
+            mails.append(mail)
+            places.append(index)
+        }
+        for (place, outcome) in zip(places, await transport.send(mails)) {
+            let messageID = EmailBuilder.messageID(of: batch[place], letterhead)
+            verdicts[place] = EmailAnswer.read(outcome, messageID: messageID)
+        }
+        return verdicts
+    }
+}

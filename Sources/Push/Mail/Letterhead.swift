@@ -1,0 +1,34 @@
+import BellhopRules
+
+/// What all mails of an app have in common.
+package struct Letterhead: Sendable {
+    package let from: Mailbox
+
+    /// Scheme and host of the web app, without a slash at the end; the paths of links are put behind it.
+    package let linkBase: String
+
+    package let unsubscribe: UnsubscribeLink
+
+    package init(from: Mailbox, linkBase: String, unsubscribe: UnsubscribeLink) {
+        self.from = from
+        self.linkBase = linkBase
+        self.unsubscribe = unsubscribe
+    }
+
+    /// How the app calls itself in its mails.
+    func appName(_ app: AppID) -> String { from.name.isEmpty ? app.text : from.name }
+
+    /// An absolute URL in visible ASCII, whatever the path contains: it never leaves the web app's host.
+    func link(to path: String) -> String {
+        var url = Array(linkBase.utf8)
+        if !path.hasPrefix("/") { url.append(UInt8(ascii: "/")) }
+        for byte in path.utf8 {
+            if byte > 0x20, byte < 0x7F, !"\"<>\\^`{|}".utf8.contains(byte) {
+                url.append(byte)
+            } else {
+                url += [UInt8(ascii: "%"), Hexadecimal.digit(byte >> 4), Hexadecimal.digit(byte & 15)]
+            }
+        }
+        return String(decoding: url, as: UTF8.self)
+    }
+}

@@ -1,0 +1,84 @@
+import BellhopRules
+package import Cryptography
+package import ServiceRuntime
+import Synchronization
+
+/// The signed words with which an app signs in at push services, one for each key and origin, made when first needed.
+///
+/// A word is good for twelve hours and used for six, so that a clock that is off by hours does no harm. Push services
+/// dislike new words more often than hourly, so none is made because one was refused before its hour is over.
+package final class VAPIDTokens: Sendable {
+    /// What a word is good for.
+    private struct Use: Hashable {
+        let key: String
+        let origin: String
+    }
+
+    private struct Word {
+        /// The whole value of the header.
+        let authorization: String
+        let madeAt: Instant
+    }
+
+    static let lifetime = Duration.seconds(12 * 3600)
+    private static let used = Duration.seconds(6 * 3600)
+    private static let replaceable = Duration.seconds(3600)
+
+    /// Strangers choose endpoints, and some services have a host name for each of their machines.
+    private static let most = 1024
+
+    private let subject: String
+    private let words = Mutex<[Use: Word]>([:])
+
+    /// `subject` is a `mailto:` or `https:` URL under which a push service reaches whoever runs this.
+    package init(subject: String) {
+        self.subject = subject
+    }
+
+    /// The value of `authorization` for requests to `origin`.
+    package func authorization(
+        _ key: VAPIDKey,
+        for origin: String,
+        now: Instant
+    ) throws(CryptographyError) -> String {
+        let use = Use(key: key.id, origin: origin)
+        if let word = words.withLock({ $0[use] }), word.madeAt <= now, now < word.madeAt + Self.used {
+            return word.authorization
+        }
+        return try make(key, use, now: now)
+    }
+
+    /// Another value than `refused`, which a push service did not accept; nil where there is none to try.
+    package func authorization(
+        _ key: VAPIDKey,
+        for origin: String,
+        insteadOf refused: String,
+        now: Instant
+    ) throws(CryptographyError) -> String? {
+        let use = Use(key: key.id, origin: origin)
+        if let word = words.withLock({ $0[use] }), word.madeAt <= now, now < word.madeAt + Self.replaceable {
+            return word.authorization == refused ? nil : word.authorization
+        }
+        return try make(key, use, now: now)
+    }
+
+    private func make(_ key: VAPIDKey, _ use: Use, now: Instant) throws(CryptographyError) -> String {
+        let expires = (now + Self.lifetime).microseconds / 1_000_000
+        let claims: JSONValue = [
+            "aud": .string(use.origin), "exp": .number(JSONNumber(expires)), "sub": .string(subject),
+        ]
+        let token = try JSONWebToken.sign(
+            header: Array(#"{"typ":"JWT","alg":"ES256"}"#.utf8),
+            claims: JSONWriter.canonicalBytes(of: claims),
+            algorithm: .es256,
+            key: key.key
+        )
+        let authorization = "vapid t=\(token), k=\(key.publicKey)"
+        words.withLock { words in
+            if words.count >= Self.most { words = words.filter { now < $0.value.madeAt + Self.used } }
+            if words.count >= Self.most { words.removeAll() }
+            words[use] = Word(authorization: authorization, madeAt: now)
+        }
+        return authorization
+    }
+}

@@ -1,0 +1,92 @@
+package import HTTPTransfer
+
+/// Reads what became of one message to a push service: one verdict for every row of the table of errors.
+///
+/// A stranger has chosen the endpoint. So no answer, and no lack of one, says anything about other endpoints: whoever
+/// registers a wrong one must not close the way for everybody.
+package enum WebPushAnswer {
+    package enum Reading: Hashable, Sendable {
+        case verdict(Verdict)
+        /// The sign-in was not accepted: worth one repeat with a fresh one, then it is a config error.
+        case staleAuthorization
+    }
+
+    /// No message is repeated sooner.
+    package static let shortestWait: Duration = .seconds(10)
+
+    /// Our keys or settings do not suit this endpoint.
+    static let refused = Verdict.configError(.vapidRefused, scope: .device)
+
+    /// `namesKey` says whether the subscription told which key it was made with.
+    package static func read(_ outcome: TransferOutcome, namesKey: Bool) -> Reading {
+        switch outcome {
+        case .answered(let answer): read(answer, namesKey: namesKey)
+        case .notSent(let error): .verdict(notSent(error))
+        case .unknown(let error): .verdict(.lostSight(error, shortestWait: shortestWait))
+        }
+    }
+
+    private static func read(_ answer: TransferAnswer, namesKey: Bool) -> Reading {
+        let report = WebPushReport(body: answer.body)
+        if (400...499).contains(answer.status) {
+            if report.blamesOtherKey { return .verdict(mismatch(namesKey: namesKey)) }
+            if report.blamesSignIn { return .staleAuthorization }
+        }
+        switch answer.status {
+        case 200...299: return .verdict(.delivered(providerMessageID: identifier(answer)))
+        case 300...399: return .verdict(.payloadError(.redirected))
+        case 400: return .verdict(badRequest(report))
+        case 401, 403: return .staleAuthorization
+        case 404, 410: return .verdict(.deviceGone(.subscriptionGone, at: nil))
+        case 405: return .verdict(.configError(.unexpectedStatus, scope: .device))
+        case 406, 429: return .verdict(.retry(.tooManyRequests, notBefore: wait(answer), scope: .device))
+        case 408, 500...599:
+            return .verdict(.retry(trouble(answer.status), notBefore: wait(answer), scope: .message))
+        case 413: return .verdict(.payloadError(.payloadTooLarge))
+        default: return .verdict(.payloadError(.unexpectedStatus))
+        }
+    }
+
+    private static func notSent(_ error: TransferError) -> Verdict {
+        let reason = VerdictReason(error.code)
+        switch error.code {
+        case .addressRefused, .invalidRequest: return .payloadError(reason)
+        case .certificate, .invalidOptions: return .configError(reason, scope: .device)
+        case .cancelled, .closed: return .retry(reason, notBefore: .zero, scope: .message)
+        case .nameLookup, .connect, .tls, .timeout, .connectionLost, .incompleteAnswer, .protocolViolation, .library:
+            return .retry(reason, notBefore: shortestWait, scope: .device)
+        }
+    }
+
+    /// Where the subscription named the key that was used, its file has been mixed up; where it named none, it was made
+    /// with a key that we cannot tell, and nothing will ever reach it.
+    private static func mismatch(namesKey: Bool) -> Verdict {
+        namesKey ? .configError(.vapidMismatch, scope: .device) : .deviceGone(.vapidMismatch, at: nil)
+    }
+
+    private static func badRequest(_ report: WebPushReport) -> Verdict {
+        report.reason == "IdleTimeout"
+            ? .retry(.connectionLost, notBefore: shortestWait, scope: .message) : .payloadError(.badRequest)
+    }
+
+    private static func trouble(_ status: Int) -> VerdictReason {
+        switch status {
+        case 500: .internalError
+        case 502...504: .unavailable
+        default: .unexpectedStatus
+        }
+    }
+
+    private static func wait(_ answer: TransferAnswer) -> Duration {
+        let asked = answer.retryAfterSeconds.map(ProviderWait.clamped)
+        return max(shortestWait, asked ?? shortestWait)
+    }
+
+    /// Apple's; what others call the message's address lets whoever has it withdraw the message, so it is not kept.
+    private static func identifier(_ answer: TransferAnswer) -> String? {
+        guard let id = answer.headers["apns-id"], (1...64).contains(id.utf8.count),
+            id.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F })
+        else { return nil }
+        return id
+    }
+}

@@ -1,0 +1,60 @@
+package import BellhopRules
+package import Cryptography
+
+/// Encrypts one message for one browser (RFC 8291) as a single record of `aes128gcm` (RFC 8188).
+///
+///     salt (16) ‖ record size (4) ‖ 65 (1) ‖ our public key (65) ‖ AES-128-GCM(payload ‖ 2 ‖ zeros) (…) ‖ tag (16)
+package enum WebPushContent {
+    /// Bytes of a body at most: every push service takes as many.
+    package static let limit = 4096
+
+    /// What a body has beside the padded payload: header, delimiter and tag.
+    static let overhead = 86 + 1 + AESGCM.tagLength
+
+    /// Must be more than the one record has.
+    private static let recordSize: UInt32 = 4096
+
+    /// What is drawn anew for each message.
+    package struct Freshness: Sendable {
+        package let key: PrivateKey
+        package let salt: [UInt8]
+
+        package init(key: PrivateKey, salt: [UInt8]) {
+            self.key = key
+            self.salt = salt
+        }
+
+        package static func draw() throws(CryptographyError) -> Freshness {
+            Freshness(key: try PrivateKey.generateP256(), salt: try SecureRandom.bytes(16))
+        }
+    }
+
+    /// The body of a request; `payload` is padded with zeros up to `length`.
+    ///
+    /// Throws `invalidKey` for a browser's key that is no point of the curve, and `encryption` for a payload that does
+    /// not fit.
+    package static func body(
+        _ payload: [UInt8],
+        paddedTo length: Int,
+        for keys: WebPushKeys,
+        with freshness: Freshness
+    ) throws(CryptographyError) -> [UInt8] {
+        let ours = try freshness.key.p256Point()
+        let theirs = try PublicKey(p256Point: keys.publicKey)
+        let shared = try freshness.key.sharedSecret(with: theirs)
+        let material = try HKDF.expand(
+            key: HKDF.extract(secret: shared, salt: keys.secret),
+            info: Array("WebPush: info\0".utf8) + keys.publicKey + ours,
+            count: 32
+        )
+        let key = HKDF.extract(secret: material, salt: freshness.salt)
+        let padding = [UInt8](repeating: 0, count: max(0, length - payload.count))
+        let record = try AESGCM.seal(
+            payload + [2] + padding,
+            key: HKDF.expand(key: key, info: Array("Content-Encoding: aes128gcm\0".utf8), count: AESGCM.keyLength),
+            nonce: HKDF.expand(key: key, info: Array("Content-Encoding: nonce\0".utf8), count: AESGCM.nonceLength)
+        )
+        let size = withUnsafeBytes(of: recordSize.bigEndian) { Array($0) }
+        return freshness.salt + size + [UInt8(truncatingIfNeeded: ours.count)] + ours + record
+    }
+}

@@ -1,0 +1,105 @@
+import BellhopRules
+import Foundation
+import ServiceRuntime
+
+/// Stands in for `https://api.push.apple.com` or `https://api.sandbox.push.apple.com`: one push per request.
+///
+/// A device token of development builds begins with `cafe`; at the other environment it is none. Behind that it says
+/// what becomes of a push that is right: `dead…` is no longer registered, `0ff0…` has expired, `bad0…` never was a
+/// token, `f0f0…` is another app's, and every other one gets its push.
+final class APNsStandIn: ProviderStandIn {
+    let name = ProviderName.apns
+    private let environment: APNsEnvironment
+    private let topics: Set<String>
+    private let tokens: APNsTokenCheck
+    private let time: any TimeSource
+    private static let path = "/3/device/"
+
+    init(_ environment: APNsEnvironment, account: APNsAccount, time: any TimeSource) {
+        self.environment = environment
+        topics = account.topics
+        tokens = APNsTokenCheck(account)
+        self.time = time
+    }
+
+    /// Every path: a host of APNs serves nothing else.
+    func serves(path: String) -> Bool { true }
+
+    func judge(_ request: HTTP2Request, now: Instant) -> Judgement {
+        let token = Self.token(in: request.path)
+        var judgement = judge(request, token, now)
+        judgement.token = token
+        judgement.tag = request.headers["apns-collapse-id"]
+        return judgement
+    }
+
+    func answer(to fault: SandboxFault.Answer) -> ProviderAnswer {
+        let refusal = APNsRefusal.asked(fault, now: time.now())
+        return refusal.answer(id: UUID().uuidString.lowercased()).with(retryAfter: fault.retryAfter)
+    }
+
+    private func judge(_ request: HTTP2Request, _ token: String?, _ now: Instant) -> Judgement {
+        let id = request.headers["apns-id"] ?? UUID().uuidString.lowercased()
+        guard request.method == "POST" else {
+            return .refuse(APNsRefusal(405, "MethodNotAllowed", "there is only POST"), id: id)
+        }
+        guard let token else {
+            return .refuse(APNsRefusal(404, "BadPath", "there is only /3/device/{token}"), id: id)
+        }
+        if let refusal = tokens.refusal(request, now: now) { return .refuse(refusal, id: id) }
+        var judgement = judgeKnown(request, token, id: id, now)
+        judgement.provesClient = true
+        return judgement
+    }
+
+    /// What is left to judge once the sender is known.
+    private func judgeKnown(_ request: HTTP2Request, _ token: String, id: String, _ now: Instant) -> Judgement {
+        let headers = APNsHeaderRules(headers: request.headers, topics: topics)
+        if let refusal = headers.refusal() { return .refuse(refusal, id: id) }
+        let type = request.headers["apns-push-type"]
+        if let refusal = APNsPayloadRules.refusal(request.body, pushType: type) { return .refuse(refusal, id: id) }
+        guard !token.isEmpty else {
+            return .refuse(APNsRefusal(400, "MissingDeviceToken", "the path has no token"), id: id)
+        }
+        if let refusal = verdict(on: token.lowercased(), now) { return Judgement { refusal.answer(id: id) } }
+        let environment = environment
+        return Judgement { Self.taken(id: id, environment) }
+    }
+
+    private static func taken(id: String, _ environment: APNsEnvironment) -> ProviderAnswer {
+        var fields = [HTTP2Answer.Field(name: "apns-id", value: id)]
+        if environment == .development {
+            fields.append(HTTP2Answer.Field(name: "apns-unique-id", value: UUID().uuidString.lowercased()))
+        }
+        return ProviderAnswer(http: HTTP2Answer(status: 200, fields: fields), reason: nil)
+    }
+
+    private func verdict(on token: String, _ now: Instant) -> APNsRefusal? {
+        let isHexadecimal = token.utf8.count % 2 == 0 && token.allSatisfy(\.isHexDigit)
+        let isOfDevelopment = token.hasPrefix("cafe")
+        guard isHexadecimal, isOfDevelopment == (environment == .development) else {
+            return APNsRefusal(400, "BadDeviceToken", "no token of this environment")
+        }
+        let rest = isOfDevelopment ? token.dropFirst(4) : token[...]
+        switch rest.prefix(4) {
+        case "dead": return APNsRefusal(410, "Unregistered", "the app was removed", since: now)
+        case "0ff0": return APNsRefusal(410, "ExpiredToken", "the token has expired", since: now)
+        case "bad0": return APNsRefusal(400, "BadDeviceToken", "never was a token")
+        case "f0f0": return APNsRefusal(400, "DeviceTokenNotForTopic", "another app's token")
+        default: return nil
+        }
+    }
+
+    /// What stands where the device token belongs; nil for another path.
+    private static func token(in path: String) -> String? {
+        guard path.hasPrefix(Self.path) else { return nil }
+        let token = path.dropFirst(Self.path.count)
+        return token.contains("/") ? nil : String(token)
+    }
+}
+
+extension Judgement {
+    fileprivate static func refuse(_ refusal: APNsRefusal, id: String) -> Judgement {
+        .refuse("\(refusal.reason ?? "\(refusal.status)"): \(refusal.why)", refusal.answer(id: id))
+    }
+}

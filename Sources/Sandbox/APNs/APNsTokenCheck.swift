@@ -1,0 +1,76 @@
+import ServiceRuntime
+import Synchronization
+
+/// Looks at provider tokens: whose they are, how old, and how often a connection changes them.
+final class APNsTokenCheck: Sendable {
+    /// The token that a connection uses, and since when.
+    private struct Held {
+        let token: Substring
+        let since: Instant
+    }
+
+    /// An older token is refused.
+    private static let longestAge = Duration.seconds(3_600)
+    /// A connection may not change its token sooner.
+    private static let shortestUse = Duration.seconds(20 * 60)
+    private static let clockSkew = Duration.seconds(60)
+    /// Connections that are remembered; of an older one the next token counts as its first.
+    private static let remembered: UInt64 = 1_024
+
+    private let account: APNsAccount
+    private let held = Mutex<[UInt64: Held]>([:])
+
+    init(_ account: APNsAccount) {
+        self.account = account
+    }
+
+    /// Nil where the request may push for the account.
+    func refusal(_ request: HTTP2Request, now: Instant) -> APNsRefusal? {
+        guard let value = request.headers["authorization"] else {
+            return APNsRefusal(403, "MissingProviderToken", "there is no authorization")
+        }
+        let parts = value.split(separator: " ", maxSplits: 1)
+        guard parts.count == 2, parts[0].lowercased() == "bearer", let token = Assertion(String(parts[1])) else {
+            return Self.invalid("the authorization is not \"bearer\" and a JSON Web Token")
+        }
+        if let refusal = refusal(of: token, now: now) { return refusal }
+        return change(to: parts[1], on: request.connection, now: now)
+    }
+
+    private func refusal(of token: Assertion, now: Instant) -> APNsRefusal? {
+        guard token.header["alg"]?.string == "ES256" else { return Self.invalid("alg must be ES256") }
+        guard token.header["kid"]?.string == account.keyID else { return Self.invalid("kid names no key of ours") }
+        guard token.claims["iss"]?.string == account.teamID else { return Self.invalid("iss is not the key's team") }
+        guard account.key.isES256(token.signature, of: token.signed) else {
+            return Self.invalid("the signature is not the key's")
+        }
+        guard let seconds = token.claims["iat"]?.number?.int64 else {
+            return Self.invalid("iat must be a whole number of seconds")
+        }
+        let age = now - Instant(seconds: seconds)
+        guard age >= .zero - Self.clockSkew else { return Self.invalid("iat is in the future") }
+        guard age <= Self.longestAge else {
+            return APNsRefusal(403, "ExpiredProviderToken", "iat is more than an hour ago")
+        }
+        return nil
+    }
+
+    private func change(to token: Substring, on connection: UInt64, now: Instant) -> APNsRefusal? {
+        held.withLock { held in
+            if let current = held[connection] {
+                guard current.token != token else { return nil }
+                guard now - current.since >= Self.shortestUse else {
+                    let why = "the connection changed its token within 20 minutes"
+                    return APNsRefusal(429, "TooManyProviderTokenUpdates", why)
+                }
+            }
+            held[connection] = Held(token: token, since: now)
+            if connection > Self.remembered { held[connection - Self.remembered] = nil }
+            return nil
+        }
+    }
+
+    private static func invalid(_ why: String) -> APNsRefusal {
+        APNsRefusal(403, "InvalidProviderToken", why)
+    }
+}

@@ -1,0 +1,92 @@
+import BellhopRules
+import ServiceRuntime
+import TLS
+
+/// What all dialogues with the sandbox's mail server share.
+struct MailOffice: Sendable {
+    /// The one account that may send.
+    let credentials: MailCredentials
+    let tls: TLSServerContext
+    let faults: FaultList
+    let log: ReceivedLog
+    let time: any TimeSource
+    /// Longer mails are too big.
+    let longestMail = 1 << 20
+
+    /// What becomes of mail to an address that is right, by how its local part begins.
+    ///
+    /// `unknown-…` has no mailbox, `full-…` has a full one, `grey-…` wants the mail later, and `spam-…` dislikes every
+    /// content.
+    static func verdict(onRecipient address: String) -> MailReply? {
+        if address.hasPrefix("unknown-") { return MailReply(550, "5.1.1 No such user here") }
+        if address.hasPrefix("full-") { return MailReply(452, "4.2.2 The mailbox is full") }
+        return address.hasPrefix("grey-") ? MailReply(450, "4.7.1 Greylisted, try again later") : nil
+    }
+
+    /// Records a mail that was taken, or what was refused on the way.
+    func record(_ event: MailEvent) {
+        var headers = HeaderBlock()
+        headers.append(name: ":method", value: "MAIL")
+        headers.append(name: ":path", value: "/\(event.phase.rawValue)")
+        var judgement = Judgement { ProviderAnswer(http: HTTP2Answer(status: 250), reason: nil) }
+        judgement.refused = event.violation
+        judgement.token = event.envelope.recipients.first
+        judgement.tag = event.mail?.header("message-id")
+        judgement.content = .json(event.json)
+        log.append(
+            ReceivedLog.Entry(
+                at: time.now(),
+                provider: .email,
+                request: HTTP2Request(connection: event.connection, headers: headers, body: []),
+                judgement: judgement,
+                answer: event.reply.map { reply in
+                    .init(status: reply.code, reason: reply.isRefusal ? reply.lines.first : nil)
+                }
+            )
+        )
+    }
+}
+
+/// Who may send through the sandbox's mail server.
+package struct MailCredentials: Sendable, Equatable {
+    package var user: String
+    package var password: String
+
+    package init(user: String, password: String) {
+        self.user = user
+        self.password = password
+    }
+}
+
+/// Sender and recipients, as they were named in the dialogue.
+struct MailEnvelope: Sendable {
+    var sender: String?
+    var recipients: [String] = []
+}
+
+/// Something worth recording: a mail, or a refusal.
+struct MailEvent {
+    let connection: UInt64
+    let phase: DialoguePhase
+    let envelope: MailEnvelope
+    /// Nil where it did not come so far, or could not be read.
+    var mail: ReceivedMail?
+    /// What was wrong with what the client said.
+    var violation: String?
+    /// Nil where the connection was dropped.
+    let reply: MailReply?
+
+    var json: JSONValue {
+        var object: JSONObject = [
+            "phase": .string(phase.rawValue), "from": .text(envelope.sender),
+            "to": .array(envelope.recipients.map(JSONValue.string)),
+        ]
+        if let mail {
+            object["headers"] = .object(JSONObject(mail.headers.map { ($0.name, .string($0.value)) }))
+            object["subject"] = .text(mail.header("subject").map(EncodedWords.decode))
+            object["text"] = .text(mail.text)
+            object["html"] = .text(mail.html)
+        }
+        return .object(object)
+    }
+}

@@ -1,0 +1,96 @@
+import Glibc
+import ServiceRuntime
+import Synchronization
+
+/// A mail server on two ports, one with STARTTLS and one with TLS from the start: a thread for each client.
+///
+/// Runs from `start` until `stop`, also when nobody holds it any more.
+final class MailServer: Sendable {
+    private struct State {
+        var isStopping = false
+        var accepted: UInt64 = 0
+        /// Open sockets; one is closed only after it has left.
+        var sockets: [UInt64: Int32] = [:]
+        /// The port is free from then on.
+        var hasLeftPort = false
+    }
+
+    /// Where STARTTLS is spoken, with the real port.
+    let address: ListenAddress
+    /// Where TLS is spoken from the start, with the real port.
+    let secureAddress: ListenAddress
+    private let office: MailOffice
+    private let poller: Poller
+    private let state = Mutex(State())
+
+    /// More clients than that are sent away.
+    private static let mostClients = 256
+
+    static func start(_ plain: ListeningSocket, _ secure: ListeningSocket, _ office: MailOffice) throws(SandboxError)
+        -> MailServer
+    {
+        let server = try MailServer(plain, secure, office)
+        NativeThread.start(named: "smtp-server") { server.accept(plain, secure) }
+        return server
+    }
+
+    private init(_ plain: ListeningSocket, _ secure: ListeningSocket, _ office: MailOffice) throws(SandboxError) {
+        ProcessSignal.ignoreBrokenPipes()
+        address = plain.address
+        secureAddress = secure.address
+        self.office = office
+        poller = try Poller()
+        guard poller.add(plain.descriptor, key: 0), poller.add(secure.descriptor, key: 1) else {
+            throw SandboxError(.resources, attempted: "listening", cameBack: String(cString: strerror(errno)))
+        }
+    }
+
+    /// Takes no new clients, gives the dialogues under way at most `grace` to end, and cuts off the others.
+    func stop(grace: Duration = .seconds(5)) async {
+        state.withLock { $0.isStopping = true }
+        poller.wake()
+        let deadline = ContinuousClock.now + grace
+        while !isDeserted, ContinuousClock.now < deadline { try? await Task.sleep(for: .milliseconds(5)) }
+        state.withLock { state in
+            for socket in state.sockets.values { shutdown(socket, Int32(SHUT_RDWR)) }
+        }
+        while !isDeserted { try? await Task.sleep(for: .milliseconds(5)) }
+    }
+
+    private var isDeserted: Bool { state.withLock { $0.sockets.isEmpty && $0.hasLeftPort } }
+
+    private func accept(_ plain: ListeningSocket, _ secure: ListeningSocket) {
+        while !state.withLock(\.isStopping) {
+            poller.wait(milliseconds: -1) { key in
+                let socket = Glibc.accept(key == 0 ? plain.descriptor : secure.descriptor, nil, nil)
+                if socket >= 0 { return serve(socket, isSecure: key == 1) }
+                // No descriptors or memory: epoll would report the same client again at once, for ever.
+                if errno != EAGAIN { usleep(100_000) }
+            }
+        }
+        poller.remove(plain.descriptor)
+        poller.remove(secure.descriptor)
+        state.withLock { $0.hasLeftPort = true }
+    }
+
+    private func serve(_ socket: Int32, isSecure: Bool) {
+        _ = fcntl(socket, F_SETFL, O_NONBLOCK)
+        _ = fcntl(socket, F_SETFD, FD_CLOEXEC)
+        let number = state.withLock { state -> UInt64? in
+            guard state.sockets.count < Self.mostClients, !state.isStopping else { return nil }
+            state.accepted += 1
+            state.sockets[state.accepted] = socket
+            return state.accepted
+        }
+        guard let number else {
+            close(socket)
+            return
+        }
+        NativeThread.start(named: "smtp-client") {
+            let link = MailLink(socket: socket)
+            MailDialogue(office: self.office, link: link, connection: number).run(isSecureFromTheStart: isSecure)
+            self.state.withLock { $0.sockets[number] = nil }
+            close(socket)
+        }
+    }
+}

@@ -1,0 +1,75 @@
+import BellhopRules
+
+/// Why Expo takes nothing of a request: `{"errors": [{"code": …, "message": …}]}`.
+struct ExpoError: Sendable {
+    let status: Int
+    let code: String
+    let message: String
+    var details: JSONValue?
+
+    init(_ status: Int, _ code: String, _ message: String) {
+        self.status = status
+        self.code = code
+        self.message = message
+    }
+
+    var answer: ProviderAnswer {
+        var error: JSONObject = [
+            "code": .string(code), "message": .string(message), "isTransient": .bool(status == 429 || status >= 500),
+        ]
+        error["details"] = details
+        let body = JSONWriter.canonicalBytes(of: ["errors": [.object(error)]])
+        return ProviderAnswer(http: .json(status, body), reason: code)
+    }
+
+    var judgement: Judgement { .refuse(message, answer) }
+
+    static func invalid(_ message: String) -> ExpoError { ExpoError(400, "VALIDATION_ERROR", message) }
+
+    static let unauthorized = ExpoError(401, "UNAUTHORIZED", "The access token is missing or is not this project's.")
+
+    static let tooManyNotifications = ExpoError(
+        400,
+        "PUSH_TOO_MANY_NOTIFICATIONS",
+        "A request may have 100 notifications at most."
+    )
+
+    static let tooManyReceipts = ExpoError(
+        400,
+        "PUSH_TOO_MANY_RECEIPTS",
+        "A request may ask for 1000 receipts at most."
+    )
+
+    /// The tokens of each project, so that the sender can tell them apart.
+    static func mixed(_ projects: [String: [String]]) -> ExpoError {
+        var error = ExpoError(
+            400,
+            "PUSH_TOO_MANY_EXPERIENCE_IDS",
+            "All push notification messages in the same request must be for the same project; "
+                + "check the details field to investigate conflicting tokens."
+        )
+        let members = projects.sorted { $0.key < $1.key }.map {
+            ($0.key, JSONValue.array($0.value.map(JSONValue.string)))
+        }
+        error.details = .object(JSONObject(members))
+        return error
+    }
+
+    /// The answer that a fault asks for: a gateway's errors are pages, all others are Expo's.
+    static func answer(to fault: SandboxFault.Answer) -> ProviderAnswer {
+        let isPage = fault.reason == nil && (fault.status < 400 || [404, 413, 502, 504].contains(fault.status))
+        guard !isPage else {
+            let page = HTTP2Answer.html(fault.status, "Server Error")
+            return ProviderAnswer(http: page, reason: nil).with(retryAfter: fault.retryAfter)
+        }
+        let usual =
+            switch fault.status {
+            case 401, 403: "UNAUTHORIZED"
+            case 429: "TOO_MANY_REQUESTS"
+            case 500...: "INTERNAL_SERVER_ERROR"
+            default: "VALIDATION_ERROR"
+            }
+        let error = ExpoError(fault.status, fault.reason ?? usual, "The sandbox was asked to say so.")
+        return error.answer.with(retryAfter: fault.retryAfter)
+    }
+}

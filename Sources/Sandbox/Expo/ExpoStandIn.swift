@@ -1,0 +1,163 @@
+import BellhopRules
+import Compression
+import ServiceRuntime
+
+/// Stands in for `https://exp.host`: messages by the hundred, a ticket for each, and receipts some time later.
+///
+/// The token says what becomes of a message that is right (`ExpoToken`). Faults befall whole requests by their path
+/// (`push/send`, `push/getReceipts`), single messages by their token, and single receipts by `receipt` or `receipt
+/// <token>`: for those two the reason is Expo's word for one message, such as `MessageRateExceeded`, and a delay or a
+/// drop makes a receipt late or lost.
+final class ExpoStandIn: ProviderStandIn {
+    let name = ProviderName.expo
+    private let accessToken: String?
+    private let faults: FaultList
+    private let receipts: ExpoReceiptBook
+
+    private static let root = "/--/api/v2/push/"
+    private static let largestMessage = 4_096
+    private static let largestBody = 4 << 20
+    private static let mostReceipts = 1_000
+
+    init(accessToken: String?, receiptDelay: Duration, faults: FaultList) {
+        self.accessToken = accessToken
+        self.faults = faults
+        receipts = ExpoReceiptBook(delay: receiptDelay)
+    }
+
+    func serves(path: String) -> Bool { path.hasPrefix(Self.root) }
+
+    func answer(to fault: SandboxFault.Answer) -> ProviderAnswer { ExpoError.answer(to: fault) }
+
+    func judge(_ request: HTTP2Request, now: Instant) -> Judgement {
+        let method = request.path.dropFirst(Self.root.count)
+        guard request.method == "POST", method == "send" || method == "getReceipts" else {
+            let page = ProviderAnswer(http: .html(404, "Not Found"), reason: nil)
+            return .refuse("there is only POST \(Self.root)send and getReceipts", page)
+        }
+        if let accessToken, request.headers["authorization"] != "Bearer \(accessToken)" {
+            return ExpoError.unauthorized.judgement
+        }
+        switch Self.body(request) {
+        case .failure(let refused): return refused.error.judgement
+        case .success(let body):
+            var judgement = method == "send" ? judgeMessages(body, now) : judgeTickets(body, now)
+            judgement.content = .json(body)
+            return judgement
+        }
+    }
+
+    private static func body(_ request: HTTP2Request) -> Result<JSONValue, ExpoRefused> {
+        let type = request.headers["content-type"]?.split(separator: ";").first.map { $0.lowercased() }
+        guard type == "application/json" else {
+            return .failure(ExpoRefused(.invalid("The content type must be application/json.")))
+        }
+        var bytes = request.body
+        switch request.headers["content-encoding"] {
+        case nil, "identity": break
+        case "gzip":
+            guard let expanded = Gzip.expanded(bytes, atMost: largestBody) else {
+                return .failure(ExpoRefused(ExpoError(400, "VALIDATION_ERROR", "The body is not valid gzip.")))
+            }
+            bytes = expanded
+        default:
+            return .failure(ExpoRefused(ExpoError(415, "VALIDATION_ERROR", "The content encoding is not supported.")))
+        }
+        switch JSONParser(limits: .init(bytes: largestBody, depth: 64)).parse(bytes) {
+        case .success(let value): return .success(value)
+        case .failure(let fault): return .failure(ExpoRefused(.invalid("The body is not valid JSON: \(fault.message)")))
+        }
+    }
+
+    private func judgeMessages(_ body: JSONValue, _ now: Instant) -> Judgement {
+        switch ExpoBatch.read(body) {
+        case .failure(let refused): return refused.error.judgement
+        case .success(let batch):
+            var judgement = Judgement { [self] in answer(batch, now) }
+            judgement.parts = batch.messages.map { message in
+                Judgement.Part(
+                    refused: Self.objection(to: message),
+                    token: message.token,
+                    tag: message.tag,
+                    content: .json(.object(message.content))
+                )
+            }
+            return judgement
+        }
+    }
+
+    /// What is wrong with a message although its request is taken.
+    private static func objection(to message: ExpoBatch.Message) -> String? {
+        if ExpoToken(message.token) == nil { return "\"\(message.token)\" is not a valid Expo push token" }
+        return message.byteCount > largestMessage ? "the message is larger than \(largestMessage) bytes" : nil
+    }
+
+    private func answer(_ batch: ExpoBatch, _ now: Instant) -> ProviderAnswer {
+        let tickets = batch.messages.map { ticket($0, now) }
+        let data: JSONValue = batch.isSingle && tickets.count == 1 ? tickets[0] : .array(tickets)
+        var answer = ProviderAnswer(http: .json(200, JSONWriter.canonicalBytes(of: ["data": data])), reason: nil)
+        answer.reasons = tickets.map { ticket in
+            ticket["status"] == "ok" ? nil : ticket["details"]?["error"]?.string ?? "error"
+        }
+        return answer
+    }
+
+    private func ticket(_ message: ExpoBatch.Message, _ now: Instant) -> JSONValue {
+        guard let token = ExpoToken(message.token) else {
+            return ["status": "error", "message": .string("\"\(message.token)\" is not a valid Expo push token")]
+        }
+        if case .answer(let answer)? = faults.take(.expo, token: token.text, path: "")?.effect {
+            return Self.failure(answer.reason ?? "ExpoError", token)
+        }
+        if case .ticket(let error)? = token.fate { return Self.failure(error, token) }
+        let fault = faults.take(.expo, token: "receipt \(token.text)", path: "")
+        let ticket = receipts.issue(
+            Self.receipt(message, token, fault?.effect),
+            now: now,
+            late: fault?.delay ?? .zero
+        )
+        return ["status": "ok", "id": .string(ticket)]
+    }
+
+    /// Nil where there never is one.
+    private static func receipt(
+        _ message: ExpoBatch.Message,
+        _ token: ExpoToken,
+        _ effect: SandboxFault.Effect?
+    ) -> JSONValue? {
+        if case .drop? = effect { return nil }
+        if case .answer(let answer)? = effect { return failure(answer.reason ?? "ExpoError", token) }
+        guard message.byteCount <= largestMessage else { return failure("MessageTooBig", token) }
+        switch token.fate {
+        case nil, .ticket: return ["status": "ok"]
+        case .receipt(let error): return failure(error, token)
+        case .noReceipt: return nil
+        }
+    }
+
+    private static func failure(_ error: String, _ token: ExpoToken) -> JSONValue {
+        let message =
+            error == "DeviceNotRegistered"
+            ? "\"\(token.text)\" is not a registered push notification recipient" : "The message did not go through."
+        return [
+            "status": "error", "message": .string(message),
+            "details": ["error": .string(error), "expoPushToken": .string(token.text)],
+        ]
+    }
+
+    private func judgeTickets(_ body: JSONValue, _ now: Instant) -> Judgement {
+        let elements = body["ids"]?.array ?? []
+        let tickets = elements.compactMap(\.string)
+        guard !elements.isEmpty, tickets.count == elements.count else {
+            return ExpoError.invalid("\"ids\" must be an array of strings").judgement
+        }
+        guard tickets.count <= Self.mostReceipts else { return ExpoError.tooManyReceipts.judgement }
+        return Judgement { [receipts] in
+            let found = JSONObject(receipts.receipts(of: tickets, now: now))
+            return ProviderAnswer(
+                http: .json(200, JSONWriter.canonicalBytes(of: ["data": .object(found)])),
+                reason: nil
+            )
+        }
+    }
+}

@@ -1,0 +1,68 @@
+import BellhopRules
+package import Postgres
+
+/// Users whose devices show a number that is not true any more.
+package struct BadgeBook: Sendable {
+    private let pool: PostgresPool
+
+    package init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    /// A user, and when the number last changed.
+    package struct Entry: Sendable {
+        package let recipient: RecipientKey
+        let requestedAt: Int64
+    }
+
+    /// Takes so many, the oldest first, once they have been left alone for as long as `calm`: whoever reads ten in a row
+    /// gets one update.
+    ///
+    /// What is taken and not marked as done comes up again after a minute.
+    package func take(atMost limit: Int, calm: Duration) async throws(PostgresError) -> [Entry] {
+        let rows = try await pool.run(Self.take, [.integer(Int64(limit)), .integer(calm.milliseconds)])
+        var entries: [Entry] = []
+        for row in rows.indices {
+            guard let app = AppID(validating: try rows.text(row, 0)),
+                let user = UserID(validating: try rows.text(row, 1))
+            else { continue }
+            let key = RecipientKey(app: app, user: user)
+            entries.append(Entry(recipient: key, requestedAt: try rows.instant(row, 2)))
+        }
+        return entries
+    }
+
+    /// They are on their way; what has changed again meanwhile stays.
+    package func finish(_ entries: [Entry]) async throws(PostgresError) {
+        guard !entries.isEmpty else { return }
+        _ = try await pool.run(
+            Self.finish,
+            [
+                .textArray(entries.map(\.recipient.app.text)), .textArray(entries.map(\.recipient.user.text)),
+                .instantArray(entries.map(\.requestedAt)),
+            ]
+        )
+    }
+
+    private static let take = Statement(
+        """
+        WITH due AS (
+            SELECT app, user_id FROM badge_updates
+            WHERE requested_at <= now() - $2::bigint * interval '1 ms'
+              AND (handed_over_at IS NULL OR handed_over_at <= now() - interval '1 min')
+            ORDER BY requested_at LIMIT $1 FOR UPDATE SKIP LOCKED
+        )
+        UPDATE badge_updates b SET handed_over_at = now()
+        FROM due WHERE b.app = due.app AND b.user_id = due.user_id
+        RETURNING b.app, b.user_id, b.requested_at
+        """
+    )
+
+    private static let finish = Statement(
+        """
+        DELETE FROM badge_updates b
+        USING unnest($1::text[], $2::text[], $3::timestamptz[]) AS d (app, user_id, requested_at)
+        WHERE b.app = d.app AND b.user_id = d.user_id AND b.requested_at = d.requested_at
+        """
+    )
+}

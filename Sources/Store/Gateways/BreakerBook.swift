@@ -1,0 +1,142 @@
+package import BellhopRules
+package import Postgres
+
+/// Whom a breaker keeps from sending: an app at one of its providers, or only its devices of one platform there.
+package struct BreakerKey: Hashable, Sendable {
+    package let app: AppID
+    /// The provider as metrics name it.
+    package let provider: String
+    /// Nil where all devices are concerned.
+    package let platform: DevicePlatform?
+
+    package init(app: AppID, provider: String, platform: DevicePlatform? = nil) {
+        self.app = app
+        self.provider = provider
+        self.platform = platform
+    }
+}
+
+/// A provider that refuses our keys or settings.
+package struct OpenBreaker: Sendable, Equatable {
+    package let key: BreakerKey
+    package let reason: String
+    /// In microseconds since 1970.
+    package let openedAt: Int64
+    /// Until the next message may be tried; not negative.
+    package let probeIn: Duration
+    /// Probes that were refused since it opened.
+    package let failures: Int
+}
+
+/// The table `breakers`, by which all workers know of what one has met with.
+///
+/// Times are the database's.
+package struct BreakerBook: Sendable {
+    private let pool: PostgresPool
+    /// From the first refusal to the first probe; each refused probe doubles it, up to five minutes.
+    package let firstPause: Duration
+
+    package init(pool: PostgresPool, firstPause: Duration = .seconds(10)) {
+        self.pool = pool
+        self.firstPause = firstPause
+    }
+
+    /// What a worker learns that comes to a breaker whose probe is due.
+    package enum Knock: Sendable, Equatable {
+        /// The probe is this worker's.
+        case mayProbe
+        /// Another's probe went well meanwhile.
+        case isClosed
+        /// Another is probing, or has been refused meanwhile.
+        case later(Duration)
+    }
+
+    /// Opens it, unless it is open already.
+    package func open(_ key: BreakerKey, reason: String) async throws(PostgresError) {
+        _ = try await pool.run(Self.open, key.parameters + [.text(reason), .integer(firstPause.milliseconds)])
+    }
+
+    /// A probe was refused: the next one is later.
+    package func reopen(_ key: BreakerKey, reason: String) async throws(PostgresError) {
+        _ = try await pool.run(Self.reopen, key.parameters + [.text(reason), .integer(firstPause.milliseconds)])
+    }
+
+    /// A probe went well; whether it was open.
+    package func close(_ key: BreakerKey) async throws(PostgresError) -> Bool {
+        try await pool.run(Self.close, key.parameters).affectedCount > 0
+    }
+
+    /// Asks for the probe: of all workers that ask, one may.
+    ///
+    /// A probe that is never reported, since its worker died, is another's after half a minute.
+    package func knock(_ key: BreakerKey) async throws(PostgresError) -> Knock {
+        let rows = try await pool.run(Self.knock, key.parameters)
+        guard rows.count == 1 else { return .isClosed }
+        guard try !rows.boolean(0, 0) else { return .mayProbe }
+        return .later(.milliseconds(max(0, try rows.integer(0, 1))))
+    }
+
+    /// All that are open.
+    package func all() async throws(PostgresError) -> [OpenBreaker] {
+        let rows = try await pool.run(Self.all, [])
+        var breakers: [OpenBreaker] = []
+        for row in rows.indices {
+            guard let app = AppID(validating: try rows.text(row, 0)) else { continue }
+            let platform = DevicePlatform(rawValue: try rows.text(row, 2))
+            breakers.append(
+                OpenBreaker(
+                    key: BreakerKey(app: app, provider: try rows.text(row, 1), platform: platform),
+                    reason: try rows.text(row, 3),
+                    openedAt: try rows.instant(row, 4),
+                    probeIn: .milliseconds(max(0, try rows.integer(row, 5))),
+                    failures: Int(try rows.integer(row, 6))
+                )
+            )
+        }
+        return breakers
+    }
+
+    private static let isKey = "app = $1 AND provider = $2 AND platform = $3"
+
+    private static let open = Statement(
+        """
+        INSERT INTO breakers (app, provider, platform, reason, probe_at)
+        VALUES ($1, $2, $3, $4, now() + $5::bigint * interval '1 ms')
+        ON CONFLICT DO NOTHING
+        """
+    )
+
+    private static let reopen = Statement(
+        """
+        UPDATE breakers
+        SET reason = $4, failures = failures + 1,
+            probe_at = now() + least($5::bigint * power(2, least(failures + 1, 20)), 300000) * interval '1 ms'
+        WHERE \(isKey)
+        """
+    )
+
+    private static let close = Statement("DELETE FROM breakers WHERE \(isKey)")
+
+    private static let knock = Statement(
+        """
+        WITH mine AS (
+            UPDATE breakers SET probe_at = now() + interval '30 s' WHERE \(isKey) AND probe_at <= now() RETURNING app
+        )
+        SELECT EXISTS (SELECT FROM mine), ceil(extract(epoch FROM probe_at - now()) * 1000)::bigint
+        FROM breakers WHERE \(isKey)
+        """
+    )
+
+    private static let all = Statement(
+        """
+        SELECT app, provider, platform, reason, opened_at,
+               ceil(extract(epoch FROM probe_at - now()) * 1000)::bigint, failures::bigint
+        FROM breakers ORDER BY app, provider, platform
+        """,
+        effect: .reads
+    )
+}
+
+extension BreakerKey {
+    fileprivate var parameters: [Parameter] { [.text(app.text), .text(provider), .text(platform?.rawValue ?? "")] }
+}

@@ -1,0 +1,125 @@
+package import BellhopRules
+package import Postgres
+
+/// A delivery that its provider took, with what is needed to ask what became of it and to act on the answer.
+package struct OpenReceipt: Sendable {
+    package let key: DeliveryKey
+    /// What to ask with.
+    package let ticket: String
+    /// Attempts, the one that was accepted among them.
+    package let attempts: Int
+    package let sentAt: Timestamp
+    /// How long ago that is, by the database's clock.
+    package let age: Duration
+    package let priority: Priority
+    /// Nil where the notification is gone.
+    package let origin: Origin?
+    /// The device's token as it is now; nil where its subscription is gone.
+    package let token: DeviceToken?
+
+    /// What the notification came of.
+    package struct Origin: Sendable {
+        package let event: EventID
+        package let type: EventType
+    }
+}
+
+/// The deliveries in the ledger whose provider answers later.
+package struct ReceiptBook: Sendable {
+    private let pool: PostgresPool
+
+    package init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    /// Takes those whose time to ask has come, the oldest first.
+    ///
+    /// Each becomes due again in ten minutes, so that no other scheduler takes it meanwhile and a hand-over that is lost is
+    /// repeated. What another statement holds is left to it.
+    package func take(atMost limit: Int) async throws(PostgresError) -> [DeliveryKey] {
+        let rows = try await pool.run(Self.take, [.integer(Int64(limit))])
+        var keys: [DeliveryKey] = []
+        for row in rows.indices { if let key = try rows.deliveryKey(row) { keys.append(key) } }
+        return keys
+    }
+
+    /// Gets the right to settle those that still wait, in one statement.
+    ///
+    /// Whoever claims last settles: asking twice is harmless, settling twice is not.
+    package func claim(_ keys: [DeliveryKey], as claim: Claim) async throws(PostgresError) -> [OpenReceipt] {
+        guard !keys.isEmpty else { return [] }
+        let parameters =
+            NotificationKey.parameters(keys.map(\.notification)) + [
+                .textArray(keys.map(\.channel.rawValue)), .textArray(keys.map(\.target)), .integer(claim.number),
+            ]
+        let rows = try await pool.run(Self.claim, parameters)
+        var receipts: [OpenReceipt] = []
+        for row in rows.indices {
+            guard let key = try rows.deliveryKey(row), let ticket = try rows.optionalText(row, 5) else { continue }
+            receipts.append(
+                OpenReceipt(
+                    key: key,
+                    ticket: ticket,
+                    attempts: Int(clamping: try rows.integer(row, 6)),
+                    sentAt: Timestamp(clamping: try rows.instant(row, 7)),
+                    age: .milliseconds(max(0, try rows.integer(row, 8))),
+                    priority: Priority(urgency: try rows.integer(row, 9)),
+                    origin: try Self.origin(rows, row),
+                    token: try rows.optionalText(row, 12).flatMap(DeviceToken.init(validating:))
+                )
+            )
+        }
+        return receipts
+    }
+
+    private static func origin(_ rows: Rows, _ row: Int) throws(PostgresError) -> OpenReceipt.Origin? {
+        guard let event = try rows.optionalText(row, 10).flatMap(EventID.init(validating:)),
+            let type = try rows.optionalText(row, 11).flatMap(EventType.init(validating:))
+        else { return nil }
+        return OpenReceipt.Origin(event: event, type: type)
+    }
+
+    private static let take = Statement(
+        """
+        WITH due AS (
+            SELECT app, user_id, notification_id, channel, target FROM deliveries
+            WHERE sent_at IS NOT NULL AND due_at <= now() AND state = 'accepted'
+            ORDER BY due_at LIMIT $1
+            FOR UPDATE SKIP LOCKED
+        )
+        UPDATE deliveries d SET due_at = now() + interval '10 min'
+        FROM due
+        WHERE d.app = due.app AND d.user_id = due.user_id AND d.notification_id = due.notification_id
+          AND d.channel = due.channel AND d.target = due.target
+        RETURNING d.app, d.user_id, d.notification_id, d.channel, d.target
+        """
+    )
+
+    private static let claim = Statement(
+        """
+        WITH waiting AS (
+            SELECT d.app, d.user_id, d.notification_id, d.channel, d.target
+            FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[])
+                 AS k (app, user_id, id, channel, target)
+            JOIN deliveries d ON d.app = k.app AND d.user_id = k.user_id AND d.notification_id = k.id
+                AND d.channel = k.channel AND d.target = k.target
+            WHERE d.state = 'accepted' AND d.sent_at IS NOT NULL
+            ORDER BY d.app, d.user_id, d.notification_id, d.channel, d.target
+            FOR UPDATE OF d
+        ), taken AS (
+            UPDATE deliveries d SET claim = $6
+            FROM waiting w
+            WHERE d.app = w.app AND d.user_id = w.user_id AND d.notification_id = w.notification_id
+              AND d.channel = w.channel AND d.target = w.target
+            RETURNING d.app, d.user_id, d.notification_id, d.channel, d.target, d.provider_message_id, d.attempts,
+                      d.sent_at, d.urgency
+        )
+        SELECT t.app, t.user_id, t.notification_id, t.channel, t.target, t.provider_message_id, t.attempts::bigint,
+               t.sent_at, floor(extract(epoch FROM now() - t.sent_at) * 1000)::bigint, t.urgency::bigint,
+               n.event_id, n.type, s.device_token
+        FROM taken t
+        LEFT JOIN notifications n ON n.app = t.app AND n.user_id = t.user_id AND n.id = t.notification_id
+        LEFT JOIN push_subscriptions s ON s.app = t.app AND s.profile_id = t.user_id AND s.id = t.target
+        """
+    )
+}

@@ -1,0 +1,69 @@
+import BellhopRules
+import Store
+import TestSupport
+import Testing
+import Workbench
+
+@Suite(
+    "What workers share about breakers",
+    .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
+    .timeLimit(.minutes(5))
+)
+struct BreakerBookTests {
+    private static func key(_ platform: DevicePlatform? = nil) throws -> BreakerKey {
+        BreakerKey(app: try #require(AppID(validating: "drop")), provider: "fcm", platform: platform)
+    }
+
+    @Test("an open breaker is known with its reason and its platform, and opens only once")
+    func opening() async throws {
+        try await Bench.withSchema { bench in
+            let book = BreakerBook(pool: bench.pool)
+            let (all, ios) = (try Self.key(), try Self.key(.ios))
+            try await book.open(all, reason: "PERMISSION_DENIED")
+            try await book.open(all, reason: "token-refused")
+            try await book.open(ios, reason: "THIRD_PARTY_AUTH_ERROR")
+            let open = try await book.all()
+            #expect(open.map(\.key) == [all, ios])
+            #expect(open.map(\.reason) == ["PERMISSION_DENIED", "THIRD_PARTY_AUTH_ERROR"])
+            #expect(open.allSatisfy { $0.probeIn > .seconds(5) && $0.probeIn <= .seconds(10) && $0.failures == 0 })
+            #expect(try await book.close(all))
+            #expect(try await !book.close(all))
+            #expect(try await book.all().map(\.key) == [ios])
+        }
+    }
+
+    @Test("of many workers that ask, one may try")
+    func oneProbe() async throws {
+        try await Bench.withSchema { bench in
+            let book = BreakerBook(pool: bench.pool, firstPause: .zero)
+            let key = try Self.key()
+            try await book.open(key, reason: "certificate")
+            let answers = try await withThrowingTaskGroup(of: BreakerBook.Knock.self) { group in
+                for _ in 0..<12 { group.addTask { try await book.knock(key) } }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(answers.count { $0 == .mayProbe } == 1)
+            #expect(answers.count { if case .later = $0 { true } else { false } } == 11)
+        }
+    }
+
+    @Test("each refused probe doubles the pause, up to five minutes; a breaker that is closed says so")
+    func pauses() async throws {
+        try await Bench.withSchema { bench in
+            let book = BreakerBook(pool: bench.pool)
+            let key = try Self.key()
+            try await book.open(key, reason: "certificate")
+            guard case .later = try await book.knock(key) else {
+                Issue.record("a probe was given before its time")
+                return
+            }
+            for expected in [20, 40, 80, 160, 300, 300] {
+                try await book.reopen(key, reason: "certificate")
+                let wait = try #require(try await book.all().first).probeIn
+                #expect(wait > .seconds(expected - 5) && wait <= .seconds(expected))
+            }
+            _ = try await book.close(key)
+            #expect(try await book.knock(key) == .isClosed)
+        }
+    }
+}

@@ -1,0 +1,113 @@
+import Sandbox
+import TestSupport
+import Testing
+import Workbench
+
+@Suite(
+    "Providers that refuse us",
+    .enabled(
+        if: Servers.amqpURL != nil && Servers.databaseURL != nil,
+        "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"
+    ),
+    .timeLimit(.minutes(5))
+)
+struct BreakerTests {
+    private static func refusal(_ status: Int, _ reason: String, match: String? = nil) -> SandboxFault {
+        SandboxFault(.fcm, .answer(.init(status: status, reason: reason)), match: match)
+    }
+
+    @Test("while our settings are wrong, work waits, burns nothing and is no dead letter; then all of it goes out")
+    func wrongSettings() async throws {
+        try await Counterpart.run { counterpart in
+            try await counterpart.register((0..<40).map { ("u\($0)", "t\($0)") })
+            counterpart.sandbox.setFaults([Self.refusal(403, "PERMISSION_DENIED")])
+            try await counterpart.publish(["e1", "e2"], to: (0..<40).map { "u\($0)" })
+            let bench = counterpart.rig.bench
+            try await counterpart.rig.wait(
+                for: 80,
+                "SELECT count(*) FROM deliveries WHERE state IN ('deferred', 'pending', 'sending') AND reason = 'breaker'"
+            )
+            #expect(try await bench.column("SELECT reason FROM breakers") == ["PERMISSION_DENIED"])
+            try await counterpart.rig.wait(for: 1, "SELECT count(*) FROM breakers WHERE failures >= 2")
+            #expect(try await bench.count("SELECT count(*) FROM deliveries WHERE attempts > 0") == 0)
+            #expect(try await bench.count("SELECT count(*) FROM dead_letters") == 0)
+            // One message at a time asks whether the door is open again: the flood was let out once.
+            #expect(counterpart.sandbox.received(.fcm).count < 160)
+            counterpart.sandbox.setFaults([])
+            try await counterpart.waitUntilSettled(80)
+            #expect(
+                try await bench.count("SELECT count(*) FROM deliveries WHERE state = 'delivered' AND attempts = 1")
+                    == 80
+            )
+            try await counterpart.rig.wait(for: 0, "SELECT count(*) FROM breakers")
+        }
+    }
+
+    @Test("what concerns one platform holds back that platform only")
+    func onePlatform() async throws {
+        try await Counterpart.run { counterpart in
+            try await counterpart.register([("u1", "android-1")])
+            let rig = counterpart.rig
+            try await rig.publish([
+                rig.event(
+                    #"{"userId":"u1","token":"apple-1","platform":"ios","provider":"fcm"}"#,
+                    key: "drop.subscription.upserted"
+                )
+            ])
+            try await rig.wait(for: 2, "SELECT count(*) FROM push_subscriptions")
+            counterpart.sandbox.setFaults([Self.refusal(401, "THIRD_PARTY_AUTH_ERROR", match: "apple-1")])
+            try await counterpart.publish((0..<10).map { "e\($0)" }, to: ["u1"])
+            try await rig.wait(for: 10, "SELECT count(*) FROM deliveries WHERE state = 'delivered'")
+            try await rig.wait(for: 1, "SELECT count(*) FROM breakers WHERE platform = 'ios'")
+            #expect(try await rig.bench.count("SELECT count(*) FROM breakers") == 1)
+            counterpart.sandbox.setFaults([])
+            try await counterpart.waitUntilSettled(20)
+            #expect(try await rig.bench.count("SELECT count(*) FROM deliveries WHERE state = 'delivered'") == 20)
+        }
+    }
+
+    @Test("when a provider calls every device dead, nobody loses a device, and all is delivered when it recovers")
+    func massDeath() async throws {
+        try await Counterpart.run { counterpart in
+            let users = (0..<120).map { "u\($0)" }
+            try await counterpart.register(users.map { ($0, "t-\($0)") })
+            counterpart.sandbox.setFaults([Self.refusal(404, "UNREGISTERED")])
+            // Some come one by one and are believed, before it is known what is going on.
+            try await counterpart.publish(["first"], to: ["u0"])
+            let rig = counterpart.rig
+            try await rig.wait(for: 1, "SELECT count(*) FROM push_subscriptions WHERE revoked_at IS NOT NULL")
+            try await counterpart.publish(["e1"], to: users)
+            try await rig.wait(for: 1, "SELECT count(*) FROM breakers WHERE reason = 'mass-death' AND failures >= 1")
+            try await rig.wait(for: 0, "SELECT count(*) FROM push_subscriptions WHERE revoked_at IS NOT NULL")
+            counterpart.sandbox.setFaults([])
+            try await rig.wait(
+                for: 119,
+                "SELECT count(*) FROM deliveries WHERE state = 'delivered' AND attempts = 1"
+            )
+            #expect(
+                try await rig.bench.count("SELECT count(*) FROM push_subscriptions WHERE revoked_at IS NULL") == 120
+            )
+            try await rig.wait(for: 0, "SELECT count(*) FROM breakers")
+        }
+    }
+
+    @Test("a provider that asks for silence gets it: what comes meanwhile waits and burns no attempt")
+    func silence() async throws {
+        try await Counterpart.run { counterpart in
+            try await counterpart.register([("u1", "t1"), ("u2", "t2")])
+            let quota = SandboxFault.Answer(status: 429, reason: "QUOTA_EXCEEDED", retryAfter: "10")
+            counterpart.sandbox.setFaults([SandboxFault(.fcm, .answer(quota)).limited(count: 1)])
+            try await counterpart.publish(["e1"], to: ["u1"])
+            let rig = counterpart.rig
+            try await rig.wait(for: 1, "SELECT count(*) FROM deliveries WHERE reason = 'QUOTA_EXCEEDED'")
+            try await counterpart.publish(["e2"], to: ["u2"])
+            try await rig.wait(
+                for: 1,
+                "SELECT count(*) FROM deliveries WHERE reason = 'provider-rests' AND attempts = 0"
+            )
+            try await counterpart.waitUntilSettled(2)
+            #expect(counterpart.sandbox.received(.fcm).count == 3)
+            #expect(try await counterpart.ledger() == ["u1|delivered|2", "u2|delivered|1"])
+        }
+    }
+}

@@ -1,0 +1,74 @@
+import Push
+import ServiceRuntime
+import Store
+import TestSupport
+import Testing
+import Workbench
+
+@testable import Pipeline
+
+@Suite(
+    "Budgets of providers",
+    .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
+    .timeLimit(.minutes(5))
+)
+struct BudgetTests {
+    /// So slow that nothing is refilled while a test runs.
+    private static let slow = PushBudget(name: "expo/a", pushes: 1_000, period: .seconds(86_400))
+
+    private static func meter(_ bench: Bench) -> BudgetMeter {
+        BudgetMeter(
+            book: BudgetBook(pool: bench.pool),
+            logger: Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text))
+        )
+    }
+
+    private static var soon: ContinuousClock.Instant { .now + .milliseconds(50) }
+
+    @Test("two workers draw from one bucket, and a tenth of it is urgent's")
+    func shared() async throws {
+        try await Bench.withSchema { bench in
+            let (one, other) = (Self.meter(bench), Self.meter(bench))
+            #expect(await one.take(upTo: 600, of: Self.slow, for: .normal, until: Self.soon) == 600)
+            #expect(await other.take(upTo: 600, of: Self.slow, for: .bulk, until: Self.soon) == 300)
+            #expect(await other.take(upTo: 1, of: Self.slow, for: .normal, until: Self.soon) == 0)
+            #expect(await one.take(upTo: 600, of: Self.slow, for: .urgent, until: Self.soon) == 100)
+            #expect(await one.take(upTo: 1, of: Self.slow, for: .urgent, until: Self.soon) == 0)
+        }
+    }
+
+    @Test("a bucket fills again at its rate and no further, and who waits gets the first of it")
+    func refilled() async throws {
+        try await Bench.withSchema { bench in
+            let meter = Self.meter(bench)
+            let budget = PushBudget(name: "fast", pushes: 100, period: .milliseconds(200))
+            let far = ContinuousClock.now + LongestWait.duration
+            #expect(await meter.take(upTo: 100, of: budget, for: .urgent, until: far) == 100)
+            #expect(await meter.take(upTo: 50, of: budget, for: .urgent, until: far) > 0)
+            try await Task.sleep(for: .milliseconds(1_300))
+            #expect(await meter.take(upTo: 1_000, of: budget, for: .urgent, until: far) <= 100)
+        }
+    }
+
+    @Test("what was taken and not used can be taken again, by the same worker")
+    func givenBack() async throws {
+        try await Bench.withSchema { bench in
+            let meter = Self.meter(bench)
+            #expect(await meter.take(upTo: 900, of: Self.slow, for: .normal, until: Self.soon) == 900)
+            meter.giveBack(40, of: Self.slow, for: .normal)
+            #expect(await meter.take(upTo: 50, of: Self.slow, for: .normal, until: Self.soon) == 40)
+        }
+    }
+
+    @Test("a worker that dies with a share leaves the bucket to the others")
+    func deadHolder() async throws {
+        try await Bench.withSchema { bench in
+            do {
+                let doomed = Self.meter(bench)
+                _ = await doomed.take(upTo: 500, of: Self.slow, for: .urgent, until: Self.soon)
+            }
+            let heir = Self.meter(bench)
+            #expect(await heir.take(upTo: 1_000, of: Self.slow, for: .urgent, until: Self.soon) == 500)
+        }
+    }
+}

@@ -1,0 +1,51 @@
+import BellhopRules
+import Store
+import Testing
+
+@testable import Pipeline
+
+@Suite("When receipts are asked for")
+struct ReceiptPolicyTests {
+    @Test("a look comes when the age has doubled, the last one after a day, and then there is none")
+    func looks() {
+        let policy = ReceiptPolicy()
+        var age = policy.firstLook
+        var minutes: [Int64] = []
+        while let wait = policy.wait(atAge: age) {
+            age += wait
+            minutes.append(age.components.seconds / 60)
+        }
+        #expect(minutes == [30, 60, 120, 240, 480, 960, 1440])
+        #expect(policy.wait(atAge: .seconds(24 * 3600)) == nil)
+        #expect(policy.wait(atAge: .zero) == .seconds(900))
+        #expect(policy.wait(atAge: .seconds(24 * 3600 - 1)) == .seconds(900))
+    }
+
+    @Test("any number of deliveries travels in messages of five hundred that read back the same")
+    func messages() throws {
+        let app = try #require(AppID(validating: "drop"))
+        let keys = try (0..<1203).map { index in
+            let user = try #require(UserID(validating: "u\"\(index)"))
+            let notification = NotificationKey(
+                recipient: RecipientKey(app: app, user: user),
+                notification: NotificationID(bits: UInt64(index))
+            )
+            return DeliveryKey(notification: notification, channel: .push, target: "sub_\(index)")
+        }
+        let messages = ReceiptMessage.messages(for: keys)
+        #expect(messages.map(\.keys.count) == [500, 500, 203])
+        #expect(messages.flatMap(\.keys) == keys)
+        for message in messages { #expect(ReceiptMessage.read(message.body) == message) }
+        #expect(ReceiptMessage.messages(for: []).isEmpty)
+    }
+
+    @Test(
+        "what is no such message is not read",
+        arguments: [
+            "", "[]", #"{"deliveries":{}}"#, #"{"deliveries":[7]}"#, #"{"deliveries":[["drop","u","x","push","t"]]}"#,
+        ]
+    )
+    func strays(_ body: String) {
+        #expect(ReceiptMessage.read(Array(body.utf8)) == nil)
+    }
+}

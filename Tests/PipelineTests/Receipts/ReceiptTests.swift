@@ -1,0 +1,239 @@
+import Pipeline
+import Sandbox
+import TestSupport
+import Testing
+import Workbench
+
+@Suite(
+    "Receipts",
+    .enabled(
+        if: Servers.amqpURL != nil && Servers.databaseURL != nil,
+        "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"
+    ),
+    .timeLimit(.minutes(5))
+)
+struct ReceiptTests {
+    /// Nobody asks by itself: the test says when.
+    private static let byHand = ReceiptPolicy()
+
+    /// The ledger in words, one line for each delivery.
+    private static func ledger(_ counterpart: Counterpart) async throws -> [String?] {
+        try await counterpart.rig.bench.column(
+            "SELECT concat_ws('|', user_id, state, reason, attempts) FROM deliveries ORDER BY user_id"
+        )
+    }
+
+    private static func makeDue(_ counterpart: Counterpart) async throws {
+        _ = try await counterpart.rig.bench.owner.run("UPDATE deliveries SET due_at = now()", [])
+    }
+
+    private static func questions(_ counterpart: Counterpart) -> Int {
+        counterpart.sandbox.received(.expo).count { $0.path.hasSuffix("getReceipts") }
+    }
+
+    private static func sends(_ counterpart: Counterpart) -> Int {
+        counterpart.sandbox.received(.expo).count { $0.path.hasSuffix("send") }
+    }
+
+    @Test("what Expo took waits for a quarter of an hour with its ticket, and is delivered when the receipt says so")
+    func delivered() async throws {
+        try await Counterpart.run(over: .expo, looks: Self.byHand) { counterpart in
+            try await counterpart.register([("u1", "a"), ("u2", "b")])
+            try await counterpart.publish(["e1"], to: ["u1", "u2"])
+            try await counterpart.rig.wait(
+                for: 2,
+                """
+                SELECT count(*) FROM deliveries WHERE state = 'accepted' AND attempts = 1
+                AND due_at > now() + interval '14 min' AND due_at <= now() + interval '15 min'
+                AND sent_at <= now() AND provider_message_id IS NOT NULL AND claim IS NULL
+                """
+            )
+            #expect(Self.questions(counterpart) == 0)
+            try await Self.makeDue(counterpart)
+            try await counterpart.waitUntilAnswered(2)
+            #expect(try await Self.ledger(counterpart) == ["u1|delivered|1", "u2|delivered|1"])
+            let rest = try await counterpart.rig.bench.count(
+                """
+                SELECT count(*) FROM deliveries WHERE sent_at IS NULL AND due_at IS NULL AND claim IS NULL
+                AND provider_message_id IS NOT NULL
+                """
+            )
+            #expect(rest == 2)
+            #expect(Self.sends(counterpart) == 2)
+        }
+    }
+
+    @Test("a device that is gone is revoked, and one that was registered since the send is not")
+    func deviceGone() async throws {
+        try await Counterpart.run(over: .expo, looks: Self.byHand) { counterpart in
+            try await counterpart.register([("old", "gone-1"), ("renewed", "gone-2")])
+            try await counterpart.publish(["e1"], to: ["old", "renewed"])
+            try await counterpart.rig.wait(for: 2, "SELECT count(*) FROM deliveries WHERE state = 'accepted'")
+            _ = try await counterpart.rig.bench.owner.run(
+                "UPDATE push_subscriptions SET registered_at = now() WHERE profile_id = 'renewed'",
+                []
+            )
+            try await Self.makeDue(counterpart)
+            try await counterpart.waitUntilAnswered(2)
+            #expect(
+                try await Self.ledger(counterpart) == [
+                    "old|failed|DeviceNotRegistered|1", "renewed|failed|DeviceNotRegistered|1",
+                ]
+            )
+            try await counterpart.rig.wait(
+                for: 1,
+                "SELECT count(*) FROM push_subscriptions WHERE revoke_reason = 'DeviceNotRegistered'"
+            )
+            let revoked = try await counterpart.rig.bench.column(
+                "SELECT profile_id FROM push_subscriptions WHERE revoked_at IS NOT NULL"
+            )
+            #expect(revoked == ["old"])
+        }
+    }
+
+    @Test("what may succeed later is sent again under the retry limit, then it is given up to the dead letters")
+    func retried() async throws {
+        try await Counterpart.run(over: .expo) { counterpart in
+            try await counterpart.register([("u1", "provider-1")])
+            try await counterpart.publish(["e1"], to: ["u1"])
+            try await counterpart.waitUntilAnswered(1)
+            #expect(try await Self.ledger(counterpart) == ["u1|failed|attempts-exhausted|2"])
+            #expect(Self.sends(counterpart) == 2)
+            try await counterpart.rig.wait(for: 1, "SELECT count(*) FROM dead_letters")
+            let letter = try await counterpart.rig.bench.column(
+                """
+                SELECT concat_ws('|', stage, reason, error, provider, app, event_type, event_id, user_id, attempts)
+                FROM dead_letters
+                """
+            )
+            #expect(
+                letter == [
+                    "receipt|attempts-exhausted|expo said ProviderError|expo|drop|transaction_complete|e1|u1|2"
+                ]
+            )
+        }
+    }
+
+    @Test("a device's own limit, keys that Expo lacks and a message that is too big: postponed, held, given up")
+    func held() async throws {
+        try await Counterpart.run(over: .expo, looks: Self.byHand) { counterpart in
+            counterpart.sandbox.setFaults([
+                SandboxFault(
+                    .expo,
+                    .answer(.init(status: 500, reason: "MessageTooBig")),
+                    match: "receipt ExponentPushToken[big]"
+                )
+            ])
+            try await counterpart.register([("u1", "rate-1"), ("u2", "mismatch-1"), ("u3", "big")])
+            try await counterpart.publish(["e1"], to: ["u1", "u2", "u3"])
+            try await counterpart.rig.wait(for: 3, "SELECT count(*) FROM deliveries WHERE state = 'accepted'")
+            try await Self.makeDue(counterpart)
+            try await counterpart.rig.wait(
+                for: 3,
+                "SELECT count(*) FROM deliveries WHERE state IN ('deferred', 'failed')"
+            )
+            #expect(
+                try await Self.ledger(counterpart) == [
+                    "u1|deferred|MessageRateExceeded|1", "u2|deferred|breaker|1", "u3|failed|payload-refused|1",
+                ]
+            )
+            let waiting = try await counterpart.rig.bench.count(
+                "SELECT count(*) FROM deliveries WHERE due_at > now() + interval '30 s' AND sent_at IS NULL"
+            )
+            #expect(waiting == 2)
+            try await counterpart.rig.wait(for: 1, "SELECT count(*) FROM dead_letters WHERE reason = 'payload-refused'")
+        }
+    }
+
+    @Test("a receipt that is missing is asked for again, and after a day its delivery is unknown and not sent again")
+    func missing() async throws {
+        try await Counterpart.run(over: .expo) { counterpart in
+            try await counterpart.register([("u1", "silent-1")])
+            try await counterpart.publish(["e1"], to: ["u1"])
+            try await eventually("the receipt is asked for three times") { Self.questions(counterpart) >= 3 }
+            #expect(try await Self.ledger(counterpart) == ["u1|accepted|1"])
+            _ = try await counterpart.rig.bench.owner.run(
+                "UPDATE deliveries SET sent_at = now() - interval '24 hours', due_at = now()",
+                []
+            )
+            try await counterpart.waitUntilAnswered(1)
+            #expect(try await Self.ledger(counterpart) == ["u1|unknown|receipt-missing|1"])
+            #expect(Self.sends(counterpart) == 1)
+        }
+    }
+
+    @Test("while Expo cannot be asked, what it took stays accepted; then it is asked again")
+    func unanswered() async throws {
+        try await Counterpart.run(over: .expo) { counterpart in
+            let away = SandboxFault(.expo, .answer(.init(status: 503)), match: "getReceipts").limited(count: 1)
+            counterpart.sandbox.setFaults([away])
+            try await counterpart.register([("u1", "a")])
+            try await counterpart.publish(["e1"], to: ["u1"])
+            try await eventually("the question fails") { Self.questions(counterpart) == 1 }
+            try await counterpart.rig.wait(
+                for: 1,
+                "SELECT count(*) FROM deliveries WHERE state = 'accepted' AND due_at <= now() + interval '5 s'"
+            )
+            try await counterpart.waitUntilAnswered(1)
+            #expect(try await Self.ledger(counterpart) == ["u1|delivered|1"])
+            let text = counterpart.rig.metrics.text()
+            #expect(text.contains(#"bellhop_receipts_total{app="drop",outcome="unanswered"} 1"#))
+        }
+    }
+
+    @Test("where devices die in masses none is revoked: the fault is more likely ours, and the breaker opens")
+    func massDeath() async throws {
+        try await Counterpart.run(over: .expo, looks: Self.byHand) { counterpart in
+            let users = (0..<60).map { "u\($0)" }
+            try await counterpart.register(users.map { ($0, "gone-\($0)") })
+            try await counterpart.publish(["e1"], to: users)
+            try await counterpart.rig.wait(for: 60, "SELECT count(*) FROM deliveries WHERE state = 'accepted'")
+            try await Self.makeDue(counterpart)
+            try await counterpart.waitUntilAnswered(60)
+            let failed = try await counterpart.rig.bench.count(
+                "SELECT count(*) FROM deliveries WHERE state = 'failed' AND reason = 'DeviceNotRegistered'"
+            )
+            #expect(failed == 60)
+            try await counterpart.rig.wait(
+                for: 1,
+                "SELECT count(*) FROM breakers WHERE provider = 'expo' AND reason = 'mass-death'"
+            )
+            let revoked = try await counterpart.rig.bench.count(
+                "SELECT count(*) FROM push_subscriptions WHERE revoked_at IS NOT NULL"
+            )
+            #expect(revoked == 0)
+        }
+    }
+
+    @Test("a message on the receipts queue that is none of ours ends among the dead letters")
+    func stray() async throws {
+        try await Counterpart.run(over: .expo) { counterpart in
+            let names = counterpart.rig.bench.names
+            try await counterpart.rig.publish(
+                ["{", #"{"deliveries":[]}"#, #"{"deliveries":[["drop","u1","noti_x","push","s"]]}"#].map { body in
+                    .init(exchange: names.work, routingKey: names.receipts, body: Array(body.utf8))
+                }
+            )
+            try await counterpart.rig.wait(
+                for: 3,
+                "SELECT count(*) FROM dead_letters WHERE stage = 'receipt' AND reason = 'malformed-json'"
+            )
+        }
+    }
+
+    @Test("five hundred deliveries are asked about in few questions, and each is settled once")
+    func many() async throws {
+        try await Counterpart.run(over: .expo, looks: Self.byHand) { counterpart in
+            let users = (0..<500).map { "u\($0)" }
+            try await counterpart.register(users.map { ($0, $0) })
+            try await counterpart.publish(["e1"], to: users)
+            try await counterpart.rig.wait(for: 500, "SELECT count(*) FROM deliveries WHERE state = 'accepted'")
+            try await Self.makeDue(counterpart)
+            try await counterpart.waitUntilAnswered(500)
+            #expect(Self.questions(counterpart) <= 4)
+            let text = counterpart.rig.metrics.text()
+            #expect(text.contains(#"bellhop_deliveries_total{app="drop",state="delivered"} 500"#))
+            #expect(text.contains(#"bellhop_receipts_total{app="drop",outcome="delivered"} 500"#))
+        }
+    }
+}

@@ -1,0 +1,173 @@
+import BellhopRules
+import HTTPTransfer
+import Push
+import Testing
+
+/// What a test wants of a message that should have become a push.
+struct NoPush: Error {
+    let draft: APNsPush.Draft
+}
+
+extension APNsPush {
+    static func made(of message: PushMessage) throws -> APNsPush {
+        switch draft(of: message, topic: "com.example.drop") {
+        case .push(let push): return push
+        case let draft: throw NoPush(draft: draft)
+        }
+    }
+
+    func header(_ name: String) -> String? {
+        headers.first { $0.name == name }?.value
+    }
+
+    func json() throws -> JSONValue {
+        try JSONParser().parse(body).get()
+    }
+}
+
+@Suite("APNs' request")
+struct APNsPushTests {
+    private func full() throws -> PushMessage {
+        var message = try Messages.full(.ios)
+        message.device.provider = .apns
+        message.device.token = try #require(DeviceToken(validating: "00fc13adff785122"))
+        return message
+    }
+
+    private func refusal(_ message: PushMessage) -> Verdict? {
+        guard case .refused(let verdict) = APNsPush.draft(of: message, topic: "t") else { return nil }
+        return verdict
+    }
+
+    @Test("a message has its words and keys under aps, and beside it what FCM would send as data")
+    func payload() throws {
+        let expected = """
+            {"aps":{"alert":{"title":"Betaling mottatt","body":"Du har mottatt 2 000 kr"},"badge":4,\
+            "mutable-content":1,"sound":"ding.caf","category":"payment","thread-id":"payments",\
+            "interruption-level":"time-sensitive"},"type":"transaction_complete",\
+            "notificationId":"noti_00000000000000ab","targetId":"tx_rem_1","route":"/transactions/tx_rem_1",\
+            "link":"/transactions?id=tx_rem_1","scheme":"drop://transactions/tx_rem_1","venueId":"42",\
+            "imageUrl":"https://cdn.example/a.png","matchId":"m-1","amount":"2 000 kr","count":"3","paid":"true",\
+            "parts":"[1,{\\"b\\":\\"x\\"}]"}
+            """
+        #expect(String(decoding: try APNsPush.made(of: full()).body, as: UTF8.self) == expected)
+    }
+
+    @Test("what a message does not have is not in the request")
+    func bare() throws {
+        var message = try Messages.apple()
+        message.body = ""
+        message.presentation.apple.sound = nil
+        let push = try APNsPush.made(of: message)
+        let expected = """
+            {"aps":{"alert":{"title":"Betaling mottatt"}},"type":"transaction_complete",\
+            "notificationId":"noti_00000000000000ab"}
+            """
+        #expect(String(decoding: push.body, as: UTF8.self) == expected)
+        #expect(push.header("apns-expiration") == nil)
+        #expect(push.path == "/3/device/00fc13adff785122")
+    }
+
+    @Test("an app's own names never take the place of ours, nor of aps")
+    func names() throws {
+        var message = try full()
+        message.data = ["aps": "a", "imageUrl": "b", "type": "c", "own": "d"]
+        let json = try APNsPush.made(of: message).json()
+        #expect(json["aps"]?.object != nil)
+        #expect(json["x_aps"] == "a")
+        #expect(json["imageUrl"] == "https://cdn.example/a.png")
+        #expect(json["type"] == "transaction_complete")
+        #expect(json["own"] == "d")
+        #expect(json.object?.members.count { $0.key == "imageUrl" } == 1)
+        message.imageURL = nil
+        #expect(try APNsPush.made(of: message).json()["imageUrl"] == "b")
+    }
+
+    @Test("headers name topic, type, expiry and what a repeat replaces")
+    func headers() throws {
+        let push = try APNsPush.made(of: full())
+        #expect(push.header("apns-topic") == "com.example.drop")
+        #expect(push.header("apns-push-type") == "alert")
+        #expect(push.header("apns-expiration") == "1771166700")
+        #expect(push.header("apns-collapse-id") == "noti_00000000000000ab")
+        #expect(Set(push.headers.map(\.name)).count == push.headers.count)
+        var message = try full()
+        message.collapseKey = String(repeating: "k", count: 65)
+        #expect(try APNsPush.made(of: message).header("apns-collapse-id")?.utf8.count == 64)
+    }
+
+    @Test("only what has time is sent as patient", arguments: Priority.allCases)
+    func priority(_ priority: Priority) throws {
+        var message = try Messages.apple()
+        message.priority = priority
+        #expect(try APNsPush.made(of: message).header("apns-priority") == (priority == .low ? "5" : "10"))
+    }
+
+    @Test("the id is a UUID that every repeat has, and no other device and no other notification")
+    func id() throws {
+        let id = try #require(try APNsPush.made(of: full()).header("apns-id"))
+        let groups = id.split(separator: "-")
+        #expect(groups.map(\.count) == [8, 4, 4, 4, 12])
+        #expect(groups[2].hasPrefix("8") && groups[3].hasPrefix("8"))
+        #expect(id.allSatisfy { "0123456789abcdef-".contains($0) })
+        var repeated = try Messages.apple(token: "ab")
+        repeated.title = "Other words"
+        #expect(try APNsPush.made(of: repeated).header("apns-id") == id)
+        var other = try full()
+        other.device.subscription = "sub_2"
+        var ids: Set = [id, try APNsPush.made(of: other).header("apns-id")]
+        ids.insert(try APNsPush.made(of: Messages.apple(notification: 0xAC)).header("apns-id"))
+        var badge = try full()
+        badge.purpose = .badgeUpdate
+        ids.insert(try APNsPush.made(of: badge).header("apns-id"))
+        badge.badge = 5
+        ids.insert(try APNsPush.made(of: badge).header("apns-id"))
+        #expect(ids.count == 5)
+    }
+
+    @Test("a badge update is a number alone, patient, with a collapse id of its own")
+    func badgeUpdate() throws {
+        var message = try full()
+        message.purpose = .badgeUpdate
+        message.title = ""
+        message.body = ""
+        let push = try APNsPush.made(of: message)
+        #expect(String(decoding: push.body, as: UTF8.self) == #"{"aps":{"badge":4}}"#)
+        #expect(push.header("apns-push-type") == "alert")
+        #expect(push.header("apns-priority") == "5")
+        #expect(push.header("apns-collapse-id") == "bellhop-badge")
+        message.badge = -1
+        #expect(String(decoding: try APNsPush.made(of: message).body, as: UTF8.self) == #"{"aps":{"badge":0}}"#)
+        message.badge = nil
+        #expect(refusal(message) == .payloadError(.invalidRequest))
+    }
+
+    @Test(
+        "a token that is no pairs of hexadecimal digits never becomes a path",
+        arguments: ["a", "abc", "xy", "../x", "00fc 3ad", "00/1", "éé", "00?a=b1"]
+    )
+    func badToken(_ token: String) throws {
+        #expect(try refusal(Messages.apple(token: token)) == .deviceGone(.invalidToken, at: nil))
+    }
+
+    @Test("tokens of any even length up to a thousand digits, in either case, are taken as they are")
+    func tokens() throws {
+        for token in ["ab", "ABcd", String(repeating: "0f", count: 512)] {
+            #expect(try APNsPush.made(of: Messages.apple(token: token)).path == "/3/device/" + token)
+        }
+        let long = String(repeating: "0f", count: 513)
+        #expect(try refusal(Messages.apple(token: long)) == .deviceGone(.invalidToken, at: nil))
+    }
+
+    @Test("a message of another provider is not ours to send")
+    func provider() throws {
+        #expect(try refusal(Messages.plain(.ios)) == .payloadError(.wrongProvider))
+    }
+
+    @Test("an expiry of any year fits into the header", arguments: [(0, "0"), (Int64.max, "4294967295")])
+    func expiry(_ microseconds: Int64, _ expected: String) throws {
+        var message = try Messages.apple()
+        message.expiry = Timestamp(clamping: microseconds)
+        #expect(try APNsPush.made(of: message).header("apns-expiration") == expected)
+    }
+}

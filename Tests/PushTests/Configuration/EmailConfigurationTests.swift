@@ -1,0 +1,130 @@
+import BellhopRules
+import HTTPTransfer
+@testable import Push
+import ServiceRuntime
+import Testing
+
+@Suite("E-mail in the providers' file")
+struct EmailConfigurationTests {
+    private static let usual: [String: String] = [
+        "server": #""smtp://mail.example:587""#, "from": #""Drop <no-reply@drop.example>""#,
+        "linkBase": #""https://drop.example/""#, "unsubscribe": #"{ url: "https://drop.example/u", keyFile: "key" }"#,
+    ]
+
+    /// Reads a section with these members in place of, or beside, the usual ones; empty leaves one out.
+    private func read(_ members: [String: String] = [:]) throws(ProviderFaults) -> ProviderConfiguration.Email? {
+        let all = Self.usual.merging(members) { $1 }.filter { !$0.value.isEmpty }
+        let section = all.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }.joined(separator: ",\n")
+        guard let folder = try? TemporaryFolder(), let drop = AppID(validating: "drop"),
+            (try? folder.write("key", Array(Mails.keyText.utf8))) != nil,
+            (try? folder.write("password", Array(" hush hush \n".utf8))) != nil,
+            (try? folder.write("short", Array("short".utf8))) != nil, (try? folder.write("empty", [])) != nil,
+            let file = try? folder.write("providers.json5", Array("{ drop: { email: { \(section) } } }".utf8))
+        else { return nil }
+        return try ProviderConfiguration.read(file: file).apps[drop]?.email
+    }
+
+    @Test("a section with what is needed has defaults for the rest")
+    func defaults() throws {
+        let email = try #require(try read())
+        #expect(email.transport.server == ListenAddress(host: "mail.example", port: 587))
+        #expect(email.transport.encryption == .startTLS)
+        #expect(email.transport.ownName == "drop.example")
+        #expect(email.transport.login == nil && email.transport.authoritiesFile == nil)
+        #expect(email.transport.connections == 4 && email.window == 32)
+        #expect(email.letterhead.linkBase == "https://drop.example")
+        #expect(email.letterhead.from.name == "Drop")
+    }
+
+    @Test("everything that may be said is heard, and the password is nowhere to be seen")
+    func full() throws {
+        let email = try #require(
+            try read([
+                "server": #""smtps://[::1]:465""#, "user": #""kari""#, "passwordFile": #""password""#,
+                "connections": "2",
+                "window": "9",
+            ])
+        )
+        #expect(email.transport.server == ListenAddress(host: "::1", port: 465))
+        #expect(email.transport.encryption == .fromTheStart)
+        #expect(email.transport.login == .init(user: "kari", password: Secret("hush hush")))
+        #expect(email.transport.connections == 2 && email.window == 9)
+        var dumped = ""
+        dump(email, to: &dumped)
+        #expect(!dumped.contains("hush") && !dumped.contains("kkkk"))
+    }
+
+    @Test(
+        "what is wrong is told at its place",
+        arguments: [
+            ("server", "", "missing"), ("server", #""mail.example:587""#, "smtps://HOST:465"),
+            ("server", #""http://mail.example:587""#, "smtps://HOST:465"),
+            ("server", #""smtp://mail.example""#, "smtps://HOST:465"),
+            ("server", #""smtp://user@mail.example:25""#, "smtps://HOST:465"),
+            ("server", #""smtp://mail.example:0""#, "smtps://HOST:465"),
+            ("from", "", "missing"), ("from", #""Drop""#, "Name <local@domain>"),
+            ("from", #""Drop <å@b>""#, "in ASCII"),
+            ("from", #""Drop\nBcc: <a@b>""#, "in ASCII"), ("linkBase", "", "missing"),
+            ("linkBase", #""http://drop.example""#, "https URL"),
+            ("user", #""kari""#, "belong together"), ("passwordFile", #""password""#, "belong together"),
+            ("unsubscribe", "", "missing"), ("unsubscribe", "{}", "missing"), ("unsubscribe", "7", "an object"),
+            ("unsubscribe", #"{ url: "https://x/u", keyFile: "short" }"#, "32 bytes"),
+            ("unsubscribe", #"{ url: "https://x/u", keyFile: "gone" }"#, "does not exist"),
+            ("unsubscribe", #"{ url: "http://x/u", keyFile: "key" }"#, "https URL"),
+            ("unsubscribe", #"{ url: "https://\#(String(repeating: "x", count: 400))", keyFile: "key" }"#, "400 bytes"),
+            ("unsubscribe", #"{ url: "https://x/u", keyFile: "key", ulr: 1 }"#, "did you mean url?"),
+            ("connections", "0", "from 1 to 64"), ("window", "0", "from 1 to 10000"),
+            ("caFile", #""gone""#, "does not exist"),
+            ("sever", "1", "did you mean server?"),
+        ]
+    )
+    func faults(_ key: String, _ value: String, _ words: String) throws {
+        do {
+            _ = try read([key: value])
+            Issue.record("it was taken as it is")
+        } catch {
+            #expect(error.faults.allSatisfy { $0.pointer.text.hasPrefix("/drop/email/") })
+            #expect("\(error)".contains(words), "\(error)")
+        }
+    }
+
+    @Test("a password file must hold one line of something", arguments: ["empty", "gone"])
+    func passwords(_ file: String) throws {
+        do {
+            _ = try read(["user": #""kari""#, "passwordFile": "\"\(file)\""])
+            Issue.record("it was taken as it is")
+        } catch {
+            #expect(error.faults.map(\.pointer.text) == ["/drop/email/passwordFile"])
+        }
+    }
+
+    @Test("each app that mails has a sender of its own, and closing ends what is under it")
+    func senders() async throws {
+        let email = try #require(try read())
+        let drop = try #require(AppID(validating: "drop"))
+        let configuration = ProviderConfiguration(apps: [drop: .init(fcm: nil, email: email)])
+        let senders = try PushSenders(
+            configuration,
+            surroundings: .init(logger: Logger(label: "push", sink: CapturedLog()))
+        )
+        #expect(senders.senders.isEmpty)
+        let sender = try #require(senders.emailSenders[drop])
+        #expect(sender.window == 32)
+        await senders.close()
+        let verdicts = await sender.send([try Mails.message()])
+        #expect(verdicts == [.retry(.closed, notBefore: .zero, scope: .message)])
+    }
+
+    @Test("a mail transport that cannot be opened is told, and not swallowed")
+    func failing() throws {
+        let email = try #require(try read())
+        let drop = try #require(AppID(validating: "drop"))
+        #expect(throws: TransferError.self) {
+            try PushSenders(
+                ProviderConfiguration(apps: [drop: .init(fcm: nil, email: email)]),
+                surroundings: .init(logger: Logger(label: "push", sink: CapturedLog())),
+                makeMailTransport: { (_) throws(TransferError) in throw TransferError(.invalidOptions, "x") }
+            )
+        }
+    }
+}

@@ -1,0 +1,73 @@
+import BellhopRules
+import Foundation
+import Push
+import Testing
+
+@Suite("docs/providers.md")
+struct ProvidersPageTests {
+    private static let page = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        .appendingPathComponent("docs/providers.md")
+
+    /// The first example of a section.
+    private func example(_ section: String) throws -> String {
+        let text = try String(contentsOf: Self.page, encoding: .utf8)
+        let start = try #require(text.range(of: "\n## \(section)\n"))
+        let block = try #require(text[start.upperBound...].range(of: "```json5\n"))
+        let end = try #require(text[block.upperBound...].range(of: "```"))
+        return String(text[block.upperBound..<end.lowerBound])
+    }
+
+    private func read(_ text: String) throws -> ProviderConfiguration {
+        let folder = try TemporaryFolder()
+        try FileManager.default.createDirectory(atPath: folder.path + "/keys", withIntermediateDirectories: true)
+        _ = try folder.write("keys/AuthKey_ABC123DEFG.p8", Array(TestKey.ellipticPEM.utf8))
+        _ = try folder.write("keys/safe-service-account.json", Accounts.file())
+        return try ProviderConfiguration.read(file: try folder.write("providers.json5", Array(text.utf8)))
+    }
+
+    @Test("the example for APNs is sound, and what it shows as defaults are the defaults")
+    func apns() throws {
+        let drop = try #require(AppID(validating: "drop"))
+        let shown = try #require(read(example("APNs")).apps[drop]?.apns)
+        let bare = try #require(
+            read(
+                """
+                {drop: {apns: {key: "keys/AuthKey_ABC123DEFG.p8", keyID: "ABC123DEFG", teamID: "DEF123GHIJ",
+                               topic: "com.example.drop"}}}
+                """
+            ).apps[drop]?.apns
+        )
+        #expect(shown.endpoint == bare.endpoint && shown.sandboxEndpoint == bare.sandboxEndpoint)
+        #expect(shown.connections == bare.connections && shown.window == bare.window)
+    }
+
+    @Test("the example for FCM is sound, and what it shows as defaults are the defaults")
+    func fcm() throws {
+        let safe = try #require(AppID(validating: "safe"))
+        let shown = try #require(read(example("FCM")).apps[safe]?.fcm)
+        let bare = try #require(
+            read(#"{safe: {fcm: {serviceAccount: "keys/safe-service-account.json"}}}"#).apps[safe]?.fcm
+        )
+        #expect(shown.endpoint == bare.endpoint)
+        #expect(shown.connections == bare.connections && shown.window == bare.window)
+    }
+
+    @Test("every word that an operator may meet in the ledger has its place in the tables of verdicts")
+    func words() throws {
+        let text = try String(contentsOf: Self.page, encoding: .utf8)
+        let apns: [VerdictReason] = [
+            .badDeviceToken, .deviceTokenNotForTopic, .expiredToken, .badTopic, .missingTopic, .topicDisallowed,
+            .badCertificate, .badCertificateEnvironment, .expiredProviderToken, .invalidProviderToken,
+            .missingProviderToken, .forbidden, .badEnvironmentKeyID, .unrelatedKeyID, .tooManyProviderTokenUpdates,
+            .methodNotAllowed, .idleTimeout, .shutdown, .badPath,
+        ]
+        let fcm: [VerdictReason] = [
+            .unavailable, .internalError, .quotaExceeded, .unregistered, .senderIDMismatch, .thirdPartyAuthError,
+            .invalidArgument, .unauthenticated, .permissionDenied, .notFound, .unspecifiedError,
+        ]
+        for reason in apns + fcm {
+            #expect(text.contains("`\(reason.rawValue)`"), "\(reason.rawValue)")
+        }
+    }
+}

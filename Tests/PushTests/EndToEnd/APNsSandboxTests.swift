@@ -1,0 +1,234 @@
+import BellhopRules
+import Push
+import Sandbox
+import ServiceRuntime
+import Testing
+
+@Suite("APNs end to end, over TLS and HTTP/2", .timeLimit(.minutes(5)))
+struct APNsSandboxTests {
+    /// A token of so many digits that tells its number.
+    private func token(_ number: Int, prefix: String = "") -> String {
+        let digits = String(number, radix: 16)
+        return prefix + String(repeating: "0", count: 8 - digits.count) + digits
+    }
+
+    private func batch(_ tokens: some Sequence<String>) throws -> [PushMessage] {
+        try tokens.enumerated().map { index, token in
+            let environment: PushEnvironment = token.hasPrefix("cafe") ? .sandbox : .production
+            return try Messages.apple(token: token, environment: environment, notification: UInt64(index))
+        }
+    }
+
+    /// Sends to these tokens; a batch that cannot be made fails the test and has no verdicts.
+    private func send(_ tokens: [String], through sender: any PushSender) async -> [Verdict] {
+        do {
+            return await sender.send(try batch(tokens))
+        } catch {
+            Issue.record(error)
+            return []
+        }
+    }
+
+    @Test("a batch of 500 to both environments arrives whole, and dead devices are told apart")
+    func fullBatch() async throws {
+        try await AppleCounterpart.run { counterpart in
+            let tokens = (0..<500).map { index in
+                let environment = index % 4 == 0 ? "cafe" : ""
+                let fate = [7: "dead", 13: "0ff0", 21: "bad0", 34: "f0f0"][index % 50] ?? ""
+                return token(index, prefix: environment + fate)
+            }
+            let verdicts = await counterpart.apns.send(try batch(tokens))
+            let now = Timestamp(clamping: counterpart.time.now().microseconds / 1_000 * 1_000)
+            for (index, verdict) in verdicts.enumerated() {
+                switch index % 50 {
+                case 7: #expect(verdict == .deviceGone(.unregistered, at: now))
+                case 13: #expect(verdict == .deviceGone(.expiredToken, at: now))
+                case 21: #expect(verdict == .deviceGone(.badDeviceToken, at: nil))
+                case 34: #expect(verdict == .deviceGone(.deviceTokenNotForTopic, at: nil))
+                default: #expect(verdict.kind == .delivered)
+                }
+            }
+            let ids = verdicts.compactMap { verdict -> String? in
+                guard case .delivered(let id) = verdict else { return nil }
+                return id
+            }
+            #expect(Set(ids).count == 460)
+            let received = counterpart.received
+            #expect(received.compactMap(\.refused) == [])
+            #expect(Set(received.compactMap(\.token)) == Set(tokens))
+            #expect(received.count == 500)
+        }
+    }
+
+    @Test("every message that can be built is one that APNs accepts")
+    func randomMessages() async throws {
+        var generator = SeededGenerator.announced("APNs messages end to end")
+        var messages: [PushMessage] = []
+        for index in 0..<SeededGenerator.rounds(300) {
+            var message = try RandomMessage.make(using: &generator)
+            message.device.provider = .apns
+            message.device.token = try #require(DeviceToken(validating: token(index)))
+            if index % 5 == 0 {
+                message.purpose = .badgeUpdate
+                message.badge = Int.random(in: .min ... .max, using: &generator)
+            }
+            messages.append(message)
+        }
+        try await AppleCounterpart.run { counterpart in
+            let verdicts = await counterpart.apns.send(messages)
+            #expect(verdicts.allSatisfy { $0.kind == .delivered || $0 == .payloadError(.payloadTooLarge) })
+            #expect(verdicts.contains { $0.kind == .delivered })
+            #expect(counterpart.received.compactMap(\.refused) == [])
+        }
+    }
+
+    @Test("apps with the same team and key share connections and a token, each with its own topic")
+    func sharing() async throws {
+        try await AppleCounterpart.run(settings: "connections: 1") { counterpart in
+            let safe = try counterpart.sender(of: "safe")
+            for number in 0..<3 {
+                let batch = try batch([token(number)])
+                #expect(await counterpart.apns.send(batch).first?.kind == .delivered)
+                #expect(await safe.send(batch).first?.kind == .delivered)
+            }
+            // A second token within 20 minutes, or a second connection, would have shown.
+            #expect(counterpart.received.map(\.connection) == Array(repeating: 1, count: 6))
+            let topics = counterpart.received.compactMap { request in
+                request.headers.first { $0.name == "apns-topic" }?.value
+            }
+            #expect(Set(topics) == ["com.example.drop", "com.example.safe"])
+        }
+    }
+
+    @Test("hours go by, and tokens are renewed in time without anybody noticing")
+    func renewal() async throws {
+        try await AppleCounterpart.run(settings: "connections: 1") { counterpart in
+            for number in 0..<24 {
+                #expect(await send([token(number)], through: counterpart.apns).first?.kind == .delivered)
+                counterpart.time.advance(by: .seconds(600))
+            }
+            #expect(counterpart.received.allSatisfy { $0.answer?.status == 200 })
+        }
+    }
+
+    @Test("a token that APNs calls expired is replaced once, or is a clock's fault")
+    func expired() async throws {
+        try await AppleCounterpart.run(settings: "connections: 1") { counterpart in
+            let expired = SandboxFault(.apns, .answer(.init(status: 403, reason: "ExpiredProviderToken")))
+            #expect(await send([token(0)], through: counterpart.apns).first?.kind == .delivered)
+            counterpart.sandbox.setFaults([expired.limited(count: 1)])
+            let young = await counterpart.apns.send(try batch([token(1)]))
+            #expect(young == [.configError(.expiredProviderToken, scope: .provider)])
+            counterpart.time.advance(by: .seconds(1_260))
+            counterpart.sandbox.setFaults([expired.limited(count: 1)])
+            let old = await counterpart.apns.send(try batch([token(2), token(3)]))
+            #expect(old.map(\.kind) == [.delivered, .delivered])
+        }
+    }
+
+    @Test("a change of tokens that comes too soon rests the key, and the token stays")
+    func tooManyUpdates() async throws {
+        try await AppleCounterpart.run { counterpart in
+            let many = SandboxFault.Answer(status: 429, reason: "TooManyProviderTokenUpdates")
+            counterpart.sandbox.setFaults([SandboxFault(.apns, .answer(many)).limited(count: 1)])
+            let resting = Verdict.configError(.tooManyProviderTokenUpdates, scope: .provider)
+            #expect(await send([token(0)], through: counterpart.apns) == [resting])
+            let safe = try counterpart.sender(of: "safe")
+            #expect(await send([token(1), token(1, prefix: "cafe")], through: safe) == [resting, resting])
+            #expect(counterpart.received.count == 1)
+            counterpart.time.advance(by: .seconds(1_200))
+            #expect(await send([token(1)], through: safe).first?.kind == .delivered)
+        }
+    }
+
+    @Test("what APNs says about a connection leads to a new one")
+    func newConnections() async throws {
+        try await AppleCounterpart.run(settings: "connections: 1") { counterpart in
+            let reasons = [(403, "UnrelatedKeyIdInToken", Verdict.Kind.delivered), (503, "Shutdown", .retry)]
+            for (index, (status, reason, kind)) in reasons.enumerated() {
+                let fault = SandboxFault(.apns, .answer(.init(status: status, reason: reason)))
+                counterpart.sandbox.setFaults([fault.limited(count: 1)])
+                #expect(await send([token(index)], through: counterpart.apns).first?.kind == kind)
+            }
+            counterpart.sandbox.setFaults([])
+            #expect(await send([token(9)], through: counterpart.apns).first?.kind == .delivered)
+            // The unrelated key's repeat, and the request after the shutdown, each went over a new connection.
+            #expect(counterpart.received.map(\.connection) == [1, 2, 2, 3])
+        }
+    }
+
+    @Test("a farewell in the middle of a batch loses nothing and repeats nothing that was taken")
+    func goAway() async throws {
+        try await AppleCounterpart.run(settings: "connections: 1") { counterpart in
+            let unlucky = token(50)
+            counterpart.sandbox.setFaults([SandboxFault(.apns, .goAway, match: unlucky).limited(count: 1)])
+            let tokens = (0..<200).map { token($0) }
+            let verdicts = await counterpart.apns.send(try batch(tokens))
+            #expect(verdicts.allSatisfy { $0.kind == .delivered })
+            let taken = counterpart.received.filter { $0.answer?.status == 200 }
+            #expect(Set(taken.compactMap(\.token)) == Set(tokens))
+            #expect(Set(counterpart.received.map(\.connection)) == [1, 2])
+        }
+    }
+
+    @Test(
+        "a connection that dies under a batch leaves unknown outcomes, and a repeat carries the same collapse ids",
+        arguments: [SandboxFault.Effect.drop, .partial, .reset]
+    )
+    func lost(_ effect: SandboxFault.Effect) async throws {
+        try await AppleCounterpart.run { counterpart in
+            counterpart.sandbox.setFaults([SandboxFault(.apns, effect, match: token(20)).limited(count: 1)])
+            let batch = try batch((0..<40).map { token($0) })
+            let verdicts = await counterpart.apns.send(batch)
+            #expect(verdicts[20] == .unknown(.connectionLost, notBefore: .seconds(10)))
+            #expect(verdicts.allSatisfy { [.delivered, .unknown, .retry].contains($0.kind) })
+            let lost = zip(batch, verdicts).filter { $1.kind != .delivered }.map(\.0)
+            #expect(await counterpart.apns.send(lost).allSatisfy { $0.kind == .delivered })
+            let tags = counterpart.sandbox.count(.apns, by: .tag).counts
+            #expect(Set(tags.keys) == Set(batch.map(\.notification.text)))
+            #expect(tags[batch[20].notification.text] == 2)
+        }
+    }
+
+    @Test("a slow answer holds up nobody else")
+    func drip() async throws {
+        try await AppleCounterpart.run { counterpart in
+            counterpart.sandbox.setFaults([
+                SandboxFault(.apns, .drip(every: .milliseconds(5)), match: token(5, prefix: "dead"))
+            ])
+            let verdicts = await counterpart.apns.send(try batch([token(1), token(5, prefix: "dead"), token(2)]))
+            #expect(verdicts.map(\.kind) == [.delivered, .deviceGone, .delivered])
+        }
+    }
+
+    @Test("an app whose tokens are all of the other environment keeps its devices")
+    func wrongEnvironment() async throws {
+        try await AppleCounterpart.run { counterpart in
+            var messages = try batch((0..<10).map { token($0, prefix: "cafe") })
+            for index in messages.indices { messages[index].device.environment = .production }
+            let expected = Verdict.configError(.badDeviceToken, scope: .provider)
+            #expect(await counterpart.apns.send(messages) == Array(repeating: expected, count: 10))
+        }
+    }
+
+    @Test("a topic that is not the team's is a config error")
+    func wrongTopic() async throws {
+        try await AppleCounterpart.run {
+            $0.apnsTopics = ["com.example.other"]
+        } _: { counterpart in
+            let verdicts = await counterpart.apns.send(try batch([token(0)]))
+            #expect(verdicts == [.configError(.topicDisallowed, scope: .provider)])
+        }
+    }
+
+    @Test("a certificate that does not hold is a config error, and no secret goes out", arguments: [false, true])
+    func untrusted(isExpired: Bool) async throws {
+        try await AppleCounterpart.run(trusting: isExpired) {
+            if isExpired { $0.certificateFault = .expired }
+        } _: { counterpart in
+            let verdicts = await counterpart.apns.send(try batch([token(0)]))
+            #expect(verdicts == [.configError(.certificate, scope: .provider)])
+            #expect(counterpart.sandbox.summary.total == 0)
+        }
+    }
+}

@@ -1,0 +1,81 @@
+import BellhopRules
+import Push
+import Sandbox
+import ServiceRuntime
+import Testing
+
+/// A provider sandbox of a test's own, and senders of two apps to its APNs, as a providers' file describes them.
+struct AppleCounterpart {
+    let sandbox: ProviderSandbox
+    let senders: PushSenders
+    /// drop's sender.
+    let apns: any PushSender
+    /// The clock of both sides.
+    let time: ManualTime
+
+    /// Runs `body` against a fresh sandbox, and ends everything afterwards.
+    static func run(
+        trusting: Bool = true,
+        settings: String = "",
+        _ change: (inout SandboxOptions) -> Void = { _ in },
+        _ body: (AppleCounterpart) async throws -> Void
+    ) async throws {
+        var options = SandboxOptions()
+        // Certificates must hold by the real clock; whatever the test moves starts from there.
+        let time = ManualTime(SystemTime().now())
+        options.time = time
+        options.apnsTopics = ["com.example.drop", "com.example.safe"]
+        change(&options)
+        let sandbox = try await ProviderSandbox.start(options)
+        do {
+            let counterpart = try AppleCounterpart(sandbox, time, trusting: trusting, settings)
+            do {
+                try await body(counterpart)
+                await counterpart.senders.close()
+            } catch {
+                await counterpart.senders.close()
+                throw error
+            }
+            await sandbox.stop()
+        } catch {
+            await sandbox.stop()
+            throw error
+        }
+    }
+
+    private init(_ sandbox: ProviderSandbox, _ time: ManualTime, trusting: Bool, _ more: String) throws {
+        self.sandbox = sandbox
+        self.time = time
+        let folder = try TemporaryFolder()
+        let key = sandbox.apnsKey
+        _ = try folder.write("key.p8", key.p8)
+        let authorities = trusting ? #"caFile: "\#(sandbox.caFile)","# : ""
+        let settings = """
+            key: "key.p8", keyID: "\(key.keyID)", teamID: "\(key.teamID)", endpoint: "\(sandbox.apnsEndpoint)",
+            sandboxEndpoint: "\(sandbox.apnsSandboxEndpoint)", \(authorities) \(more)
+            """
+        let text = """
+            {
+              drop: { apns: { topic: "com.example.drop", \(settings) } },
+              safe: { apns: { topic: "com.example.safe", \(settings) } },
+            }
+            """
+        let file = try folder.write("providers.json5", Array(text.utf8))
+        senders = try PushSenders(
+            ProviderConfiguration.read(file: file),
+            surroundings: .init(time: time, logger: Logger(label: "push", sink: CapturedLog()))
+        )
+        apns = try Self.sender(of: "drop", in: senders)
+    }
+
+    private static func sender(of app: String, in senders: PushSenders) throws -> any PushSender {
+        let app = try #require(AppID(validating: app))
+        return try #require(senders.senders[app]?[.apns])
+    }
+
+    func sender(of app: String) throws -> any PushSender {
+        try Self.sender(of: app, in: senders)
+    }
+
+    var received: [ReceivedRequest] { sandbox.received(.apns) }
+}

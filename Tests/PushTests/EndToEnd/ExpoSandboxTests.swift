@@ -1,0 +1,151 @@
+import BellhopRules
+import Push
+import Sandbox
+import ServiceRuntime
+import Testing
+
+@Suite("Expo end to end, over TLS and HTTP/2", .timeLimit(.minutes(5)))
+struct ExpoSandboxTests {
+    /// Runs `body` with a sandbox of its own, and drop's sender to it as a providers' file describes it.
+    private static func run(
+        accessToken: String? = nil,
+        _ body: (ProviderSandbox, any PushSender, any ReceiptSource) async throws -> Void
+    ) async throws {
+        var options = SandboxOptions()
+        options.expoAccessToken = "right"
+        let sandbox = try await ProviderSandbox.start(options)
+        do {
+            let folder = try TemporaryFolder()
+            _ = try folder.write("token", Array((accessToken ?? "right").utf8))
+            let settings =
+                #"accessTokenFile: "token", endpoint: "\#(sandbox.expoEndpoint)", caFile: "\#(sandbox.caFile)""#
+            let file = try folder.write("providers.json5", Array("{ drop: { expo: { \(settings) } } }".utf8))
+            let senders = try PushSenders(
+                ProviderConfiguration.read(file: file),
+                surroundings: .init(logger: Logger(label: "push", sink: CapturedLog()))
+            )
+            let drop = try #require(AppID(validating: "drop"))
+            let sender = try #require(senders.senders[drop]?[.expo])
+            let receipts = try #require(senders.receipts[drop])
+            do { try await body(sandbox, sender, receipts) } catch {
+                await senders.close()
+                throw error
+            }
+            await senders.close()
+        } catch {
+            await sandbox.stop()
+            throw error
+        }
+        await sandbox.stop()
+    }
+
+    private static func tickets(_ verdicts: [Verdict]) -> [String] {
+        verdicts.compactMap { verdict in
+            guard case .accepted(let ticket) = verdict else { return nil }
+            return ticket
+        }
+    }
+
+    @Test("a batch of 350 arrives whole in four requests, and tickets and receipts tell the devices apart")
+    func fullBatch() async throws {
+        try await Self.run { sandbox, sender, receipts in
+            #expect(sender.window == 600)
+            let names = (0..<350).map { index in
+                switch index % 50 {
+                case 7: "dead-\(index)"
+                case 13: "gone-\(index)"
+                case 21: "silent-\(index)"
+                default: "phone-\(index)"
+                }
+            }
+            let verdicts = await sender.send(try Expo.batch(names))
+            for (name, verdict) in zip(names, verdicts) {
+                let isDead = name.hasPrefix("dead-")
+                #expect(isDead ? verdict == .deviceGone(.deviceNotRegistered, at: nil) : verdict.kind == .accepted)
+            }
+            let received = sandbox.received(.expo)
+            #expect(received.map(\.token) == names.map(Expo.token))
+            #expect(received.allSatisfy { $0.refused == nil })
+            let living = names.filter { !$0.hasPrefix("dead-") }
+            let tickets = Self.tickets(verdicts)
+            #expect(Set(tickets).count == 343)
+            let answers = await receipts.ask(tickets)
+            for (name, answer) in zip(living, answers) {
+                switch name.prefix(while: { $0 != "-" }) {
+                case "gone": #expect(answer == .known(.deviceGone(.deviceNotRegistered, at: nil)))
+                case "silent": #expect(answer == .missing)
+                default: #expect(answer == .known(.delivered(providerMessageID: nil)))
+                }
+            }
+        }
+    }
+
+    @Test("every message that can be built is one that Expo accepts")
+    func randomMessages() async throws {
+        var generator = SeededGenerator.announced("Expo messages end to end")
+        var messages: [PushMessage] = []
+        for index in 0..<SeededGenerator.rounds(300) {
+            let message = try Expo.addressed(RandomMessage.make(using: &generator), to: "phone-\(index)")
+            messages.append(message)
+            var update = message
+            update.purpose = .badgeUpdate
+            messages.append(update)
+        }
+        try await Self.run { sandbox, sender, _ in
+            let verdicts = await sender.send(messages)
+            for (message, verdict) in zip(messages, verdicts) where message.device.platform != .web {
+                #expect(verdict.kind == .accepted || verdict == .payloadError(.payloadTooLarge))
+            }
+            #expect(verdicts.contains { $0.kind == .accepted })
+            #expect(sandbox.received(.expo).allSatisfy { $0.refused == nil })
+        }
+    }
+
+    @Test("devices of two projects are all reached, each project by itself")
+    func projects() async throws {
+        try await Self.run { sandbox, sender, _ in
+            let names = (0..<40).map { $0 % 4 == 0 ? "other:\($0)" : "\($0)" }
+            let verdicts = await sender.send(try Expo.batch(names))
+            #expect(verdicts.allSatisfy { $0.kind == .accepted })
+            let taken = sandbox.received(.expo).filter { $0.refused == nil }.compactMap(\.token)
+            #expect(Set(taken) == Set(names.map(Expo.token)) && taken.count == 40)
+        }
+    }
+
+    @Test("an access token that Expo does not know is a config error, for messages and for receipts")
+    func unauthorized() async throws {
+        try await Self.run(accessToken: "wrong") { _, sender, receipts in
+            let verdicts = await sender.send(try Expo.batch(["a", "b"]))
+            #expect(verdicts == Array(repeating: .configError(.notAuthorized, scope: .provider), count: 2))
+            let answers = await receipts.ask(["t"])
+            #expect(answers == [.unanswered(.notAuthorized, notBefore: .seconds(60))])
+        }
+    }
+
+    @Test("a connection that drops leaves every message of its request unknown")
+    func dropped() async throws {
+        try await Self.run { sandbox, sender, _ in
+            sandbox.setFaults([SandboxFault(.expo, .drop, match: "push/send")])
+            let verdicts = await sender.send(try Expo.batch(["a", "b", "c"]))
+            #expect(verdicts == Array(repeating: .unknown(.connectionLost, notBefore: .seconds(5)), count: 3))
+        }
+    }
+
+    @Test(
+        "a fault's answer is read like the real one's",
+        arguments: [(429, VerdictReason.requestRate), (503, .unavailable), (502, .unavailable), (400, .invalidMessage)]
+    )
+    func faults(_ status: Int, _ reason: VerdictReason) async throws {
+        let verdict: Verdict =
+            switch status {
+            case 400: .payloadError(reason)
+            case 429: .retry(reason, notBefore: .seconds(30), scope: .provider)
+            default: .retry(reason, notBefore: .seconds(5), scope: .message)
+            }
+        try await Self.run { sandbox, sender, _ in
+            sandbox.setFaults([SandboxFault(.expo, .answer(.init(status: status)), match: "push/send")])
+            let verdicts = await sender.send(try Expo.batch(["a", "b"]))
+            #expect(verdicts == [verdict, verdict])
+        }
+    }
+}

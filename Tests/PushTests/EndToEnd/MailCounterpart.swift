@@ -1,0 +1,75 @@
+import BellhopRules
+import Push
+import Sandbox
+import ServiceRuntime
+import Testing
+
+/// A sandbox of a test's own, and drop's sender of mails to it as a providers' file describes it.
+struct MailCounterpart {
+    enum Way: CaseIterable {
+        case startTLS
+        case fromTheStart
+    }
+
+    struct Settings {
+        var way = Way.startTLS
+        var isTrusting = true
+        var password: String? = "sandbox-password"
+        var connections = 2
+    }
+
+    let sandbox: ProviderSandbox
+    let senders: PushSenders
+    let email: EmailSender
+
+    /// Runs `body` against a fresh sandbox, and ends everything afterwards.
+    static func run(
+        _ settings: Settings = Settings(),
+        _ body: (MailCounterpart) async throws -> Void
+    ) async throws {
+        let sandbox = try await ProviderSandbox.start()
+        do {
+            let counterpart = try MailCounterpart(sandbox, settings)
+            do {
+                try await body(counterpart)
+                await counterpart.senders.close()
+            } catch {
+                await counterpart.senders.close()
+                throw error
+            }
+            await sandbox.stop(grace: .zero)
+        } catch {
+            await sandbox.stop(grace: .zero)
+            throw error
+        }
+    }
+
+    private init(_ sandbox: ProviderSandbox, _ settings: Settings) throws {
+        self.sandbox = sandbox
+        let folder = try TemporaryFolder()
+        _ = try folder.write("unsubscribe.key", Array(Mails.keyText.utf8))
+        let server =
+            settings.way == .startTLS ? "smtp://\(sandbox.smtpAddress)" : "smtps://\(sandbox.smtpsAddress)"
+        var members = [
+            #"server: "\#(server)""#, #"from: "Drøp <no-reply@drop.example>""#, #"linkBase: "https://drop.example""#,
+            #"unsubscribe: { url: "https://drop.example/u", keyFile: "unsubscribe.key" }"#,
+            "connections: \(settings.connections)",
+        ]
+        if settings.isTrusting { members.append(#"caFile: "\#(sandbox.caFile)""#) }
+        if let password = settings.password {
+            _ = try folder.write("password", Array((password + "\n").utf8))
+            members.append(#"user: "bellhop", passwordFile: "password""#)
+        }
+        let text = "{ drop: { email: { \(members.joined(separator: ", ")) } } }"
+        let file = try folder.write("providers.json5", Array(text.utf8))
+        senders = try PushSenders(
+            ProviderConfiguration.read(file: file),
+            surroundings: .init(logger: Logger(label: "push", sink: CapturedLog()))
+        )
+        let drop = try #require(AppID(validating: "drop"))
+        email = try #require(senders.emailSenders[drop])
+    }
+
+    /// What the server has taken.
+    var taken: [ReceivedRequest] { sandbox.received(.email).filter { $0.answer?.status == 250 } }
+}

@@ -1,0 +1,178 @@
+import BellhopRules
+import Cryptography
+import Push
+import Sandbox
+import Testing
+
+@Suite("Web Push end to end, over TLS and HTTP/2", .timeLimit(.minutes(5)))
+struct WebPushSandboxTests {
+    @Test("every browser of a batch decrypts its own message, over few connections and with one sign-in")
+    func batch() async throws {
+        try await BrowserCounterpart.run { counterpart in
+            let batch = try counterpart.messages(200)
+            let verdicts = await counterpart.sender.send(batch)
+            #expect(verdicts == Array(repeating: .delivered(providerMessageID: nil), count: 200))
+            let received = counterpart.sandbox.received(.webpush)
+            #expect(received.compactMap(\.refused) == [])
+            for message in batch {
+                let mine = received.filter { $0.token == message.device.token.text }
+                #expect(mine.count == 1)
+                #expect(mine.first?.payload?["id"]?.string == message.notification.text)
+                #expect(mine.first?.tag == message.notification.text)
+            }
+            #expect(Set(received.compactMap { $0.body["vapid"]?["claims"]?["exp"]?.number }).count == 1)
+            #expect(Set(received.map(\.connection)).count <= 2)
+        }
+    }
+
+    @Test("the service worker of padel gets what it needs to keep quiet hours")
+    func content() async throws {
+        try await BrowserCounterpart.run { counterpart in
+            var message = try Browsers.full()
+            message.device = try counterpart.message().device
+            #expect(await counterpart.sender.send([message]).map(\.kind) == [.delivered])
+            let received = try #require(counterpart.sandbox.received(.webpush).first)
+            #expect(received.payload?["type"]?.string == "transaction_complete")
+            #expect(received.payload?["priority"]?.string == "high")
+            #expect(received.payload?["url"]?.string == "/transactions?id=tx_rem_1")
+            #expect(received.payload?["title"]?.string == "Betaling mottatt")
+            #expect(received.body["paddedLength"] == 512)
+            let headers = Dictionary(received.headers.map { ($0.name, $0.value) }) { first, _ in first }
+            #expect(headers["urgency"] == "high" && headers["topic"]?.utf8.count == 32)
+            #expect(headers["authorization"] == "vapid [masked]")
+        }
+    }
+
+    @Test("every message that can be built is one that a browser accepts")
+    func randomMessages() async throws {
+        var generator = SeededGenerator.announced("Web Push messages end to end")
+        try await BrowserCounterpart.run { counterpart in
+            var messages: [PushMessage] = []
+            for _ in 0..<SeededGenerator.rounds(200) {
+                var message = try RandomMessage.make(using: &generator)
+                message.device = try counterpart.message().device
+                messages.append(message)
+            }
+            let verdicts = await counterpart.sender.send(messages)
+            #expect(verdicts.allSatisfy { $0.kind == .delivered || $0 == .payloadError(.payloadTooLarge) })
+            #expect(verdicts.contains { $0.kind == .delivered })
+            #expect(counterpart.sandbox.received(.webpush).compactMap(\.refused) == [])
+        }
+    }
+
+    @Test("subscriptions made before and after a change of keys are both reached, each by its own key")
+    func rotation() async throws {
+        try await BrowserCounterpart.run { counterpart in
+            let old = try counterpart.message(key: "main")
+            let new = try counterpart.message(key: "next")
+            var nameless = try counterpart.message(key: "main")
+            nameless.device.webPushKeys = try #require(nameless.device.webPushKeys.map(forgettingKey))
+            #expect(
+                await counterpart.sender.send([old, new, nameless]).map(\.kind) == [.delivered, .delivered, .delivered]
+            )
+            let keys = counterpart.sandbox.received(.webpush).map { $0.body["vapid"]?["key"]?.string }
+            #expect(Set(keys) == Set(counterpart.publicKeys.values))
+        }
+    }
+
+    @Test("a browser that subscribed with a key that it does not name, and that is not the usual one, is gone")
+    func otherKey() async throws {
+        try await BrowserCounterpart.run { counterpart in
+            var message = try counterpart.message(key: "next")
+            message.device.webPushKeys = try #require(message.device.webPushKeys.map(forgettingKey))
+            #expect(await counterpart.sender.send([message]) == [.deviceGone(.vapidMismatch, at: nil)])
+        }
+    }
+
+    @Test("subscriptions that ended, and that never were, are gone")
+    func gone() async throws {
+        try await BrowserCounterpart.run { counterpart in
+            let ended = try counterpart.message()
+            #expect(counterpart.sandbox.endWebPushSubscription(endpoint: ended.device.token.text))
+            var invented = try counterpart.message()
+            invented.device.token = try #require(DeviceToken(validating: invented.device.token.text + "x"))
+            let gone = Verdict.deviceGone(.subscriptionGone, at: nil)
+            #expect(await counterpart.sender.send([ended, invented]) == [gone, gone])
+            #expect(counterpart.sandbox.received(.webpush).map { $0.answer?.status } == [410, 404])
+        }
+    }
+
+    @Test("a busy service's own waits reach the verdicts, and redirects are not followed")
+    func faults() async throws {
+        try await BrowserCounterpart.run { counterpart in
+            let batch = try counterpart.messages(7)
+            let answers: [SandboxFault.Answer] = [
+                .init(status: 429, retryAfter: "120"), .init(status: 503, retryAfter: "30"), .init(status: 500),
+                .init(status: 413), .init(status: 400, reason: "BadWebPushTopic"),
+                .init(status: 307),
+            ]
+            counterpart.sandbox.setFaults(
+                zip(batch, answers).map { SandboxFault(.webpush, .answer($1), match: $0.device.token.text) }
+            )
+            let verdicts = await counterpart.sender.send(batch)
+            #expect(
+                verdicts == [
+                    .retry(.tooManyRequests, notBefore: .seconds(120), scope: .device),
+                    .retry(.unavailable, notBefore: .seconds(30), scope: .message),
+                    .retry(.internalError, notBefore: .seconds(10), scope: .message),
+                    .payloadError(.payloadTooLarge), .payloadError(.badRequest), .payloadError(.redirected),
+                    .delivered(providerMessageID: nil),
+                ]
+            )
+            #expect(counterpart.sandbox.summary.total == 7)
+        }
+    }
+
+    @Test("a connection that dies leaves an unknown outcome, and the repeat carries the same topic")
+    func dropped() async throws {
+        try await BrowserCounterpart.run { counterpart in
+            let message = try counterpart.message()
+            counterpart.sandbox.setFaults([SandboxFault(.webpush, .drop).limited(count: 1)])
+            #expect(await counterpart.sender.send([message]).map(\.kind) == [.unknown])
+            #expect(await counterpart.sender.send([message]).map(\.kind) == [.delivered])
+            let topics = counterpart.sandbox.received(.webpush).compactMap { request in
+                request.headers.first { $0.name == "topic" }?.value
+            }
+            #expect(topics.count == 2 && Set(topics).count == 1)
+        }
+    }
+
+    @Test("a good name that leads to this machine is refused for that subscription alone, and nothing is sent")
+    func rebinding() async throws {
+        // Without the permission that only tests give: `localhost` is an allowed name here that leads to loopback.
+        try await BrowserCounterpart.run("") { counterpart in
+            let batch = try counterpart.messages(3)
+            let verdicts = await counterpart.sender.send(batch)
+            #expect(verdicts == Array(repeating: .payloadError(.addressRefused), count: 3))
+            #expect(counterpart.sandbox.summary.total == 0)
+            #expect(counterpart.sandbox.openConnections == 0)
+        }
+    }
+
+    @Test(
+        "an endpoint anywhere else is refused before anybody is asked for its address",
+        arguments: [
+            "https://127.0.0.1:PORT/wp/a", "https://[::1]:PORT/wp/a", "https://2130706433:PORT/wp/a",
+            "https://localhost/wp/a", "http://localhost:PORT/wp/a", "https://user@localhost:PORT/wp/a",
+            "https://localhost.:PORT/wp/a", "https://localhost:PORT\\@evil.example/wp/a",
+        ]
+    )
+    func strangeEndpoints(_ text: String) async throws {
+        try await BrowserCounterpart.run { counterpart in
+            var message = try counterpart.message()
+            let endpoint = text.replacing("PORT", with: "\(counterpart.sandbox.address.port)")
+            message.device.token = try #require(DeviceToken(validating: endpoint))
+            #expect(await counterpart.sender.send([message]) == [.payloadError(.endpointRefused)])
+            #expect(counterpart.sandbox.summary.total == 0)
+        }
+    }
+
+    private func forgettingKey(_ keys: WebPushKeys) -> WebPushKeys? {
+        WebPushKeys(subscription: [
+            "keys": [
+                "p256dh": .string(Base64URL.encode(keys.publicKey)), "auth": .string(Base64URL.encode(keys.secret)),
+            ]
+        ])
+    }
+
+}

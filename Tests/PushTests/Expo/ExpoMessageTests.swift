@@ -1,0 +1,141 @@
+import BellhopRules
+import Push
+import Testing
+
+@Suite("Expo's messages")
+struct ExpoMessageTests {
+    private func bytes(_ message: PushMessage) throws -> [UInt8] {
+        try #require(ExpoMessage.bytes(of: message, now: Messages.now))
+    }
+
+    private func text(_ message: PushMessage) throws -> String { String(decoding: try bytes(message), as: UTF8.self) }
+
+    private func read(_ message: PushMessage) throws -> JSONValue { try JSONParser().parse(bytes(message)).get() }
+
+    private static let common = """
+        "to":"ExponentPushToken[phone]","title":"Betaling mottatt","body":"Du har mottatt 2 000 kr",\
+        "data":{"type":"transaction_complete","notificationId":"noti_00000000000000ab","targetId":"tx_rem_1",\
+        "route":"/transactions/tx_rem_1","link":"/transactions?id=tx_rem_1",\
+        "scheme":"drop://transactions/tx_rem_1","venueId":"42","matchId":"m-1","amount":"2 000 kr","count":3,\
+        "paid":true,"parts":[1,{"b":"x"}]},"ttl":3600,"priority":"high","badge":4
+        """
+
+    @Test("an Android message has its channel, its icon and its tag, in a fixed order")
+    func android() throws {
+        let expected = """
+            {\(Self.common),"sound":"ding","channelId":"payments","icon":"ic_pay","tag":"noti_00000000000000ab",\
+            "richContent":{"image":"https://cdn.example/a.png"}}
+            """
+        #expect(try text(Expo.full(.android)) == expected)
+    }
+
+    @Test("an iOS message has its category, its level, its mutability and its collapse id")
+    func apple() throws {
+        let expected = """
+            {\(Self.common),"sound":"ding.caf","categoryId":"payment","interruptionLevel":"time-sensitive",\
+            "mutableContent":true,"collapseId":"noti_00000000000000ab",\
+            "richContent":{"image":"https://cdn.example/a.png"}}
+            """
+        #expect(try text(Expo.full(.ios)) == expected)
+    }
+
+    @Test("what a message does not have is not in it, but for the time to live")
+    func bare() throws {
+        var message = try Expo.plain()
+        message.body = ""
+        let expected = """
+            {"to":"ExponentPushToken[phone]","title":"Betaling mottatt","data":{"type":"transaction_complete",\
+            "notificationId":"noti_00000000000000ab"},"ttl":2419200,"priority":"high","tag":"noti_00000000000000ab"}
+            """
+        #expect(try text(message) == expected)
+    }
+
+    @Test("a badge update is a number and no words, silent, and in the data where the platform has no number")
+    func badgeUpdate() throws {
+        var message = try Expo.full(.ios)
+        message.purpose = .badgeUpdate
+        message.badge = 0
+        let apple = """
+            {"to":"ExponentPushToken[phone]","data":{"type":"transaction_complete",\
+            "notificationId":"noti_00000000000000ab"},"ttl":3600,"priority":"normal","badge":0,\
+            "collapseId":"noti_00000000000000ab","_contentAvailable":true}
+            """
+        #expect(try text(message) == apple)
+        message.device.platform = .android
+        let android = """
+            {"to":"ExponentPushToken[phone]","data":{"type":"transaction_complete",\
+            "notificationId":"noti_00000000000000ab","badge":0},"ttl":3600,"priority":"normal","_contentAvailable":true}
+            """
+        #expect(try text(message) == android)
+    }
+
+    @Test("only what has time is sent as patient", arguments: Priority.allCases)
+    func priority(_ priority: Priority) throws {
+        var message = try Expo.plain()
+        message.priority = priority
+        #expect(try read(message)["priority"]?.string == (priority == .low ? "normal" : "high"))
+    }
+
+    @Test(
+        "the time to live keeps between nothing and four weeks",
+        arguments: [
+            (-5_000_000, 0), (999_999, 0), (61_500_000, 61), (9_000_000_000_000, 2_419_200),
+            (.max, 2_419_200), (.min, 0),
+        ]
+    )
+    func lifetime(_ microseconds: Int64, _ seconds: Int64) throws {
+        var message = try Expo.plain()
+        let (sum, isTooFar) = Messages.now.microseconds.addingReportingOverflow(microseconds)
+        message.expiry = Timestamp(clamping: isTooFar ? microseconds : sum)
+        #expect(try read(message)["ttl"]?.number?.int64 == seconds)
+    }
+
+    @Test("of one name the first stays: ours, then metadata, then data; null and empty names are left out")
+    func names() throws {
+        var message = try Expo.plain()
+        message.targetID = "ours"
+        message.metadata = ["a": "metadata", "type": "x", "targetId": "x", "n": .null, "": "x"]
+        message.data = ["a": "data", "notificationId": "x", "n": "data", "link": "data", "dataOmitted": "x"]
+        let value = try read(message)
+        let data = try #require(value["data"]?.object)
+        let expected: JSONObject = [
+            "type": "transaction_complete", "notificationId": "noti_00000000000000ab", "targetId": "ours",
+            "a": "metadata", "n": "data", "link": "data",
+        ]
+        #expect(data == expected)
+        #expect(data.count == data.members.count && Set(data.members.map(\.key)).count == data.count)
+    }
+
+    @Test("what is too long gives way: the body, the title, the data as a whole, the image")
+    func shortening() throws {
+        var message = try Expo.full(.ios)
+        message.body = String(repeating: "b", count: 8000)
+        #expect(try bytes(message).count == 4096)
+        #expect(try read(message)["body"]?.string?.hasSuffix("b…") == true)
+        #expect(try read(message)["data"]?["amount"] == "2 000 kr")
+        message.data["blob"] = .string(String(repeating: "x", count: 4000))
+        message.body = "short"
+        #expect(try read(message)["data"]?["dataOmitted"] == true)
+        #expect(try read(message)["data"]?["matchId"] == nil)
+        #expect(try read(message)["data"]?["targetId"] == "tx_rem_1")
+        #expect(try read(message)["richContent"] != nil)
+        message.link = .init(web: "/" + String(repeating: "w", count: 1800), mobile: "/")
+        message.imageURL = "https://cdn.example/" + String(repeating: "i", count: 2000)
+        #expect(try read(message)["richContent"] == nil)
+        #expect(try read(message)["body"]?.string == "short")
+        message.link = .init(web: "/" + String(repeating: "w", count: 4000), mobile: "/")
+        #expect(ExpoMessage.bytes(of: message, now: Messages.now) == nil)
+    }
+
+    @Test("a random message is JSON within the limit, or none")
+    func random() throws {
+        var generator = SeededGenerator.announced("Expo messages")
+        for _ in 0..<SeededGenerator.rounds(300) {
+            let message = try Expo.addressed(RandomMessage.make(using: &generator), to: "phone")
+            guard let bytes = ExpoMessage.bytes(of: message, now: Messages.now) else { continue }
+            #expect(bytes.count <= 4096)
+            let value = try JSONParser().parse(bytes).get()
+            #expect(value["data"]?["notificationId"]?.string == message.notification.text)
+        }
+    }
+}

@@ -1,0 +1,109 @@
+import BellhopRules
+import Push
+import Testing
+
+@Suite("FCM's blocks of the platforms")
+struct FCMPlatformTests {
+    private func read(_ message: PushMessage) throws -> ReadBody {
+        try ReadBody(try #require(FCMRequest.body(of: message, now: Messages.now)))
+    }
+
+    private func badgeUpdate(_ platform: DevicePlatform, badge: Int? = 4) throws -> PushMessage {
+        var message = try Messages.full(platform)
+        message.purpose = .badgeUpdate
+        message.title = ""
+        message.body = ""
+        message.badge = badge
+        return message
+    }
+
+    private func text(_ message: PushMessage) throws -> String {
+        String(decoding: try #require(FCMRequest.body(of: message, now: Messages.now)), as: UTF8.self)
+    }
+
+    @Test("an iOS image stands where the app's extension finds it, and lets the extension run")
+    func appleImage() throws {
+        var message = try Messages.plain(.ios)
+        message.presentation.apple.sound = nil
+        message.imageURL = "https://cdn.example/a.png"
+        let body = try read(message)
+        #expect(body["/apns/fcm_options/image"]?.string == message.imageURL)
+        #expect(body["/apns/payload/aps"] == ["mutable-content": 1])
+        #expect(body["/notification/image"] == nil)
+    }
+
+    @Test("a sound that is heard through silence is a dictionary, and only for the critical level")
+    func criticalSound() throws {
+        var message = try Messages.plain(.ios)
+        message.presentation.apple = .init(sound: "alarm.caf", interruptionLevel: .critical)
+        #expect(
+            try read(message)["/apns/payload/aps/sound"] == ["critical": 1, "name": "alarm.caf", "volume": 1]
+        )
+        message.presentation.apple.sound = nil
+        #expect(try read(message)["/apns/payload/aps/sound"] == nil)
+    }
+
+    @Test(
+        "a browser's topic is the replacement id, hashed where it is no topic",
+        arguments: [
+            ("match-7_A", "match-7_A"), ("12345678901234567890123456789012", "12345678901234567890123456789012"),
+            ("123456789012345678901234567890123", nil), ("a.b", nil), ("a b", nil),
+        ] as [(String, String?)]
+    )
+    func webTopic(_ key: String, _ expected: String?) throws {
+        var message = try Messages.plain(.web)
+        message.collapseKey = key
+        let topic = try #require(try read(message)["/webpush/headers/Topic"]?.string)
+        if let expected {
+            #expect(topic == expected)
+        } else {
+            #expect(topic.utf8.count == 32 && topic.allSatisfy(\.isHexDigit))
+        }
+        #expect(try read(message)["/webpush/headers/Topic"]?.string == topic)
+    }
+
+    @Test(
+        "a link goes into the browser's block only where it is https",
+        arguments: [("https://app.example/t", true), ("/t", false), ("http://app.example/t", false)]
+    )
+    func webLink(_ link: String, _ isThere: Bool) throws {
+        var message = try Messages.plain(.web)
+        message.link = .init(web: link, mobile: "/t")
+        let body = try read(message)
+        #expect(body["/webpush/fcm_options/link"]?.string == (isThere ? link : nil))
+        #expect(body.data["link"] == link)
+    }
+
+    @Test("a badge update for iOS is a number alone, patient and with a collapse id of its own")
+    func appleBadge() throws {
+        let expected = """
+            {"message":{"token":"device-token","apns":{"headers":{"apns-collapse-id":"bellhop-badge",\
+            "apns-expiration":"1771166700","apns-priority":"5","apns-push-type":"alert"},"payload":{"aps":{"badge":4}}}}}
+            """
+        #expect(try text(badgeUpdate(.ios)) == expected)
+    }
+
+    @Test("a badge update for Android is data alone, of normal priority")
+    func androidBadge() throws {
+        let expected = """
+            {"message":{"token":"device-token","data":{"badge":"4"},"android":{"collapse_key":"bellhop-badge",\
+            "priority":"NORMAL","ttl":"3600s"}}}
+            """
+        #expect(try text(badgeUpdate(.android)) == expected)
+    }
+
+    @Test("a badge keeps within what platforms count", arguments: [(-3, 0), (0, 0), (Int.max, 2_147_483_647)])
+    func badgeRange(_ badge: Int, _ expected: Int) throws {
+        let body = try read(badgeUpdate(.ios, badge: badge))
+        #expect(body["/apns/payload/aps/badge"]?.number?.int64 == Int64(expected))
+        var message = try Messages.plain()
+        message.badge = badge
+        #expect(try read(message)["/android/notification/notification_count"]?.number?.int64 == Int64(expected))
+    }
+
+    @Test("a badge update for a browser, or without a number, has no body")
+    func noBadge() throws {
+        #expect(try FCMRequest.body(of: badgeUpdate(.web), now: Messages.now) == nil)
+        #expect(try FCMRequest.body(of: badgeUpdate(.ios, badge: nil), now: Messages.now) == nil)
+    }
+}

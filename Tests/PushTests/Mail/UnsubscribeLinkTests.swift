@@ -1,0 +1,88 @@
+import BellhopRules
+import Cryptography
+import Push
+import Testing
+
+@Suite("Links to unsubscribe")
+struct UnsubscribeLinkTests {
+    private func subject(_ user: String = "u1", app: String = "drop") throws -> UnsubscribeLink.Subject {
+        UnsubscribeLink.Subject(
+            app: try #require(AppID(validating: app)),
+            user: try #require(UserID(validating: user))
+        )
+    }
+
+    @Test("a link speaks for whom it was made, whatever their id looks like", arguments: ["u1", "kåre 👍🏽", "../x"])
+    func roundTrip(_ user: String) throws {
+        let link = try Mails.link()
+        let subject = try subject(user)
+        let url = link.url(for: subject)
+        #expect(url.hasPrefix("https://drop.example/u/"))
+        #expect(url.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F })
+        #expect(link.check(link.token(for: subject)) == subject)
+        #expect(link.token(for: subject) == link.token(for: subject))
+    }
+
+    @Test("every change of a token makes it worthless")
+    func forged() throws {
+        let link = try Mails.link()
+        let token = try #require(Base64URL.decode(link.token(for: subject())))
+        for index in token.indices {
+            for bit in 0..<8 {
+                var changed = token
+                changed[index] ^= 1 << bit
+                #expect(link.check(Base64URL.encode(changed)) == nil)
+            }
+        }
+        #expect(link.check(Base64URL.encode(Array(token.dropLast()))) == nil)
+        #expect(link.check(Base64URL.encode(token + [0x31])) == nil)
+    }
+
+    @Test(
+        "what is no token is none",
+        arguments: ["", "x", "====", "é", String(repeating: "A", count: 43), String(repeating: "A", count: 5000)]
+    )
+    func nonsense(_ token: String) throws {
+        #expect(try Mails.link().check(token) == nil)
+    }
+
+    @Test("a key of somebody else proves nothing, and neither does the same key in another use")
+    func keys() throws {
+        let link = try Mails.link()
+        let other = try Mails.link(keys: String(repeating: "x", count: 32))
+        #expect(try link.check(other.token(for: subject())) == nil)
+        let statement = Array("mail\0drop\0u1".utf8)
+        let proof = HMAC.sha256(of: statement, key: Array(Mails.keyText.utf8))
+        #expect(link.check(Base64URL.encode(proof + statement)) == nil)
+    }
+
+    @Test("after a new key came in front, old links still work and new ones are made with it")
+    func rotation() throws {
+        let old = try Mails.link()
+        let fresh = String(repeating: "n", count: 40)
+        let both = try Mails.link(keys: "# newest first\n\(fresh)\n\n  \(Mails.keyText) \n")
+        let subject = try subject()
+        #expect(both.check(old.token(for: subject)) == subject)
+        #expect(old.check(both.token(for: subject)) == nil)
+        #expect(try Mails.link(keys: fresh).check(both.token(for: subject)) == subject)
+    }
+
+    @Test(
+        "keys that could be guessed are refused, and none are ever printed",
+        arguments: ["", "#\n", "short", "short\n" + Mails.keyText]
+    )
+    func weakKeys(_ text: String) throws {
+        #expect(UnsubscribeKeys(file: Array(text.utf8)) == nil)
+        let keys = try #require(UnsubscribeKeys(file: Array(Mails.keyText.utf8)))
+        var dumped = ""
+        dump(keys, to: &dumped)
+        #expect(!"\(keys)".contains("kkk") && !dumped.contains("107"))
+    }
+
+    @Test("a link does not show the address")
+    func showsNoAddress() throws {
+        let token = try Mails.link().token(for: subject())
+        let bytes = try #require(Base64URL.decode(token))
+        #expect(!String(decoding: bytes, as: UTF8.self).contains("@"))
+    }
+}

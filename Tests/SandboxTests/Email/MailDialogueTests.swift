@@ -1,0 +1,97 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Sandbox
+
+/// Speaks with the mail server through Python's SMTP library, which lets a client be as wrong as it likes.
+private enum Dialogue {
+    /// A step: `say` a command, `raw` bytes, `starttls`, `login` with user and password.
+    typealias Step = [String]
+
+    /// The codes of the replies; 0 where the server left instead.
+    static func codes(_ steps: [Step], with sandbox: ProviderSandbox) async throws -> [Int] {
+        let address = sandbox.smtpAddress
+        let text = String(decoding: try JSONEncoder().encode(steps), as: UTF8.self)
+        let arguments = [address.host, "\(address.port)", sandbox.caFile, text]
+        let output = try await PythonScript.output(of: "mail_client.py", arguments: arguments)
+        return try JSONDecoder().decode([Int].self, from: Data(output.utf8))
+    }
+}
+
+@Suite(
+    "The dialogue with the mail server",
+    .enabled(if: PythonScript.isThere, "python3 is not installed: nobody can speak wrongly with the server"),
+    .timeLimit(.minutes(5))
+)
+struct MailDialogueTests {
+    private static let inTLS = [["say", "EHLO t"], ["starttls"], ["say", "EHLO t"]]
+    private static let signedIn = inTLS + [["login", "bellhop", "sandbox-password"]]
+    private static let named = signedIn + [["say", "MAIL FROM:<a@b>"], ["say", "RCPT TO:<c@d>"]]
+    private static let long = String(repeating: "x", count: 600)
+
+    @Test(
+        "what is wrong or out of order is refused, and recorded as such",
+        arguments: [
+            ([["say", "MAIL FROM:<a@b>"]], 503), ([["say", "EHLO t"], ["say", "MAIL FROM:<a@b>"]], 530),
+            ([["say", "EHLO"]], 501), ([["say", "FROB"]], 500), ([["say", "NOOP " + long]], 500),
+            ([["raw", "NOOP\n"]], 500),
+            ([["raw", "NO\rOP\r\n"]], 500), ([["raw", "NOOP \u{E6}\r\n"]], 500), ([["say", "STARTTLS"]], 503),
+            ([["say", "EHLO t"], ["say", "AUTH PLAIN AGEAYg=="]], 538), (inTLS + [["say", "STARTTLS"]], 503),
+            (inTLS + [["say", "MAIL FROM:<a@b>"]], 530), (inTLS + [["say", "AUTH CRAM-MD5"]], 504),
+            (inTLS + [["say", "AUTH PLAIN AGEAYg=="]], 535), (inTLS + [["say", "AUTH PLAIN ???"]], 535),
+            (signedIn + [["say", "RCPT TO:<c@d>"]], 503), (signedIn + [["say", "DATA"]], 503),
+            (signedIn + [["say", "MAIL FROM:a@b"]], 501), (signedIn + [["say", "MAIL FROM:<ab>"]], 501),
+            (signedIn + [["say", "MAIL FROM:<a@b> BODY=8BITMIME"]], 555),
+            (signedIn + [["say", "MAIL FROM:<a@b> SMTPUTF8"]], 555),
+            (signedIn + [["say", "MAIL FROM:<a@b> SIZE=99999999"]], 552),
+            (signedIn + [["say", "MAIL FROM:<a@b>"], ["say", "MAIL FROM:<a@b>"]], 503),
+            (named + [["say", "RCPT TO:<>"]], 501), (named + [["say", "DATA now"]], 503),
+            (named + [["say", "DATA"], ["raw", "Subject: x\n.\r\n"]], 554),
+            (named + [["say", "DATA"], ["raw", ".not doubled\r\n.\r\n"]], 554),
+            (named + [["say", "DATA"], ["raw", long + long + "\r\n.\r\n"]], 554),
+            (named + [["say", "DATA"], ["raw", "Subject: only\r\n\r\n.\r\n"]], 554),
+        ]
+    )
+    func refuses(_ steps: [[String]], _ code: Int) async throws {
+        try await withSandbox { client in
+            let codes = try await Dialogue.codes(steps, with: client.sandbox)
+            #expect(codes.last == code, "\(codes)")
+            #expect(codes.dropLast().allSatisfy { $0 < 400 }, "\(codes)")
+            let received = try #require(client.sandbox.received(.email).last)
+            #expect(received.answer?.status == code)
+            #expect(received.refused != nil || code == 535)
+        }
+    }
+
+    @Test("RSET and a new greeting forget the mail; NOOP and QUIT do what they say")
+    func forgets() async throws {
+        try await withSandbox { client in
+            let steps =
+                Self.named + [
+                    ["say", "RSET"], ["say", "RCPT TO:<c@d>"], ["say", "NOOP"], ["say", "QUIT"], ["say", "NOOP"],
+                ]
+            let codes = try await Dialogue.codes(steps, with: client.sandbox)
+            #expect(codes.suffix(5) == [250, 503, 250, 221, 0])
+        }
+    }
+
+    @Test("who signs in by LOGIN is let in, too")
+    func login() async throws {
+        try await withSandbox { client in
+            let steps =
+                Self.inTLS + [["say", "AUTH LOGIN"], ["say", "YmVsbGhvcA=="], ["say", "c2FuZGJveC1wYXNzd29yZA=="]]
+            let codes = try await Dialogue.codes(steps, with: client.sandbox)
+            #expect(codes.suffix(3) == [334, 334, 235])
+        }
+    }
+
+    @Test("what is said in the clear behind STARTTLS ends the connection")
+    func smuggled() async throws {
+        try await withSandbox { client in
+            let steps = [["say", "EHLO t"], ["raw", "STARTTLS\r\nMAIL FROM:<a@b>\r\n"], ["say", "NOOP"]]
+            let codes = try await Dialogue.codes(steps, with: client.sandbox)
+            #expect(codes == [250, 503, 0])
+        }
+    }
+}

@@ -1,0 +1,50 @@
+import BellhopRules
+import Store
+import TestSupport
+import Testing
+import Workbench
+
+@Suite(
+    "Browsers in the directory",
+    .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
+    .timeLimit(.minutes(5))
+)
+struct BrowserTests {
+    private static let endpoint = "https://updates.push.services.mozilla.com/wpush/v2/gAAAA"
+    private static let point = "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"
+
+    private func devices(_ bench: Bench) async throws -> [PushProvider: Device] {
+        let app = try #require(AppID(validating: "drop"))
+        let user = try #require(UserID(validating: "u1"))
+        let key = RecipientKey(app: app, user: user)
+        let found = try await RecipientDirectory(pool: bench.pool).recipients(of: [key])
+        let devices = try #require(found[key]).devices
+        return Dictionary(devices.map { ($0.provider, $0) }) { first, _ in first }
+    }
+
+    @Test("a browser comes with its keys, a phone without; keys that cannot be read are none")
+    func keys() async throws {
+        try await Bench.withSchema { bench in
+            let keys = #"{"p256dh":"\#(Self.point)","auth":"BTBZMqHH6r4Tts7J_aSIgg"}"#
+            try await bench.feed([
+                #"""
+                {"app":"drop","eventType":"subscription.upserted","userId":"u1","token":"\#(Self.endpoint)",
+                 "platform":"web","provider":"webpush","subscription":{"keys":\#(keys),"vapidKeyID":"2026"}}
+                """#,
+                #"""
+                {"app":"drop","eventType":"subscription.upserted","userId":"u1","token":"t","platform":"android",
+                 "provider":"fcm","subscription":{"keys":\#(keys)}}
+                """#,
+            ])
+            let stored = try await devices(bench)
+            #expect(stored[.fcm] != nil && stored[.fcm]?.webPushKeys == nil)
+            let browser = try #require(stored[.webpush])
+            #expect(browser.token.text == Self.endpoint)
+            #expect(browser.webPushKeys?.vapidKeyID == "2026")
+            #expect(browser.webPushKeys?.publicKey.count == 65 && browser.webPushKeys?.secret.count == 16)
+            _ = try await bench.column("UPDATE push_subscriptions SET subscription = '[1]' RETURNING id")
+            let spoilt = try await devices(bench)
+            #expect(spoilt[.webpush] != nil && spoilt[.webpush]?.webPushKeys == nil)
+        }
+    }
+}
