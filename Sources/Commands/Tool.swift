@@ -7,7 +7,8 @@ package enum Tool {
         MigrateCommand.self, TopologyCommand.self, WorkerCommand.self, PoolCommand.self, SchedulerCommand.self,
         StatusCommand.self, PublishCommand.self, ValidateCommand.self, CheckConfigCommand.self, SandboxCommand.self,
         BenchCommand.self, QuietCommand.self, NextRunCommand.self, DecideCommand.self, ExplainCommand.self,
-        RevokeStaleCommand.self, CheckProviderCommand.self, KeysCommand.self, DeadLettersCommand.self,
+        RevokeStaleCommand.self, CheckProviderCommand.self, KeysCommand.self,
+        DeadLettersCommand.self,
     ]
 
     /// Runs the command that the words name, as `main` does.

@@ -97,6 +97,17 @@ struct WorkerCommand: Command {
         return [.urgent: urgent, .normal: usual, .bulk: usual]
     }
 
+    private func receiptConsumer(_ process: RoleProcess, _ broker: BrokerAddress) -> Consumer {
+        Consumer(
+            ConsumerOptions(
+                broker: broker,
+                name: "bellhop worker, receipts",
+                subscriptions: [.init(queue: process.footing.names.receipts, prefetch: 16)],
+                observer: process.observe("receipts")
+            )
+        )
+    }
+
     /// Replays have a connection and batches of their own, one at a time, so that live traffic does not feel them; their
     /// pushes count as bulk.
     private func replayWorker(_ process: RoleProcess, _ broker: BrokerAddress, _ frontDoor: FrontDoor) -> LaneWorker {
@@ -120,17 +131,6 @@ struct WorkerCommand: Command {
             consumer: consumer,
             frontDoor: frontDoor,
             limits: .init(batch: configuration.batch, batchesAtOnce: 1)
-        )
-    }
-
-    private func receiptConsumer(_ process: RoleProcess, _ broker: BrokerAddress) -> Consumer {
-        Consumer(
-            ConsumerOptions(
-                broker: broker,
-                name: "bellhop worker, receipts",
-                subscriptions: [.init(queue: process.footing.names.receipts, prefetch: 16)],
-                observer: process.observe("receipts")
-            )
         )
     }
 

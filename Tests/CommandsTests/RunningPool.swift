@@ -72,7 +72,7 @@ final class RunningPool: Sendable {
         }
     }
 
-    /// Whether this worker takes messages of all three lanes, each from two queues, of replays and of receipts.
+    /// Whether this worker takes messages of all three lanes, their resumes, receipts and replays.
     func isConsuming(_ process: Int32) -> Bool {
         lines.filter { $0.pid == process && $0.message.hasPrefix("consuming ") }.count == 8
     }

@@ -197,6 +197,23 @@ package struct FrontDoor: Sendable {
         intake.laterIndices = Set(owed.filter { later.contains($0.work) }.map(\.index))
     }
 
+    private func tell(
+        _ entries: [SortedBatch.Entry<RecipientKey>],
+        _ decider: Decider,
+        _ persistence: Persistence,
+        into intake: inout Intake
+    ) async {
+        guard !entries.isEmpty else { return }
+        let keys = Set(entries.map(\.work))
+        let recipients = await persistence.insist { [directory] () throws(PostgresError) in
+            try await directory.recipients(of: keys)
+        }
+        guard let recipients else { return intake.unfinished.formUnion(entries.map(\.index)) }
+        intake.badges = entries.flatMap { entry in
+            recipients[entry.work].map { decider.badgeUpdates(for: entry.work, $0, index: entry.index) } ?? []
+        }
+    }
+
     /// Tells the desk which replayed messages are taken in for good; returns those of which it could not.
     ///
     /// What is at fault its next dead letter tells of.
@@ -220,23 +237,6 @@ package struct FrontDoor: Sendable {
             try await desk.settle(reports)
         }
         return told == nil ? Set(settled.keys) : []
-    }
-
-    private func tell(
-        _ entries: [SortedBatch.Entry<RecipientKey>],
-        _ decider: Decider,
-        _ persistence: Persistence,
-        into intake: inout Intake
-    ) async {
-        guard !entries.isEmpty else { return }
-        let keys = Set(entries.map(\.work))
-        let recipients = await persistence.insist { [directory] () throws(PostgresError) in
-            try await directory.recipients(of: keys)
-        }
-        guard let recipients else { return intake.unfinished.formUnion(entries.map(\.index)) }
-        intake.badges = entries.flatMap { entry in
-            recipients[entry.work].map { decider.badgeUpdates(for: entry.work, $0, index: entry.index) } ?? []
-        }
     }
 
     /// Dead-letters what is at fault and returns the indices of those that could not be, because of the drain.

@@ -82,7 +82,8 @@ struct SortedBatch {
         let parts = [
             ("notifications", records.count), ("pushes", intake.parcels.count), ("refused", faults.count),
             ("planned", plans.count), ("cancelled", cancellations.count), ("fed", feeds.count),
-            ("resumed", resumed.count), ("replayed", replayed.count), ("badges", badges.count),
+            ("resumed", resumed.count), ("badges", badges.count),
+            ("replayed", replayed.count),
         ]
         for (name, count) in parts where count > 0 { fields[name] = .integer(count) }
         fields["took"] = .span(span)
