@@ -8,7 +8,11 @@ enum DeskOptions {
         Option.taking("app", "A", "of this app"),
         Option.taking("type", "T", "of this event type"),
         Option.taking("reason", "R", "with this reason, such as attempts-exhausted"),
-        Option.taking("stage", "S", "given up at this stage: intake, record, feed, resume, dispatch, broker, desk"),
+        Option.taking(
+            "stage",
+            "S",
+            "given up at this stage: intake, record, feed, resume, dispatch, receipt, broker, desk"
+        ),
         Option.taking("provider", "P", "refused by this provider, such as fcm"),
         Option.taking("fingerprint", "F", "of this group, as groups lists them"),
         Option.taking("user", "U", "about this user"),

@@ -62,7 +62,7 @@ extension DeskSession {
                 summary.deadID
             )
         }
-        if summary.stage == "resume" {
+        if ["resume", "receipt"].contains(summary.stage) {
             throw failure(
                 .answerIsNo,
                 "it is a message of ours, not a producer's",

@@ -90,8 +90,8 @@ struct QueueDesk: Sendable {
     private func replay() async throws -> ExitCode {
         var (rejected, deliveries) = (0, 0)
         try await forEach { items in
-            deliveries += items.count { $0.stage == "dispatch" }
-            rejected += items.count { $0.stage != "dispatch" }
+            deliveries += items.count { $0.delivery != nil }
+            rejected += items.count { $0.delivery == nil }
             return []
         }
         if deliveries > 0 {
@@ -112,7 +112,7 @@ struct QueueDesk: Sendable {
         do {
             try await forEach { items in
                 // What has arrived since the count was agreed to stays.
-                let chosen = items.indices.filter { items[$0].stage != "dispatch" }.prefix(rejected - sent)
+                let chosen = items.indices.filter { items[$0].delivery == nil }.prefix(rejected - sent)
                 let confirmed = await DeadLetterScan.republish(
                     chosen.map { items[$0] },
                     by: by,

@@ -61,7 +61,8 @@ struct DeadLetterReading {
             contentHash: Array(hash.utf8)
         )
         item.replay = Replayed(marks: headers)?.mark
-        if item.stage == Fault.Stage.dispatch.rawValue { item.delivery = DeliveryKey(letter: message.body) }
+        // A message says where it came from; a delivery came from nowhere.
+        if headers[DeadLetterHeaders.originExchange] == nil { item.delivery = DeliveryKey(letter: message.body) }
         return item
     }
 

@@ -124,6 +124,9 @@ package struct ReplayForecast: Sendable {
         facts.history.isRead = stored.isRead
         facts.history.isSuperseded = stored.isSuperseded
         let decision = Decision(facts)
+        guard key.channel == .push else {
+            return ReplayPrediction(decision.email ?? .suppress(.emailDisabled))
+        }
         let device = decision.devices.first { $0.device.subscription == key.target }
         return ReplayPrediction(decision.push ?? device?.outcome ?? .suppress(.deviceGone))
     }

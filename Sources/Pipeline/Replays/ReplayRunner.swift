@@ -44,6 +44,10 @@ package struct ReplayRunner: Service {
             let replays = try await run.take(for: Self.lease)
             throttles = throttles.filter { id, _ in replays.contains { $0.id == id } }
             for replay in replays {
+                // Whoever had it before may have died between the ledger and the broker.
+                if throttles[replay.id] == nil {
+                    _ = await resumes.replay(try await run.unclaimed(of: replay.id), until: drain)
+                }
                 var throttle = throttles[replay.id] ?? ReplayThrottle(rate: replay.pace.rate, now: .now)
                 try await advance(replay, &throttle, drain)
                 throttles[replay.id] = throttle

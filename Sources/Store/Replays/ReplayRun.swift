@@ -29,9 +29,9 @@ package struct ReplayRun: Sendable {
         return (Int(clamping: try rows.integer(0, 0)), try rows.boolean(0, 1))
     }
 
-    /// The next items that wait, in the order of the replay.
+    /// The next items that wait, in the order of the replay; none where it was paused or taken over meanwhile.
     package func next(of id: Int64, atMost limit: Int) async throws(PostgresError) -> [ReplayPiece] {
-        try await pool.run(Self.next, [.integer(id), .integer(Int64(limit))]).map(ReplayPiece.init)
+        try await pool.run(Self.next, [.integer(id), .integer(Int64(limit)), .text(runner)]).map(ReplayPiece.init)
     }
 
     /// Puts given-up deliveries back into the ledger, each by compare-and-set, and returns the notifications to resume.
@@ -47,6 +47,16 @@ package struct ReplayRun: Sendable {
             ReplayStatements.sendDeliveries,
             [.integer(id), .integerArray(positions), .text(runner)]
         )
+        var keys: Set<NotificationKey> = []
+        for row in rows.indices {
+            if let key = try rows.notificationKey(row) { keys.insert(key) }
+        }
+        return Array(keys)
+    }
+
+    /// Deliveries under way that nobody has claimed: their resume may have been lost with the runner before.
+    package func unclaimed(of id: Int64) async throws(PostgresError) -> [NotificationKey] {
+        let rows = try await pool.run(ReplayStatements.unclaimed, [.integer(id)])
         var keys: Set<NotificationKey> = []
         for row in rows.indices {
             if let key = try rows.notificationKey(row) { keys.insert(key) }
@@ -120,6 +130,7 @@ package struct ReplayRun: Sendable {
                d.origin_routing_key, d.properties, d.headers, d.first_failed_at
         FROM replay_items i JOIN dead_letters d ON d.dead_id = i.dead_id
         WHERE i.replay_id = $1 AND i.state = 'waiting'
+          AND EXISTS (SELECT FROM replays r WHERE r.id = $1 AND r.state = 'running' AND r.runner = $3)
         ORDER BY i.position LIMIT $2
         """,
         effect: .reads

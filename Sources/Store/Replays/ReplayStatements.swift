@@ -62,6 +62,20 @@ enum ReplayStatements {
         """
     )
 
+    static let unclaimed = Statement(
+        """
+        SELECT d.app, d.user_id, d.notification_id
+        FROM replay_items i
+        CROSS JOIN LATERAL (
+            SELECT app, user_id, notification_id, channel, target FROM dead_letters
+            WHERE dead_id = i.dead_id AND notification_id IS NOT NULL LIMIT 1
+        ) AS d
+        \(standing)
+        WHERE i.replay_id = $1 AND i.state = 'sent' AND l.state = 'pending'
+        """,
+        effect: .reads
+    )
+
     /// What the worker was faster to settle stays settled.
     static let markSent = Statement(
         """
@@ -87,7 +101,7 @@ enum ReplayStatements {
         """
     )
 
-    /// A line that waits in a retry tier only because its provider's window was full has not been tried yet.
+    /// A line that waits in a retry tier only because its provider had no room, or wanted silence, has not been tried yet.
     static let collect = Statement(
         """
         WITH sent AS MATERIALIZED (
@@ -107,7 +121,8 @@ enum ReplayStatements {
             ) AS d
             \(standing)
             WHERE coalesce(
-                l.state NOT IN ('pending', 'sending') AND (l.state <> 'retrying' OR l.reason <> 'window-full'), true)
+                l.state NOT IN ('pending', 'sending') AND (l.state <> 'retrying'
+                    OR l.reason NOT IN ('window-full', 'provider-rests')), true)
         ), settled AS MATERIALIZED (
             SELECT k.* FROM looked k
             CROSS JOIN LATERAL (

@@ -151,7 +151,7 @@ struct DeliveryReplayTests {
         try await ReplayGround.with { ground in
             try await ground.die(["e1", "e2", "e3"])
             ground.takeAll()
-            // Held by somebody who never comes back: taken before the rig's own runner can see it.
+            // Held by somebody who never comes back: one delivery is in the ledger again, and its resume was never sent.
             let held = ReplayRun(pool: ground.bench.pool, runner: "vanished")
             let id = try await ground.start(pace: .init(rate: 1))
             _ = try await ground.bench.owner.run(
@@ -160,7 +160,9 @@ struct DeliveryReplayTests {
                 ),
                 [.integer(id)]
             )
-            _ = try await held.next(of: id, atMost: 1)
+            let inHand = try await held.next(of: id, atMost: 1)
+            let resumes = try await held.send(deliveries: inHand.map(\.position), of: id)
+            #expect(resumes.count == 1)
             let progress = try await ground.wait(for: id)
             #expect(progress.outcomes == [.delivered: 3])
             #expect(ground.counterpart.arrivals.values.allSatisfy { $0 == 2 })

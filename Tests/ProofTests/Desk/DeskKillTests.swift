@@ -94,7 +94,10 @@ private struct DeskKills {
             try await eventually("the queues are old enough") { .now - queuesStand > .seconds(12) }
         }
         let command = try startReplay()
-        try await kill(&crew, times: kills, &chance) { try await stage.count("replay_items WHERE state = 'settled'") }
+        try await kill(&crew, times: kills, &chance) {
+            try await resumeIfPaused(1)
+            return try await stage.count("replay_items WHERE state = 'settled'")
+        }
         command.send(SIGKILL)
         try await breakBroker?()
         try await ended(1)
@@ -157,9 +160,16 @@ private struct DeskKills {
         }
     }
 
+    /// Where only failures come in a row it pauses, and somebody resumes it.
+    private func resumeIfPaused(_ replay: Int) async throws {
+        guard try await stage.count("replays WHERE id = \(replay) AND state = 'paused'") == 1 else { return }
+        try await stage.bellhop("dead-letters", "resume", String(replay), "--because", "proof", "--json")
+    }
+
     private func ended(_ replay: Int) async throws {
-        try await eventually("replay \(replay) has ended", within: .seconds(300)) {
-            try await stage.count("replays WHERE id = \(replay) AND finished_at IS NOT NULL") == 1
+        try await eventually("replay \(replay) has ended", within: .seconds(600)) {
+            try await resumeIfPaused(replay)
+            return try await stage.count("replays WHERE id = \(replay) AND finished_at IS NOT NULL") == 1
         }
     }
 
