@@ -5,7 +5,7 @@ protocol Command: Sendable {
     static var name: String { get }
     /// One line for the list of commands.
     static var summary: String { get }
-    /// The lines of its usage, without `bellhop`.
+    /// The lines of its usage, without `bellhop`; one that begins with a blank goes on with the line before it.
     static var synopsis: [String] { get }
     static var options: [Option] { get }
 
@@ -18,7 +18,7 @@ extension Command {
     static var options: [Option] { [] }
 
     static var help: String {
-        var lines = synopsis.map { "bellhop \($0)" } + ["", summary]
+        var lines = synopsis.map { ($0.hasPrefix(" ") ? "        " : "bellhop ") + $0 } + ["", summary]
         if !options.isEmpty {
             lines += ["", "Options:"]
             lines += options.map { option in
