@@ -146,7 +146,7 @@ webpush: {
 JSON5
 }
 
-# What the sandbox has got since it started, one provider after the other: `apns 3, fcm 7`.
+# What the sandbox has got since it started, one provider after the other: `apns 3, fcm 7`; `nothing` at first.
 received_by_provider() {
     local summary name count found=()
     summary=$(http_body 127.0.0.1 $(($(port_of SANDBOX_PORT) + sandbox_control)) /received/summary) || return 0
@@ -154,5 +154,6 @@ received_by_provider() {
         count=$(sed -n "s/.*\"$name\":{\"answers\":{[^}]*},\"dropped\":[0-9]*,\"received\":\([0-9]*\).*/\1/p" <<<"$summary")
         [[ -z $count ]] || found+=("$name $count")
     done
+    ((${#found[@]} > 0)) || found=(nothing)
     (IFS=,; printf '%s' "${found[*]}") | sed 's/,/, /g'
 }
