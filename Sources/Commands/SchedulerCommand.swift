@@ -34,13 +34,6 @@ struct SchedulerCommand: Command {
             subscriptions: [.init(queue: process.footing.names.dead, prefetch: 1000)],
             observer: process.observe("dead-letter clerk")
         )
-        let clerk = DeadLetterClerk(
-            pool: process.pool,
-            time: process.time,
-            logger: process.logger,
-            metrics: process.metrics,
-            makeConsumer: { Consumer(options) }
-        )
         let publisher = Publisher(
             PublisherOptions(
                 broker: try process.footing.broker(),
@@ -57,13 +50,16 @@ struct SchedulerCommand: Command {
             logger: process.logger,
             metrics: process.metrics
         )
+        let clerk = DeadLetterClerk(tools: tools, makeConsumer: { Consumer(options) })
+        let retention = configuration.deadLetterRetention.map { DeadLetterKeeper(tools: tools, retention: $0) }
         let ending = await process.run(
             [
                 clerk, HandOver(tools: tools, rhythm: .init(rate: configuration.handOverRate)),
                 ReceiptHandOver(tools: tools), DueEventPublisher(tools: tools), BadgeBell(tools: tools),
                 ReminderBell(tools: tools, catalogs: source, zones: process.zones),
+                ReplayRunner(tools: tools), DeadLetterMeter(tools: tools, catalogs: source),
                 process.reload(of: source),
-            ],
+            ] + (retention.map { [$0] } ?? []),
             listen: configuration.metricsListen.shifted(by: Self.portOffset) ?? configuration.metricsListen,
             checks: [
                 ReadinessCheck(clerk.name) { clerk.isReady ? nil : "it does not consume" },

@@ -8,6 +8,7 @@ package enum Tool {
         StatusCommand.self, PublishCommand.self, ValidateCommand.self, CheckConfigCommand.self, SandboxCommand.self,
         BenchCommand.self, QuietCommand.self, NextRunCommand.self, DecideCommand.self, ExplainCommand.self,
         RevokeStaleCommand.self, CheckProviderCommand.self, KeysCommand.self,
+        DeadLettersCommand.self,
     ]
 
     /// Runs the command that the words name, as `main` does.
@@ -15,7 +16,9 @@ package enum Tool {
         let surroundings = Surroundings(
             environment: ProcessInfo.processInfo.environment,
             print: { FileHandle.standardOutput.write(Data(($0 + "\n").utf8)) },
-            readInput: { [UInt8](FileHandle.standardInput.readDataToEndOfFile()) }
+            readInput: { [UInt8](FileHandle.standardInput.readDataToEndOfFile()) },
+            terminal: Terminal.standard,
+            user: ProcessInfo.processInfo.environment["SUDO_USER"] ?? NSUserName()
         )
         return await run(words, surroundings, complain: { FileHandle.standardError.write(Data(($0 + "\n").utf8)) })
     }
@@ -34,12 +37,14 @@ package enum Tool {
             return .done
         }
         do {
-            guard let command = commands.first(where: { $0.name == name }) else { throw unknown(name) }
+            guard let command = commands.first(where: { $0.name == name || $0.alias == name }) else {
+                throw unknown(name)
+            }
             if words.dropFirst().contains(where: { $0 == "--help" || $0 == "-h" }) {
                 surroundings.print(command.help)
                 return .done
             }
-            let parsed = try Words(Array(words.dropFirst()), options: command.options, of: name)
+            let parsed = try Words(Array(words.dropFirst()), options: command.options, of: command.name)
             return try await command.init(parsed).run(surroundings)
         } catch {
             let failure = Failure(error)

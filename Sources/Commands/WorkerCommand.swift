@@ -72,7 +72,8 @@ struct WorkerCommand: Command {
             tools: tools,
             surroundings: surroundings
         )
-        let workers = lanes.map { lane in worker(for: lane, process, broker, frontDoor) }
+        var workers = lanes.map { lane in worker(for: lane, process, broker, frontDoor) }
+        if lanes.contains(.bulk) { workers.append(replayWorker(process, broker, frontDoor)) }
         let checks = workers.map { worker in
             ReadinessCheck(worker.name) { worker.isReady ? nil : "it does not consume" }
         }
@@ -104,6 +105,32 @@ struct WorkerCommand: Command {
                 subscriptions: [.init(queue: process.footing.names.receipts, prefetch: 16)],
                 observer: process.observe("receipts")
             )
+        )
+    }
+
+    /// Replays have a connection and batches of their own, one at a time, so that live traffic does not feel them; their
+    /// pushes count as bulk.
+    private func replayWorker(_ process: RoleProcess, _ broker: BrokerAddress, _ frontDoor: FrontDoor) -> LaneWorker {
+        let configuration = process.footing.configuration
+        let consumer = Consumer(
+            ConsumerOptions(
+                broker: broker,
+                name: "bellhop worker, replays",
+                subscriptions: [
+                    .init(
+                        queue: process.footing.names.replay,
+                        prefetch: min(configuration.batch, Int(configuration.prefetch.usual))
+                    )
+                ],
+                observer: process.observe("replays")
+            )
+        )
+        return LaneWorker(
+            lane: .bulk,
+            name: "replays",
+            consumer: consumer,
+            frontDoor: frontDoor,
+            limits: .init(batch: configuration.batch, batchesAtOnce: 1)
         )
     }
 

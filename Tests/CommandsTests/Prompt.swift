@@ -18,6 +18,7 @@ struct Prompt: Sendable {
 
     var environment: [String: String] = [:]
     var input = ""
+    var terminal: Terminal?
 
     func run(_ words: String...) async -> Answer {
         await run(words)
@@ -29,7 +30,9 @@ struct Prompt: Sendable {
         let surroundings = Surroundings(
             environment: environment,
             print: { line in printed.withLock { $0.append(line) } },
-            readInput: { [input] in [UInt8](input.utf8) }
+            readInput: { [input] in [UInt8](input.utf8) },
+            terminal: terminal,
+            user: "tester"
         )
         let code = await Tool.run(words, surroundings) { line in complained.withLock { $0.append(line) } }
         return Answer(

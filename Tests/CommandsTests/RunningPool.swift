@@ -72,9 +72,9 @@ final class RunningPool: Sendable {
         }
     }
 
-    /// Whether this worker takes messages of all three lanes, each from two queues, and receipts.
+    /// Whether this worker takes messages of all three lanes, their resumes, receipts and replays.
     func isConsuming(_ process: Int32) -> Bool {
-        lines.filter { $0.pid == process && $0.message.hasPrefix("consuming ") }.count == 7
+        lines.filter { $0.pid == process && $0.message.hasPrefix("consuming ") }.count == 8
     }
 
     func isRunning(_ process: Int32) -> Bool { Glibc.kill(process, 0) == 0 }

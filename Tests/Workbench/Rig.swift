@@ -122,18 +122,33 @@ package struct Rig: Sendable {
 
     private func lanes(_ tools: FrontDoor.Tools) throws -> [LaneWorker] {
         let frontDoor = FrontDoor(catalogs: catalogs, zones: zones, tools: tools, surroundings: surroundings)
-        return try Lane.allCases.map { lane in
-            let consumer = Consumer(
-                ConsumerOptions(
-                    broker: try bench.broker,
-                    name: "test, \(lane.rawValue)",
-                    subscriptions: [bench.names.lane(lane), bench.names.resume(lane)].map {
-                        .init(queue: $0, prefetch: 1024)
-                    }
-                )
+        let replays = Consumer(
+            ConsumerOptions(
+                broker: try bench.broker,
+                name: "test, replays",
+                subscriptions: [.init(queue: bench.names.replay, prefetch: 256)]
             )
-            return LaneWorker(lane: lane, consumer: consumer, frontDoor: frontDoor, limits: .init(batch: 256))
-        }
+        )
+        let replayLane = LaneWorker(
+            lane: .bulk,
+            name: "replays",
+            consumer: replays,
+            frontDoor: frontDoor,
+            limits: .init(batch: 256, batchesAtOnce: 1)
+        )
+        return try [replayLane]
+            + Lane.allCases.map { lane in
+                let consumer = Consumer(
+                    ConsumerOptions(
+                        broker: try bench.broker,
+                        name: "test, \(lane.rawValue)",
+                        subscriptions: [bench.names.lane(lane), bench.names.resume(lane)].map {
+                            .init(queue: $0, prefetch: 1024)
+                        }
+                    )
+                )
+                return LaneWorker(lane: lane, consumer: consumer, frontDoor: frontDoor, limits: .init(batch: 256))
+            }
     }
 
     private func clerk() throws -> DeadLetterClerk {
@@ -142,24 +157,22 @@ package struct Rig: Sendable {
             name: "test, clerk",
             subscriptions: [.init(queue: bench.names.dead, prefetch: 1000)]
         )
-        return DeadLetterClerk(
-            pool: bench.pool,
-            time: SystemTime(),
-            logger: logger,
-            metrics: metrics,
-            makeConsumer: { Consumer(options) }
-        )
+        return DeadLetterClerk(tools: dutyTools, makeConsumer: { Consumer(options) })
     }
 
-    /// The scheduler's duties, at a pace for tests.
-    private func duties() -> [any Service] {
-        let tools = DutyTools(
+    private var dutyTools: DutyTools {
+        DutyTools(
             pool: bench.pool,
             publisher: publisher,
             names: bench.names,
             logger: logger,
             metrics: metrics
         )
+    }
+
+    /// The scheduler's duties, at a pace for tests.
+    private func duties() -> [any Service] {
+        let tools = dutyTools
         let interval = Duration.milliseconds(100)
         return [
             HandOver(tools: tools, rhythm: .init(interval: interval, grace: .seconds(2))),
@@ -167,6 +180,7 @@ package struct Rig: Sendable {
             DueEventPublisher(tools: tools, interval: interval),
             BadgeBell(tools: tools, rhythm: .init(interval: interval, calm: interval)),
             ReminderBell(tools: tools, catalogs: catalogs, zones: zones, interval: interval),
+            ReplayRunner(tools: tools, interval: interval),
         ]
     }
 

@@ -3,6 +3,8 @@ import ServiceRuntime
 /// One subcommand: what it is called, what it takes, what it does.
 protocol Command: Sendable {
     static var name: String { get }
+    /// A shorter name that does as well.
+    static var alias: String? { get }
     /// One line for the list of commands.
     static var summary: String { get }
     /// The lines of its usage, without `bellhop`; one that begins with a blank goes on with the line before it.
@@ -16,6 +18,7 @@ protocol Command: Sendable {
 
 extension Command {
     static var options: [Option] { [] }
+    static var alias: String? { nil }
 
     static var help: String {
         var lines = synopsis.map { ($0.hasPrefix(" ") ? "        " : "bellhop ") + $0 } + ["", summary]
@@ -40,6 +43,10 @@ struct Surroundings: Sendable {
     var print: @Sendable (String) -> Void
     /// Reads all of stdin.
     var readInput: @Sendable () -> [UInt8]
+    /// Who sits at the keyboard; nil where no person does.
+    var terminal: Terminal?
+    /// Under which name the process runs.
+    var user = "unknown"
 
     /// The configuration under these flags; faults end the command with exit code 78.
     func configuration(_ words: Words, requiring required: Set<Setting> = []) throws -> BellhopConfiguration {

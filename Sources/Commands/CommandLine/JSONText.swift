@@ -5,6 +5,8 @@ import Foundation
 enum JSONText: CustomStringConvertible {
     case text(String)
     case number(Int)
+    /// A number as somebody else has written it, in JSON's grammar.
+    case digits(String)
     /// With so many digits as a reader can use.
     case decimal(Double, digits: Int)
     case flag(Bool)
@@ -21,6 +23,7 @@ enum JSONText: CustomStringConvertible {
             JSONWriter.write(text, into: &bytes)
             return String(decoding: bytes, as: UTF8.self)
         case .number(let number): return String(number)
+        case .digits(let text): return text
         case .decimal(let number, let digits): return number.isFinite ? number.text(digits: digits) : "null"
         case .flag(let flag): return String(flag)
         case .null: return "null"

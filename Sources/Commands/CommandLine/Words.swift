@@ -3,7 +3,7 @@ import ServiceRuntime
 /// The words behind a command's name, sorted into operands, options and settings.
 struct Words: Sendable {
     private(set) var operands: [String] = []
-    private var values: [String: String] = [:]
+    private var values: [String: [String]] = [:]
     private var switches: Set<String> = []
     /// Settings given as flags, by name without dashes: they win over the environment.
     private(set) var settings: [String: String] = [:]
@@ -37,11 +37,19 @@ struct Words: Sendable {
             guard let value = attached ?? rest.popFirst() else {
                 throw .usage(of: command, "--\(name) needs a value")
             }
-            if isSetting { settings[name] = value } else { values[name] = value }
+            if isSetting { settings[name] = value } else { values[name, default: []].append(value) }
         }
     }
 
-    func value(_ name: String) -> String? { values[name] }
+    /// The names of all options that are given; settings are none.
+    var given: Set<String> { switches.union(values.keys) }
+
+    /// The value of an option; of several, the last.
+    func value(_ name: String) -> String? { values[name]?.last }
+
+    /// All values of an option that may be given more than once, in their order.
+    func allValues(_ name: String) -> [String] { values[name] ?? [] }
+
     func has(_ name: String) -> Bool { switches.contains(name) }
 
     private static func unknown(_ name: String, _ options: [Option], _ command: String) -> CommandFailure {

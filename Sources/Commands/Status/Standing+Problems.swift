@@ -82,7 +82,10 @@ extension Standing {
                 problems.append("\(late) overdue by more than 10 minutes: does a scheduler run?")
             }
             let open = store.deadLetters.map(\.count).reduce(0, +)
-            if open > 0 { problems.append("\(Self.counted(open, "open dead letter", "waits", "wait")) for somebody") }
+            if open > 0 {
+                let letters = Self.counted(open, "open dead letter", "waits", "wait")
+                problems.append("\(letters) for somebody: bellhop dead-letters groups")
+            }
         }
         if let managementObstacle { problems.append(managementObstacle) }
         return problems

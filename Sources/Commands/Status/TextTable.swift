@@ -1,10 +1,13 @@
-/// A table for people: the first column to the left, numbers to the right, two spaces between.
+/// A table for people: the first column and texts to the left, numbers to the right, two spaces between.
 struct TextTable {
     private let header: [String]
+    private let texts: Set<Int>
     private var rows: [[String]] = []
 
-    init(_ header: [String]) {
+    /// `texts` are the columns that go to the left; the first does in any case.
+    init(_ header: [String], texts: Set<Int> = []) {
         self.header = header
+        self.texts = texts.union([0])
     }
 
     mutating func add(_ cells: [String]) {
@@ -23,7 +26,8 @@ struct TextTable {
             var line = ""
             for (column, cell) in cells.enumerated() {
                 let padding = String(repeating: " ", count: widths[column] - cell.count)
-                line += column == 0 ? cell + padding : "  " + padding + cell
+                line += column == 0 ? "" : "  "
+                line += texts.contains(column) ? cell + padding : padding + cell
             }
             while line.last == " " { line.removeLast() }
             return line

@@ -72,10 +72,12 @@ struct DeadLetter: Sendable {
         headers[DeadLetterHeaders.deadID] = .string("\(hash)-\(String(mark, radix: 16))")
         headers[DeadLetterHeaders.contentHash] = .string(hash)
         headers[DeadLetterHeaders.redelivered] = .boolean(original.redelivered)
-        headers[DeadLetterHeaders.originExchange] = .string(original.exchange)
-        headers[DeadLetterHeaders.originRoutingKey] = .string(original.routingKey)
+        headers[DeadLetterHeaders.originExchange] = .string(fault.replay?.exchange ?? original.exchange)
+        headers[DeadLetterHeaders.originRoutingKey] = .string(fault.replay?.routingKey ?? original.routingKey)
+        if let replay = fault.replay { headers.entries += replay.markEntries }
         var displaced = FieldTable()
-        for entry in original.properties.headers.entries {
+        let ownMarks = fault.replay == nil ? [] : Replayed.headerNames
+        for entry in original.properties.headers.entries where !ownMarks.contains(entry.name) {
             if DeadLetterHeaders.isOurs(entry.name) || DeadLetterHeaders.belongsToBroker(entry.name) {
                 displaced.entries.append(entry)
             } else {

@@ -1,6 +1,6 @@
 package import AMQP
 import BellhopRules
-package import Postgres
+import Postgres
 package import ServiceRuntime
 import Store
 import Synchronization
@@ -17,25 +17,21 @@ package struct DeadLetterClerk: Service {
     private let time: any TimeSource
     private let logger: Logger
     private let filed: Counter
+    private let replayQueue: String
     private let current = CurrentConsumer()
 
     /// Whether dead letters can arrive: it has a consumer, and that is subscribed.
     package var isReady: Bool { current.isConsuming }
 
     /// `makeConsumer` makes a fresh consumer of the dead-letter queue, not yet started.
-    package init(
-        pool: PostgresPool,
-        time: any TimeSource,
-        logger: Logger,
-        metrics: MetricsRegistry,
-        makeConsumer: @escaping @Sendable () -> Consumer
-    ) {
+    package init(tools: DutyTools, makeConsumer: @escaping @Sendable () -> Consumer) {
         self.makeConsumer = makeConsumer
-        self.pool = pool
-        self.time = time
-        self.logger = logger.labelled(name)
-        file = DeadLetterFile(pool: pool)
-        filed = metrics.counter("bellhop_dead_letters_filed_total", help: "Dead letters filed into the table.")
+        pool = tools.pool
+        time = tools.time
+        logger = tools.logger.labelled(name)
+        replayQueue = tools.names.replay
+        file = DeadLetterFile(pool: tools.pool)
+        filed = tools.metrics.counter("bellhop_dead_letters_filed_total", help: "Dead letters filed into the table.")
     }
 
     package func run(until drain: DrainSignal) async throws {
@@ -85,7 +81,7 @@ package struct DeadLetterClerk: Service {
 
     private func file(_ batch: [IncomingMessage]) async throws(PostgresError) -> Int {
         let now = Timestamp(clamping: time.now().microseconds)
-        let items = batch.map { DeadLetterReading.item(of: $0, at: now) }
+        let items = batch.map { DeadLetterReading.item(of: $0, at: now, replayQueue: replayQueue) }
         do {
             return try await file.file(items)
         } catch  where error.refusesContent {
@@ -110,6 +106,7 @@ package struct DeadLetterClerk: Service {
             bare.eventType = nil
             bare.eventID = nil
             bare.user = nil
+            bare.delivery = nil
             bare.origin.headers = Array("{}".utf8)
             bare.origin.properties = Array("{}".utf8)
             bare.error += " (headers and properties could not be stored)"

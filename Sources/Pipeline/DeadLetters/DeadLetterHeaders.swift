@@ -25,6 +25,21 @@ enum DeadLetterHeaders {
     /// Set where the original headers were too large to travel along.
     static let headersDropped = "x-bellhop-headers-dropped"
 
+    // What a replayed message carries, and what its next letter says again.
+    /// The item that is replayed.
+    static let replayOf = "x-bellhop-replay-of"
+    /// The replay's number.
+    static let replayID = "x-bellhop-replay-id"
+    /// Which replay of the item it is.
+    static let replayCount = "x-bellhop-replay-count"
+    static let replayedBy = "x-bellhop-replay-by"
+    /// Where the message was published when it first came.
+    static let replayExchange = "x-bellhop-replay-exchange"
+    static let replayRoutingKey = "x-bellhop-replay-routing-key"
+
+    /// When it first came, in microseconds since 1970.
+    static let replayArrivedAt = "x-bellhop-replay-arrived-at"
+
     /// A producer may send such a header too; it must not pass for ours.
     static func isOurs(_ name: String) -> Bool {
         name.lowercased().hasPrefix("x-bellhop-")

@@ -10,9 +10,16 @@ struct DeadLetterReading {
     private let message: IncomingMessage
     private let headers: FieldTable
     private let now: Timestamp
+    /// The queue whose messages carry marks of ours.
+    private let replayQueue: String
 
-    static func item(of message: IncomingMessage, at now: Timestamp) -> DeadLetterItem {
-        let reading = DeadLetterReading(message: message, headers: message.properties.headers, now: now)
+    static func item(of message: IncomingMessage, at now: Timestamp, replayQueue: String) -> DeadLetterItem {
+        let reading = DeadLetterReading(
+            message: message,
+            headers: message.properties.headers,
+            now: now,
+            replayQueue: replayQueue
+        )
         // The broker writes x-death on what it dead-letters itself; we take it off what we do. So a producer who adds
         // headers with our prefix cannot have its message filed under another's id.
         if let death = reading.death { return reading.brokersItem(death) }
@@ -30,7 +37,7 @@ struct DeadLetterReading {
         }
         let failedAt = headers[DeadLetterHeaders.failedAt]?.integer.map { Timestamp(clamping: Int64($0)) } ?? now
         let hash = text(DeadLetterHeaders.contentHash) ?? DeadLetterContent(message).hash
-        return DeadLetterItem(
+        var item = DeadLetterItem(
             deadID: id.storable,
             stage: text(DeadLetterHeaders.stage) ?? "unknown",
             reason: text(DeadLetterHeaders.reason) ?? "unexplained",
@@ -53,6 +60,9 @@ struct DeadLetterReading {
             redelivered: headers[DeadLetterHeaders.redelivered] == .boolean(true),
             contentHash: Array(hash.utf8)
         )
+        item.replay = Replayed(marks: headers)?.mark
+        if item.stage == Fault.Stage.dispatch.rawValue { item.delivery = DeliveryKey(letter: message.body) }
+        return item
     }
 
     private func text(_ name: String) -> String? { headers[name]?.text?.storable }
@@ -88,7 +98,7 @@ struct DeadLetterReading {
     private func brokersItem(_ death: Death) -> DeadLetterItem {
         let hash = DeadLetterContent(death: message).hash
         let reason = death.reason.replacingOccurrences(of: "_", with: "-").storable
-        return brokerSide(
+        var item = brokerSide(
             id: "broker-\(hash)",
             hash: hash,
             reason: reason,
@@ -98,6 +108,12 @@ struct DeadLetterReading {
             exchange: death.exchange,
             routingKey: death.routingKey
         )
+        // Only our own publishers reach that queue, so there the marks are no producer's.
+        guard death.queue == replayQueue, let replayed = Replayed(marks: headers) else { return item }
+        item.replay = replayed.mark
+        item.origin.exchange = replayed.exchange.storable
+        item.origin.routingKey = replayed.routingKey.storable
+        return item
     }
 
     /// Neither ours nor the broker's: kept all the same.

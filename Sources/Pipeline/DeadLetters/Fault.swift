@@ -24,6 +24,8 @@ struct Fault: Sendable {
     var eventID: String?
     var user: String?
     var provider: String?
+    /// The replay that the message came through; nil for one that comes for the first time.
+    var replay: Replayed?
 
     init(_ rejection: Rejection) {
         stage = .intake
@@ -111,6 +113,14 @@ extension Fault {
     /// Beside the reasons of the contract, which are about the message: a value that keeps every rule and that the
     /// database still does not take.
     private static let refusedByStore = "refused-by-store"
+
+    /// All reasons that we or the broker give.
+    static let knownReasons = Set(
+        RejectionReason.allCases.map(\.rawValue) + [
+            refusedByStore, "payload-refused", "attempts-exhausted", "delivery-limit", "maxlen", "expired", "rejected",
+            "unexplained",
+        ]
+    )
 
     private mutating func name(_ app: AppID, _ type: EventType?, _ event: EventID) {
         self.app = app.text

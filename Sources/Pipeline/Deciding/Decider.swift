@@ -145,7 +145,7 @@ struct Decider: Sendable {
         )
     }
 
-    private func facts(
+    func facts(
         _ content: NotificationContent,
         _ catalog: Catalog,
         _ type: CatalogType,

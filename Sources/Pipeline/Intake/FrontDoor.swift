@@ -20,6 +20,7 @@ package struct FrontDoor: Sendable {
     private let directory: RecipientDirectory
     private let resumption: Resumption
     private let courier: Courier
+    private let reports: ReplayReports
     private let surroundings: Surroundings
 
     /// Clock, log and meters.
@@ -68,6 +69,7 @@ package struct FrontDoor: Sendable {
         self.surroundings = surroundings
         senders = tools.senders
         names = tools.names
+        reports = ReplayReports(pool: tools.pool)
         let inbox = Inbox(pool: tools.pool)
         directory = RecipientDirectory(pool: tools.pool)
         recorder = Recorder(inbox: inbox, directory: directory, metrics: surroundings.metrics)
@@ -112,7 +114,7 @@ package struct FrontDoor: Sendable {
         let persistence = Persistence(drain: drain, surroundings: surroundings)
         let decider = Decider(catalogs: catalogs, senders: senders, zones: zones, now: now)
         // Rejections go out while the good ones are recorded: a flood of bad messages does not hold the good ones up.
-        async let rejected = bury(sorted.faults, of: messages, drain)
+        async let rejected = bury(sorted.faults, of: messages, sorted, drain)
         async let kept = keeper.keep(sorted.plans, cancelling: sorted.cancellations, persistence)
         for app in sorted.repaired { surroundings.metrics.countRepair(app) }
         // What a producer fed before its event in the same batch counts for the event.
@@ -125,7 +127,8 @@ package struct FrontDoor: Sendable {
         for part in [recorded.unfinished, fed.unfinished, await kept.unfinished, await rejected] {
             intake.unfinished.formUnion(part)
         }
-        intake.unfinished.formUnion(await bury(faults, of: messages, drain))
+        intake.unfinished.formUnion(await bury(faults, of: messages, sorted, drain))
+        intake.unfinished.formUnion(await report(sorted, recorded, faults, intake.unfinished, persistence))
         let span = surroundings.time.now() - started
         surroundings.metrics.batch(messages.count, took: span)
         surroundings.logger.info("took in a batch", sorted.summary(intake, took: span))
@@ -211,14 +214,44 @@ package struct FrontDoor: Sendable {
         }
     }
 
+    /// Tells the desk which replayed messages are taken in for good; returns those of which it could not.
+    ///
+    /// What is at fault its next dead letter tells of.
+    private func report(
+        _ sorted: SortedBatch,
+        _ recorded: Recorder.Recorded,
+        _ faults: [SortedBatch.Entry<Fault>],
+        _ unfinished: Set<Int>,
+        _ persistence: Persistence
+    ) async -> Set<Int> {
+        guard !sorted.replayed.isEmpty else { return [] }
+        let open = Set((sorted.faults + faults).map(\.index)).union(unfinished)
+        let settled = sorted.replayed.filter { !open.contains($0.key) }
+        let reports = settled.map { index, replay in
+            ReplayReports.Report(
+                replay.mark,
+                recorded.hasOnlyDuplicates(of: index, in: sorted) ? .alreadyRecorded : .recorded
+            )
+        }
+        let told: Void? = await persistence.insist { [desk = self.reports] () throws(PostgresError) in
+            try await desk.settle(reports)
+        }
+        return told == nil ? Set(settled.keys) : []
+    }
+
     /// Dead-letters what is at fault and returns the indices of those that could not be, because of the drain.
     private func bury(
         _ faults: [SortedBatch.Entry<Fault>],
         of messages: [IncomingMessage],
+        _ sorted: SortedBatch,
         _ drain: DrainSignal
     ) async -> Set<Int> {
         guard !faults.isEmpty else { return [] }
-        let casualties = faults.map { Casualty.message(messages[$0.index], $0.work) }
+        let casualties = faults.map { entry in
+            var fault = entry.work
+            fault.replay = sorted.replayed[entry.index]
+            return Casualty.message(messages[entry.index], fault)
+        }
         let buried = await deadLetters.bury(casualties, until: drain)
         return Set(zip(faults, buried).filter { !$1 }.map(\.0.index))
     }

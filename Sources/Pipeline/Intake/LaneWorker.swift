@@ -29,8 +29,9 @@ package struct LaneWorker: Service {
         }
     }
 
-    package init(lane: Lane, consumer: Consumer, frontDoor: FrontDoor, limits: Limits) {
-        name = "lane \(lane.rawValue)"
+    /// `name` is what it is called in the log, where it is not one of the three lanes.
+    package init(lane: Lane, name: String? = nil, consumer: Consumer, frontDoor: FrontDoor, limits: Limits) {
+        self.name = name ?? "lane \(lane.rawValue)"
         self.lane = lane
         self.consumer = consumer
         self.frontDoor = frontDoor
@@ -42,21 +43,8 @@ package struct LaneWorker: Service {
 
     /// Runs until the drain fires, then finishes the batches in flight; what was not begun goes back to the queue.
     package func run(until drain: DrainSignal) async throws {
-        consumer.start()
-        let gate = Gate(places: limits.batchesAtOnce)
-        await withDiscardingTaskGroup { group in
-            group.addTask { [consumer] in
-                await drain.wait()
-                consumer.stop()
-            }
-            while true {
-                await gate.enter()
-                guard let batch = await consumer.next(atMost: limits.batch) else { break }
-                group.addTask { await process(batch, gate, drain) }
-            }
-            gate.leave()
-        }
-        await consumer.close()
+        let loop = BatchLoop(consumer: consumer, batch: limits.batch, batchesAtOnce: limits.batchesAtOnce)
+        await loop.run(until: drain) { batch, gate in await process(batch, gate, drain) }
     }
 
     /// Messages that were handed out several times before may be what killed their worker: each goes alone, so that it

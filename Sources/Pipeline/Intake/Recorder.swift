@@ -16,6 +16,12 @@ struct Recorder: Sendable {
         var duplicates: [SortedBatch.Entry<NotificationKey>] = []
         var faults: [SortedBatch.Entry<Fault>] = []
         var unfinished: Set<Int> = []
+
+        /// Whether a message named users, and all of their notifications were there already.
+        func hasOnlyDuplicates(of index: Int, in sorted: SortedBatch) -> Bool {
+            let records = sorted.records.count { $0.index == index }
+            return records > 0 && duplicates.count { $0.index == index } == records
+        }
     }
 
     /// One record with what is to be sent of it, should it be new.

@@ -15,6 +15,8 @@ struct SortedBatch {
     private(set) var feeds: [Entry<FeedEntry>] = []
     /// The apps whose preference documents had to be repaired, once for each.
     private(set) var repaired: [AppID] = []
+    /// What came through a replay, by the positions of the messages.
+    private(set) var replayed: [Int: Replayed] = [:]
     /// Notifications that are owed something.
     private(set) var resumed: [Entry<NotificationKey>] = []
     /// Users whose devices are to be told a number.
@@ -32,22 +34,45 @@ struct SortedBatch {
         let parser = SubmissionParser(catalogs)
         records.reserveCapacity(messages.count)
         let eventsExchange = names.events
-        let resumeQueues = Set(Lane.allCases.map(names.resume))
+        let resumeQueues = Set(Lane.allCases.map(names.resume) + [names.replay])
         for (index, message) in messages.enumerated() {
-            guard !resumeQueues.contains(message.queue) else {
+            var envelope = InboundEnvelope(message, eventsExchange: eventsExchange)
+            var arrival = arrival
+            if message.queue == names.replay, let replay = Replayed(marks: message.properties.headers) {
+                replayed[index] = replay
+                envelope = replay.envelope(of: message, eventsExchange: eventsExchange)
+                arrival = replay.arrivedAt ?? arrival
+            } else if resumeQueues.contains(message.queue) {
                 addResume(message, index)
                 continue
             }
-            switch parser.parse(InboundEnvelope(message, eventsExchange: eventsExchange)) {
-            case .failure(let rejection): faults.append(Entry(index: index, work: Fault(rejection)))
-            case .success(.event(let event)):
-                if let rejection = add(event, index, catalogs, arrival) {
-                    faults.append(Entry(index: index, work: Fault(rejection)))
-                }
-            case .success(.feed(let update)): add(update, index, catalogs, arrival)
-            case .success(.cancellation(let app, let event)):
-                cancellations.append(Entry(index: index, work: EventCancellation(app: app, event: event)))
+            add(parser.parse(envelope), index, catalogs, arrival)
+        }
+    }
+
+    /// For messages that nobody has taken from a queue: what would become of them, each with the time of its arrival.
+    init(foreseeing envelopes: [(envelope: InboundEnvelope, arrival: Timestamp)], catalogs: CatalogSet) {
+        let parser = SubmissionParser(catalogs)
+        for (index, (envelope, arrival)) in envelopes.enumerated() {
+            add(parser.parse(envelope), index, catalogs, arrival)
+        }
+    }
+
+    private mutating func add(
+        _ submission: Result<Submission, Rejection>,
+        _ index: Int,
+        _ catalogs: CatalogSet,
+        _ arrival: Timestamp
+    ) {
+        switch submission {
+        case .failure(let rejection): faults.append(Entry(index: index, work: Fault(rejection)))
+        case .success(.event(let event)):
+            if let rejection = add(event, index, catalogs, arrival) {
+                faults.append(Entry(index: index, work: Fault(rejection)))
             }
+        case .success(.feed(let update)): add(update, index, catalogs, arrival)
+        case .success(.cancellation(let app, let event)):
+            cancellations.append(Entry(index: index, work: EventCancellation(app: app, event: event)))
         }
     }
 
@@ -58,6 +83,7 @@ struct SortedBatch {
             ("notifications", records.count), ("pushes", intake.parcels.count), ("refused", faults.count),
             ("planned", plans.count), ("cancelled", cancellations.count), ("fed", feeds.count),
             ("resumed", resumed.count), ("badges", badges.count),
+            ("replayed", replayed.count),
         ]
         for (name, count) in parts where count > 0 { fields[name] = .integer(count) }
         fields["took"] = .span(span)

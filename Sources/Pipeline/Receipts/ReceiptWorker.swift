@@ -47,26 +47,13 @@ package struct ReceiptWorker: Service {
 
     /// Runs until the drain fires, then finishes what is in hand; what was not begun goes back to the queue.
     package func run(until drain: DrainSignal) async throws {
-        consumer.start()
-        let gate = Gate(places: Self.batchesAtOnce)
-        await withDiscardingTaskGroup { group in
-            group.addTask { [consumer] in
-                await drain.wait()
-                consumer.stop()
-            }
-            while true {
-                await gate.enter()
-                guard let batch = await consumer.next(atMost: Self.batch) else { break }
-                group.addTask {
-                    let unfinished = await work(batch, drain)
-                    gate.leave()
-                    let done = batch.indices.filter { !unfinished.contains($0) }
-                    consumer.acknowledge(done.map { batch[$0].tag })
-                }
-            }
+        let loop = BatchLoop(consumer: consumer, batch: Self.batch, batchesAtOnce: Self.batchesAtOnce)
+        await loop.run(until: drain) { batch, gate in
+            let unfinished = await work(batch, drain)
             gate.leave()
+            let done = batch.indices.filter { !unfinished.contains($0) }
+            consumer.acknowledge(done.map { batch[$0].tag })
         }
-        await consumer.close()
     }
 
     /// A slow provider of one app leaves places to the others.

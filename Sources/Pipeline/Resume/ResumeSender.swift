@@ -35,6 +35,14 @@ struct ResumeSender: Sendable {
         )
     }
 
+    /// At once, to the replay queue, where live traffic does not feel them.
+    func replay(_ keys: [NotificationKey], until drain: DrainSignal) async -> Set<NotificationKey> {
+        await send(
+            ResumeMessage.messages(for: keys).map { (resume: $0, message: message($0, to: names.work, names.replay)) },
+            until: drain
+        )
+    }
+
     private func send(
         _ messages: [(resume: ResumeMessage, message: OutgoingMessage)],
         until drain: DrainSignal
@@ -63,10 +71,14 @@ struct ResumeSender: Sendable {
             case .atOnce: names.work
             case .after(let tier): names.retry(tier)
             }
-        // Fresh properties: a republished message must carry none of the broker's own headers.
-        return OutgoingMessage(
+        return message(resume, to: exchange, names.resume(lane))
+    }
+
+    /// Fresh properties: a republished message must carry none of the broker's own headers.
+    private func message(_ resume: ResumeMessage, to exchange: String, _ routingKey: String) -> OutgoingMessage {
+        OutgoingMessage(
             exchange: exchange,
-            routingKey: names.resume(lane),
+            routingKey: routingKey,
             properties: MessageProperties(contentType: "application/json"),
             body: resume.body
         )

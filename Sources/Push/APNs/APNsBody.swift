@@ -3,10 +3,10 @@ import BellhopRules
 /// The layout of APNs' payload: `aps`, and beside it what the app gets.
 struct APNsBody {
     let message: PushMessage
-    let cargo: FCMCargo
+    let parts: MessageParts
 
     func bytes(title: String, body: String) -> [UInt8] {
-        let hasImage = cargo != .withoutDataAndImage
+        let hasImage = parts != .withoutDataAndImage
         var json = JSONBytes(capacity: 1024)
         json.open("aps")
         json.open("alert")
@@ -17,7 +17,7 @@ struct APNsBody {
         json.close()
         let most = APNsPush.limit + title.jsonByteCount + body.jsonByteCount
         let data = ClientData(message: message, imageURL: hasImage ? message.imageURL : nil)
-        data.write(into: &json, withOwnData: cargo == .everything, atMost: most)
+        data.write(into: &json, withOwnData: parts == .everything, atMost: most)
         return json.finished()
     }
 

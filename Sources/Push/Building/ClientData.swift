@@ -17,13 +17,7 @@ struct ClientData {
     ///
     /// Past `most` bytes the rest is skipped, since nobody will send it: an event may bring 256 KiB.
     func write(into json: inout JSONBytes, withOwnData: Bool, atMost most: Int) {
-        json.add("type", message.type.text)
-        json.add("notificationId", message.notification.text)
-        json.add("targetId", message.targetID)
-        json.add("route", message.link?.mobile)
-        json.add("link", message.link?.web)
-        json.add("scheme", message.link?.scheme)
-        json.add("venueId", message.venueID)
+        json.addOwnNames(of: message)
         json.add("imageUrl", imageURL)
         guard withOwnData else {
             if !message.metadata.isEmpty || !message.data.isEmpty { json.add("dataOmitted", plain: "true") }
@@ -53,15 +47,7 @@ struct ClientData {
     }
 
     private func isOurs(_ key: String) -> Bool {
-        switch key {
-        case "type", "notificationId", "dataOmitted": true
-        case "targetId": message.targetID != nil
-        case "route", "link": message.link != nil
-        case "scheme": message.link?.scheme != nil
-        case "venueId": message.venueID != nil
-        case "imageUrl": imageURL != nil
-        default: false
-        }
+        message.isOwnName(key) || (key == "imageUrl" && imageURL != nil)
     }
 
     private static func isReserved(_ key: String) -> Bool {

@@ -5,18 +5,18 @@
 enum FittedBody {
     /// The longest that `write` makes within `limit`; nil where the message does not fit even so.
     ///
-    /// `write` lays out the whole body with the cargo and the two words it is given.
+    /// `write` lays out the whole body with the parts and the two words it is given.
     static func bytes(
         of message: PushMessage,
         limit: Int,
-        write: (_ cargo: FCMCargo, _ title: String, _ body: String) -> [UInt8]
+        write: (_ parts: MessageParts, _ title: String, _ body: String) -> [UInt8]
     ) -> [UInt8]? {
-        for cargo in FCMCargo.allCases {
-            let whole = write(cargo, message.title, message.body)
+        for parts in MessageParts.allCases {
+            let whole = write(parts, message.title, message.body)
             guard whole.count > limit else { return whole }
             let room = limit - (whole.count - message.title.jsonByteCount - message.body.jsonByteCount)
             let words = ShortenedWords(title: message.title, body: message.body, room: room)
-            if let words { return write(cargo, words.title, words.body) }
+            if let words { return write(parts, words.title, words.body) }
         }
         return nil
     }

@@ -4,7 +4,7 @@ import BellhopRules
 struct ExpoBody {
     let message: PushMessage
     let now: Timestamp
-    let cargo: FCMCargo
+    let parts: MessageParts
 
     /// Four weeks: the longest that FCM keeps a message, and about Expo's own default today.
     private static let longestLife: Int64 = 2_419_200
@@ -16,7 +16,7 @@ struct ExpoBody {
         if !body.isEmpty { json.add("body", body) }
         json.open("data")
         let most = ExpoMessage.limit + title.jsonByteCount + body.jsonByteCount
-        ExpoData(message: message).write(into: &json, withOwnData: cargo == .everything, atMost: most)
+        ExpoData(message: message).write(into: &json, withOwnData: parts == .everything, atMost: most)
         json.close()
         writeDelivery(&json, isPatient: message.priority == .low)
         if let badge { json.add("badge", badge) }
@@ -24,7 +24,7 @@ struct ExpoBody {
         case .android: writeAndroid(&json)
         case .ios, .web: writeApple(&json)
         }
-        if cargo != .withoutDataAndImage, let image = message.imageURL {
+        if parts != .withoutDataAndImage, let image = message.imageURL {
             json.open("richContent")
             json.add("image", image)
             json.close()

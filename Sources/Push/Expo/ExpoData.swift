@@ -13,13 +13,7 @@ struct ExpoData {
     ///
     /// Past `most` bytes the rest is skipped, since nobody will send it: an event may bring 256 KiB.
     func write(into json: inout JSONBytes, withOwnData: Bool, atMost most: Int) {
-        json.add("type", message.type.text)
-        json.add("notificationId", message.notification.text)
-        json.add("targetId", message.targetID)
-        json.add("route", message.link?.mobile)
-        json.add("link", message.link?.web)
-        json.add("scheme", message.link?.scheme)
-        json.add("venueId", message.venueID)
+        json.addOwnNames(of: message)
         guard withOwnData else {
             if !message.metadata.isEmpty || !message.data.isEmpty { json.add("dataOmitted", true) }
             return
@@ -37,14 +31,6 @@ struct ExpoData {
 
     /// Whether a member may be written: it says something, and under a name that is not ours.
     private func isFree(_ member: JSONObject.Member) -> Bool {
-        guard member.value != .null else { return false }
-        return switch member.key {
-        case "", "type", "notificationId", "dataOmitted": false
-        case "targetId": message.targetID == nil
-        case "route", "link": message.link == nil
-        case "scheme": message.link?.scheme == nil
-        case "venueId": message.venueID == nil
-        default: true
-        }
+        member.value != .null && !member.key.isEmpty && !message.isOwnName(member.key)
     }
 }

@@ -4,7 +4,7 @@ import BellhopRules
 struct FCMBody {
     let message: PushMessage
     let now: Timestamp
-    let cargo: FCMCargo
+    let parts: MessageParts
 
     func bytes(title: String, body: String) -> [UInt8] {
         var json = JSONBytes(capacity: 1024)
@@ -18,7 +18,7 @@ struct FCMBody {
         json.close()
         json.open("data")
         let most = FCMRequest.limit + title.jsonByteCount + body.jsonByteCount
-        ClientData(message: message).write(into: &json, withOwnData: cargo == .everything, atMost: most)
+        ClientData(message: message).write(into: &json, withOwnData: parts == .everything, atMost: most)
         json.close()
         switch message.device.platform {
         case .android: writeAndroid(&json)
@@ -32,7 +32,7 @@ struct FCMBody {
     /// A notification that people see is FCM's and APNs' urgent kind by default; only what has time says so.
     private var isPatient: Bool { message.priority == .low }
 
-    private var imageURL: String? { cargo == .withoutDataAndImage ? nil : message.imageURL }
+    private var imageURL: String? { parts == .withoutDataAndImage ? nil : message.imageURL }
 
     private var secondsToLive: Int? { message.secondsToLive(from: now) }
 
@@ -62,7 +62,7 @@ struct FCMBody {
         json.add("apns-priority", plain: isPatient ? "5" : "10")
         json.add("apns-push-type", plain: "alert")
         json.close()
-        let keys = AppleKeys(message, withImage: cargo != .withoutDataAndImage)
+        let keys = AppleKeys(message, withImage: parts != .withoutDataAndImage)
         if !keys.isEmpty {
             json.open("payload")
             json.open("aps")

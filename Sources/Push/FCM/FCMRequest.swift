@@ -13,8 +13,8 @@ package enum FCMRequest {
     /// `now` is what the time to live is counted from.
     package static func body(of message: PushMessage, now: Timestamp) -> [UInt8]? {
         guard message.purpose == .alert else { return FCMBadge(message: message, now: now)?.bytes() }
-        return FittedBody.bytes(of: message, limit: limit) { cargo, title, body in
-            FCMBody(message: message, now: now, cargo: cargo).bytes(title: title, body: body)
+        return FittedBody.bytes(of: message, limit: limit) { parts, title, body in
+            FCMBody(message: message, now: now, parts: parts).bytes(title: title, body: body)
         }
     }
 
@@ -23,11 +23,4 @@ package enum FCMRequest {
         guard message.purpose == .badgeUpdate else { return .payloadError(.payloadTooLarge) }
         return .payloadError(message.platformShowsBadges ? .invalidRequest : .unsupportedPurpose)
     }
-}
-
-/// How much of a message travels, in the order in which it is tried.
-enum FCMCargo: CaseIterable {
-    case everything
-    case withoutData
-    case withoutDataAndImage
 }

@@ -52,10 +52,16 @@ extension BellhopConfiguration {
         let drainTimeout = reader.duration(.drainTimeout, in: .seconds(1) ... .seconds(3_600), default: .seconds(20))
         let lease = reader.duration(.lease, in: .seconds(1) ... .seconds(600), default: .seconds(60))
         let handOverRate = reader.integer(.handOverRate, in: 1...100_000, default: 1_000)
+        let replayHorizon = reader.duration(
+            .replayHorizon,
+            in: .seconds(3_600) ... .seconds(3_650 * 86_400),
+            default: .seconds(30 * 86_400)
+        )
+        deadLetterRetention = reader.deadLetterRetention()
         let log = reader.log(.log, default: LogSettings(level: .info, form: .text))
         guard let namespace, let apiListen, let consoleListen, let metricsListen else { return nil }
         guard let retryDelays, let retryLimit, let prefetch, let batch, let drainTimeout, let lease, let handOverRate,
-            let log
+            let replayHorizon, let log
         else { return nil }
         self.namespace = namespace
         self.apiListen = apiListen
@@ -68,6 +74,7 @@ extension BellhopConfiguration {
         self.drainTimeout = drainTimeout
         self.lease = lease
         self.handOverRate = handOverRate
+        self.replayHorizon = replayHorizon
         self.log = log
         effective = reader.effective
     }
@@ -87,6 +94,12 @@ extension ConfigurationReader {
 
     fileprivate mutating func prefetch() -> Prefetch? {
         read(.prefetch, expected: "1 to 65535, such as 1024 or 1024,urgent=256", default: "1024") { Prefetch($0) }
+    }
+
+    fileprivate mutating func deadLetterRetention() -> DeadLetterRetention? {
+        read(.deadLetterRetention, expected: "a span from 1d to 3650d, such as 90d or 90d,unexported") {
+            DeadLetterRetention($0)
+        }
     }
 
     /// Each tier becomes a queue with a fixed time to live, so a handful of rising whole milliseconds is all there can be.

@@ -64,6 +64,14 @@ package struct BellhopConfiguration: Sendable {
     ///
     /// Default: 1,000.
     package let handOverRate: Int
+    /// How long after their first failure dead letters may be replayed: the guard against doubles must remember so long.
+    ///
+    /// Default: 30 days.
+    package let replayHorizon: Duration
+    /// How long dead letters are kept that nobody waits for any more.
+    ///
+    /// Default: none, and nothing is ever deleted.
+    package let deadLetterRetention: DeadLetterRetention?
     /// Default: `info`, for people.
     package let log: LogSettings
     /// Every setting as it took effect, in the order of `Setting.all`.

@@ -19,13 +19,15 @@ extension Setting {
     package static let drainTimeout = Setting("DRAIN_TIMEOUT")
     package static let lease = Setting("LEASE")
     package static let handOverRate = Setting("HANDOVER_RATE")
+    package static let replayHorizon = Setting("REPLAY_HORIZON")
+    package static let deadLetterRetention = Setting("DEAD_LETTER_RETENTION")
     package static let log = Setting("LOG")
 
     /// Every name that Bellhop knows; any other `BELLHOP_*` is a fault.
     package static let all: [Setting] = [
         .config, .amqpURL, .databaseURL, .namespace, .catalogs, .providers, .apiListen, .consoleListen, .metricsListen,
         .managementURL, .listenURL, .jwtKeys, .operators, .retryDelays, .retryLimit, .prefetch, .batch, .drainTimeout,
-        .lease, .handOverRate, .log,
+        .lease, .handOverRate, .replayHorizon, .deadLetterRetention, .log,
     ]
 
     /// What may stand on a command line: every setting, and the `…_FILE` of each secret.

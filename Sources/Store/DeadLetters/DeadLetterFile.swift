@@ -14,11 +14,15 @@ package struct DeadLetterFile: Sendable {
     /// worker died between the dead letter's confirm and the acknowledgement. Its `copies` count grows instead. The other
     /// way round, too: while the broker is away a worker holds its letter, and the message, redelivered meanwhile, may
     /// bring the next one first.
+    ///
+    /// What died again after a replay is no new item: the one that is filed opens again, one death older.
     package func file(_ items: [DeadLetterItem]) async throws(PostgresError) -> Int {
         guard !items.isEmpty else { return 0 }
-        let firsts = items.filter { !$0.redelivered }
-        let repeats = items.filter { $0.redelivered }
         return try await pool.transaction { (connection) throws(PostgresError) in
+            let known = try RepeatedDeaths.count(items, connection)
+            let unknown = zip(items, known).filter { !$1 }.map(\.0)
+            let firsts = unknown.filter { !$0.redelivered }
+            let repeats = unknown.filter { $0.redelivered }
             var filed = 0
             let overtaken = try Self.countOvertaken(firsts, connection)
             let fresh = firsts.filter { !overtaken.contains($0.deadID) }
@@ -53,19 +57,10 @@ package struct DeadLetterFile: Sendable {
         return overtaken
     }
 
-    private static func parameters(of items: [DeadLetterItem]) -> [Parameter] {
+    static func parameters(of items: [DeadLetterItem]) -> [Parameter] {
         [
-            .textArray(items.map(\.deadID)),
-            .textArray(
-                items.map {
-                    DeadLetterFingerprint.of(
-                        stage: $0.stage,
-                        reason: $0.reason,
-                        provider: $0.provider,
-                        error: $0.error
-                    )
-                }
-            ),
+            .textArray(items.map { $0.replay?.item ?? $0.deadID }),
+            .textArray(items.map(\.fingerprint)),
             .textArray(items.map(\.stage)),
             .textArray(items.map(\.reason)),
             .textArray(items.map(\.pointer)),
@@ -84,20 +79,28 @@ package struct DeadLetterFile: Sendable {
             .jsonArray(items.map(\.origin.headers)),
             .bytesArray(items.map(\.origin.body)),
             .bytesArray(items.map(\.contentHash)),
+            .textArray(items.map { $0.delivery?.notification.notification.text }),
+            .textArray(items.map { $0.delivery?.channel.rawValue }),
+            .textArray(items.map { $0.delivery?.target }),
+            .integerArray(items.map { Int64($0.replay?.round ?? 0) }),
         ]
     }
 
-    private static let insert = Statement(
+    static let insert = Statement(
         """
         INSERT INTO dead_letters
             (dead_id, fingerprint, stage, reason, pointer, error, provider, app, event_type, event_id, user_id, attempts,
              first_failed_at, last_failed_at, origin_exchange, origin_routing_key, properties, headers, body,
-             content_hash)
-        SELECT * FROM unnest(
+             content_hash, notification_id, channel, target, replays, deaths)
+        SELECT letter.*, letter.replays + 1 FROM unnest(
             $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
             $10::text[], $11::text[], $12::bigint[], $13::timestamptz[], $14::timestamptz[], $15::text[], $16::text[],
-            $17::jsonb[], $18::jsonb[], $19::bytea[], $20::bytea[])
-        ON CONFLICT (dead_id) DO NOTHING
+            $17::jsonb[], $18::jsonb[], $19::bytea[], $20::bytea[], $21::text[], $22::text[], $23::text[],
+            $24::bigint[])
+            AS letter (dead_id, fingerprint, stage, reason, pointer, error, provider, app, event_type, event_id, user_id,
+                       attempts, first_failed_at, last_failed_at, origin_exchange, origin_routing_key, properties,
+                       headers, body, content_hash, notification_id, channel, target, replays)
+        ON CONFLICT DO NOTHING
         RETURNING dead_id
         """
     )

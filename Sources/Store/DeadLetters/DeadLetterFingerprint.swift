@@ -30,3 +30,10 @@ enum DeadLetterFingerprint {
         return String(result.prefix(200))
     }
 }
+
+extension DeadLetterItem {
+    /// The group that it belongs to.
+    var fingerprint: String {
+        DeadLetterFingerprint.of(stage: stage, reason: reason, provider: provider, error: error)
+    }
+}

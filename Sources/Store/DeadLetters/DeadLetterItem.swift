@@ -23,6 +23,10 @@ package struct DeadLetterItem: Sendable {
     package var redelivered: Bool
     /// What tells two messages of the same content from one.
     package var contentHash: [UInt8]
+    /// The line of the ledger that was given up; nil for a message that was rejected.
+    package var delivery: DeliveryKey?
+    /// The replay that it did not survive; nil for what died for the first time, and for deliveries, whose attempts tell.
+    package var replay: ReplayMark?
 
     package init(
         deadID: String,
@@ -56,6 +60,22 @@ package struct DeadLetterItem: Sendable {
         self.origin = origin
         self.redelivered = redelivered
         self.contentHash = contentHash
+    }
+
+    /// What a replayed message carries, so that its next death is known for one of the same item.
+    package struct ReplayMark: Sendable, Equatable {
+        /// The item under which it was filed first.
+        package let item: String
+        /// The replay; nil where it was taken from the queue by hand.
+        package let replay: Int64?
+        /// Which replay of the item it is, from 1.
+        package let round: Int
+
+        package init(item: String, replay: Int64?, round: Int) {
+            self.item = item
+            self.replay = replay
+            self.round = round
+        }
     }
 
     /// The message as it came in.

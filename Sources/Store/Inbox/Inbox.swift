@@ -64,6 +64,21 @@ package struct Inbox: Sendable {
         }
     }
 
+    /// What would become of these records; changes nothing, and does not look for erased users.
+    package func foresee(_ records: [InboxRecord]) async throws(PostgresError) -> [Outcome] {
+        guard !records.isEmpty else { return [] }
+        let stored = try await pool.run(InboxStatements.lookUp, NotificationKey.parameters(records.map(\.key)))
+        var outcomes = records.map { _ in Outcome.recorded }
+        for row in stored.indices {
+            guard let place = Int(exactly: try stored.integer(row, 0) - 1), outcomes.indices.contains(place) else {
+                continue
+            }
+            let isSame = try stored.bytes(row, 1) == records[place].words.contentHash.bytes
+            outcomes[place] = isSame ? .duplicate : .conflict
+        }
+        return outcomes
+    }
+
     /// What is stored of these notifications, for a delivery that comes back.
     package func notifications(
         _ keys: [NotificationKey]

@@ -30,5 +30,6 @@ package struct Migration: Sendable, Equatable {
         Migration("0011_token_life", PackageResources._011_token_life_sql),
         Migration("0012_receipts", PackageResources._012_receipts_sql),
         Migration("0013_badges", PackageResources._013_badges_sql),
+        Migration("0014_dead_letter_desk", PackageResources._014_dead_letter_desk_sql),
     ]
 }

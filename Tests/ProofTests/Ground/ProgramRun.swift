@@ -70,6 +70,9 @@ final class ProgramRun: Sendable {
 
     var isRunning: Bool { collected == nil }
 
+    /// As long as it runs, nobody else has this number.
+    var processID: Int32 { pid }
+
     /// How it ended; nil while it runs.
     private var collected: Ending? {
         state.withLock { state in

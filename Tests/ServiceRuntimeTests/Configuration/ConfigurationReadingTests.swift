@@ -27,6 +27,8 @@ struct ConfigurationReadingTests {
         #expect(configuration.prefetch == Prefetch(usual: 1_024, urgent: 256))
         #expect(configuration.batch == 256)
         #expect(configuration.drainTimeout == .seconds(20))
+        #expect(configuration.replayHorizon == .seconds(30 * 86_400))
+        #expect(configuration.deadLetterRetention == nil)
         #expect(configuration.log == LogSettings(level: .info, form: .text))
         #expect(configuration.effective.map(\.setting) == Setting.all)
     }

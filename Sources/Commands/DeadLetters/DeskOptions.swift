@@ -1,0 +1,89 @@
+import BellhopRules
+import ServiceRuntime
+import Store
+
+/// The options of the desk.
+enum DeskOptions {
+    private static let filterOptions = [
+        Option.taking("app", "A", "of this app"),
+        Option.taking("type", "T", "of this event type"),
+        Option.taking("reason", "R", "with this reason, such as attempts-exhausted"),
+        Option.taking("stage", "S", "given up at this stage: intake, record, feed, resume, dispatch, broker, desk"),
+        Option.taking("provider", "P", "refused by this provider, such as fcm"),
+        Option.taking("fingerprint", "F", "of this group, as groups lists them"),
+        Option.taking("user", "U", "about this user"),
+        Option.taking("event", "ID", "of this event"),
+        Option.taking("since", "WHEN", "failed last at this instant or later; 2h means two hours ago"),
+        Option.taking("until", "WHEN", "failed last before this instant"),
+        Option.taking("state", "S", "open (unless given), replaying, resolved, discarded, or all"),
+        Option.taking("limit", "N", "only the N of them that failed last"),
+    ]
+
+    static let filters = Set(filterOptions.map(\.name))
+
+    static let all =
+        filterOptions + [
+            .switch("dry-run", "say what a replay would make of each item, and change nothing"),
+            .taking("rate", "N/s", "replay so many items a second at most"),
+            .switch("ramp", "replay 1 item, then 2, 5, 10, …, each time after all before have an outcome"),
+            .taking("pause-at", "PERCENT", "pause when so many of the latest hundred outcomes failed (20)"),
+            .taking("cap", "N", "leave out what was replayed N times before (5)"),
+            .switch("detach", "return once the replay has begun"),
+            .taking("set", "PLACE=VALUE", "edit: put a value at a place of the body, /id=evt-1; may be given again"),
+            .taking("file", "FILE", "edit: take the whole body from a file, - for stdin"),
+            .taking("routing-key", "KEY", "edit: send the copy under this routing key"),
+            .taking("output", "FILE", "export: write to a new file; to stdout unless given"),
+            .switch("from-queue", "list, replay, export: work on the broker's queue alone, without the database"),
+            .switch("yes", "do it without asking for the count to be typed"),
+            .taking("by", "NAME", "who does it, for the audit; the name of the system's user unless given"),
+            .taking("because", "TEXT", "why, for the audit; asked for on a terminal"),
+            .switch("reveal", "show personal data, too; the audit notes it"),
+            .json,
+        ]
+}
+
+extension DeadLetterFilter {
+    /// The filter of a command line; `now` is what `2h` counts from.
+    init(_ words: Words, now: Timestamp) throws(CommandFailure) {
+        let command = DeadLettersCommand.name
+        self.init()
+        app = words.value("app")
+        type = words.value("type")
+        reason = words.value("reason")
+        stage = words.value("stage")
+        provider = words.value("provider")
+        fingerprint = words.value("fingerprint")
+        user = words.value("user")
+        event = words.value("event")
+        since = try words.moment("since", now, of: command)
+        until = try words.moment("until", now, of: command)
+        limit = try words.number("limit", in: 1...10_000_000, of: command)
+        guard let name = words.value("state") else { return }
+        if name == "all" {
+            states = Set(DeadLetterState.allCases)
+        } else if let state = DeadLetterState(rawValue: name) {
+            states = [state]
+        } else {
+            throw .usage(of: command, "--state takes open, replaying, resolved, discarded or all; found \(name)")
+        }
+    }
+}
+
+extension Words {
+    /// An instant, or a span before now.
+    fileprivate func moment(
+        _ option: String,
+        _ now: Timestamp,
+        of command: String
+    ) throws(CommandFailure) -> Timestamp? {
+        guard let text = value(option) else { return nil }
+        if let instant = Timestamp(validating: text) { return instant }
+        guard let span = Duration(text: text) else {
+            throw .usage(
+                of: command,
+                "--\(option) takes an instant such as 2026-02-15T13:45:00Z, or a span before now such as 2h; found \(text)"
+            )
+        }
+        return Timestamp(clamping: now.microseconds - min(span.microseconds, now.microseconds))
+    }
+}

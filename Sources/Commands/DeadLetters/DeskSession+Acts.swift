@@ -1,0 +1,123 @@
+import BellhopRules
+import ServiceRuntime
+import Store
+
+extension DeskSession {
+    /// `note`, `discard` and `restore`: to everything that the filter means.
+    func act() async throws -> ExitCode {
+        let act: DeskAct
+        switch request.verb {
+        case .discard: act = .discard
+        case .restore: act = .restore
+        default: act = .note
+        }
+        var filter = try await filter()
+        if let state = act.acceptedState { filter = filter.with(state: state) }
+        if act == .note, words.value("state") == nil, !operands.isEmpty {
+            filter.states = Set(DeadLetterState.allCases)
+        }
+        let count = try await desk.count(filter)
+        guard count.items > 0 else {
+            print(isJSON ? Self.result(0) : "No items match that are \(act.acceptedState?.rawValue ?? "known").")
+            return .answerIsNo
+        }
+        let deed = "\(act.words) \(count.items.of("item")) of \(count.users.of("user"))"
+        guard try confirm(count.items, deed) else { return .answerIsNo }
+        filter.filedBy = count.asOf
+        let outcome = try await desk.perform(act, on: filter, agreed: count.items, by: try deskOperator())
+        switch outcome {
+        case .moreThanAgreed(let items):
+            throw failure(
+                .tryAgain,
+                "\(items.of("item")) match now, and \(count.items.grouped) were agreed to",
+                "nothing was changed; look again",
+                "items"
+            )
+        case .done(let items):
+            print(isJSON ? Self.result(items) : "\(act.pastWords) \(items.of("item")).")
+            return .done
+        }
+    }
+
+    private static func result(_ items: Int) -> String {
+        JSONText.object([("items", .number(items))]).description
+    }
+
+    /// `audit`: who did what, the latest first.
+    func audit() async throws -> ExitCode {
+        try expectNoItems()
+        let limit = try words.number("limit", in: 1...100_000, of: DeadLettersCommand.name) ?? 50
+        let entries = try await desk.auditLog(atMost: limit)
+        guard !isJSON else {
+            print(JSONText.list(entries.map(\.json)).description)
+            return .done
+        }
+        guard !entries.isEmpty else {
+            print("Nobody has done anything yet.")
+            return .done
+        }
+        var table = TextTable(["when", "who", "act", "items", "filter", "because"], texts: [1, 2, 4, 5])
+        for entry in entries {
+            let act = entry.act + (entry.replay.map { " \($0)" } ?? "")
+            table.add([
+                DeskText.instant(entry.at), DeskText.cut(entry.operator, to: 20), act, entry.items.grouped,
+                DeskText.cut(entry.filterWords, to: 60), DeskText.cut(entry.because, to: 60),
+            ])
+        }
+        for line in table.lines() { print(line) }
+        return .done
+    }
+}
+
+extension DeskAct {
+    /// After "This".
+    fileprivate var words: String {
+        switch self {
+        case .discard: "discards"
+        case .restore: "restores"
+        case .note: "adds a note to"
+        }
+    }
+
+    fileprivate var pastWords: String {
+        switch self {
+        case .discard: "Discarded"
+        case .restore: "Restored"
+        case .note: "Added a note to"
+        }
+    }
+}
+
+extension AuditEntry {
+    /// `app drop, reason malformed-json`.
+    fileprivate var filterWords: String {
+        let words = filter.members.map { member in
+            let value =
+                member.value.string ?? String(decoding: JSONWriter.canonicalBytes(of: member.value), as: UTF8.self)
+            return "\(member.key) \(value)"
+        }
+        return words.isEmpty ? "all open items" : words.joined(separator: ", ")
+    }
+
+    fileprivate var json: JSONText {
+        .object([
+            ("at", .text(at.description)), ("by", .text(self.operator)), ("act", .text(act)),
+            ("filter", .object(filter.members.map { ($0.key, JSONText($0.value)) })), ("items", .number(items)),
+            ("because", .text(because)), ("replay", replay.map { .number(Int(clamping: $0)) } ?? .null),
+        ])
+    }
+}
+
+extension JSONText {
+    /// Any JSON, as it is.
+    init(_ value: JSONValue) {
+        switch value {
+        case .null: self = .null
+        case .bool(let flag): self = .flag(flag)
+        case .number(let number): self = .digits(number.text)
+        case .string(let text): self = .text(text)
+        case .array(let values): self = .list(values.map { JSONText($0) })
+        case .object(let object): self = .object(object.members.map { ($0.key, JSONText($0.value)) })
+        }
+    }
+}

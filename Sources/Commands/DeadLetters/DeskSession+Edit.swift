@@ -1,0 +1,197 @@
+import BellhopRules
+import Pipeline
+import ServiceRuntime
+import Store
+
+extension DeskSession {
+    /// `edit`: sends a corrected copy of a message that was never taken in, and marks the original as resolved by it.
+    func edit() async throws -> ExitCode {
+        guard operands.count == 1 else {
+            throw CommandFailure.usage(of: DeadLettersCommand.name, "edit takes one item; list has their names")
+        }
+        let id = try await item(operands[0])
+        guard let dossier = try await desk.dossier(id) else {
+            throw failure(.answerIsNo, "it was deleted at this moment", "look again", id)
+        }
+        let forecast = ReplayForecast(
+            catalogs: try footing.catalogs(),
+            zones: ZoneLibrary(environment: request.surroundings.environment),
+            names: footing.names,
+            pool: pool
+        )
+        try await refuseRecorded(dossier, forecast)
+        let original = try? JSONParser().parse(dossier.origin.body).get()
+        let desk = try deskOperator()
+        let body = try await newBody(of: dossier, original, desk)
+        let copy = forecast.naming(
+            dossier.copy(with: body, routingKey: words.value("routing-key"), at: now)
+        )
+        try await refuseInvalid(copy, forecast)
+        let changes = JSONEdits.differences(original, try? JSONParser().parse(body).get())
+        guard !changes.isEmpty || copy.origin.routingKey != dossier.origin.routingKey || original == nil else {
+            throw failure(.answerIsNo, "nothing was changed", "replay sends it as it is", id)
+        }
+        if !isJSON { show(changes, copy, dossier) }
+        guard try confirm(1, "sends a corrected copy of 1 item in its place") else { return .answerIsNo }
+        let places = changes.map { $0.place.text.isEmpty ? "the whole body" : $0.place.text }.joined(separator: ", ")
+        let outcome = try await self.desk.hand(in: copy, correcting: id, changes: places, by: desk)
+        guard case .sent(let replay) = outcome else {
+            throw failure(.tryAgain, "it is not open any more", "look again", id)
+        }
+        if !isJSON { print("The copy is \(copy.deadID), sent by replay \(replay).") }
+        return words.has("detach") ? .done : try await watch(replay)
+    }
+
+    // MARK: - What may be edited
+
+    private func refuseRecorded(_ dossier: DeadLetterDossier, _ forecast: ReplayForecast) async throws {
+        let summary = dossier.summary
+        if summary.state != .open {
+            throw failure(
+                .answerIsNo,
+                "it is \(summary.state.rawValue)",
+                "only open items can be edited",
+                summary.deadID
+            )
+        }
+        if summary.delivery != nil {
+            throw failure(
+                .answerIsNo,
+                "its event is recorded, and the user may have read it: words that changed would be another event",
+                "replay sends it as it is",
+                summary.deadID
+            )
+        }
+        if summary.stage == "resume" {
+            throw failure(
+                .answerIsNo,
+                "it is a message of ours, not a producer's",
+                "report it as a bug",
+                summary.deadID
+            )
+        }
+        let prediction = try await forecast.predict(.init(dossier.origin, at: summary.firstFailedAt), at: now)
+        if prediction.kind == .alreadyRecorded {
+            throw failure(
+                .answerIsNo,
+                "it is recorded already for its users",
+                "replay sends what is still owed of it",
+                summary.deadID
+            )
+        }
+    }
+
+    private func refuseInvalid(_ copy: DeadLetterItem, _ forecast: ReplayForecast) async throws {
+        let prediction = try await forecast.predict(.init(copy.origin, at: copy.failedAt), at: now)
+        switch prediction.kind {
+        case .stillInvalid:
+            let rejection = forecast.rejection(of: .init(copy.origin, at: copy.failedAt))
+            throw failure(
+                .badInput,
+                "the copy would be refused, \(rejection ?? prediction.detail ?? "invalid")",
+                "nothing was changed; correct it",
+                operands[0]
+            )
+        case .alreadyRecorded:
+            throw failure(
+                .badInput,
+                "such an event is recorded already",
+                "nothing was changed; give it an id of its own",
+                operands[0]
+            )
+        default: return
+        }
+    }
+
+    // MARK: - The new body
+
+    private func newBody(
+        of dossier: DeadLetterDossier,
+        _ original: JSONValue?,
+        _ desk: DeskOperator
+    ) async throws -> [UInt8] {
+        if let path = words.value("file") { return try EventFile.read(path, request.surroundings) }
+        let sets = words.allValues("set")
+        if !sets.isEmpty { return try edited(original, sets) }
+        if words.value("routing-key") != nil { return dossier.origin.body }
+        guard request.surroundings.terminal != nil else {
+            throw CommandFailure.usage(
+                of: DeadLettersCommand.name,
+                "edit needs --set, --file, or a terminal for $EDITOR"
+            )
+        }
+        var filter = DeadLetterFilter()
+        filter.ids = [dossier.summary.deadID]
+        try await self.desk.audit("reveal", filter, items: 1, by: desk)
+        let text = original.map { PrettyJSON.lines($0).joined(separator: "\n") + "\n" }.map { [UInt8]($0.utf8) }
+        return try await TextEditor(request.surroundings.environment).edit(text ?? dossier.origin.body)
+    }
+
+    private func edited(_ original: JSONValue?, _ sets: [String]) throws(CommandFailure) -> [UInt8] {
+        guard var document = original else {
+            throw failure(
+                .badInput,
+                "its body is no JSON, so it has no places",
+                "hand in the whole body with --file",
+                operands[0]
+            )
+        }
+        for set in sets {
+            let parts = set.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            let path = parts[0].hasPrefix("/") ? parts[0] : "/" + parts[0].replacing(".", with: "/")
+            guard parts.count == 2, let place = JSONPointer(path), !place.steps.isEmpty else {
+                throw .usage(
+                    of: DeadLettersCommand.name,
+                    "--set takes a place and a value, such as /id=evt-1; found \(set)"
+                )
+            }
+            // What is no JSON is a text: nobody wants to quote twice on a command line.
+            let value = (try? JSONParser().parse(Array(parts[1].utf8)).get()) ?? .string(parts[1])
+            guard let changed = JSONEdits.setting(value, at: place.steps[...], in: document) else {
+                throw failure(.badInput, "there can be nothing at \(place.text)", "show prints its places", operands[0])
+            }
+            document = changed
+        }
+        return JSONWriter.canonicalBytes(of: document)
+    }
+
+    /// The old side stays masked: it is a person's.
+    private func show(_ changes: [JSONEdits.Difference], _ copy: DeadLetterItem, _ dossier: DeadLetterDossier) {
+        func text(_ value: JSONValue) -> String {
+            DeskText.cut(String(decoding: JSONWriter.canonicalBytes(of: value), as: UTF8.self), to: 200)
+        }
+        for change in changes {
+            let place = change.place.text.isEmpty ? "the whole body" : change.place.text
+            if let before = change.before { print("- \(place) \(text(MaskedJSON.body(before)))") }
+            if let after = change.after { print("+ \(place) \(text(after))") }
+        }
+        guard copy.origin.routingKey != dossier.origin.routingKey else { return }
+        print("- routing key \(DeskText.cut(dossier.origin.routingKey, to: 100))")
+        print("+ routing key \(copy.origin.routingKey)")
+    }
+}
+
+extension DeadLetterDossier {
+    /// The item of a corrected copy: headers and properties are locked, body and routing key are new.
+    fileprivate func copy(with body: [UInt8], routingKey: String?, at now: Timestamp) -> DeadLetterItem {
+        var origin = origin
+        origin.body = body
+        origin.routingKey = routingKey ?? origin.routingKey
+        let mark = UInt64.random(in: .min ... .max)
+        return DeadLetterItem(
+            deadID: "edit-" + String(mark, radix: 16),
+            stage: "desk",
+            reason: summary.reason,
+            error: "the corrected copy of \(summary.deadID)",
+            app: summary.app,
+            eventType: summary.eventType,
+            eventID: summary.eventID,
+            user: summary.user,
+            attempts: 1,
+            failedAt: now,
+            origin: origin,
+            redelivered: false,
+            contentHash: Array(String(mark, radix: 16).utf8)
+        )
+    }
+}

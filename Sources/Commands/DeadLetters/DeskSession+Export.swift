@@ -1,0 +1,69 @@
+import BellhopRules
+import ServiceRuntime
+import Store
+
+extension DeskSession {
+    /// `export`: everything of the items that the filter means, as JSON lines; personal data too, so the audit notes it.
+    func export() async throws -> ExitCode {
+        var filter = try await filter()
+        let count = try await desk.count(filter)
+        guard count.items > 0 else {
+            throw failure(.answerIsNo, "no items match", "bellhop dead-letters groups shows what there is", "items")
+        }
+        filter.filedBy = count.asOf
+        let file = try ExportFile(path: words.value("output"), print: request.surroundings.print)
+        // Before anything is written: an export that cannot be written down does not take place.
+        try await desk.audit("export", filter, items: count.items, by: try deskOperator())
+        var last = ""
+        var written = 0
+        while true {
+            let page = try await desk.messages(filter, after: last, atMost: 200)
+            guard let end = page.last else { break }
+            last = end.summary.deadID
+            try file.write(page.map { DeadLetterLine($0).json.description })
+            // Only what is on the disk counts as exported, since retention goes by that.
+            if words.value("output") != nil { try await desk.markExported(page.map(\.summary.deadID)) }
+            written += page.count
+        }
+        try file.close()
+        if let path = words.value("output") {
+            print(isJSON ? #"{"items":\#(written)}"# : "Wrote \(written.of("item")) to \(path).")
+        }
+        return .done
+    }
+
+    /// `import`: brings back what an export has written out.
+    func importLetters() async throws -> ExitCode {
+        guard operands.count == 1 else {
+            throw CommandFailure.usage(of: DeadLettersCommand.name, "import takes one file, or - for stdin")
+        }
+        let bytes = try EventFile.read(operands[0], request.surroundings)
+        var letters: [ImportedLetter] = []
+        for (number, line) in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated()
+        where !line.isEmpty {
+            guard let parsed = DeadLetterLine(parsing: Array(line)) else {
+                throw failure(
+                    .badInput,
+                    "line \(number + 1) is none of an export",
+                    "nothing was imported; hand in a file that export has written",
+                    operands[0]
+                )
+            }
+            letters.append(parsed.letter)
+        }
+        let `operator` = try deskOperator()
+        var added = 0
+        for start in stride(from: 0, to: letters.count, by: 200) {
+            let page = Array(letters[start..<min(start + 200, letters.count)])
+            added += try await desk.bringIn(page, by: `operator`)
+        }
+        try await desk.audit("import", DeadLetterFilter(), items: added, by: `operator`)
+        let known = letters.count - added
+        print(
+            isJSON
+                ? JSONText.object([("items", .number(added)), ("known", .number(known))]).description
+                : "Imported \(added.of("item")); \(known.grouped) were there already."
+        )
+        return .done
+    }
+}

@@ -1,0 +1,150 @@
+import BellhopRules
+import Pipeline
+import ServiceRuntime
+import Store
+
+extension DeskSession {
+    var book: ReplayBook { ReplayBook(pool: pool) }
+
+    /// `replay`: freezes what the filter means now, and watches while a scheduler sends it.
+    func replay() async throws -> ExitCode {
+        let limits = ReplayLimits(
+            perItem: try words.number("cap", in: 1...1_000, of: DeadLettersCommand.name) ?? ReplayLimits.usualPerItem,
+            failedSince: Timestamp(
+                clamping: now.microseconds - request.configuration.replayHorizon.microseconds
+            )
+        )
+        var order = ReplayOrder(try await filter(), limits: limits, pace: try words.pace())
+        let survey = try await book.survey(order)
+        order.filter.filedBy = survey.eligible.asOf
+        if words.has("dry-run") { return try await foresee(order, survey) }
+        if let id = try await book.holder(of: order.filter) { throw try await overlap(id) }
+        for line in leftOut(survey) where !isJSON { print(line) }
+        guard survey.eligible.items > 0 else {
+            print(isJSON ? #"{"items":0}"# : "No open items match that may be replayed.")
+            return .answerIsNo
+        }
+        let count = survey.eligible.items
+        let deed = "replays \(count.of("item")) of \(survey.eligible.users.of("user"))"
+        guard try confirm(count, deed) else { return .answerIsNo }
+        switch try await book.start(order, agreed: count, by: try deskOperator()) {
+        case .started(let id, let items):
+            if !isJSON {
+                print("Replay \(id) has begun: \(items.of("item")). It goes on whatever becomes of this terminal.")
+            }
+            guard !words.has("detach") else {
+                if isJSON { print(JSONText.object([("replay", .number(Int(clamping: id)))]).description) }
+                return .done
+            }
+            return try await watch(id)
+        case .overlaps(let id): throw try await overlap(id)
+        case .moreThanAgreed(let items):
+            throw failure(
+                .tryAgain,
+                "\(items.of("item")) match now, and \(count.grouped) were agreed to",
+                "nothing has begun; look again",
+                "items"
+            )
+        case .nothingToDo:
+            throw failure(.tryAgain, "somebody else took them at this moment", "look again", "items")
+        }
+    }
+
+    private func overlap(_ id: Int64) async throws -> CommandFailure {
+        guard let other = try await book.progress(of: id) else {
+            return failure(.tryAgain, "another replay held some of them", "look again", "items")
+        }
+        let settled = "\(other.settled.grouped) of \(other.replay.items.grouped) are settled"
+        return failure(
+            .tryAgain,
+            "replay \(id) of \(other.replay.operator), begun \(DeskText.ago(other.replay.startedAt, now)), "
+                + "\(other.replay.state.rawValue), holds some of them (\(settled))",
+            "wait for it, or bellhop dead-letters cancel \(id)",
+            "items"
+        )
+    }
+
+    private func leftOut(_ survey: ReplaySurvey) -> [String] {
+        var lines: [String] = []
+        if survey.tooOld > 0 {
+            let horizon = request.configuration.replayHorizon.shortText
+            lines.append(
+                "\(survey.tooOld.of("item")) failed first more than \(horizon) ago and stay: the guard against doubles "
+                    + "may have forgotten them (\(Setting.replayHorizon.environmentName))."
+            )
+        }
+        if survey.tooOften > 0 {
+            lines.append("\(survey.tooOften.of("item")) were replayed too often and stay; --cap N allows more.")
+        }
+        return lines
+    }
+
+    /// What would become of each item, counted; nothing is changed.
+    private func foresee(_ order: ReplayOrder, _ survey: ReplaySurvey) async throws -> ExitCode {
+        let forecast = ReplayForecast(
+            catalogs: try footing.catalogs(),
+            zones: ZoneLibrary(environment: request.surroundings.environment),
+            names: footing.names,
+            pool: pool
+        )
+        var tally: [String: Int] = [:]
+        var items: [JSONText] = []
+        var last = ""
+        while true {
+            let page = try await desk.messages(order.eligible, after: last, atMost: 200)
+            guard let end = page.last else { break }
+            last = end.summary.deadID
+            for (item, prediction) in zip(page, try await forecast.predict(page, at: now)) {
+                let words = [prediction.kind.rawValue, prediction.tallied].compactMap { $0 }.joined(separator: ", ")
+                tally[words, default: 0] += 1
+                guard isJSON else { continue }
+                items.append(
+                    .object([
+                        ("id", .text(item.summary.deadID)), ("prediction", .text(prediction.kind.rawValue)),
+                        ("detail", .optional(prediction.detail)),
+                    ])
+                )
+            }
+        }
+        let counts = tally.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+        if isJSON {
+            let predictions = JSONText.object(counts.map { ($0.key, .number($0.value)) })
+            print(
+                JSONText.object([
+                    ("items", .number(survey.eligible.items)), ("tooOld", .number(survey.tooOld)),
+                    ("tooOften", .number(survey.tooOften)), ("predictions", predictions), ("each", .list(items)),
+                ]).description
+            )
+            return survey.eligible.items == 0 ? .answerIsNo : .done
+        }
+        leftOut(survey).forEach(print)
+        print("A replay of \(survey.eligible.items.of("item")) at this moment; nothing was changed:")
+        var table = TextTable(["prediction", "items"])
+        for (words, count) in counts { table.add(["  \(words)", count.grouped]) }
+        table.lines().dropFirst().forEach(print)
+        return survey.eligible.items == 0 ? .answerIsNo : .done
+    }
+}
+
+extension ReplayPrediction {
+    /// What is counted together: the instants until which things would wait differ from user to user.
+    fileprivate var tallied: String? {
+        kind == .quietUntil ? detail?.split(separator: " ").first.map(String.init) : detail
+    }
+}
+
+extension Words {
+    /// `--rate`, `--ramp` and `--pause-at`.
+    fileprivate func pace() throws(CommandFailure) -> ReplayOrder.Pace {
+        var pace = ReplayOrder.Pace(isRamped: has("ramp"))
+        if let text = value("rate") {
+            let digits = text.hasSuffix("/s") ? String(text.dropLast(2)) : text
+            guard let rate = Int(digits), (1...100_000).contains(rate) else {
+                throw .usage(of: DeadLettersCommand.name, "--rate takes items a second, such as 50/s; found \(text)")
+            }
+            pace.rate = rate
+        }
+        if let share = try number("pause-at", in: 1...100, of: DeadLettersCommand.name) { pace.pauseShare = share }
+        return pace
+    }
+}

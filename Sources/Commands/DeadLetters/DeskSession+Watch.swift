@@ -1,0 +1,124 @@
+import BellhopRules
+import ServiceRuntime
+import Store
+
+extension DeskSession {
+    /// Shows how a replay comes along until it ends or pauses.
+    ///
+    /// Ctrl-C ends the watching alone.
+    func watch(_ id: Int64) async throws -> ExitCode {
+        let terminal = isJSON ? nil : request.surroundings.terminal
+        var uncarried = 0
+        while true {
+            guard let progress = try await book.progress(of: id) else {
+                throw failure(
+                    .answerIsNo,
+                    "there is no such replay",
+                    "bellhop dead-letters replays lists them",
+                    "\(id)"
+                )
+            }
+            terminal?.show(ReplayView(progress, now: SystemTime().timestamp).bar)
+            if progress.isFinished || progress.replay.state == .paused {
+                terminal?.show("")
+                return report(progress)
+            }
+            uncarried = progress.replay.isCarried ? 0 : uncarried + 1
+            if uncarried == Self.patience {
+                terminal?.show("")
+                print("No scheduler carries it on: start one (bellhop scheduler).")
+            }
+            try await Task.sleep(for: .milliseconds(250))
+        }
+    }
+
+    /// `replays [N]`: one replay, or all of them, those that have not ended first.
+    func replays() async throws -> ExitCode {
+        if let id = try replayNumber() {
+            guard let progress = try await book.progress(of: id) else {
+                throw failure(
+                    .answerIsNo,
+                    "there is no such replay",
+                    "bellhop dead-letters replays lists them",
+                    "\(id)"
+                )
+            }
+            return report(progress)
+        }
+        let records = try await book.latest(atMost: 20)
+        guard !isJSON else {
+            print(JSONText.list(records.map { .object($0.members) }).description)
+            return .done
+        }
+        guard !records.isEmpty else {
+            print("Nothing was ever replayed.")
+            return .done
+        }
+        var table = TextTable(["replay", "state", "begun", "by", "items", "because"], texts: [1, 2, 3, 5])
+        for record in records {
+            let state =
+                record.state.rawValue + (record.finishedAt == nil && record.state == .cancelled ? ", ending" : "")
+            table.add([
+                String(record.id), state, DeskText.ago(record.startedAt, now), DeskText.cut(record.operator, to: 20),
+                record.items.grouped, DeskText.cut(record.because, to: 60),
+            ])
+        }
+        table.lines().forEach(print)
+        return .done
+    }
+
+    /// `pause`, `resume` and `cancel`, from whichever terminal.
+    func control() async throws -> ExitCode {
+        guard let id = try replayNumber() else {
+            throw CommandFailure.usage(of: DeadLettersCommand.name, "\(request.verb.rawValue) takes a replay's number")
+        }
+        let control: ReplayBook.Control
+        switch request.verb {
+        case .pause: control = .pause
+        case .resume: control = .resume
+        default: control = .cancel
+        }
+        guard try await book.control(id, control, by: try deskOperator()) else {
+            let state = try await book.progress(of: id).map { "it is \($0.replay.state.rawValue)" }
+            throw failure(
+                .answerIsNo,
+                state ?? "there is no such replay",
+                "bellhop dead-letters replays lists them",
+                "replay \(id)"
+            )
+        }
+        guard let progress = try await book.progress(of: id) else { return .done }
+        _ = report(progress)
+        return .done
+    }
+
+    private func replayNumber() throws(CommandFailure) -> Int64? {
+        guard let text = operands.first else { return nil }
+        guard operands.count == 1, let id = Int64(text) else {
+            throw .usage(
+                of: DeadLettersCommand.name,
+                "expected the number of a replay; found \(operands.joined(separator: " "))"
+            )
+        }
+        return id
+    }
+
+    /// Prints how it stands; the code says whether all went well.
+    private func report(_ progress: ReplayProgress) -> ExitCode {
+        let view = ReplayView(progress, now: SystemTime().timestamp)
+        if isJSON { print(view.json.description) } else { view.lines.forEach(print) }
+        switch progress.replay.state {
+        case .done: return progress.outcomes.keys.contains(where: \.isFailure) ? .answerIsNo : .done
+        case .running: return .done
+        case .paused: return .tryAgain
+        case .cancelled: return .answerIsNo
+        }
+    }
+
+    /// So many looks without a runner are worth a word: five seconds.
+    private static let patience = 20
+}
+
+extension SystemTime {
+    var timestamp: Timestamp { Timestamp(clamping: now().microseconds) }
+}

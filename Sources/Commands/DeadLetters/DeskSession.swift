@@ -1,0 +1,119 @@
+import BellhopRules
+import Postgres
+import ServiceRuntime
+import Store
+
+/// What somebody asks of the desk.
+struct DeskRequest: Sendable {
+    let words: Words
+    let verb: DeskVerb
+    let surroundings: Surroundings
+    let configuration: BellhopConfiguration
+}
+
+/// One command at the desk, with its connection to the database; the verbs are in extensions.
+struct DeskSession: Sendable {
+    let request: DeskRequest
+    let footing: Footing
+    let pool: PostgresPool
+    let desk: DeadLetterDesk
+    let now: Timestamp
+
+    /// Runs a body and closes the connection behind it.
+    static func with(
+        _ request: DeskRequest,
+        _ body: @Sendable (DeskSession) async throws -> ExitCode
+    ) async throws -> ExitCode {
+        let footing = Footing(configuration: request.configuration)
+        let pool = try footing.pool(as: .admin, name: DeadLettersCommand.name, size: 2, patience: .seconds(120))
+        let session = DeskSession(
+            request: request,
+            footing: footing,
+            pool: pool,
+            desk: DeadLetterDesk(pool: pool),
+            now: Timestamp(clamping: SystemTime().now().microseconds)
+        )
+        let result: Result<ExitCode, any Error>
+        do { result = .success(try await body(session)) } catch { result = .failure(error) }
+        await pool.close()
+        return try result.get()
+    }
+
+    var words: Words { request.words }
+    var isJSON: Bool { words.has("json") }
+
+    /// The words behind the verb.
+    var operands: [String] { Array(words.operands.dropFirst()) }
+
+    func print(_ line: String) {
+        request.surroundings.print(line)
+    }
+
+    // MARK: - Who, which, how many
+
+    /// The filter of the command line, with the items that it names by the beginnings of their ids.
+    func filter() async throws -> DeadLetterFilter {
+        var filter = try DeadLetterFilter(words, now: now)
+        for text in operands { filter.ids.append(try await item(text)) }
+        return filter
+    }
+
+    func expectNoItems() throws(CommandFailure) {
+        guard let first = operands.first else { return }
+        throw .usage(of: DeadLettersCommand.name, "\(request.verb.rawValue) takes no operand; found \(first)")
+    }
+
+    /// The one item whose id begins like this.
+    func item(_ text: String) async throws -> String {
+        let ids = try await desk.ids(beginningWith: text, atMost: 3)
+        if ids.contains(text) { return text }
+        guard let only = ids.first else {
+            throw failure(.answerIsNo, "there is no such item", "bellhop dead-letters list shows what there is", text)
+        }
+        guard ids.count == 1 else {
+            throw failure(.badInput, "several items begin like this, such as \(ids[0]) and \(ids[1])", "say more", text)
+        }
+        return only
+    }
+
+    /// Who acts, and why: from the command line, the system and the terminal.
+    func deskOperator() throws(CommandFailure) -> DeskOperator {
+        let name = words.value("by") ?? request.surroundings.user
+        if let because = words.value("because"), !because.isEmpty { return DeskOperator(name: name, because: because) }
+        let answer = request.surroundings.terminal?.ask("Why? (for the audit) ")
+        guard let because = answer, !because.allSatisfy(\.isWhitespace) else {
+            throw .usage(of: DeadLettersCommand.name, "--because is missing: the audit keeps why")
+        }
+        return DeskOperator(name: name, because: because)
+    }
+
+    /// Has the count typed, unless `--yes` speaks for it; whether to go on.
+    func confirm(_ count: Int, _ deed: String) throws(CommandFailure) -> Bool {
+        try Self.confirm(count, deed, request)
+    }
+
+    static func confirm(_ count: Int, _ deed: String, _ request: DeskRequest) throws(CommandFailure) -> Bool {
+        if request.words.has("yes") { return true }
+        guard let terminal = request.surroundings.terminal else {
+            throw .usage(of: DeadLettersCommand.name, "this \(deed); add --yes to do it without a terminal")
+        }
+        let answer = terminal.ask("This \(deed). Type \(count) to go on: ") ?? ""
+        if Int(answer.filter { $0 != "," && !$0.isWhitespace }) == count { return true }
+        request.surroundings.print("Nothing was changed.")
+        return false
+    }
+
+    func failure(
+        _ code: ExitCode,
+        _ cameBack: String,
+        _ whatToDo: String,
+        _ what: String
+    ) -> CommandFailure {
+        CommandFailure(
+            code,
+            attempted: "\(request.verb.rawValue) \(what)",
+            cameBack: cameBack,
+            whatToDo: whatToDo
+        )
+    }
+}

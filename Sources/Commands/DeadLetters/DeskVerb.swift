@@ -1,0 +1,66 @@
+/// What can be done at the desk.
+enum DeskVerb: String, CaseIterable, Sendable {
+    case groups
+    case list
+    case show
+    case replay
+    case replays
+    case pause
+    case resume
+    case cancel
+    case edit
+    case note
+    case discard
+    case restore
+    case export
+    case `import`
+    case audit
+
+    /// Its words on the command line.
+    var usage: String {
+        switch self {
+        case .groups, .list: "\(rawValue) [FILTER] [--json]"
+        case .show: "show ITEM [--reveal] [--json]"
+        case .note, .discard, .restore: "\(rawValue) [ITEM …] [FILTER] [--yes] [--by NAME] [--because TEXT] [--json]"
+        case .replay:
+            "replay [ITEM …] [FILTER] [--dry-run] [--rate N/s] [--ramp] [--pause-at PERCENT] [--cap N] [--detach] …"
+        case .edit:
+            "edit ITEM [--set PLACE=VALUE …] [--file FILE] [--routing-key KEY] [--yes] [--by NAME] [--because TEXT]"
+        case .export: "export [ITEM …] [FILTER] [--output FILE] [--by NAME] [--because TEXT]"
+        case .import: "import FILE|- [--by NAME] [--because TEXT] [--json]"
+        case .replays: "replays [REPLAY] [--json]"
+        case .pause, .resume, .cancel: "\(rawValue) REPLAY [--by NAME] [--because TEXT] [--json]"
+        case .audit: "audit [--limit N] [--json]"
+        }
+    }
+
+    /// The options that mean something to it.
+    func options(_ words: Words) -> Set<String> {
+        let act: Set<String> = ["by", "because", "json"]
+        // What the broker's queue can answer by itself.
+        if words.has("from-queue") {
+            let scan = DeskOptions.filters.subtracting(["state"]).union(["from-queue"])
+            switch self {
+            case .list: return scan.union(["json"])
+            case .replay: return scan.subtracting(["limit"]).union(["yes", "by"])
+            case .export: return scan.subtracting(["limit"]).union(["output"])
+            default: return []
+            }
+        }
+        return switch self {
+        case .groups, .list: DeskOptions.filters.union(["json"])
+        case .show: act.union(["reveal"])
+        case .replay:
+            DeskOptions.filters.subtracting(["state"]).union(act)
+                .union(["yes", "dry-run", "rate", "ramp", "pause-at", "cap", "detach"])
+        case .edit: act.union(["yes", "set", "file", "routing-key", "detach"])
+        case .export: DeskOptions.filters.union(act).union(["output"])
+        case .import: act
+        case .replays: ["json"]
+        case .pause, .resume, .cancel: act
+        case .note: DeskOptions.filters.union(act).union(["yes"])
+        case .discard, .restore: DeskOptions.filters.subtracting(["state"]).union(act).union(["yes"])
+        case .audit: ["limit", "json"]
+        }
+    }
+}

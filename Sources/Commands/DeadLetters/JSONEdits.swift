@@ -1,0 +1,58 @@
+import BellhopRules
+
+/// Changes to a JSON document, and the difference between two.
+enum JSONEdits {
+    /// The document with a value at a place; nil where the place cannot be.
+    ///
+    /// Objects on the way are made where they are missing; `-` stands for the end of an array.
+    static func setting(_ value: JSONValue, at steps: ArraySlice<String>, in document: JSONValue?) -> JSONValue? {
+        guard let step = steps.first else { return value }
+        let rest = steps.dropFirst()
+        switch document {
+        case nil, .null?:
+            return setting(value, at: rest, in: nil).map { .object(JSONObject([(step, $0)])) }
+        case .object(var object)?:
+            guard let inner = setting(value, at: rest, in: object[step]) else { return nil }
+            object[step] = inner
+            return .object(object)
+        case .array(var values)?:
+            let index = step == "-" ? values.count : Int(step) ?? -1
+            guard (0...values.count).contains(index) else { return nil }
+            guard let inner = setting(value, at: rest, in: index < values.count ? values[index] : nil) else {
+                return nil
+            }
+            if index < values.count { values[index] = inner } else { values.append(inner) }
+            return .array(values)
+        case .bool?, .number?, .string?: return nil
+        }
+    }
+
+    /// One place where two documents differ.
+    struct Difference: Equatable {
+        let place: JSONPointer
+        let before: JSONValue?
+        let after: JSONValue?
+    }
+
+    /// The places that differ, the outermost where one side has nothing there.
+    static func differences(
+        _ before: JSONValue?,
+        _ after: JSONValue?,
+        at place: JSONPointer = .root
+    ) -> [Difference] {
+        switch (before, after) {
+        case (.object(let before)?, .object(let after)?):
+            let keys = before.members.map(\.key) + after.members.map(\.key).filter { before[$0] == nil }
+            return keys.flatMap { differences(before[$0], after[$0], at: place.key($0)) }
+        case (.array(let before)?, .array(let after)?):
+            return (0..<max(before.count, after.count)).flatMap { index in
+                differences(
+                    before.indices.contains(index) ? before[index] : nil,
+                    after.indices.contains(index) ? after[index] : nil,
+                    at: place.index(index)
+                )
+            }
+        default: return before == after ? [] : [Difference(place: place, before: before, after: after)]
+        }
+    }
+}

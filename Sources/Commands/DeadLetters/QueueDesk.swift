@@ -1,0 +1,158 @@
+import AMQP
+import BellhopRules
+import Pipeline
+import ServiceRuntime
+import Store
+
+/// The desk without the database: `--from-queue` works on the broker's dead-letter queue alone.
+///
+/// What it replays reaches the workers' replay queue, where it waits for the database like everything else. There is no
+/// audit in such a night; who did it travels in the messages' own headers.
+struct QueueDesk: Sendable {
+    private let request: DeskRequest
+    private let scan: DeadLetterScan
+    private let names: TopologyNames
+    private let broker: BrokerAddress
+    private let filter: DeadLetterFilter
+
+    init(_ request: DeskRequest) throws {
+        self.request = request
+        let footing = Footing(configuration: request.configuration)
+        names = footing.names
+        broker = try footing.broker()
+        scan = DeadLetterScan(broker: broker, names: names)
+        var filter = try DeadLetterFilter(request.words, now: SystemTime().timestamp)
+        filter.ids = Array(request.words.operands.dropFirst())
+        self.filter = filter
+    }
+
+    func run() async throws -> ExitCode {
+        switch request.verb {
+        case .list: try await list()
+        case .export: try await export()
+        default: try await replay()
+        }
+    }
+
+    private var words: Words { request.words }
+
+    /// The items that failed last; older ones are counted and forgotten, so that memory stays bounded.
+    private func list() async throws -> ExitCode {
+        let limit = filter.limit ?? 50
+        var latest: [DeadLetterItem] = []
+        var count = 0
+        try await forEach { items in
+            count += items.count
+            latest = Array((latest + items.map(Self.withoutBody)).sorted { $0.failedAt > $1.failedAt }.prefix(limit))
+            return []
+        }
+        let lines = latest.map { DeadLetterLine($0) }
+        guard !words.has("json") else {
+            let items = lines.map { line in JSONText.object(line.listed) }
+            request.surroundings.print(
+                JSONText.object([("count", .number(count)), ("items", .list(items))]).description
+            )
+            return count == 0 ? .answerIsNo : .done
+        }
+        guard count > 0 else {
+            request.surroundings.print("No items match in \(names.dead).")
+            return .answerIsNo
+        }
+        var table = TextTable(["item", "failed", "app", "type", "reason", "error"], texts: [1, 2, 3, 4, 5])
+        for (item, id) in zip(latest, DeskText.shortened(latest.map(\.deadID))) {
+            table.add([
+                id, DeskText.ago(item.failedAt, SystemTime().timestamp), item.app ?? "-", item.eventType ?? "-",
+                item.reason, DeskText.cut(item.error, to: 60),
+            ])
+        }
+        table.lines().forEach(request.surroundings.print)
+        if latest.count < count {
+            request.surroundings.print("\(latest.count.grouped) of \(count.of("item")); --limit N shows more.")
+        }
+        return .done
+    }
+
+    /// Everything stays in the queue.
+    private func export() async throws -> ExitCode {
+        let file = try ExportFile(path: words.value("output"), print: request.surroundings.print)
+        var count = 0
+        try await forEach { items in
+            try file.write(items.map { DeadLetterLine($0).json.description })
+            count += items.count
+            return []
+        }
+        try file.close()
+        if let path = words.value("output") { request.surroundings.print("Wrote \(count.of("item")) to \(path).") }
+        return count == 0 ? .answerIsNo : .done
+    }
+
+    /// Moves rejected messages to the replay queue, each only once the broker has confirmed it there.
+    private func replay() async throws -> ExitCode {
+        var (rejected, deliveries) = (0, 0)
+        try await forEach { items in
+            deliveries += items.count { $0.stage == "dispatch" }
+            rejected += items.count { $0.stage != "dispatch" }
+            return []
+        }
+        if deliveries > 0 {
+            request.surroundings.print("\(deliveries.of("delivery item")) need the ledger and stay in the queue.")
+        }
+        guard rejected > 0 else {
+            request.surroundings.print("No rejected messages match in \(names.dead).")
+            return .answerIsNo
+        }
+        guard try DeskSession.confirm(rejected, "replays \(rejected.of("rejected message"))", request) else {
+            return .answerIsNo
+        }
+        let publisher = Publisher(PublisherOptions(broker: broker, name: "bellhop dead-letters"))
+        publisher.start()
+        let by = words.value("by") ?? request.surroundings.user
+        var sent = 0
+        let result: Result<Void, any Error>
+        do {
+            try await forEach { items in
+                // What has arrived since the count was agreed to stays.
+                let chosen = items.indices.filter { items[$0].stage != "dispatch" }.prefix(rejected - sent)
+                let confirmed = await DeadLetterScan.republish(
+                    chosen.map { items[$0] },
+                    by: by,
+                    names: names,
+                    through: publisher
+                )
+                let done = zip(chosen, confirmed).filter(\.1).map(\.0)
+                sent += done.count
+                return Set(done)
+            }
+            result = .success(())
+        } catch {
+            result = .failure(error)
+        }
+        await publisher.close()
+        try result.get()
+        request.surroundings.print("Moved \(sent.of("message")) to \(names.replay).")
+        return sent == rejected ? .done : .tryAgain
+    }
+
+    /// Calls `body` with the items that match; the positions that it returns leave the queue.
+    private func forEach(_ body: ([DeadLetterItem]) async throws -> Set<Int>) async throws {
+        let exists = try await scan.run { items in
+            let matching = items.indices.filter { filter.matches(items[$0]) }
+            guard !matching.isEmpty else { return [] }
+            return Set(try await body(matching.map { items[$0] }).map { matching[$0] })
+        }
+        guard exists else {
+            throw CommandFailure(
+                .configuration,
+                attempted: "reading \(names.dead)",
+                cameBack: "there is no such queue",
+                whatToDo: "run bellhop topology apply, or name the right \(Setting.namespace.environmentName)"
+            )
+        }
+    }
+
+    private static func withoutBody(_ item: DeadLetterItem) -> DeadLetterItem {
+        var slim = item
+        slim.origin.body = []
+        return slim
+    }
+}

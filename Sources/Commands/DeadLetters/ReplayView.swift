@@ -1,0 +1,102 @@
+import BellhopRules
+import ServiceRuntime
+import Store
+
+/// How a replay stands, for people and for programs.
+struct ReplayView: Sendable {
+    private let progress: ReplayProgress
+    private let now: Timestamp
+
+    init(_ progress: ReplayProgress, now: Timestamp) {
+        self.progress = progress
+        self.now = now
+    }
+
+    private var replay: ReplayRecord { progress.replay }
+
+    /// One line that grows to the right.
+    var bar: String {
+        let width = 24
+        let filled = replay.items > 0 ? min(width, progress.settled * width / replay.items) : width
+        let cells = String(repeating: "█", count: filled) + String(repeating: "░", count: width - filled)
+        let share = replay.items > 0 ? progress.settled * 100 / replay.items : 100
+        var parts = [
+            "replay \(replay.id)  \(cells)  \(share) %  \(progress.settled.grouped) of \(replay.items.grouped)"
+        ]
+        let failures = progress.outcomes.filter { $0.key.isFailure }.values.reduce(0, +)
+        if failures > 0 { parts.append("\(failures.grouped) failed") }
+        if progress.underWay > 0 { parts.append("\(progress.underWay.grouped) under way") }
+        if let left = timeLeft { parts.append("about \(left.roughly) left") }
+        return parts.joined(separator: " · ")
+    }
+
+    /// By what was settled so far; nil while there is too little to tell.
+    private var timeLeft: Duration? {
+        let passed = now.microseconds - replay.startedAt.microseconds
+        guard progress.settled >= 20, passed > 2_000_000, replay.state == .running else { return nil }
+        let open = progress.waiting + progress.underWay
+        return open == 0 ? nil : .microseconds(passed / Int64(progress.settled) * Int64(open))
+    }
+
+    var lines: [String] {
+        var state = replay.state.rawValue
+        if let reason = replay.pauseReason, replay.state == .paused { state += ", \(reason)" }
+        if replay.finishedAt == nil, replay.state == .cancelled { state += ", what has gone out comes to its end" }
+        var lines = [
+            "Replay \(replay.id) of \(replay.items.of("item")) by \(replay.operator), begun "
+                + "\(DeskText.instant(replay.startedAt)): \(state)"
+        ]
+        var table = TextTable(["outcome", "items"])
+        if progress.waiting > 0 { table.add(["  waiting", progress.waiting.grouped]) }
+        if progress.underWay > 0 { table.add(["  under way", progress.underWay.grouped]) }
+        for outcome in ReplayOutcome.allCases {
+            guard let count = progress.outcomes[outcome] else { continue }
+            table.add(["  \(outcome.words)", count.grouped])
+        }
+        lines += table.lines().dropFirst()
+        if replay.state == .paused {
+            lines.append("bellhop dead-letters resume \(replay.id) goes on, cancel \(replay.id) opens the rest again.")
+        }
+        return lines
+    }
+
+    var json: JSONText {
+        var members = replay.members
+        members.append(("waiting", .number(progress.waiting)))
+        members.append(("underWay", .number(progress.underWay)))
+        let outcomes = ReplayOutcome.allCases.compactMap { outcome in
+            progress.outcomes[outcome].map { (outcome.rawValue, JSONText.number($0)) }
+        }
+        members.append(("outcomes", .object(outcomes)))
+        return .object(members)
+    }
+}
+
+extension ReplayRecord {
+    /// What every command says of a replay.
+    var members: [(String, JSONText)] {
+        [
+            ("replay", .number(Int(clamping: id))), ("state", .text(state.rawValue)), ("by", .text(self.operator)),
+            ("because", .text(because)), ("items", .number(items)),
+            ("rate", pace.rate.map(JSONText.number) ?? .null), ("ramp", .flag(pace.isRamped)),
+            ("pauseAt", .number(pace.pauseShare)), ("pauseReason", .optional(pauseReason)),
+            ("startedAt", .text(startedAt.description)), ("finishedAt", .optional(finishedAt?.description)),
+            ("filter", .object(filter.members.map { ($0.key, JSONText($0.value)) })),
+        ]
+    }
+}
+
+extension ReplayOutcome {
+    /// With what follows from it, where that is not plain.
+    fileprivate var words: String {
+        switch self {
+        case .retrying: "retrying: failed once more, the ledger tries again by itself"
+        case .refused: "refused: the provider's settings are wrong, the ledger tries again by itself"
+        case .deferred: "deferred: waits in the ledger by a rule"
+        case .failed: "failed: died again, open again"
+        case .stillOwed: "still owed: was about to be sent anyway"
+        case .cancelled: "cancelled before its turn, open again"
+        default: rawValue.replacing("-", with: " ")
+        }
+    }
+}

@@ -1,0 +1,88 @@
+import BellhopRules
+import Postgres
+package import ServiceRuntime
+import Store
+
+/// Measures the desk for dashboards: what is open, how old it is, what is replayed.
+package struct DeadLetterMeter: Service {
+    package let name = "dead-letter meter"
+    private let tools: DutyTools
+    private let catalogs: CatalogSource
+    private let logger: Logger
+    private let interval: Duration
+    private let open: Labelled<Gauge>
+    private let oldest: Gauge
+    private let replays: Labelled<Gauge>
+    private let outcomes: Labelled<Gauge>
+
+    package init(tools: DutyTools, catalogs: CatalogSource, interval: Duration = .seconds(15)) {
+        self.tools = tools
+        self.catalogs = catalogs
+        self.interval = interval
+        logger = tools.logger.labelled(name)
+        open = tools.metrics.gauge(
+            "bellhop_dead_letters_open",
+            help: "Dead letters that wait for somebody, by app and reason; what no catalogue knows is other.",
+            labels: ["app", "reason"]
+        )
+        oldest = tools.metrics.gauge(
+            "bellhop_dead_letters_oldest_seconds",
+            help: "Since the oldest open dead letter failed first; 0 where none is open."
+        )
+        replays = tools.metrics.gauge(
+            "bellhop_replays",
+            help: "Replays that have not ended, by state: running, paused.",
+            labels: ["state"]
+        )
+        outcomes = tools.metrics.gauge(
+            "bellhop_replay_outcomes",
+            help: "Items of the replays that began within the last day, by what became of them.",
+            labels: ["outcome"]
+        )
+    }
+
+    package func run(until drain: DrainSignal) async throws {
+        var seen: Set<Label> = []
+        while !drain.isDraining, !Task.isCancelled {
+            await measure(&seen)
+            await drain.pause(for: interval)
+        }
+    }
+
+    private struct Label: Hashable {
+        let app: String
+        let reason: String
+    }
+
+    private func measure(_ seen: inout Set<Label>) async {
+        let found: DeadLetterGauge
+        do throws(PostgresError) {
+            found = try await DeadLetterGauge(of: tools.pool)
+        } catch {
+            logger.debug("the database cannot be asked about dead letters", ["error": .error(error)])
+            return
+        }
+        var counts: [Label: Int] = [:]
+        for group in found.open { counts[label(group), default: 0] += group.items }
+        // What is no longer open is none, and not as many as at the last look.
+        for label in seen.union(counts.keys) {
+            open.with(label.app, label.reason).set(Double(counts[label] ?? 0))
+        }
+        seen.formUnion(counts.keys)
+        oldest.set(max(0, found.oldestAge ?? 0))
+        replays.with("running").set(Double(found.replaysRunning))
+        replays.with("paused").set(Double(found.replaysPaused))
+        for outcome in ReplayOutcome.allCases {
+            outcomes.with(outcome.rawValue).set(Double(found.outcomes[outcome] ?? 0))
+        }
+    }
+
+    /// Both may be a producer's own words in a message that was refused for them.
+    private func label(_ group: DeadLetterGauge.Open) -> Label {
+        let isKnown = AppID(validating: group.app).map { catalogs.current[$0] != nil } ?? false
+        return Label(
+            app: isKnown ? group.app : "other",
+            reason: Fault.knownReasons.contains(group.reason) ? group.reason : "other"
+        )
+    }
+}

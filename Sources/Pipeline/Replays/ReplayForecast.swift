@@ -1,0 +1,200 @@
+import AMQP
+package import BellhopRules
+package import Postgres
+package import Store
+
+/// Foresees a replay item by item, with the rules, the settings and the ledger as they are now; changes nothing.
+///
+/// It assumes that the providers of an app's devices are configured where the workers run.
+package struct ReplayForecast: Sendable {
+    private let catalogs: CatalogSet
+    private let zones: ZoneLibrary
+    private let names: TopologyNames
+    private let ledger: LedgerLook
+    private let inbox: Inbox
+    private let directory: RecipientDirectory
+
+    package init(catalogs: CatalogSet, zones: ZoneLibrary, names: TopologyNames, pool: PostgresPool) {
+        self.catalogs = catalogs
+        self.zones = zones
+        self.names = names
+        ledger = LedgerLook(pool: pool)
+        inbox = Inbox(pool: pool)
+        directory = RecipientDirectory(pool: pool)
+    }
+
+    /// One prediction for each item, in their order.
+    package func predict(
+        _ items: [DeadLetterMessage],
+        at now: Timestamp
+    ) async throws(PostgresError) -> [ReplayPrediction] {
+        let decider = Decider(catalogs: catalogs, senders: SenderDirectory([:], prefetch: [:]), zones: zones, now: now)
+        var predictions = items.map { _ in ReplayPrediction(.gone) }
+        let deliveries = items.indices.filter { items[$0].summary.delivery != nil }
+        let keys = deliveries.compactMap { items[$0].summary.delivery }
+        for (index, prediction) in zip(deliveries, try await predict(keys, decider)) {
+            predictions[index] = prediction
+        }
+        let messages = items.indices.filter { items[$0].summary.delivery == nil }
+        let arrival = { (index: Int) in Arrival(items[index].origin, at: items[index].summary.firstFailedAt) }
+        for (index, prediction) in zip(messages, try await predict(messages.map(arrival), decider)) {
+            predictions[index] = prediction
+        }
+        return predictions
+    }
+
+    /// A message, and when it first came.
+    package struct Arrival: Sendable {
+        fileprivate let origin: DeadLetterItem.Origin
+        fileprivate let time: Timestamp
+
+        package init(_ origin: DeadLetterItem.Origin, at time: Timestamp) {
+            self.origin = origin
+            self.time = time
+        }
+    }
+
+    /// What would become of one message.
+    package func predict(
+        _ message: Arrival,
+        at now: Timestamp
+    ) async throws(PostgresError) -> ReplayPrediction {
+        let decider = Decider(catalogs: catalogs, senders: SenderDirectory([:], prefetch: [:]), zones: zones, now: now)
+        return try await predict([message], decider).first ?? ReplayPrediction(.gone)
+    }
+
+    /// An item about this message, named as the rules read it.
+    package func naming(_ item: DeadLetterItem) -> DeadLetterItem {
+        let sorted = sorted([Arrival(item.origin, at: item.failedAt)])
+        guard let event = sorted.records.first?.work.words.event ?? sorted.plans.first?.work.event else { return item }
+        var named = item
+        named.app = event.app.text
+        named.eventType = event.type.text
+        named.eventID = event.id.text
+        if case .users(let users) = event.audience { named.user = users.count == 1 ? users.first?.text : nil }
+        return named
+    }
+
+    /// Why the rules would refuse a message, and where; nil where they would not.
+    package func rejection(of message: Arrival) -> String? {
+        guard let fault = sorted([message]).faults.first?.work else { return nil }
+        let place = fault.pointer.map { $0.isEmpty ? "" : " at \($0)" } ?? ""
+        return "\(fault.reason)\(place): \(fault.error)"
+    }
+
+    private func sorted(_ messages: [Arrival]) -> SortedBatch {
+        let envelopes = messages.map { (InboundEnvelope($0.origin, eventsExchange: names.events), $0.time) }
+        return SortedBatch(foreseeing: envelopes, catalogs: catalogs)
+    }
+
+    // MARK: - Deliveries
+
+    private func predict(
+        _ keys: [DeliveryKey],
+        _ decider: Decider
+    ) async throws(PostgresError) -> [ReplayPrediction] {
+        let states = try await ledger.states(of: keys)
+        let stored = try await inbox.notifications(Array(Set(keys.map(\.notification))))
+        let people = try await directory.recipients(of: Set(keys.map(\.notification.recipient)))
+        return keys.map { key in
+            switch states[key] {
+            case nil: return ReplayPrediction(.gone)
+            case .delivered, .accepted: return ReplayPrediction(.alreadyDelivered)
+            case .pending, .sending, .retrying, .deferred: return ReplayPrediction(.stillOwed)
+            case .expired: return ReplayPrediction(.expired)
+            case .suppressed, .unknown: return ReplayPrediction(.optedOut, states[key]?.rawValue)
+            case .failed: break
+            }
+            guard let notification = stored[key.notification] else { return ReplayPrediction(.gone) }
+            let person = people[key.notification.recipient] ?? Recipient()
+            return prediction(key, notification, person, decider)
+        }
+    }
+
+    private func prediction(
+        _ key: DeliveryKey,
+        _ stored: StoredNotification,
+        _ person: Recipient,
+        _ decider: Decider
+    ) -> ReplayPrediction {
+        guard let catalog = catalogs[key.notification.recipient.app], let type = catalog[stored.content.type] else {
+            return ReplayPrediction(.optedOut, SuppressionReason.unknownType.rawValue)
+        }
+        var facts = decider.facts(stored.content, catalog, type, person)
+        facts.history.isRead = stored.isRead
+        facts.history.isSuperseded = stored.isSuperseded
+        let decision = Decision(facts)
+        let device = decision.devices.first { $0.device.subscription == key.target }
+        return ReplayPrediction(decision.push ?? device?.outcome ?? .suppress(.deviceGone))
+    }
+
+    // MARK: - Messages
+
+    private func predict(
+        _ messages: [Arrival],
+        _ decider: Decider
+    ) async throws(PostgresError) -> [ReplayPrediction] {
+        let sorted = sorted(messages)
+        var predictions = messages.map { _ in ReplayPrediction(.wouldRecord) }
+        for fault in sorted.faults { predictions[fault.index] = ReplayPrediction(.stillInvalid, fault.work.reason) }
+        var best: [Int: ReplayPrediction] = [:]
+        for start in stride(from: 0, to: sorted.records.count, by: Self.pairsAtOnce) {
+            let chunk = Array(sorted.records[start..<min(start + Self.pairsAtOnce, sorted.records.count)])
+            let outcomes = try await inbox.foresee(chunk.map(\.work))
+            let people = try await directory.recipients(of: Set(chunk.map(\.work.key.recipient)))
+            for (entry, outcome) in zip(chunk, outcomes) {
+                let person = people[entry.work.key.recipient] ?? Recipient()
+                let prediction = prediction(of: entry.work, outcome, person, decider)
+                if let other = best[entry.index], other.weight <= prediction.weight { continue }
+                best[entry.index] = prediction
+            }
+        }
+        for (index, prediction) in best { predictions[index] = prediction }
+        return predictions
+    }
+
+    private func prediction(
+        of record: InboxRecord,
+        _ outcome: Inbox.Outcome,
+        _ person: Recipient,
+        _ decider: Decider
+    ) -> ReplayPrediction {
+        switch outcome {
+        case .duplicate: return ReplayPrediction(.alreadyRecorded)
+        case .conflict: return ReplayPrediction(.stillInvalid, RejectionReason.idConflict.rawValue)
+        case .recipientErased: return ReplayPrediction(.gone)
+        case .recorded: break
+        }
+        let content = record.words.content
+        guard let catalog = catalogs[record.app], let type = catalog[content.type] else {
+            return ReplayPrediction(.wouldRecord)
+        }
+        let decision = Decision(decider.facts(content, catalog, type, person))
+        let rulings = decision.devices.map { ReplayPrediction($0.outcome) }
+        let first = decision.push.map { ReplayPrediction($0) } ?? rulings.min { $0.weight < $1.weight }
+        switch first?.kind {
+        case .wouldSend?, .quietUntil?: return first ?? ReplayPrediction(.wouldRecord)
+        default: return ReplayPrediction(.wouldRecord, first?.detail ?? first?.kind.rawValue)
+        }
+    }
+
+    private static let pairsAtOnce = 1024
+}
+
+extension InboundEnvelope {
+    /// A filed message as the rules saw it when it came.
+    package init(_ origin: DeadLetterItem.Origin, eventsExchange: String) {
+        let properties = AMQPJSON.properties(origin.properties) ?? MessageProperties()
+        let headers = AMQPJSON.table(origin.headers) ?? FieldTable()
+        self.init(
+            body: origin.body,
+            source: origin.exchange == eventsExchange ? .eventsExchange(routingKey: origin.routingKey) : .elsewhere
+        )
+        contentType = properties.contentType
+        messageID = properties.messageID
+        appID = properties.appID
+        type = properties.type
+        timestamp = properties.timestamp
+        self.headers = headers.entries.map { ($0.name, HeaderValue($0.value)) }
+    }
+}

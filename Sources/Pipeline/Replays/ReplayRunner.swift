@@ -1,0 +1,152 @@
+import AMQP
+import BellhopRules
+import Postgres
+package import ServiceRuntime
+import Store
+
+/// Carries replays on: sends what waits at the pace that was asked for, finds out what became of it, and pauses where too
+/// much fails.
+///
+/// Everything that it knows is in the database, so that any other runner goes on where this one was killed. Any number may
+/// run; each replay is in the hands of one.
+package struct ReplayRunner: Service {
+    package let name = "replays"
+    private let run: ReplayRun
+    private let publisher: Publisher
+    private let names: TopologyNames
+    private let resumes: ResumeSender
+    private let logger: Logger
+    private let sent: Counter
+    private let interval: Duration
+
+    package init(tools: DutyTools, interval: Duration = .seconds(1)) {
+        self.interval = interval
+        run = ReplayRun(pool: tools.pool, runner: String(UInt64.random(in: .min ... .max), radix: 36))
+        publisher = tools.publisher
+        names = tools.names
+        logger = tools.logger.labelled(name)
+        resumes = ResumeSender(publisher: tools.publisher, names: tools.names, logger: logger)
+        sent = tools.metrics.counter("bellhop_replayed_total", help: "Dead letters that a replay has sent.")
+    }
+
+    package func run(until drain: DrainSignal) async throws {
+        var throttles: [Int64: ReplayThrottle] = [:]
+        while !drain.isDraining, !Task.isCancelled {
+            let isBusy = await step(&throttles, drain)
+            await drain.pause(for: isBusy ? Self.breath : interval)
+        }
+        try? await run.release()
+    }
+
+    /// Takes every replay one step further; whether there was any.
+    private func step(_ throttles: inout [Int64: ReplayThrottle], _ drain: DrainSignal) async -> Bool {
+        do throws(PostgresError) {
+            let replays = try await run.take(for: Self.lease)
+            throttles = throttles.filter { id, _ in replays.contains { $0.id == id } }
+            for replay in replays {
+                var throttle = throttles[replay.id] ?? ReplayThrottle(rate: replay.pace.rate, now: .now)
+                try await advance(replay, &throttle, drain)
+                throttles[replay.id] = throttle
+            }
+            return replays.contains { $0.state != .paused }
+        } catch {
+            logger.warning("the database cannot be asked for replays", ["error": .error(error)])
+            return false
+        }
+    }
+
+    private func advance(
+        _ replay: ReplayRecord,
+        _ throttle: inout ReplayThrottle,
+        _ drain: DrainSignal
+    ) async throws(PostgresError) {
+        _ = try await run.collect(of: replay.id, atMost: Self.window)
+        let load = try await run.load(of: replay.id)
+        guard load.waiting || load.underWay > 0 else {
+            if try await run.finish(replay.id) {
+                logger.notice("a replay has ended", ["replay": .integer(Int(clamping: replay.id))])
+            }
+            return
+        }
+        guard replay.state == .running, load.waiting else { return }
+        if let why = try await run.pauseIfFailing(replay.id, least: replay.ramp == nil ? Self.leastOutcomes : 1) {
+            logger.warning(
+                "a replay was paused",
+                ["replay": .integer(Int(clamping: replay.id)), "because": .text(why)]
+            )
+            return
+        }
+        var room = Self.window - load.underWay
+        if let ramp = replay.ramp { room = load.underWay == 0 ? min(room, ramp) : 0 }
+        room = throttle.grant(room, now: .now)
+        var count = 0
+        while count < room, !drain.isDraining {
+            let pieces = try await run.next(of: replay.id, atMost: min(Self.page, room - count))
+            guard !pieces.isEmpty, try await send(pieces, of: replay, drain) else { break }
+            count += pieces.count
+        }
+        throttle.giveBack(room - count)
+        sent.increment(by: count)
+        if let ramp = replay.ramp, count > 0 { try await run.setRamp(Self.rampStep(after: ramp), of: replay.id) }
+    }
+
+    /// - Returns: false where the broker took nothing of it, so that there is no use in going on at once.
+    private func send(
+        _ pieces: [ReplayPiece],
+        of replay: ReplayRecord,
+        _ drain: DrainSignal
+    ) async throws(PostgresError) -> Bool {
+        let owed = try await run.send(deliveries: pieces.filter { $0.message == nil }.map(\.position), of: replay.id)
+        async let resumed = resumes.replay(owed, until: drain)
+        var messages: [(piece: ReplayPiece, message: OutgoingMessage)] = []
+        for piece in pieces {
+            guard let origin = piece.message else { continue }
+            let mark = DeadLetterItem.ReplayMark(item: piece.deadID, replay: replay.id, round: piece.round)
+            let replayed = Replayed(mark, by: replay.operator, origin: origin, arrivedAt: piece.arrivedAt)
+            messages.append((piece, OutgoingMessage(replaying: origin, replayed, names: names)))
+        }
+        let outcomes = await publisher.publish(messages.map(\.message))
+        // Confirmed first, noted afterwards: what a crash leaves in between goes out twice, under the same mark.
+        var confirmed: [Int64] = []
+        for (message, outcome) in zip(messages, outcomes) {
+            switch outcome {
+            case .confirmed: confirmed.append(message.piece.position)
+            case .unwritable(let why):
+                try await run.settleUnsendable(message.piece.position, of: replay.id, why: why)
+            case .refused, .unroutable, .notSent, .unknown: continue
+            }
+        }
+        try await run.markSent(confirmed, of: replay.id)
+        _ = await resumed
+        guard let first = outcomes.first(where: { !$0.isFinal }) else { return true }
+        logger.warning("the broker does not take a replay, trying again", ["first": .text("\(first)")])
+        return false
+    }
+
+    /// 1, 2, 5, 10, 20, 50, … up to the window.
+    static func rampStep(after size: Int) -> Int {
+        var unit = 1
+        while unit * 10 <= size { unit *= 10 }
+        let next = size < 2 * unit ? 2 * unit : size < 5 * unit ? 5 * unit : 10 * unit
+        return min(next, window)
+    }
+
+    /// Items of a replay that may be under way at a time: enough to keep the lane busy, few enough to notice in time that
+    /// they all fail.
+    static let window = 1000
+    /// Messages in memory at a time: 64 MiB where each is as large as it may be, and mostly a thousandth of that.
+    private static let page = 250
+    private static let leastOutcomes = 10
+    private static let lease = Duration.seconds(30)
+    private static let breath = Duration.milliseconds(20)
+}
+
+extension PublishOutcome {
+    /// Whether publishing again would change anything.
+    fileprivate var isFinal: Bool {
+        switch self {
+        case .confirmed, .unwritable: true
+        case .refused, .unroutable, .notSent, .unknown: false
+        }
+    }
+}

@@ -1,0 +1,20 @@
+import Foundation
+
+/// How long dead letters are kept that are resolved or discarded; those that wait for somebody are never deleted.
+package struct DeadLetterRetention: Sendable, Equatable {
+    package let span: Duration
+    /// Whether those go, too, that no export has written out.
+    package let includesUnexported: Bool
+
+    /// Reads `90d`, or `90d,unexported`; nil for anything else.
+    package init?(_ text: String) {
+        let parts = text.split(separator: ",", omittingEmptySubsequences: false).map {
+            $0.trimmingCharacters(in: .whitespaces)
+        }
+        guard let span = parts.first.flatMap({ Duration(text: $0) }), span >= .seconds(86_400),
+            span <= .seconds(3_650 * 86_400), parts.count == 1 || parts.dropFirst() == ["unexported"]
+        else { return nil }
+        self.span = span
+        includesUnexported = parts.count > 1
+    }
+}

@@ -1,0 +1,24 @@
+package import BellhopRules
+import Postgres
+
+/// One line of the audit.
+package struct AuditEntry: Sendable {
+    package let at: Timestamp
+    package let `operator`: String
+    package let act: String
+    package let filter: JSONObject
+    package let items: Int
+    package let because: String
+    package let replay: Int64?
+
+    init(_ rows: Rows, _ row: Int) throws(PostgresError) {
+        at = Timestamp(clamping: try rows.instant(row, 0))
+        self.operator = try rows.text(row, 1)
+        act = try rows.text(row, 2)
+        let json = JSONParser(limits: .event).parse(try rows.json(row, 3))
+        filter = (try? json.get())?.object ?? JSONObject()
+        items = Int(clamping: try rows.integer(row, 4))
+        because = try rows.text(row, 5)
+        replay = try rows.optionalInteger(row, 6)
+    }
+}

@@ -1,0 +1,185 @@
+import BellhopRules
+package import Postgres
+
+/// The table `dead_letters` as the on-call engineer looks at it; what changes it is in extensions.
+package struct DeadLetterDesk: Sendable {
+    let pool: PostgresPool
+
+    /// - Parameter pool: with the rights of an admin.
+    package init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    /// How many items are meant.
+    package func count(_ filter: DeadLetterFilter) async throws(PostgresError) -> DeadLetterCount {
+        let chosen = filter.selection(of: "d.user_id")
+        let rows = try await pool.run(
+            Statement(
+                "SELECT count(*), count(DISTINCT user_id), now() FROM (\(chosen.sql)) AS chosen",
+                effect: .reads
+            ),
+            chosen.parameters
+        )
+        return DeadLetterCount(
+            items: Int(clamping: try rows.integer(0, 0)),
+            users: Int(clamping: try rows.integer(0, 1)),
+            asOf: Timestamp(clamping: try rows.instant(0, 2))
+        )
+    }
+
+    /// The items in groups of the same trouble, the largest first.
+    package func groups(_ filter: DeadLetterFilter) async throws(PostgresError) -> DeadLetterGroups {
+        let chosen = filter.selection(
+            of: "d.dead_id, d.fingerprint, d.user_id, d.first_failed_at, d.last_failed_at"
+        )
+        let rows = try await pool.run(
+            Statement(Self.groups(of: chosen.sql), effect: .reads),
+            chosen.parameters
+        )
+        var groups = try rows.map(DeadLetterGroup.init)
+        let days = try await pool.run(Statement(Self.lastDay(of: chosen.sql), effect: .reads), chosen.parameters)
+        let places = Dictionary(groups.indices.map { (groups[$0].fingerprint, $0) }, uniquingKeysWith: { $1 })
+        for row in days.indices {
+            guard let place = places[try days.text(row, 0)] else { continue }
+            let hour = 23 - Int(clamping: try days.integer(row, 1))
+            guard groups[place].lastDay.indices.contains(hour) else { continue }
+            groups[place].lastDay[hour] = Int(clamping: try days.integer(row, 2))
+        }
+        let total = try await count(filter)
+        return DeadLetterGroups(
+            asOf: total.asOf,
+            groups: groups,
+            count: rows.isEmpty ? 0 : Int(clamping: try rows.integer(0, "groups")),
+            items: total.items
+        )
+    }
+
+    /// The items that failed last, at most so many of them.
+    package func page(_ filter: DeadLetterFilter, atMost page: Int) async throws(PostgresError) -> DeadLetterPage {
+        let chosen = filter.selection(of: DeadLetterSummary.columns, atMost: page)
+        let rows = try await pool.run(Statement(chosen.sql, effect: .reads), chosen.parameters)
+        let total = try await count(filter)
+        return DeadLetterPage(asOf: total.asOf, items: try rows.map(DeadLetterSummary.init), count: total.items)
+    }
+
+    /// The items behind `deadID` in the order of their ids, with their messages: for whoever goes through all of them.
+    package func messages(
+        _ filter: DeadLetterFilter,
+        after deadID: String,
+        atMost page: Int
+    ) async throws(PostgresError) -> [DeadLetterMessage] {
+        var piece = filter.limit == nil ? filter.condition : filter.selection(of: "d.dead_id")
+        if filter.limit != nil { piece.sql = "d.dead_id IN (\(piece.sql))" }
+        let sql = """
+            SELECT \(DeadLetterSummary.columns), \(DeadLetterItem.Origin.columns), d.content_hash FROM dead_letters d
+            WHERE \(piece.sql) AND d.dead_id > \(piece.bind(.text(deadID)))
+            ORDER BY d.dead_id LIMIT \(piece.bind(.integer(Int64(page))))
+            """
+        return try await pool.run(Statement(sql, effect: .reads), piece.parameters).map(DeadLetterMessage.init)
+    }
+
+    /// Everything about one item; nil where there is none of this id.
+    package func dossier(_ deadID: String) async throws(PostgresError) -> DeadLetterDossier? {
+        try await pool.transaction { (connection) throws(PostgresError) in
+            try connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            let item = try connection.run(Self.item, [.text(deadID)])
+            guard !item.isEmpty else { return nil }
+            let copies = try connection.run(Self.copy, [.text(deadID)])
+            return DeadLetterDossier(
+                summary: try DeadLetterSummary(item, 0),
+                origin: try DeadLetterItem.Origin(item, 0),
+                history: try connection.run(Self.history, [.text(deadID)]).map(DeadLetterDossier.Entry.init),
+                editedInto: copies.isEmpty ? nil : try copies.text(0, 0)
+            )
+        }
+    }
+
+    /// The ids that begin like this, at most so many.
+    package func ids(beginningWith text: String, atMost limit: Int) async throws(PostgresError) -> [String] {
+        let rows = try await pool.run(Self.idsBeginning, [.text(text), .integer(Int64(limit))])
+        return try rows.map { (rows, row) throws(PostgresError) in try rows.text(row, 0) }
+    }
+}
+
+/// An item with its message.
+package struct DeadLetterMessage: Sendable {
+    package let summary: DeadLetterSummary
+    package let origin: DeadLetterItem.Origin
+    package let contentHash: [UInt8]
+
+    init(_ rows: Rows, _ row: Int) throws(PostgresError) {
+        summary = try DeadLetterSummary(rows, row)
+        origin = try DeadLetterItem.Origin(rows, row)
+        contentHash = try rows.bytes(row, "content_hash")
+    }
+}
+
+extension DeadLetterDossier.Entry {
+    fileprivate init(_ rows: Rows, _ row: Int) throws(PostgresError) {
+        at = Timestamp(clamping: try rows.instant(row, 0))
+        kind = try rows.text(row, 1)
+        self.operator = try rows.optionalText(row, 2)
+        words = try rows.text(row, 3)
+    }
+}
+
+extension DeadLetterDesk {
+    /// Each group with the words of its latest item.
+    private static func groups(of chosen: String) -> String {
+        """
+        WITH chosen AS MATERIALIZED (\(chosen)), grouped AS (
+            SELECT fingerprint, count(*) AS items, count(DISTINCT user_id) AS users,
+                   min(first_failed_at) AS first_seen, max(last_failed_at) AS last_seen,
+                   count(*) OVER () AS groups
+            FROM chosen GROUP BY fingerprint ORDER BY count(*) DESC, fingerprint LIMIT \(DeadLetterGroups.most)
+        ), latest AS (
+            SELECT DISTINCT ON (c.fingerprint) c.fingerprint, c.dead_id
+            FROM chosen c JOIN grouped g ON g.fingerprint = c.fingerprint AND g.last_seen = c.last_failed_at
+            ORDER BY c.fingerprint, c.dead_id DESC
+        )
+        SELECT g.*, d.stage, d.reason, d.provider, d.app, d.event_type, d.error
+        FROM grouped g JOIN latest l ON l.fingerprint = g.fingerprint JOIN dead_letters d ON d.dead_id = l.dead_id
+        ORDER BY g.items DESC, g.fingerprint
+        """
+    }
+
+    private static func lastDay(of chosen: String) -> String {
+        """
+        SELECT fingerprint, floor(extract(epoch FROM now() - last_failed_at) / 3600)::bigint AS hours, count(*)
+        FROM (\(chosen)) AS chosen
+        WHERE last_failed_at > now() - interval '24 hours' AND last_failed_at <= now()
+        GROUP BY fingerprint, hours
+        """
+    }
+
+    private static let item = Statement(
+        """
+        SELECT \(DeadLetterSummary.columns), \(DeadLetterItem.Origin.columns) FROM dead_letters d WHERE d.dead_id = $1
+        """,
+        effect: .reads
+    )
+
+    private static let copy = Statement(
+        "SELECT dead_id FROM dead_letters WHERE edited_from = $1 ORDER BY filed_at DESC LIMIT 1",
+        effect: .reads
+    )
+
+    /// What was done to it, and what its replays came to.
+    private static let history = Statement(
+        """
+        SELECT at, kind, operator, words FROM dead_letter_history WHERE dead_id = $1
+        UNION ALL
+        SELECT i.settled_at, 'replayed', r.operator,
+               format('replay %s: %s', r.id, i.outcome) || coalesce(', ' || i.detail, '')
+        FROM replay_items i JOIN replays r ON r.id = i.replay_id
+        WHERE i.dead_id = $1 AND i.state = 'settled'
+        ORDER BY at
+        """,
+        effect: .reads
+    )
+
+    private static let idsBeginning = Statement(
+        "SELECT dead_id FROM dead_letters WHERE starts_with(dead_id, $1) AND dead_id >= $1 ORDER BY dead_id LIMIT $2",
+        effect: .reads
+    )
+}

@@ -1,0 +1,19 @@
+import BellhopRules
+
+extension DeadLetterFilter {
+    /// Whether an item that lies in the broker's queue is meant: the same conditions, for where there is no table.
+    ///
+    /// Everything there is open, items are named by the beginnings of their ids, and the limit is the caller's to keep.
+    package func matches(_ item: DeadLetterItem) -> Bool {
+        let pairs = [
+            (app, item.app), (type, item.eventType), (reason, item.reason), (stage, item.stage),
+            (provider, item.provider), (fingerprint, item.fingerprint), (user, item.user), (event, item.eventID),
+        ]
+        for (wanted, found) in pairs {
+            if let wanted, wanted != found { return false }
+        }
+        if let since, item.failedAt < since { return false }
+        if let until, item.failedAt >= until { return false }
+        return ids.isEmpty || ids.contains { item.deadID.hasPrefix($0) }
+    }
+}

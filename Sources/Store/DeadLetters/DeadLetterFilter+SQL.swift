@@ -1,0 +1,63 @@
+import BellhopRules
+import Postgres
+
+/// A piece of SQL and the values of its parameters, which are numbered from 1.
+struct SQLPiece {
+    var sql: String
+    var parameters: [Parameter]
+
+    /// Adds a value and returns what stands for it in the text.
+    mutating func bind(_ parameter: Parameter) -> String {
+        parameters.append(parameter)
+        return "$\(parameters.count)"
+    }
+}
+
+extension DeadLetterFilter {
+    /// The condition on `dead_letters d`, without the limit.
+    ///
+    /// Only what is asked for stands in the text, so that each combination is planned with the index that suits it.
+    var condition: SQLPiece {
+        var piece = SQLPiece(sql: "", parameters: [])
+        var terms = [stateTerm]
+        let columns = [
+            ("app", app), ("event_type", type), ("reason", reason), ("stage", stage), ("provider", provider),
+            ("fingerprint", fingerprint), ("user_id", user), ("event_id", event),
+        ]
+        for (column, value) in columns {
+            guard let value else { continue }
+            terms.append("d.\(column) = \(piece.bind(.text(value)))")
+        }
+        if let since { terms.append("d.last_failed_at >= \(piece.bind(.instant(since.microseconds)))") }
+        if let until { terms.append("d.last_failed_at < \(piece.bind(.instant(until.microseconds)))") }
+        if let filedBy { terms.append("d.filed_at <= \(piece.bind(.instant(filedBy.microseconds)))") }
+        if let replayable {
+            terms.append("d.replays < \(piece.bind(.integer(Int64(replayable.perItem))))")
+            terms.append("d.first_failed_at >= \(piece.bind(.instant(replayable.failedSince.microseconds)))")
+        }
+        if !ids.isEmpty { terms.append("d.dead_id = ANY(\(piece.bind(.textArray(ids)))::text[])") }
+        piece.sql = terms.joined(separator: " AND ")
+        return piece
+    }
+
+    /// Selects columns of the items that are meant, limit and all, those that failed last first.
+    func selection(of columns: String, atMost page: Int? = nil) -> SQLPiece {
+        var piece = condition
+        piece.sql = "SELECT \(columns) FROM dead_letters d WHERE \(piece.sql)"
+        guard let most = [limit, page].compactMap({ $0 }).min() else { return piece }
+        piece.sql += " ORDER BY d.last_failed_at DESC, d.dead_id DESC LIMIT \(piece.bind(.integer(Int64(most))))"
+        return piece
+    }
+
+    /// The same, each row locked until the transaction ends; without a limit in the order in which all others lock.
+    func lockedSelection(of columns: String) -> SQLPiece {
+        var piece = selection(of: columns)
+        piece.sql += limit == nil ? " ORDER BY d.dead_id FOR UPDATE OF d" : " FOR UPDATE OF d"
+        return piece
+    }
+
+    /// The names are our own, so they may stand in the text.
+    private var stateTerm: String {
+        "d.state IN (\(states.map { "'\($0.rawValue)'" }.sorted().joined(separator: ", ")))"
+    }
+}

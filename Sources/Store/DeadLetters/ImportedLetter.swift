@@ -1,0 +1,64 @@
+package import BellhopRules
+package import Postgres
+
+/// An item as an export wrote it out.
+package struct ImportedLetter: Sendable {
+    package var item: DeadLetterItem
+    package var state: DeadLetterState
+    package var deaths: Int
+    package var replays: Int
+    package var firstFailedAt: Timestamp
+    package var resolution: String?
+
+    package init(_ item: DeadLetterItem) {
+        self.item = item
+        state = .open
+        deaths = 1
+        replays = 0
+        firstFailedAt = item.failedAt
+    }
+}
+
+extension DeadLetterDesk {
+    /// Brings items back that an export has written out, each unless it is there; the number of those that were not.
+    ///
+    /// What a replay held at the time of the export is open now.
+    package func bringIn(_ letters: [ImportedLetter], by desk: DeskOperator) async throws(PostgresError) -> Int {
+        guard !letters.isEmpty else { return 0 }
+        return try await pool.transaction { (connection) throws(PostgresError) in
+            let rows = try connection.run(
+                DeadLetterFile.insert,
+                DeadLetterFile.parameters(of: letters.map(\.item))
+            )
+            let fresh = Set(try rows.map { (rows, row) throws(PostgresError) in try rows.text(row, 0) })
+            let added = letters.filter { fresh.contains($0.item.deadID) }
+            _ = try connection.run(
+                Self.complete,
+                [
+                    .textArray(added.map(\.item.deadID)),
+                    .textArray(added.map { $0.state == .replaying ? "open" : $0.state.rawValue }),
+                    .integerArray(added.map { Int64($0.deaths) }), .integerArray(added.map { Int64($0.replays) }),
+                    .instantArray(added.map(\.firstFailedAt.microseconds)), .textArray(added.map(\.resolution)),
+                    .text(desk.name), .text(desk.because),
+                ]
+            )
+            return added.count
+        }
+    }
+
+    private static let complete = Statement(
+        """
+        WITH letter AS (
+            SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::timestamptz[], $6::text[])
+                AS l (dead_id, state, deaths, replays, first_failed_at, resolution)
+        ), remembered AS (
+            INSERT INTO dead_letter_history (dead_id, kind, operator, words)
+            SELECT dead_id, 'imported', $7::text, $8::text FROM letter
+        )
+        UPDATE dead_letters d
+        SET state = l.state, deaths = l.deaths, replays = l.replays, first_failed_at = l.first_failed_at,
+            resolution = l.resolution, exported_at = now()
+        FROM letter l WHERE d.dead_id = l.dead_id
+        """
+    )
+}

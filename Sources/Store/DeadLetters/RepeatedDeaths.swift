@@ -1,0 +1,152 @@
+import BellhopRules
+import Postgres
+
+/// Counts the deaths of what is filed already: after a replay, the same item opens again instead of a new one.
+enum RepeatedDeaths {
+    /// Opens the items again and says of each letter whether its item was there, whatever there was to do about it.
+    ///
+    /// A message says which replay it did not survive, a delivery how many attempts it has had: a letter that comes twice
+    /// counts once.
+    static func count(
+        _ letters: [DeadLetterItem],
+        _ connection: PostgresConnection
+    ) throws(PostgresError) -> [Bool] {
+        var items: [String?] = letters.map { _ in nil }
+        try findMessages(letters, connection, &items)
+        try findDeliveries(letters, connection, &items)
+        // Of two letters about one item the later one speaks.
+        var latest: [String: DeadLetterItem] = [:]
+        for (letter, item) in zip(letters, items) {
+            guard let item else { continue }
+            guard let other = latest[item], other.order >= letter.order else {
+                latest[item] = letter
+                continue
+            }
+        }
+        if !latest.isEmpty {
+            _ = try connection.run(open, parameters(latest.sorted { $0.key < $1.key }))
+        }
+        return items.map { $0 != nil }
+    }
+
+    private static func findMessages(
+        _ letters: [DeadLetterItem],
+        _ connection: PostgresConnection,
+        _ items: inout [String?]
+    ) throws(PostgresError) {
+        let marked = letters.indices.filter { letters[$0].replay != nil }
+        guard !marked.isEmpty else { return }
+        let rows = try connection.run(lookUpMessages, [.textArray(marked.map { letters[$0].replay?.item })])
+        for row in rows.indices {
+            guard let place = Int(exactly: try rows.integer(row, 0) - 1), marked.indices.contains(place) else {
+                continue
+            }
+            items[marked[place]] = try rows.text(row, 1)
+        }
+    }
+
+    private static func findDeliveries(
+        _ letters: [DeadLetterItem],
+        _ connection: PostgresConnection,
+        _ items: inout [String?]
+    ) throws(PostgresError) {
+        let owed = letters.indices.filter { letters[$0].delivery != nil }
+        guard !owed.isEmpty else { return }
+        let keys = owed.compactMap { letters[$0].delivery }
+        let rows = try connection.run(lookUpDeliveries, DeliveryKey.parameters(keys))
+        for row in rows.indices {
+            guard let place = Int(exactly: try rows.integer(row, 0) - 1), owed.indices.contains(place) else { continue }
+            items[owed[place]] = try rows.text(row, 1)
+        }
+    }
+
+    private static func parameters(_ letters: [(key: String, value: DeadLetterItem)]) -> [Parameter] {
+        [
+            .textArray(letters.map(\.key)), .integerArray(letters.map { $0.value.replay.map { Int64($0.round) } }),
+            .integerArray(letters.map { $0.value.replay?.replay }),
+            .integerArray(letters.map { Int64($0.value.attempts) }),
+            .instantArray(letters.map { $0.value.failedAt.microseconds }),
+            .textArray(letters.map { $0.value.fingerprint }), .textArray(letters.map { $0.value.stage }),
+            .textArray(letters.map { $0.value.reason }), .textArray(letters.map { $0.value.pointer }),
+            .textArray(letters.map { $0.value.error }), .textArray(letters.map { $0.value.provider }),
+        ]
+    }
+
+    private static let lookUpMessages = Statement(
+        """
+        SELECT k.position, d.dead_id
+        FROM unnest($1::text[]) WITH ORDINALITY AS k (dead_id, position)
+        JOIN dead_letters d ON d.dead_id = k.dead_id
+        """,
+        effect: .reads
+    )
+
+    private static let lookUpDeliveries = Statement(
+        """
+        SELECT k.position, d.dead_id
+        FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[]) WITH ORDINALITY
+            AS k (app, user_id, notification_id, channel, target, position)
+        JOIN dead_letters d ON d.app = k.app AND d.user_id = k.user_id AND d.notification_id = k.notification_id
+            AND d.channel = k.channel AND d.target = k.target
+        """,
+        effect: .reads
+    )
+
+    /// The item keeps its first failure and tells its latest error; the one before goes into its history.
+    ///
+    /// In the order of ``ReplayStatements``: first the lists of replays, then the items.
+    private static let open = Statement(
+        """
+        WITH letter AS (
+            SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::timestamptz[], $6::text[],
+                                 $7::text[], $8::text[], $9::text[], $10::text[], $11::text[])
+                AS l (dead_id, round, replay, attempts, failed_at, fingerprint, stage, reason, pointer, error, provider)
+        ), listed AS MATERIALIZED (
+            SELECT i.replay_id, i.position, l.reason
+            FROM letter l
+            JOIN dead_letters d ON d.dead_id = l.dead_id
+            JOIN replay_items i ON i.dead_id = d.dead_id AND i.replay_id = d.replay_id
+            WHERE i.state <> 'settled' AND (l.replay IS NULL OR l.replay = d.replay_id)
+              AND CASE WHEN l.round IS NULL THEN d.attempts < l.attempts ELSE d.deaths <= l.round END
+            ORDER BY i.replay_id, i.position
+            FOR UPDATE OF i
+        ), dying AS MATERIALIZED (
+            SELECT d.dead_id, d.reason, d.error, d.last_failed_at
+            FROM letter l JOIN dead_letters d ON d.dead_id = l.dead_id
+            WHERE (SELECT count(*) FROM listed) >= 0
+              AND CASE WHEN l.round IS NULL THEN d.attempts < l.attempts ELSE d.deaths <= l.round END
+            ORDER BY d.dead_id
+            FOR UPDATE OF d
+        ), remembered AS (
+            INSERT INTO dead_letter_history (dead_id, at, kind, words)
+            SELECT dead_id, last_failed_at, 'died', reason || ': ' || error FROM dying
+        ), returned AS (
+            UPDATE replay_items i SET state = 'settled', outcome = 'failed', detail = l.reason, settled_at = now()
+            FROM listed l WHERE i.replay_id = l.replay_id AND i.position = l.position
+        )
+        UPDATE dead_letters d
+        SET state = 'open', replay_id = NULL, resolution = NULL, changed_at = now(), last_failed_at = l.failed_at,
+            deaths = CASE WHEN l.round IS NULL THEN d.deaths + 1 ELSE l.round + 1 END,
+            replays = greatest(d.replays, l.round),
+            attempts = CASE WHEN l.round IS NULL THEN l.attempts
+                ELSE least(d.attempts::bigint + l.attempts, 2147483647) END,
+            fingerprint = l.fingerprint, stage = l.stage, reason = l.reason, pointer = l.pointer, error = l.error,
+            provider = l.provider
+        FROM dying y JOIN letter l ON l.dead_id = y.dead_id
+        WHERE d.dead_id = y.dead_id
+        """
+    )
+}
+
+extension DeadLetterItem {
+    /// Letters about one item in the order of their deaths.
+    fileprivate var order: Int { replay?.round ?? attempts }
+}
+
+extension DeliveryKey {
+    static func parameters(_ keys: [DeliveryKey]) -> [Parameter] {
+        NotificationKey.parameters(keys.map(\.notification)) + [
+            .textArray(keys.map(\.channel.rawValue)), .textArray(keys.map(\.target)),
+        ]
+    }
+}

@@ -1,0 +1,246 @@
+import BellhopRules
+package import Postgres
+
+/// The tables `replays` and `replay_items` as operators use them: starting, watching, pausing, cancelling.
+package struct ReplayBook: Sendable {
+    private let pool: PostgresPool
+
+    /// - Parameter pool: with the rights of an admin.
+    package init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    /// What an order would take.
+    package func survey(_ order: ReplayOrder) async throws(PostgresError) -> ReplaySurvey {
+        let eligible = try await DeadLetterDesk(pool: pool).count(order.eligible)
+        var left = order.filter.condition
+        let perItem = left.bind(.integer(Int64(order.limits.perItem)))
+        let since = left.bind(.instant(order.limits.failedSince.microseconds))
+        let rows = try await pool.run(
+            Statement(
+                """
+                SELECT count(*) FILTER (WHERE d.first_failed_at < \(since)),
+                       count(*) FILTER (WHERE d.first_failed_at >= \(since) AND d.replays >= \(perItem))
+                FROM dead_letters d WHERE \(left.sql)
+                """,
+                effect: .reads
+            ),
+            left.parameters
+        )
+        return ReplaySurvey(
+            eligible: eligible,
+            tooOften: Int(clamping: try rows.integer(0, 1)),
+            tooOld: Int(clamping: try rows.integer(0, 0))
+        )
+    }
+
+    /// Freezes the set of items and begins: from then on a scheduler carries it on, whatever becomes of the caller.
+    ///
+    /// One at a time begins, so that no two hold the same item; and one that asks for items that another holds is told so
+    /// instead of getting the rest of them.
+    package func start(
+        _ order: ReplayOrder,
+        agreed: Int,
+        by desk: DeskOperator
+    ) async throws(PostgresError) -> ReplayStart {
+        try await pool.transaction { (connection) throws(PostgresError) in
+            _ = try connection.run(Self.lockStarts, [])
+            if let id = try Self.holder(of: order.filter, connection) { return .overlaps(id: id) }
+            return try Self.freeze(order, agreed, desk, connection)
+        }
+    }
+
+    /// A replay that holds some of the items that are meant; nil where none does.
+    package func holder(of filter: DeadLetterFilter) async throws(PostgresError) -> Int64? {
+        try await pool.withConnection { (connection) throws(PostgresError) in
+            try Self.holder(of: filter, connection)
+        }
+    }
+
+    private static func holder(
+        of filter: DeadLetterFilter,
+        _ connection: PostgresConnection
+    ) throws(PostgresError) -> Int64? {
+        let overlap = filter.with(state: .replaying).condition
+        let held = try connection.run(
+            Statement(
+                "SELECT d.replay_id FROM dead_letters d WHERE \(overlap.sql) AND d.replay_id IS NOT NULL LIMIT 1",
+                effect: .reads
+            ),
+            overlap.parameters
+        )
+        return held.isEmpty ? nil : try held.integer(0, 0)
+    }
+
+    private static func freeze(
+        _ order: ReplayOrder,
+        _ agreed: Int,
+        _ desk: DeskOperator,
+        _ connection: PostgresConnection
+    ) throws(PostgresError) -> ReplayStart {
+        var piece = order.eligible.lockedSelection(of: "d.dead_id, d.last_failed_at")
+        let agreedTo = piece.bind(.integer(Int64(agreed)))
+        let name = piece.bind(.text(desk.name))
+        let because = piece.bind(.text(desk.because))
+        let filter = piece.bind(.json(order.filter.json.jsonBytes))
+        let rate = piece.bind(order.pace.rate.map { .integer(Int64($0)) } ?? .null)
+        let ramp = piece.bind(order.pace.isRamped ? .integer(1) : .null)
+        let share = piece.bind(.integer(Int64(order.pace.pauseShare)))
+        let sql = """
+            WITH chosen AS MATERIALIZED (\(piece.sql)), size AS (SELECT count(*) AS items FROM chosen),
+            made AS (
+                INSERT INTO replays (filter, operator, because, items, rate, ramp, pause_share)
+                SELECT \(filter)::jsonb, \(name)::text, \(because)::text, items, \(rate)::integer, \(ramp)::integer,
+                       \(share)::integer
+                FROM size WHERE items BETWEEN 1 AND \(agreedTo)::bigint
+                RETURNING id
+            ), frozen AS (
+                INSERT INTO replay_items (replay_id, position, dead_id)
+                SELECT made.id, row_number() OVER (ORDER BY c.last_failed_at, c.dead_id), c.dead_id FROM chosen c, made
+            ), held AS (
+                UPDATE dead_letters d SET state = 'replaying', replay_id = made.id, changed_at = now()
+                FROM chosen c, made WHERE d.dead_id = c.dead_id
+            ), audited AS (
+                INSERT INTO audit (operator, act, filter, items, because, replay_id)
+                SELECT \(name), 'replay', \(filter), items, \(because), made.id FROM size, made
+            )
+            SELECT items, (SELECT id FROM made) FROM size
+            """
+        let rows = try connection.run(Statement(sql), piece.parameters)
+        let items = Int(clamping: try rows.integer(0, 0))
+        guard items > 0 else { return .nothingToDo }
+        guard let id = try rows.optionalInteger(0, 1) else { return .moreThanAgreed(items: items) }
+        return .started(id: id, items: items)
+    }
+
+    /// How far it has come; nil where there is none of this number.
+    package func progress(of id: Int64) async throws(PostgresError) -> ReplayProgress? {
+        try await pool.transaction { (connection) throws(PostgresError) in
+            try connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            return try ReplayProgress.read(id, connection)
+        }
+    }
+
+    /// The replays that have not ended, and then the latest others.
+    package func latest(atMost limit: Int) async throws(PostgresError) -> [ReplayRecord] {
+        try await pool.run(Self.latest, [.integer(Int64(limit))]).map(ReplayRecord.init)
+    }
+
+    /// What an operator can do to a replay that has begun.
+    package enum Control: String, Sendable {
+        case pause, resume, cancel
+
+        fileprivate var change: String {
+            switch self {
+            case .pause: "state = 'paused', pause_reason = 'by ' || $2::text"
+            case .resume: "state = 'running', pause_reason = NULL, resumed_at = now()"
+            case .cancel: "state = 'cancelled'"
+            }
+        }
+
+        fileprivate var acceptedStates: String {
+            switch self {
+            case .pause: "('running')"
+            case .resume: "('paused')"
+            case .cancel: "('running', 'paused')"
+            }
+        }
+    }
+
+    /// Does it, and writes it down; false where the replay is not in a state for it.
+    ///
+    /// What has not gone out of a cancelled replay is open again at once.
+    package func control(
+        _ id: Int64,
+        _ control: Control,
+        by desk: DeskOperator
+    ) async throws(PostgresError) -> Bool {
+        try await pool.transaction { (connection) throws(PostgresError) in
+            let changed = try connection.run(
+                Statement(
+                    """
+                    WITH changed AS (
+                        UPDATE replays SET \(control.change)
+                        WHERE id = $1 AND finished_at IS NULL AND state IN \(control.acceptedStates)
+                        RETURNING id, filter
+                    )
+                    INSERT INTO audit (operator, act, filter, items, because, replay_id)
+                    SELECT $2::text, '\(control.rawValue)', filter,
+                           (SELECT count(*) FROM replay_items i WHERE i.replay_id = changed.id AND i.state = 'waiting'),
+                           $3::text, id
+                    FROM changed
+                    RETURNING number
+                    """
+                ),
+                [.integer(id), .text(desk.name), .text(desk.because)]
+            )
+            guard !changed.isEmpty else { return false }
+            if control == .cancel { _ = try connection.run(Self.reopenWaiting, [.integer(id)]) }
+            return true
+        }
+    }
+
+    private static let lockStarts = Statement(
+        "SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || ' replays', 0)) IS NULL"
+    )
+
+    private static let latest = Statement(
+        """
+        SELECT \(ReplayRecord.columns) FROM replays r ORDER BY r.finished_at IS NOT NULL, r.id DESC LIMIT $1
+        """,
+        effect: .reads
+    )
+
+    private static let reopenWaiting = Statement(
+        """
+        WITH waiting AS MATERIALIZED (
+            SELECT position, dead_id FROM replay_items WHERE replay_id = $1 AND state = 'waiting'
+            ORDER BY position
+            FOR UPDATE
+        ), settled AS (
+            UPDATE replay_items i SET state = 'settled', outcome = 'cancelled', settled_at = now()
+            FROM waiting w WHERE i.replay_id = $1 AND i.position = w.position
+        )
+        UPDATE dead_letters d SET state = 'open', replay_id = NULL, changed_at = now()
+        FROM waiting w WHERE d.dead_id = w.dead_id AND d.replay_id = $1 AND d.state = 'replaying'
+        """
+    )
+}
+
+extension ReplayProgress {
+    static func read(_ id: Int64, _ connection: PostgresConnection) throws(PostgresError) -> ReplayProgress? {
+        let record = try connection.run(one, [.integer(id)])
+        guard !record.isEmpty else { return nil }
+        let counts = try connection.run(counts, [.integer(id)])
+        var (waiting, underWay) = (0, 0)
+        var outcomes: [ReplayOutcome: Int] = [:]
+        for row in counts.indices {
+            let count = Int(clamping: try counts.integer(row, 2))
+            switch try counts.text(row, 0) {
+            case "waiting": waiting = count
+            case "sent": underWay = count
+            default:
+                guard let outcome = try counts.optionalText(row, 1).flatMap(ReplayOutcome.init(rawValue:)) else {
+                    continue
+                }
+                outcomes[outcome] = count
+            }
+        }
+        return ReplayProgress(
+            replay: try ReplayRecord(record, 0),
+            waiting: waiting,
+            underWay: underWay,
+            outcomes: outcomes
+        )
+    }
+
+    private static let one = Statement(
+        "SELECT \(ReplayRecord.columns) FROM replays r WHERE r.id = $1",
+        effect: .reads
+    )
+
+    private static let counts = Statement(
+        "SELECT state, outcome, count(*) FROM replay_items WHERE replay_id = $1 GROUP BY state, outcome",
+        effect: .reads
+    )
+}

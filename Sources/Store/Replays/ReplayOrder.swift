@@ -1,0 +1,69 @@
+package import BellhopRules
+
+/// What a replay may take.
+package struct ReplayLimits: Sendable, Equatable {
+    /// Replays that one item may have had before; what has died more often needs more than another try.
+    package var perItem: Int
+    /// Failed first at this instant or later: what is older, the guard against doubles may have forgotten.
+    package var failedSince: Timestamp
+
+    package init(perItem: Int, failedSince: Timestamp) {
+        self.perItem = perItem
+        self.failedSince = failedSince
+    }
+
+    package static let usualPerItem = 5
+}
+
+/// What an operator wants to be replayed, and how fast.
+package struct ReplayOrder: Sendable {
+    package var filter: DeadLetterFilter
+    package var limits: ReplayLimits
+    package var pace: Pace
+
+    package init(_ filter: DeadLetterFilter, limits: ReplayLimits, pace: Pace) {
+        self.filter = filter.with(state: .open)
+        self.limits = limits
+        self.pace = pace
+    }
+
+    /// How fast it goes, and when it stops by itself.
+    package struct Pace: Sendable, Equatable {
+        /// Items a second; nil for as many as the replay lane takes.
+        package var rate: Int?
+        /// One item, then two, five, ten, …, each time only once the ones before have an outcome.
+        package var isRamped: Bool
+        /// It pauses when this share of its latest outcomes were failures, in per cent.
+        package var pauseShare: Int
+
+        package init(rate: Int? = nil, isRamped: Bool = false, pauseShare: Int = 20) {
+            self.rate = rate
+            self.isRamped = isRamped
+            self.pauseShare = pauseShare
+        }
+    }
+
+    /// The filter, less what a replay may not take.
+    package var eligible: DeadLetterFilter {
+        var eligible = filter
+        eligible.replayable = limits
+        return eligible
+    }
+}
+
+/// What a replay would take, and what it would leave behind.
+package struct ReplaySurvey: Sendable, Equatable {
+    package let eligible: DeadLetterCount
+    package let tooOften: Int
+    package let tooOld: Int
+}
+
+/// What became of an order.
+package enum ReplayStart: Sendable, Equatable {
+    case started(id: Int64, items: Int)
+    /// Another replay holds some of these items.
+    case overlaps(id: Int64)
+    /// More items are meant than the operator has agreed to; nothing has begun.
+    case moreThanAgreed(items: Int)
+    case nothingToDo
+}

@@ -1,0 +1,216 @@
+import Postgres
+
+/// The SQL of carrying replays on.
+///
+/// Runners, workers, clerks and operators change the same rows at once. Whoever needs both tables locks `replay_items`
+/// first, by position, and `dead_letters` afterwards: then they wait for one another instead of deadlocking.
+///
+/// A replay's list is minutes old, and the planner knows nothing of it: what belongs to an item is looked up by LATERAL
+/// with a limit of one, which leaves it no choice but the key.
+enum ReplayStatements {
+    /// `$3` must still hold the replay, and the replay must still run: a runner that was away for longer than its lease
+    /// sends nothing.
+    ///
+    /// The attempts never fall below what the letter said, so that the next death is known for a later one.
+    static let sendDeliveries = Statement(
+        """
+        WITH item AS MATERIALIZED (
+            SELECT i.position, i.dead_id FROM replay_items i
+            WHERE i.replay_id = $1 AND i.position = ANY($2::bigint[]) AND i.state = 'waiting'
+              AND EXISTS (SELECT FROM replays r WHERE r.id = $1 AND r.state = 'running' AND r.runner = $3)
+            ORDER BY i.position
+            FOR UPDATE OF i
+        ), line AS MATERIALIZED (
+            SELECT item.position, d.*, l.state AS stood
+            FROM item
+            CROSS JOIN LATERAL (
+                SELECT dead_id, app, user_id, notification_id, channel, target, attempts
+                FROM dead_letters WHERE dead_id = item.dead_id LIMIT 1
+            ) AS d
+            \(standing)
+        ), owed AS (
+            UPDATE deliveries l
+            SET state = 'pending', reason = NULL, claim = NULL, due_at = now() + interval '10 min', updated_at = now(),
+                attempts = greatest(l.attempts, least(line.attempts, 32000))
+            FROM line
+            WHERE l.app = line.app AND l.user_id = line.user_id AND l.notification_id = line.notification_id
+              AND l.channel = line.channel AND l.target = line.target AND l.state = 'failed'
+            RETURNING l.app, l.user_id, l.notification_id
+        ), verdict AS (
+            SELECT position, dead_id, CASE
+                WHEN stood = 'failed' THEN NULL
+                WHEN stood IS NULL THEN 'gone'
+                WHEN stood IN ('delivered', 'accepted') THEN 'already-delivered'
+                WHEN stood IN ('suppressed', 'expired', 'unknown') THEN stood
+                ELSE 'still-owed' END AS outcome
+            FROM line
+        ), moved AS (
+            UPDATE replay_items i
+            SET state = CASE WHEN v.outcome IS NULL THEN 'sent' ELSE 'settled' END, outcome = v.outcome,
+                settled_at = CASE WHEN v.outcome IS NOT NULL THEN now() END
+            FROM verdict v WHERE i.replay_id = $1 AND i.position = v.position
+        ), counted AS (
+            UPDATE dead_letters d
+            SET replays = d.replays + (v.outcome IS NULL)::integer,
+                state = CASE WHEN v.outcome IS NULL THEN d.state WHEN \(reopens("v.outcome")) THEN 'open'
+                    ELSE 'resolved' END,
+                replay_id = CASE WHEN v.outcome IS NULL THEN d.replay_id END,
+                resolution = v.outcome, changed_at = now()
+            FROM verdict v WHERE d.dead_id = v.dead_id AND d.state = 'replaying' AND d.replay_id = $1
+        )
+        SELECT app, user_id, notification_id FROM owed
+        """
+    )
+
+    /// What the worker was faster to settle stays settled.
+    static let markSent = Statement(
+        """
+        WITH waiting AS MATERIALIZED (
+            SELECT position FROM replay_items
+            WHERE replay_id = $1 AND position = ANY($2::bigint[]) AND state = 'waiting'
+            ORDER BY position
+            FOR UPDATE
+        )
+        UPDATE replay_items i SET state = 'sent' FROM waiting w WHERE i.replay_id = $1 AND i.position = w.position
+        """
+    )
+
+    static let unsendable = Statement(
+        """
+        WITH item AS (
+            UPDATE replay_items SET state = 'settled', outcome = 'failed', detail = $3, settled_at = now()
+            WHERE replay_id = $1 AND position = $2 AND state = 'waiting'
+            RETURNING dead_id
+        )
+        UPDATE dead_letters d SET state = 'open', replay_id = NULL, changed_at = now()
+        FROM item WHERE d.dead_id = item.dead_id AND d.replay_id = $1
+        """
+    )
+
+    /// A line that waits in a retry tier only because its provider's window was full has not been tried yet.
+    static let collect = Statement(
+        """
+        WITH sent AS MATERIALIZED (
+            SELECT position, dead_id FROM replay_items
+            WHERE replay_id = $1 AND state = 'sent' ORDER BY position LIMIT $2
+        ), looked AS MATERIALIZED (
+            SELECT s.position, s.dead_id, l.reason, CASE
+                WHEN l.state IS NULL THEN 'gone'
+                WHEN l.state IN ('delivered', 'accepted') THEN 'delivered'
+                WHEN l.state = 'deferred' AND l.reason = 'breaker' THEN 'refused'
+                WHEN l.state = 'failed' AND l.reason NOT IN ('attempts-exhausted', 'payload-refused') THEN 'device-gone'
+                ELSE l.state END AS outcome
+            FROM sent s
+            CROSS JOIN LATERAL (
+                SELECT app, user_id, notification_id, channel, target FROM dead_letters
+                WHERE dead_id = s.dead_id AND notification_id IS NOT NULL LIMIT 1
+            ) AS d
+            \(standing)
+            WHERE coalesce(
+                l.state NOT IN ('pending', 'sending') AND (l.state <> 'retrying' OR l.reason <> 'window-full'), true)
+        ), settled AS MATERIALIZED (
+            SELECT k.* FROM looked k
+            CROSS JOIN LATERAL (
+                SELECT position FROM replay_items i
+                WHERE i.replay_id = $1 AND i.position = k.position AND i.state = 'sent'
+                LIMIT 1 FOR UPDATE SKIP LOCKED
+            ) AS held
+        ), noted AS (
+            UPDATE replay_items i
+            SET state = 'settled', outcome = s.outcome, detail = s.reason, settled_at = now()
+            FROM settled s WHERE i.replay_id = $1 AND i.position = s.position
+        ), moved AS (
+            UPDATE dead_letters d
+            SET state = CASE WHEN \(reopens("s.outcome")) THEN 'open' ELSE 'resolved' END, replay_id = NULL,
+                resolution = CASE WHEN \(reopens("s.outcome")) THEN NULL ELSE concat_ws(', ', s.outcome, s.reason) END,
+                changed_at = now()
+            FROM settled s WHERE d.dead_id = s.dead_id AND d.state = 'replaying' AND d.replay_id = $1
+        )
+        SELECT outcome, count(*) FROM settled GROUP BY outcome
+        """
+    )
+
+    /// Of the latest hundred outcomes since it was started or resumed.
+    static let pauseIfFailing = Statement(
+        """
+        WITH latest AS (
+            SELECT i.outcome FROM replay_items i JOIN replays r ON r.id = i.replay_id
+            WHERE i.replay_id = $1 AND i.state = 'settled' AND i.settled_at >= r.resumed_at
+            ORDER BY i.settled_at DESC LIMIT 100
+        ), tally AS (
+            SELECT count(*) AS outcomes, count(*) FILTER (WHERE outcome IN (\(failures))) AS failures FROM latest
+        ), paused AS (
+            UPDATE replays r SET state = 'paused',
+                pause_reason = format('%s of the last %s failed', t.failures, t.outcomes)
+            FROM tally t
+            WHERE r.id = $1 AND r.state = 'running' AND t.outcomes >= $2::bigint
+              AND t.failures * 100 >= r.pause_share * t.outcomes
+            RETURNING r.id, r.filter, r.pause_reason
+        ), audited AS (
+            INSERT INTO audit (operator, act, filter, items, because, replay_id)
+            SELECT 'bellhop', 'pause', filter,
+                   (SELECT count(*) FROM replay_items i WHERE i.replay_id = paused.id AND i.state = 'waiting'),
+                   pause_reason, id
+            FROM paused
+        )
+        SELECT pause_reason FROM paused
+        """
+    )
+
+    static let finish = Statement(
+        """
+        UPDATE replays SET state = CASE state WHEN 'cancelled' THEN state ELSE 'done' END, finished_at = now(),
+               runner = NULL, runner_until = NULL
+        WHERE id = $1 AND finished_at IS NULL
+          AND NOT EXISTS (SELECT FROM replay_items WHERE replay_id = $1 AND state <> 'settled')
+        """
+    )
+
+    /// What workers report of messages that came through the replay queue.
+    ///
+    /// An item that has died again since is left alone, and so is one that somebody has discarded.
+    static let settleMessages = Statement(
+        """
+        WITH word AS (
+            SELECT DISTINCT ON (dead_id) * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[])
+                AS w (dead_id, replay, round, outcome)
+            ORDER BY dead_id, round DESC
+        ), listed AS MATERIALIZED (
+            SELECT i.replay_id, i.position, w.outcome
+            FROM word w JOIN replay_items i ON i.replay_id = w.replay AND i.dead_id = w.dead_id
+            WHERE i.state <> 'settled'
+            ORDER BY i.replay_id, i.position
+            FOR UPDATE OF i
+        ), noted AS (
+            UPDATE replay_items i SET state = 'settled', outcome = l.outcome, settled_at = now()
+            FROM listed l WHERE i.replay_id = l.replay_id AND i.position = l.position
+        ), done AS MATERIALIZED (
+            SELECT d.dead_id, w.round, w.outcome
+            FROM word w JOIN dead_letters d ON d.dead_id = w.dead_id
+            WHERE (SELECT count(*) FROM listed) >= 0 AND d.deaths <= w.round AND d.state IN ('open', 'replaying')
+            ORDER BY d.dead_id
+            FOR UPDATE OF d
+        )
+        UPDATE dead_letters d
+        SET state = 'resolved', replay_id = NULL, resolution = o.outcome, changed_at = now(),
+            replays = greatest(d.replays, o.round)
+        FROM done o WHERE d.dead_id = o.dead_id
+        """
+    )
+
+    /// Where the line of the ledger stands that `d` is about.
+    private static let standing = """
+        LEFT JOIN LATERAL (
+            SELECT state, reason FROM deliveries
+            WHERE app = d.app AND user_id = d.user_id AND notification_id = d.notification_id
+              AND channel = d.channel AND target = d.target
+            LIMIT 1
+        ) AS l ON true
+        """
+
+    private static func reopens(_ column: String) -> String {
+        "\(column) IN (\(ReplayOutcome.list(where: \.reopens)))"
+    }
+
+    private static let failures = ReplayOutcome.list(where: \.isFailure)
+}

@@ -1,0 +1,173 @@
+import Foundation
+import Store
+import Synchronization
+import TestSupport
+import Testing
+import Workbench
+
+@testable import Commands
+
+@Suite("The desk's commands", .enabled(if: Ground.isThere, "needs both servers"), .timeLimit(.minutes(5)))
+struct DeskCommandTests {
+    @Test("groups and list show what is open, for people and for programs; 1 where nothing matches")
+    func reading() async throws {
+        try await DeskPrompt.with(Self.letters) { prompt, _ in
+            let groups = await prompt.run("dead-letters", "groups")
+            #expect(groups.code == .done, "\(groups.complaints)")
+            #expect(groups.output.hasPrefix("3 items in 2 groups, "))
+            #expect(groups.output.contains("malformed-json"))
+            #expect(groups.output.contains("intake drop system: expected a value"))
+            let list = await prompt.run("dlq", "list", "--reason", "missing-id")
+            #expect(list.code == .done)
+            #expect(list.output.split(separator: "\n").count == 2)
+            #expect(list.output.contains("c-letter"))
+            let json = await prompt.run("dead-letters", "list", "--json", "--limit", "2")
+            let answer = try JSONDecoder().decode(ListAnswer.self, from: Data(json.output.utf8))
+            #expect(answer.count == 2)
+            #expect(answer.items.map(\.id) == ["c-letter", "b-letter"])
+            let nothing = await prompt.run("dead-letters", "groups", "--app", "nosuch")
+            #expect(nothing.code == .answerIsNo)
+            #expect(nothing.output == "No items match.")
+        }
+    }
+
+    @Test("show masks personal data; --reveal shows it, asks why, and is in the audit")
+    func masking() async throws {
+        try await DeskPrompt.with([Letters.rejected("a-letter", body: Self.personal)]) { prompt, _ in
+            let masked = await prompt.run("dead-letters", "show", "a-let")
+            #expect(masked.code == .done, "\(masked.complaints)")
+            #expect(masked.output.contains("\"eventType\": \"system\""))
+            #expect(masked.output.contains("\"title\": \"••• 9 characters\""))
+            #expect(masked.output.contains("have it corrected"))
+            #expect(!masked.output.contains("2 000 kr"))
+            #expect(!masked.output.contains("Secret me"))
+            #expect(!masked.output.contains("blue"), "a producer's header may be personal")
+            let json = await prompt.run("dead-letters", "show", "a-letter", "--json")
+            #expect(!json.output.contains("2 000 kr"))
+            let unexplained = await prompt.run("dead-letters", "show", "a-letter", "--reveal")
+            #expect(unexplained.code == .usage)
+            let revealed = await prompt.run(
+                "dead-letters",
+                "show",
+                "a-letter",
+                "--reveal",
+                "--by",
+                "ada",
+                "--because",
+                "ticket 4"
+            )
+            #expect(revealed.output.contains("2 000 kr"))
+            #expect(revealed.output.contains("blue"))
+            let audit = await prompt.run("dead-letters", "audit")
+            #expect(audit.output.contains("ada"))
+            #expect(audit.output.contains("reveal"))
+            #expect(audit.output.contains("ticket 4"))
+        }
+    }
+
+    @Test("an act wants its exact count typed; anything else changes nothing")
+    func typedCount() async throws {
+        try await DeskPrompt.with(Self.letters) { prompt, bench in
+            for answers in [["2", "because"], ["", "because"], ["yes", "because"]] {
+                let refused = await prompt.typing(answers).run("dead-letters", "discard")
+                #expect(refused.code == .answerIsNo)
+                #expect(refused.output == "Nothing was changed.")
+            }
+            let found1 = try await bench.count("SELECT count(*) FROM dead_letters WHERE state = 'open'")
+            #expect(found1 == 3)
+            let done = await prompt.typing(["3", "a flood of theirs"]).run("dead-letters", "discard")
+            #expect(done.code == .done, "\(done.complaints)")
+            #expect(done.output == "Discarded 3 items.")
+            let found2 = try await bench.column("SELECT operator || ': ' || because FROM audit")
+            #expect(found2 == ["tester: a flood of theirs"])
+        }
+    }
+
+    @Test("without a terminal an act needs --yes and --because, and options that it would ignore are refused")
+    func withoutTerminal() async throws {
+        try await DeskPrompt.with(Self.letters) { prompt, bench in
+            let bare = await prompt.run("dead-letters", "discard", "--because", "x")
+            #expect(bare.code == .usage)
+            #expect(bare.complaints.contains("discards 3 items"))
+            #expect(bare.complaints.contains("--yes"))
+            let silent = await prompt.run("dead-letters", "discard", "--yes")
+            #expect(silent.code == .usage)
+            #expect(silent.complaints.contains("--because is missing"))
+            let stray = await prompt.run("dead-letters", "groups", "--yes")
+            #expect(stray.code == .usage)
+            #expect(stray.complaints.contains("groups has no option --yes"))
+            let unknown = await prompt.run("dead-letters", "lits")
+            #expect(unknown.complaints.contains("did you mean list?"))
+            let found3 = try await bench.count("SELECT count(*) FROM dead_letters WHERE state = 'open'")
+            #expect(found3 == 3)
+        }
+    }
+
+    @Test("discard, restore and note act on the whole filter, or on the items that are named")
+    func acts() async throws {
+        try await DeskPrompt.with(Self.letters) { prompt, bench in
+            let words = ["--yes", "--by", "ada", "--because", "why not", "--json"]
+            let discard = await prompt.run(["dead-letters", "discard", "--reason", "malformed-json"] + words)
+            #expect(discard.output == #"{"items":2}"#)
+            let restore = await prompt.run(["dead-letters", "restore", "a-letter"] + words)
+            #expect(restore.output == #"{"items":1}"#)
+            let note = await prompt.run(["dead-letters", "note", "b-letter", "a-letter"] + words)
+            #expect(note.output == #"{"items":2}"#)
+            let again = await prompt.run(["dead-letters", "restore", "a-letter"] + words)
+            #expect(again.code == .answerIsNo)
+            let states = try await bench.column("SELECT dead_id || ' ' || state FROM dead_letters ORDER BY 1")
+            #expect(states == ["a-letter open", "b-letter discarded", "c-letter open"])
+            let show = await prompt.run("dead-letters", "show", "b")
+            #expect(show.output.contains("noted by ada: why not"))
+        }
+    }
+
+    private static let personal =
+        #"{"id":"e1","eventType":"system","to":{"user":"u1"},"title":"Secret me","data":{"amount":"2 000 kr"}}"#
+
+    private static let letters = [
+        Letters.rejected("a-letter", failedAt: Letters.ago(300)),
+        Letters.rejected("b-letter", failedAt: Letters.ago(200)),
+        Letters.rejected("c-letter", reason: "missing-id", failedAt: Letters.ago(100)),
+    ]
+}
+
+private struct ListAnswer: Decodable {
+    struct Item: Decodable { let id: String }
+
+    let count: Int
+    let items: [Item]
+}
+
+/// A prompt at a desk with some items on it.
+enum DeskPrompt {
+    static func with(
+        _ letters: [DeadLetterItem],
+        _ body: @escaping @Sendable (Prompt, Bench) async throws -> Void
+    ) async throws {
+        try await Bench.withSchema { bench in
+            _ = try await DeadLetterFile(pool: bench.pool).file(letters)
+            try await Workplace.withPrompt(on: bench) { prompt, _ in try await body(prompt, bench) }
+        }
+    }
+}
+
+extension Prompt {
+    /// With somebody at the keyboard, who types these lines.
+    func typing(_ lines: [String]) -> Prompt {
+        var other = self
+        let rest = Lines(lines)
+        other.terminal = Terminal(ask: { _ in rest.next() }, show: { _ in })
+        return other
+    }
+}
+
+private final class Lines: Sendable {
+    private let lines: Mutex<[String]>
+
+    init(_ lines: [String]) { self.lines = Mutex(lines) }
+
+    func next() -> String? {
+        lines.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+    }
+}

@@ -1,0 +1,112 @@
+import BellhopRules
+import Foundation
+import Store
+import Testing
+
+@testable import Commands
+@testable import Pipeline
+
+@Suite("The desk's words")
+struct DeskTextTests {
+    @Test("a sparkline shows the smallest figure, fills at the largest, and leaves nothing a point")
+    func sparkline() {
+        #expect(DeskText.sparkline([0, 1, 50, 100]) == "·▁▄█")
+        #expect(DeskText.sparkline([0, 0]) == "··")
+        #expect(DeskText.sparkline([3, 3]) == "██")
+        #expect(DeskText.sparkline([1, 1_000_000]) == "▁█")
+    }
+
+    @Test("figures are grouped by thousands, and agree with their noun")
+    func figures() {
+        #expect(
+            [0, 7, 999, 1000, 1_234_567, -1000].map(\.grouped) == ["0", "7", "999", "1,000", "1,234,567", "-1,000"]
+        )
+        #expect(1.of("item") == "1 item")
+        #expect(2000.of("item") == "2,000 items")
+    }
+
+    @Test("ids are cut no shorter than they are told apart")
+    func shortened() {
+        let near = ["0123456789abcdef", "0123456789abcXYZ"]
+        #expect(DeskText.shortened(near) == near)
+        #expect(DeskText.shortened(["0123456789abcdef", "1123456789abcdef"]) == ["0123456789ab", "1123456789ab"])
+        #expect(DeskText.shortened(["a", "a"]) == ["a", "a"])
+    }
+
+    @Test("a text from outside cannot move the cursor")
+    func cut() {
+        #expect(DeskText.cut("a\u{1B}[2Jb\nc", to: 20) == "a [2Jb c")
+        #expect(DeskText.cut("abcdef", to: 4) == "abc…")
+    }
+
+    @Test("masking keeps names of things and structure, and nothing that somebody wrote or did")
+    func masking() throws {
+        let body: JSONValue = [
+            "id": "e1", "to": ["users": ["u1", "u2"]], "title": "Hei", "data": ["amount": 12, "list": ["x"]],
+            "token": "secret", "userId": "u1", "email": "a@b.no", "flag": true,
+        ]
+        let masked = MaskedJSON.body(body)
+        #expect(masked["id"] == "e1")
+        #expect(masked["to"] == ["users": ["u1", "u2"]])
+        #expect(masked["title"] == "••• 3 characters")
+        #expect(masked["data"] == ["amount": "•••", "list": ["••• 1 character"]])
+        #expect(masked["token"] == "••• 6 characters")
+        #expect(masked["email"] == "••• 6 characters")
+        #expect(masked["flag"] == true)
+        let headers = MaskedJSON.headers([
+            "ce-id": "1", "ce-subject": "ada", "tenant": "blue", "x-death": [["queue": "q"]],
+        ])
+        #expect(
+            headers == [
+                "ce-id": "1", "ce-subject": "••• 3 characters", "tenant": "••• 4 characters",
+                "x-death": [["queue": "q"]],
+            ]
+        )
+    }
+
+    @Test("every reason that can be given has its line, in the runbook too")
+    func advice() throws {
+        let runbook = try String(contentsOf: Self.repository("docs/runbooks/dead-letters.md"), encoding: .utf8)
+        for reason in Fault.knownReasons {
+            #expect(DeadLetterAdvice.byReason[reason] != nil, "\(reason)")
+            #expect(runbook.contains("| `\(reason)` |"), "\(reason)")
+        }
+        #expect(Set(DeadLetterAdvice.byReason.keys) == Fault.knownReasons)
+    }
+
+    @Test(
+        "a value is put where it belongs",
+        arguments: [
+            ("/id", #"{"a":1,"id":7}"#), ("/a", #"{"a":7}"#), ("/to/user", #"{"a":1,"to":{"user":7}}"#),
+        ]
+    )
+    func setting(place: String, expected: String) throws {
+        let steps = try #require(JSONPointer(place)).steps
+        let changed = JSONEdits.setting(7, at: steps[...], in: ["a": 1])
+        let bytes = try JSONWriter.canonicalBytes(of: #require(changed))
+        #expect(String(decoding: bytes, as: UTF8.self) == expected)
+    }
+
+    @Test("where nothing can be, nothing is put")
+    func settingNowhere() {
+        #expect(JSONEdits.setting(7, at: ["a", "b"], in: ["a": 1]) == nil)
+        #expect(JSONEdits.setting(7, at: ["a", "5"], in: ["a": [1]]) == nil)
+        #expect(JSONEdits.setting(7, at: ["a", "-"], in: ["a": [1]]) == ["a": [1, 7]])
+    }
+
+    @Test("the difference names the places, and no more of them than differ")
+    func differences() {
+        let before: JSONValue = ["same": 1, "gone": 2, "deep": ["x": [1, 2]]]
+        let after: JSONValue = ["same": 1, "deep": ["x": [1, 3]], "new": [1]]
+        let places = JSONEdits.differences(before, after).map(\.place.text)
+        #expect(places == ["/gone", "/deep/x/1", "/new"])
+        #expect(JSONEdits.differences(before, before).isEmpty)
+        #expect(JSONEdits.differences(nil, after).map(\.place.text) == [""])
+    }
+
+    private static func repository(_ path: String) -> URL {
+        var folder = URL(fileURLWithPath: #filePath)
+        for _ in 0..<4 { folder.deleteLastPathComponent() }
+        return folder.appendingPathComponent(path)
+    }
+}

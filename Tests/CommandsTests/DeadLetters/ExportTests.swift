@@ -1,0 +1,121 @@
+import AMQP
+import Foundation
+import Postgres
+import Store
+import TestSupport
+import Testing
+import Workbench
+
+@testable import Commands
+
+@Suite("The desk's exports", .enabled(if: Ground.isThere, "needs both servers"), .timeLimit(.minutes(5)))
+struct ExportTests {
+    @Test("what an export has written, an import brings back byte for byte, into another database too")
+    func roundTrip() async throws {
+        let body = String(decoding: [0x7B, 0x22, 0xC3, 0xA6, 0x01], as: UTF8.self)
+        let letters = [
+            Letters.rejected("a", body: body), Letters.rejected("b", reason: "missing-id"),
+            Letters.delivery(try Letters.key(user: "u1")),
+        ]
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent(Servers.uniqueName("export")).path
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        try await DeskPrompt.with(letters) { prompt, bench in
+            let answer = await prompt.run("dead-letters", "export", "--output", file, "--because", "to keep")
+            #expect(answer.output == "Wrote 3 items to \(file).", "\(answer.complaints)")
+            let rights = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
+            #expect(rights == 0o600)
+            let marked = try await bench.count("SELECT count(*) FROM dead_letters WHERE exported_at IS NOT NULL")
+            #expect(marked == 3)
+            let twice = await prompt.run("dead-letters", "export", "--output", file, "--because", "x")
+            #expect(twice.complaints.contains("the file is there already"))
+            let known = await prompt.run("dead-letters", "import", file, "--because", "x")
+            #expect(known.output == "Imported 0 items; 3 were there already.")
+            let before = try await bench.column(Self.everything)
+            _ = try await bench.owner.run("DELETE FROM dead_letters")
+            let back = await prompt.run("dead-letters", "import", file, "--because", "moved house")
+            #expect(back.output == "Imported 3 items; 0 were there already.", "\(back.complaints)")
+            let after = try await bench.column(Self.everything)
+            #expect(after == before)
+            let acts = try await bench.column("SELECT act || ' ' || items FROM audit ORDER BY number")
+            #expect(acts == ["export 3", "import 0", "import 3"])
+        }
+    }
+
+    @Test("a file that is no export is refused whole, with the line")
+    func foreign() async throws {
+        try await DeskPrompt.with([Letters.rejected("a")]) { prompt, bench in
+            let line = await prompt.run("dead-letters", "export", "--because", "x")
+            #expect(line.code == .done)
+            _ = try await bench.owner.run("DELETE FROM dead_letters")
+            var input = prompt
+            input.input = line.output + "\n{\"id\":\"x\"}\n"
+            let answer = await input.run("dead-letters", "import", "-", "--because", "x")
+            #expect(answer.code == .badInput)
+            #expect(answer.complaints.contains("line 2"))
+            let count = try await bench.count("SELECT count(*) FROM dead_letters")
+            #expect(count == 0)
+        }
+    }
+
+    @Test(
+        "without the database: list, export and replay work on the broker's queue alone, and what does not match stays"
+    )
+    func fromQueue() async throws {
+        try await Bench.withTopology { bench in
+            let publisher = Publisher(PublisherOptions(broker: try bench.broker, name: "test"))
+            publisher.start()
+            let good = #"{"id":"g1","app":"drop","eventType":"system","to":{"user":"u1"},"title":"t","body":"b"}"#
+            let letters = ["one", "two"].map { id in
+                var properties = MessageProperties(contentType: "application/json")
+                properties.headers = [
+                    "x-bellhop-dead-id": .string(id),
+                    "x-bellhop-reason": .string(id == "one" ? "unknown-type" : "too-large"),
+                    "x-bellhop-stage": "intake", "x-bellhop-error": "it was so", "tenant": "blue",
+                ]
+                return OutgoingMessage(
+                    exchange: bench.names.dead,
+                    routingKey: "x",
+                    properties: properties,
+                    body: Array(good.utf8)
+                )
+            }
+            #expect(await publisher.publish(letters) == [.confirmed, .confirmed])
+            await publisher.close()
+            try await Workplace.withPrompt(on: bench) { full, _ in
+                var prompt = full
+                prompt.environment["BELLHOP_DATABASE_URL"] = nil
+                let list = await prompt.run("dead-letters", "--from-queue", "list")
+                #expect(list.code == .done, "\(list.complaints)")
+                #expect(list.output.contains("one") && list.output.contains("two"))
+                let export = await prompt.run("dead-letters", "--from-queue", "export", "--reason", "too-large")
+                #expect(export.output.split(separator: "\n").count == 1)
+                #expect(export.output.contains(#""id":"two""#))
+                let replay = await prompt.run(
+                    "dead-letters",
+                    "replay",
+                    "--from-queue",
+                    "--reason",
+                    "unknown-type",
+                    "--yes"
+                )
+                #expect(replay.output == "Moved 1 message to \(bench.names.replay).", "\(replay.complaints)")
+                let rest = await prompt.run("dead-letters", "list", "--from-queue", "--json")
+                #expect(rest.output.contains(#""count":1"#), "\(rest.output)")
+                #expect(rest.output.contains(#""id":"two""#))
+                let groups = await prompt.run("dead-letters", "groups", "--from-queue")
+                #expect(groups.code == .usage)
+            }
+            // The database is back: the message is taken in, and the other one is filed.
+            try await Rig.on(bench) { rig in
+                try await rig.wait(for: 1, "SELECT count(*) FROM notifications")
+                try await rig.wait(for: 1, "SELECT count(*) FROM dead_letters WHERE dead_id = 'two'")
+            }
+        }
+    }
+
+    private static let everything = """
+        SELECT concat_ws('|', dead_id, state, stage, reason, error, provider, app, event_type, event_id, user_id,
+            notification_id, target, attempts, deaths, first_failed_at, last_failed_at, fingerprint, properties, headers,
+            encode(body, 'hex'), encode(content_hash, 'hex')) FROM dead_letters ORDER BY dead_id
+        """
+}

@@ -1,0 +1,210 @@
+import AMQP
+import BellhopRules
+import Foundation
+import Pipeline
+import Postgres
+import ServiceRuntime
+import Store
+import TestSupport
+import Testing
+import Workbench
+
+@testable import Commands
+
+@Suite("The desk's replays", .enabled(if: Ground.isThere, "needs both servers"), .timeLimit(.minutes(5)))
+struct ReplayCommandTests {
+    @Test("a dry run says what each item would come to, and changes nothing")
+    func dryRun() async throws {
+        try await DeskRig.with { prompt, rig in
+            let good = #"{"id":"g1","to":{"user":"u1"},"title":"t","body":"b"}"#
+            let taken = #"{"id":"t1","to":{"user":"u1"},"title":"t","body":"b"}"#
+            try await rig.publish([rig.event(taken, key: "drop.system")])
+            try await rig.wait(for: 1, "SELECT count(*) FROM notifications")
+            try await DeskRig.file(
+                [("good", good), ("taken", taken), ("bad", "{"), ("other", taken.replacing("\"t\"", with: "\"x\""))],
+                on: rig
+            )
+            let answer = await prompt.run("dead-letters", "replay", "--dry-run", "--json")
+            #expect(answer.code == .done, "\(answer.complaints)")
+            let forecast = try JSONDecoder().decode(Forecast.self, from: Data(answer.output.utf8))
+            let each = Dictionary(uniqueKeysWithValues: forecast.each.map { ($0.id, $0.prediction) })
+            #expect(
+                each == [
+                    "good": "would-record", "taken": "already-recorded", "bad": "invalid-still",
+                    "other": "invalid-still",
+                ]
+            )
+            #expect(forecast.items == 4)
+            let text = await prompt.run("dead-letters", "replay", "--dry-run")
+            #expect(text.output.contains("invalid-still, id-conflict"))
+            #expect(text.output.contains("nothing was changed"))
+            let open = try await rig.bench.count("SELECT count(*) FROM dead_letters WHERE state = 'open'")
+            let replays = try await rig.bench.count("SELECT count(*) FROM replays")
+            #expect(open == 4)
+            #expect(replays == 0)
+        }
+    }
+
+    @Test("a replay wants its count typed, shows its way, and ends with what became of each; 1 where something failed")
+    func replay() async throws {
+        try await DeskRig.with { prompt, rig in
+            let good = #"{"id":"g1","to":{"user":"u1"},"title":"t","body":"b"}"#
+            try await DeskRig.file([("good", good), ("bad", "{")], on: rig)
+            let refused = await prompt.typing(["3"]).run("dead-letters", "replay")
+            #expect(refused.output == "Nothing was changed.")
+            let answer = await prompt.typing(["2", "they mended it"]).run("dead-letters", "replay")
+            #expect(answer.code == .answerIsNo, "one of them is invalid still")
+            #expect(answer.output.contains("Replay 1 has begun: 2 items."))
+            #expect(answer.output.contains("recorded"))
+            #expect(answer.output.contains("failed: died again, open again"))
+            let shown = await prompt.run("dead-letters", "replays")
+            #expect(shown.output.contains("they mended it"))
+            let one = await prompt.run("dead-letters", "replays", "1", "--json")
+            #expect(one.output.contains(#""outcomes":{"recorded":1,"failed":1}"#))
+            let history = await prompt.run("dead-letters", "show", "good")
+            #expect(history.output.contains("replayed by tester: replay 1: recorded"))
+        }
+    }
+
+    @Test(
+        "items that another replay holds are refused with a clear word about it; pause, cancel and resume work from here"
+    )
+    func overlap() async throws {
+        try await DeskRig.with { prompt, rig in
+            try await DeskRig.file((0..<20).map { ("item-\($0)", "{") }, on: rig)
+            let words = ["--yes", "--because", "x", "--by", "ada"]
+            let begun = await prompt.run(["dead-letters", "replay", "--detach", "--rate", "1/s"] + words)
+            #expect(begun.code == .done, "\(begun.complaints)")
+            let second = await prompt.run(["dead-letters", "replay", "--reason", "malformed-json"] + words)
+            #expect(second.code == .tryAgain)
+            #expect(second.complaints.contains("replay 1 of ada"))
+            #expect(second.complaints.contains("cancel 1"))
+            for (verb, state) in [("pause", "paused"), ("resume", "running"), ("cancel", "cancelled")] {
+                let answer = await prompt.run("dead-letters", verb, "1", "--because", "x")
+                #expect(answer.code == .done, "\(verb): \(answer.complaints)")
+                #expect(answer.output.contains(": \(state)"), "\(answer.output)")
+            }
+            let again = await prompt.run("dead-letters", "resume", "1", "--because", "x")
+            #expect(again.code == .answerIsNo)
+            #expect(again.complaints.contains("it is cancelled"))
+            let none = await prompt.run("dead-letters", "pause", "99", "--because", "x")
+            #expect(none.complaints.contains("there is no such replay"))
+        }
+    }
+
+    @Test("what failed longer ago than the guard remembers is left out, and said so")
+    func tooOld() async throws {
+        try await DeskRig.with { prompt, rig in
+            try await DeskRig.file([("old", "{")], on: rig, failedAt: Letters.ago(40 * 86_400))
+            let answer = await prompt.run("dead-letters", "replay", "--yes", "--because", "x")
+            #expect(answer.code == .answerIsNo)
+            #expect(answer.output.contains("1 item failed first more than 30d ago"))
+            let longer = await prompt.with("BELLHOP_REPLAY_HORIZON", "60d")
+                .run("dead-letters", "replay", "--yes", "--because", "x")
+            #expect(longer.output.contains("Replay 1 has begun"), "\(longer.complaints)")
+        }
+    }
+
+    @Test("an edited copy goes out in place of its original, in one act; the original is resolved by it")
+    func edit() async throws {
+        try await DeskRig.with { prompt, rig in
+            try await DeskRig.file(
+                [("lost", #"{"to":{"user":"u1"},"title":"t","body":"b"}"#)],
+                on: rig,
+                reason: "missing-id"
+            )
+            let words = ["--yes", "--because", "ticket 9"]
+            let wrong = await prompt.run(["dead-letters", "edit", "lost", "--set", "/to=7"] + words)
+            #expect(wrong.code == .badInput)
+            #expect(wrong.complaints.contains("missing-id") || wrong.complaints.contains("invalid-field"))
+            let answer = await prompt.run(
+                ["dead-letters", "edit", "lost", "--set", "/id=evt-9", "--set", "title=New"] + words
+            )
+            #expect(answer.code == .done, "\(answer.complaints)\(answer.output)")
+            #expect(answer.output.contains(#"+ /id "evt-9""#))
+            #expect(answer.output.contains(#"- /title "••• 1 character""#))
+            let titles = try await rig.bench.column("SELECT event_id || ' ' || title FROM notifications")
+            #expect(titles == ["evt-9 New"])
+            let items = try await rig.bench.column(
+                "SELECT concat_ws('|', edited_from, event_id, state, left(resolution, 12)) FROM dead_letters ORDER BY filed_at"
+            )
+            #expect(items == ["resolved|edited: edit", "lost|evt-9|resolved|recorded"])
+            let again = await prompt.run(["dead-letters", "edit", "lost", "--set", "/id=evt-10"] + words)
+            #expect(again.complaints.contains("only open items can be edited"))
+            let audit = try await rig.bench.column("SELECT act || ' ' || because FROM audit")
+            #expect(audit == ["edit ticket 9"])
+        }
+    }
+
+    @Test("what is recorded already cannot be edited, and the word says why not")
+    func editRecorded() async throws {
+        try await DeskRig.with { prompt, rig in
+            let body = #"{"id":"e1","to":{"user":"u1"},"title":"t","body":"b"}"#
+            try await rig.publish([rig.event(body, key: "drop.system")])
+            try await rig.wait(for: 1, "SELECT count(*) FROM notifications")
+            try await DeskRig.file([("known", body)], on: rig)
+            let key = try Letters.key(user: "u1")
+            _ = try await DeadLetterFile(pool: rig.bench.pool).file([Letters.delivery(key)])
+            for (item, why) in [("known", "it is recorded already"), ("noti_", "its event is recorded")] {
+                let answer = await prompt.run("dead-letters", "edit", item, "--set", "/id=x", "--yes", "--because", "x")
+                #expect(answer.code == .answerIsNo)
+                #expect(answer.complaints.contains(why), "\(answer.complaints)")
+            }
+        }
+    }
+
+    @Test("the operator's own editor changes a copy, and looking at it is in the audit")
+    func editor() async throws {
+        try await DeskRig.with { prompt, rig in
+            try await DeskRig.file(
+                [("lost", #"{"to":{"user":"u1"},"title":"t","body":"b"}"#)],
+                on: rig,
+                reason: "missing-id"
+            )
+            // The first brace alone: the body is shown over several lines.
+            let answer = await prompt.with("EDITOR", #"sed -i '1s/{/{"id":"evt-1",/'"#).typing(["they forgot it", "1"])
+                .run("dead-letters", "edit", "lost")
+            #expect(answer.code == .done, "\(answer.complaints)\(answer.output)")
+            let events = try await rig.bench.column("SELECT event_id FROM notifications")
+            #expect(events == ["evt-1"])
+            let acts = try await rig.bench.column("SELECT act FROM audit ORDER BY number")
+            #expect(acts == ["reveal", "edit"])
+        }
+    }
+}
+
+private struct Forecast: Decodable {
+    struct Item: Decodable {
+        let id: String
+        let prediction: String
+    }
+
+    let items: Int
+    let each: [Item]
+}
+
+/// A prompt at a desk whose scheduler and workers run.
+enum DeskRig {
+    static func with(_ body: @escaping @Sendable (Prompt, Rig) async throws -> Void) async throws {
+        try await Bench.withTopology { bench in
+            try await Rig.on(bench) { rig in
+                try await Workplace.withPrompt(on: bench) { prompt, _ in try await body(prompt, rig) }
+            }
+        }
+    }
+
+    /// Items whose messages came through the events exchange.
+    static func file(
+        _ letters: [(id: String, body: String)],
+        on rig: Rig,
+        reason: String = "malformed-json",
+        failedAt: Timestamp? = nil
+    ) async throws {
+        let items = letters.map { id, body in
+            var item = Letters.rejected(id, reason: reason, failedAt: failedAt, body: body)
+            item.origin.exchange = rig.bench.names.events
+            return item
+        }
+        _ = try await DeadLetterFile(pool: rig.bench.pool).file(items)
+    }
+}

@@ -1,0 +1,54 @@
+import ServiceRuntime
+import Store
+import TestSupport
+import Testing
+import Workbench
+
+@testable import Pipeline
+
+@Suite("The dead-letter meter", .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.minutes(5)))
+struct DeadLetterMeterTests {
+    @Test("open items are told by app and reason; what is a producer's own word is other, and what is gone is none")
+    func meter() async throws {
+        try await Bench.withSchema { bench in
+            let letters = [
+                Letters.rejected("a"), Letters.rejected("b"), Letters.rejected("c", app: "nosuch"),
+                Letters.rejected("d", reason: "their own word"),
+            ]
+            _ = try await DeadLetterFile(pool: bench.pool).file(letters)
+            let registry = MetricsRegistry()
+            let meter = DeadLetterMeter(
+                tools: DutyTools(
+                    pool: bench.pool,
+                    publisher: .init(.init(broker: try bench.broker, name: "test")),
+                    names: bench.names,
+                    logger: Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text)),
+                    metrics: registry
+                ),
+                catalogs: CatalogSource(bench.catalogs),
+                interval: .milliseconds(20)
+            )
+            let drain = DrainSignal()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await meter.run(until: drain) }
+                try await Self.wait(for: #"bellhop_dead_letters_open{app="drop",reason="malformed-json"} 2"#, registry)
+                try await Self.wait(for: #"bellhop_dead_letters_open{app="other",reason="malformed-json"} 1"#, registry)
+                try await Self.wait(for: #"bellhop_dead_letters_open{app="drop",reason="other"} 1"#, registry)
+                _ = try await bench.owner.run("UPDATE dead_letters SET state = 'discarded'")
+                try await Self.wait(for: #"bellhop_dead_letters_open{app="drop",reason="malformed-json"} 0"#, registry)
+                try await Self.wait(for: "bellhop_dead_letters_oldest_seconds 0", registry)
+                drain.fire()
+                try await group.waitForAll()
+            }
+        }
+    }
+
+    private static func wait(for line: String, _ registry: MetricsRegistry) async throws {
+        let deadline = ContinuousClock.now + LongestWait.duration
+        while ContinuousClock.now < deadline {
+            if registry.text().split(separator: "\n").contains(where: { $0 == line }) { return }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        throw BenchError("waited in vain for \(line):\n\(registry.text())")
+    }
+}

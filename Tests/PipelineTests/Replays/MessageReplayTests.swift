@@ -1,0 +1,223 @@
+import AMQP
+import BellhopRules
+import Postgres
+import ServiceRuntime
+import Sandbox
+import Store
+import TestSupport
+import Testing
+import Workbench
+
+@testable import Pipeline
+
+@Suite("Replays of messages", .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.minutes(5)))
+struct MessageReplayTests {
+    @Test("a rejected message is taken in once its reason is gone, under the routing key that it came with")
+    func recorded() async throws {
+        try await ReplayGround.with { ground in
+            _ = try await ground.bench.owner.run("ALTER TABLE notifications ADD CONSTRAINT bad CHECK (title <> 'bad')")
+            // Neither the body nor a property says app and type: only the routing key does.
+            let body = #"{"id":"e1","to":{"user":"u1"},"title":"bad","body":""}"#
+            try await ground.rig.publish([ground.rig.event(body, key: "drop.system")])
+            try await ground.rig.wait(for: 1, "SELECT count(*) FROM dead_letters WHERE reason = 'refused-by-store'")
+            _ = try await ground.bench.owner.run("ALTER TABLE notifications DROP CONSTRAINT bad")
+            let progress = try await ground.wait(for: try await ground.start())
+            #expect(progress.outcomes == [.recorded: 1])
+            let items = try await ground.items()
+            #expect(items == ["resolved|1|1|recorded"])
+            let titles = try await ground.bench.column("SELECT user_id || ' ' || title FROM notifications")
+            #expect(titles == ["u1 bad"])
+        }
+    }
+
+    @Test("a message that is refused again is the same item, counted once for each replay, its message as it came")
+    func refusedAgain() async throws {
+        try await ReplayGround.with { ground in
+            try await ground.rig.publish([ground.rig.event("not JSON {", key: "drop.system")])
+            try await ground.rig.wait(for: 1, "SELECT count(*) FROM dead_letters")
+            let before = try await ground.bench.column(
+                "SELECT encode(body, 'escape') || headers::text FROM dead_letters"
+            )
+            for deaths in 2...3 {
+                let progress = try await ground.wait(for: try await ground.start())
+                #expect(progress.outcomes == [.failed: 1])
+                try await ground.rig.wait(for: deaths, "SELECT deaths::bigint FROM dead_letters WHERE state = 'open'")
+            }
+            let after = try await ground.bench.column(
+                "SELECT encode(body, 'escape') || headers::text FROM dead_letters"
+            )
+            #expect(after == before)
+            let origins = try await ground.bench.column(
+                "SELECT origin_exchange || ' ' || origin_routing_key FROM dead_letters"
+            )
+            #expect(origins == ["\(ground.bench.names.events) drop.system"])
+        }
+    }
+
+    @Test("a replayed event for a thousand users sends only to those who are still owed")
+    func stillOwed() async throws {
+        try await ReplayGround.with { ground in
+            let users = (0..<1_000).map { "u\($0)" }
+            try await ground.counterpart.register(users.map { ($0, "token-\($0)") })
+            try await ground.counterpart.publish(["e1"], to: users)
+            try await ground.counterpart.waitUntilSettled(1_000)
+            // A worker that died in the middle: 150 of them are still owed, and the event is a dead letter.
+            _ = try await ground.bench.owner.run(
+                """
+                UPDATE deliveries SET state = 'pending', due_at = now() + interval '1 hour'
+                WHERE user_id IN (SELECT user_id FROM deliveries ORDER BY user_id LIMIT 150)
+                """
+            )
+            let names = users.map { "\"\($0)\"" }.joined(separator: ",")
+            let body = #"{"id":"e1","to":{"users":[\#(names)]},"title":"Hei","body":"på deg"}"#
+            var letter = Letters.rejected("dead", reason: "delivery-limit", body: body)
+            letter.origin.exchange = ground.bench.names.events
+            letter.origin.routingKey = "drop.transaction_complete"
+            _ = try await DeadLetterFile(pool: ground.bench.pool).file([letter])
+            let progress = try await ground.wait(for: try await ground.start())
+            #expect(progress.outcomes == [.alreadyRecorded: 1])
+            try await ground.counterpart.waitUntilSettled(1_000)
+            let counts = ground.counterpart.arrivals.values.sorted()
+            #expect(counts.count == 1_000)
+            #expect(counts.reduce(0, +) == 1_150)
+            #expect(counts.max() == 2)
+            let notifications = try await ground.bench.count("SELECT count(*) FROM notifications")
+            #expect(notifications == 1_000)
+        }
+    }
+
+    @Test("a feed that says no time of its own counts from when it first came: a newer word stands")
+    func oldFeed() async throws {
+        try await ReplayGround.with { ground in
+            let newer = #"{"userId":"u1","locale":"nb"}"#
+            try await ground.rig.publish([ground.rig.event(newer, key: "drop.recipient.upserted")])
+            try await ground.rig.wait(for: 1, "SELECT count(*) FROM recipients")
+            var letter = Letters.rejected(
+                "old",
+                failedAt: Letters.ago(3_600),
+                body: #"{"userId":"u1","locale":"en"}"#
+            )
+            letter.origin.exchange = ground.bench.names.events
+            letter.origin.routingKey = "drop.recipient.upserted"
+            _ = try await DeadLetterFile(pool: ground.bench.pool).file([letter])
+            let progress = try await ground.wait(for: try await ground.start())
+            #expect(progress.outcomes == [.recorded: 1])
+            let locales = try await ground.bench.column("SELECT locale FROM recipients")
+            #expect(locales == ["nb"])
+        }
+    }
+
+    @Test("what the broker dead-lettered goes through a retry queue after its replay: neither dropped nor stuck")
+    func cycle() async throws {
+        try await ReplayGround.with { ground in
+            try await ground.counterpart.register([("u1", "t1")])
+            let body =
+                #"{"id":"e1","app":"drop","eventType":"transaction_complete","to":{"user":"u1"},"title":"t","body":"b"}"#
+            var properties = MessageProperties(contentType: "application/json")
+            // As RabbitMQ writes it at the delivery limit, with a round through the retry queue that is to come.
+            let retry = ground.bench.names.retry(Bench.tiers[2])
+            properties.headers = [
+                "x-death": .array(
+                    Self.deaths([ground.bench.names.lane(.normal), retry, ground.bench.names.resume(.bulk)])
+                )
+            ]
+            let letter = OutgoingMessage(
+                exchange: ground.bench.names.dead,
+                routingKey: "x",
+                properties: properties,
+                body: Array(body.utf8)
+            )
+            try await ground.rig.publish([letter])
+            try await ground.rig.wait(for: 1, "SELECT count(*) FROM dead_letters WHERE reason = 'delivery-limit'")
+            ground.counterpart.sandbox.setFaults([SandboxFault(.fcm, .answer(.init(status: 503))).limited(count: 1)])
+            let progress = try await ground.wait(for: try await ground.start())
+            #expect(progress.outcomes == [.recorded: 1])
+            try await ground.counterpart.waitUntilSettled(1)
+            let ledger = try await ground.counterpart.ledger()
+            #expect(ledger == ["u1|delivered|2"])
+        }
+    }
+
+    private static func deaths(_ queues: [String]) -> [FieldValue] {
+        queues.map { queue in
+            .table([
+                "queue": .string(queue), "reason": .string("delivery_limit"), "exchange": .string(""), "count": 1,
+                "routing-keys": .array([.string("drop.transaction_complete")]),
+            ])
+        }
+    }
+}
+
+@Suite("The message of a replay")
+struct ReplayedMessageTests {
+    @Test("body, properties and headers are as they came, without the broker's headers and what may not be republished")
+    func clean() throws {
+        var headers: FieldTable = [
+            "tenant": .string("blue"), "bytes": .bytes([0, 255]), "small": .int8(-3), "when": .timestamp(1_700_000_000),
+            "price": .decimal(scale: 2, value: 1999),
+            "list": .array([.int64(1), .void, .table(["a": .boolean(true)])]),
+            "nul": .string("a\u{0}b"),
+        ]
+        let wanted = headers
+        for name in [
+            "x-death", "x-first-death-queue", "x-last-death-reason", "x-delivery-count", "CC", "x-bellhop-user",
+        ] {
+            headers[name] = .string("no")
+        }
+        var properties = MessageProperties(contentType: "application/json", messageID: "m1")
+        properties.expiration = "1000"
+        properties.userID = "guest"
+        properties.priority = 7
+        properties.timestamp = 1_700_000_000
+        properties.deliveryMode = .transient
+        let body: [UInt8] = [0, 1, 2, 255]
+        let origin = DeadLetterItem.Origin(
+            exchange: "x.events",
+            routingKey: "drop.system",
+            properties: AMQPJSON.object(properties),
+            headers: AMQPJSON.object(headers),
+            body: body
+        )
+        let mark = DeadLetterItem.ReplayMark(item: "dead-1", replay: 7, round: 2)
+        let names = TopologyNames(try #require(Namespace("x")))
+        let message = OutgoingMessage(
+            replaying: origin,
+            Replayed(mark, by: "ada", origin: origin, arrivedAt: Letters.ago(60)),
+            names: names
+        )
+        #expect(message.body == body)
+        #expect(message.exchange == "x.work")
+        #expect(message.routingKey == "x.replay")
+        #expect(message.properties.messageID == "m1")
+        #expect(message.properties.timestamp == 1_700_000_000)
+        #expect(message.properties.deliveryMode == .persistent)
+        #expect(message.properties.expiration == nil)
+        #expect(message.properties.userID == nil)
+        #expect(message.properties.priority == nil)
+        let own = message.properties.headers.removing(where: Replayed.headerNames.contains)
+        #expect(own.entries.count == wanted.entries.count)
+        for entry in wanted.entries { #expect(own[entry.name] == entry.value, "\(entry.name)") }
+        #expect(Replayed(marks: message.properties.headers)?.mark == mark)
+        #expect(Replayed(marks: message.properties.headers)?.routingKey == "drop.system")
+    }
+
+    @Test("a ramp doubles its steps in the manner of 1, 2, 5, 10, up to the window")
+    func ramp() {
+        var steps = [1]
+        while steps.count < 12 { steps.append(ReplayRunner.rampStep(after: steps[steps.count - 1])) }
+        #expect(steps == [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 1000, 1000])
+    }
+
+    @Test("a rate lets so many through in a second, without catching up after a pause")
+    func rate() {
+        let start = ContinuousClock.now
+        var throttle = ReplayThrottle(rate: 10, now: start)
+        #expect(throttle.grant(100, now: start) == 0)
+        #expect(throttle.grant(100, now: start + .milliseconds(500)) == 5)
+        #expect(throttle.grant(100, now: start + .seconds(60)) == 10)
+        throttle.giveBack(4)
+        #expect(throttle.grant(100, now: start + .seconds(60)) == 4)
+        var unlimited = ReplayThrottle(rate: nil, now: start)
+        #expect(unlimited.grant(700, now: start) == 700)
+    }
+}

@@ -1,0 +1,93 @@
+import BellhopRules
+import Postgres
+import Sandbox
+import Store
+import TestSupport
+import Testing
+import Workbench
+
+/// A counterpart, and an operator at the desk.
+struct ReplayGround: Sendable {
+    let counterpart: Counterpart
+    let book: ReplayBook
+    let desk: DeadLetterDesk
+
+    var rig: Rig { counterpart.rig }
+    var bench: Bench { counterpart.rig.bench }
+
+    static let ada = DeskOperator(name: "ada", because: "a test")
+
+    static func with(_ body: @escaping @Sendable (ReplayGround) async throws -> Void) async throws {
+        try await Counterpart.run { counterpart in
+            let admin = try Bench.makePool(setUp: counterpart.rig.bench.namespace.setUp(as: .admin))
+            let ground = ReplayGround(
+                counterpart: counterpart,
+                book: ReplayBook(pool: admin),
+                desk: DeadLetterDesk(pool: admin)
+            )
+            let result: Result<Void, any Error>
+            do { result = .success(try await body(ground)) } catch { result = .failure(error) }
+            await admin.close()
+            try result.get()
+        }
+    }
+
+    // MARK: - What tests do
+
+    /// FCM refuses every message for good, until it is told otherwise.
+    func refuseAll() {
+        counterpart.sandbox.setFaults([SandboxFault(.fcm, .answer(.init(status: 400, reason: "INVALID_ARGUMENT")))])
+    }
+
+    func takeAll() {
+        counterpart.sandbox.setFaults([])
+    }
+
+    /// Notifications that FCM has refused, each of them a dead letter.
+    func die(_ ids: [String], user: String = "u1") async throws {
+        try await counterpart.register([(user, "token-\(user)")])
+        refuseAll()
+        try await counterpart.publish(ids, to: [user])
+        try await rig.wait(for: ids.count, "SELECT count(*) FROM dead_letters WHERE state = 'open'")
+        try await rig.wait(for: ids.count, "SELECT count(*) FROM deliveries WHERE state = 'failed'")
+    }
+
+    func order(
+        _ filter: DeadLetterFilter = DeadLetterFilter(),
+        pace: ReplayOrder.Pace = .init(),
+        perItem: Int = 5
+    ) -> ReplayOrder {
+        let limits = ReplayLimits(perItem: perItem, failedSince: Letters.ago(86_400))
+        return ReplayOrder(filter, limits: limits, pace: pace)
+    }
+
+    /// Starts a replay of everything that is open and returns its number.
+    func start(pace: ReplayOrder.Pace = .init()) async throws -> Int64 {
+        let outcome = try await book.start(order(pace: pace), agreed: 100_000, by: Self.ada)
+        guard case .started(let id, _) = outcome else { throw BenchError("the replay did not begin: \(outcome)") }
+        return id
+    }
+
+    /// Waits until the replay says what is wanted, and returns it.
+    func wait(
+        for id: Int64,
+        _ isThere: (ReplayProgress) -> Bool = { $0.isFinished }
+    ) async throws -> ReplayProgress {
+        let deadline = ContinuousClock.now + LongestWait.duration
+        while ContinuousClock.now < deadline {
+            if let progress = try await book.progress(of: id), isThere(progress) { return progress }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        throw BenchError("replay \(id) did not get there: \(String(describing: try await book.progress(of: id)))")
+    }
+
+    /// Every item in words: state, deaths, replays, resolution.
+    func items() async throws -> [String?] {
+        try await bench.column(
+            "SELECT concat_ws('|', state, deaths, replays, resolution) FROM dead_letters ORDER BY event_id, dead_id"
+        )
+    }
+}
+
+/// Whether both servers of this run are there.
+let serversAreThere = Servers.amqpURL != nil && Servers.databaseURL != nil

@@ -1,0 +1,99 @@
+import BellhopRules
+import Postgres
+import Store
+import TestSupport
+import Testing
+import Workbench
+
+@Suite(
+    "Repeated deaths",
+    .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
+    .timeLimit(.minutes(5))
+)
+struct RepeatedDeathTests {
+    @Test("a delivery that dies again after more attempts is the same item, one death older, with its earlier error")
+    func delivery() async throws {
+        try await Bench.withSchema { bench in
+            let file = DeadLetterFile(pool: bench.pool)
+            let key = try Letters.key(user: "u1")
+            let found1 = try await file.file([Letters.delivery(key, attempts: 2)])
+            #expect(found1 == 1)
+            let found2 = try await file.file([Letters.delivery(key, attempts: 3, reason: "payload-refused")])
+            #expect(found2 == 0)
+            // The clerk's own redeliveries of both letters.
+            let found3 = try await file.file([Letters.delivery(key, attempts: 2), Letters.delivery(key, attempts: 3)])
+            #expect(found3 == 0)
+            let items = try await bench.column(
+                "SELECT concat_ws('|', deaths, attempts, reason, state) FROM dead_letters"
+            )
+            let history = try await bench.column("SELECT kind || ' ' || words FROM dead_letter_history")
+            #expect(items == ["2|3|payload-refused|open"])
+            #expect(history == ["died attempts-exhausted: fcm said UNAVAILABLE"])
+        }
+    }
+
+    @Test("a replayed message that dies again opens its item, once for each round whatever comes twice")
+    func message() async throws {
+        try await Bench.withSchema { bench in
+            let file = DeadLetterFile(pool: bench.pool)
+            let found4 = try await file.file([Letters.rejected("a")])
+            #expect(found4 == 1)
+            _ = try await bench.owner.run("UPDATE dead_letters SET state = 'resolved', replays = 1")
+            for id in ["a-2", "a-2", "a-3"] {
+                var again = Letters.rejected(id, reason: "invalid-field")
+                again.replay = DeadLetterItem.ReplayMark(item: "a", replay: 7, round: 1)
+                let found5 = try await file.file([again])
+                #expect(found5 == 0)
+            }
+            let items = try await bench.column(
+                "SELECT concat_ws('|', dead_id, deaths, replays, reason, state) FROM dead_letters"
+            )
+            #expect(items == ["a|2|1|invalid-field|open"])
+            let found6 = try await bench.count("SELECT count(*) FROM dead_letter_history")
+            #expect(found6 == 1)
+        }
+    }
+
+    @Test("a message that was replayed straight from the queue and dies again is filed under its first name")
+    func unfiled() async throws {
+        try await Bench.withSchema { bench in
+            var letter = Letters.rejected("a-2")
+            letter.replay = DeadLetterItem.ReplayMark(item: "a", replay: nil, round: 1)
+            let file = DeadLetterFile(pool: bench.pool)
+            let found7 = try await file.file([letter])
+            #expect(found7 == 1)
+            let found8 = try await file.file([letter])
+            #expect(found8 == 0)
+            let items = try await bench.column("SELECT concat_ws('|', dead_id, deaths, replays) FROM dead_letters")
+            #expect(items == ["a|2|1"])
+        }
+    }
+
+    @Test("an item that was set aside opens again when it dies again: no new failure hides behind a discard")
+    func discarded() async throws {
+        try await Bench.withSchema { bench in
+            let file = DeadLetterFile(pool: bench.pool)
+            let key = try Letters.key(user: "u1")
+            _ = try await file.file([Letters.delivery(key, attempts: 2)])
+            _ = try await bench.owner.run("UPDATE dead_letters SET state = 'discarded'")
+            _ = try await file.file([Letters.delivery(key, attempts: 3)])
+            let found9 = try await bench.column("SELECT state FROM dead_letters")
+            #expect(found9 == ["open"])
+        }
+    }
+
+    @Test("two letters about one delivery in one batch are one item")
+    func inOneBatch() async throws {
+        try await Bench.withSchema { bench in
+            let file = DeadLetterFile(pool: bench.pool)
+            let key = try Letters.key(user: "u1")
+            let letters = [Letters.delivery(key, attempts: 2), Letters.delivery(key, attempts: 3)]
+            let found10 = try await file.file(letters)
+            #expect(found10 == 1)
+            let found11 = try await file.file(letters)
+            #expect(found11 == 0)
+            let found12 = try await bench.count("SELECT count(*) FROM dead_letters")
+            #expect(found12 == 1)
+        }
+    }
+}
