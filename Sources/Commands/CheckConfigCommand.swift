@@ -75,7 +75,7 @@ private struct Files {
     private static func names(of providers: ProviderConfiguration.Providers) -> [String] {
         let named = [
             ("apns", providers.apns != nil), ("fcm", providers.fcm != nil), ("expo", providers.expo != nil),
-            ("webpush", providers.webPush != nil),
+            ("webpush", providers.webPush != nil), ("email", providers.email != nil),
         ]
         return named.filter(\.1).map(\.0)
     }

@@ -1,3 +1,4 @@
+import BellhopRules
 import Foundation
 import HTTPServer
 package import ServiceRuntime
@@ -16,6 +17,10 @@ package final class ProviderSandbox: Sendable {
     package let expoEndpoint: String
     /// Stands for `https://oauth2.googleapis.com/token`.
     package let tokenURI: String
+    /// Where the endpoints of browsers are, without a slash at the end.
+    package let webPushEndpoint: String
+    /// With `none`, only FCM and its tokens are answered at `address`.
+    package let checking: SandboxOptions.Checking
     /// Stands for `https://api.push.apple.com`, without a slash at the end.
     package let apnsEndpoint: String
     /// Stands for `https://api.sandbox.push.apple.com`, without a slash at the end.
@@ -55,7 +60,7 @@ package final class ProviderSandbox: Sendable {
             let mail = try startMail(options, blueprint)
             do {
                 var apnsLimits = options.limits
-                if options.checking == .strict { apnsLimits.unprovenStreams = 1 }
+                apnsLimits.unprovenStreams = 1
                 let handlers = blueprint.apnsHandlers
                 servers.append(try HTTP2Server.start(socket, tls, options.limits, blueprint.handler))
                 servers.append(try HTTP2Server.start(apns.production, tls, apnsLimits, handlers.production))
@@ -85,6 +90,8 @@ package final class ProviderSandbox: Sendable {
         fcmEndpoint = blueprint.origin
         expoEndpoint = blueprint.origin
         tokenURI = blueprint.tokenURI
+        webPushEndpoint = String(blueprint.browsers.base.dropLast())
+        checking = options.checking
         serviceAccountJSON = blueprint.serviceAccountJSON
         apnsEndpoint = origins[1]
         apnsSandboxEndpoint = origins[2]
@@ -101,6 +108,11 @@ package final class ProviderSandbox: Sendable {
             try OutputFile.write(serviceAccountJSON, to: file, mode: 0o600)
         }
         if let file = options.apnsKeyFile { try OutputFile.write(apnsKey.p8, to: file, mode: 0o600) }
+        if let file = options.subscriptionFile {
+            let subscription = try browsers.make(applicationServerKey: options.subscriptionKey)
+            let json = JSONWriter.canonicalBytes(of: .object(browsers.json(of: subscription)))
+            try OutputFile.write(json, to: file, mode: 0o600)
+        }
         try OutputFile.write(Array(blueprint.authorityPEM.utf8), to: caFile, mode: 0o644)
     }
 

@@ -23,32 +23,33 @@ struct SandboxBlueprint: Sendable {
         let now = options.time.now()
         let authority = try CertificateAuthority(now: now)
         let order = CertificateOrder(for: options, now: now)
-        let account = try ServiceAccount(projectID: options.project)
+        let serviceAccount = try ServiceAccount(projectID: options.project)
         self.origin = origin
         identity = try authority.issue(order)
         authorityPEM = try authority.certificate.pem()
-        serviceAccountJSON = try account.json(tokenURI: origin + TokenEndpoint.path)
+        serviceAccountJSON = try serviceAccount.json(tokenURI: origin + TokenEndpoint.path)
         log = ReceivedLog(ReceivedLog.Bounds(requests: options.keptRequests))
         faults = FaultList(seed: options.seed)
         apnsAccount = try APNsAccount(topics: options.apnsTopics)
         let browserOrigin = "https://\(ListenAddress(host: options.namedHost, port: port))"
         browsers = BrowserSubscriptions(origin: browserOrigin)
+        let (faults, log, time, account) = (faults, log, options.time, apnsAccount)
+        func core(_ providers: [any ProviderStandIn]) -> SandboxCore {
+            SandboxCore(providers: providers, faults: faults, log: log, time: time)
+        }
+        apnsHandlers = (
+            core([APNsStandIn(.production, account: account, time: time)]),
+            core([APNsStandIn(.development, account: account, time: time)])
+        )
         switch options.checking {
-        case .none:
-            let unchecked = UncheckedHandler()
-            handler = unchecked
-            apnsHandlers = (unchecked, unchecked)
+        case .none: handler = UncheckedHandler()
         case .strict:
             let tokens = AccessTokens(lifetime: options.tokenLifetime)
             let endpoint = TokenEndpoint(
-                accounts: [account],
+                accounts: [serviceAccount],
                 tokens: tokens,
                 audiences: [origin + TokenEndpoint.path, "https://oauth2.googleapis.com/token"]
             )
-            let (faults, log, time) = (faults, log, options.time)
-            func core(_ providers: [any ProviderStandIn]) -> SandboxCore {
-                SandboxCore(providers: providers, faults: faults, log: log, time: time)
-            }
             handler = core([
                 FCMStandIn(tokens: tokens), endpoint,
                 ExpoStandIn(
@@ -58,10 +59,6 @@ struct SandboxBlueprint: Sendable {
                 ),
                 WebPushStandIn(subscriptions: browsers, origin: browserOrigin),
             ])
-            apnsHandlers = (
-                core([APNsStandIn(.production, account: apnsAccount, time: time)]),
-                core([APNsStandIn(.development, account: apnsAccount, time: time)])
-            )
         }
     }
 }

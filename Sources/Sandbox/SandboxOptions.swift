@@ -1,3 +1,4 @@
+import Cryptography
 package import ServiceRuntime
 
 /// What a sandbox is made of; the defaults are those of a test: free ports of the loopback, files of its own.
@@ -5,7 +6,8 @@ package struct SandboxOptions: Sendable {
     package enum Checking: Sendable, Equatable {
         /// Requests are judged as the real services would, befallen by faults, and recorded.
         case strict
-        /// Every request is answered with 200, unread: for benchmarks of senders.
+        /// Every request to `listen` is answered with 200 in FCM's form, unread: for benchmarks of senders to FCM. APNs
+        /// and the mail server, which listen elsewhere, stay strict.
         case none
     }
 
@@ -57,6 +59,11 @@ package struct SandboxOptions: Sendable {
     package var serviceAccountFile: String?
     /// Where APNs' key goes, readable by its owner alone; nowhere where nil.
     package var apnsKeyFile: String?
+    /// Where the subscription of a browser goes that is there from the start, readable by its owner alone; there is no
+    /// such browser where nil.
+    package var subscriptionFile: String?
+    /// The public half of the VAPID key that this browser takes messages of (base64url); of any where nil.
+    package var subscriptionKey: String?
     package var time: any TimeSource = SystemTime()
 
     package init() {}
@@ -67,6 +74,21 @@ package struct SandboxOptions: Sendable {
             (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte) || byte == UInt8(ascii: "-")
         }
         return (1...63).contains(text.utf8.count) && isSpelledRight
+    }
+
+    /// Whether a text can stand for an app at APNs, as its bundle id does.
+    package static func isTopic(_ text: String) -> Bool {
+        let isSpelledRight = text.utf8.allSatisfy { byte in
+            (0x61...0x7A).contains(byte) || (0x41...0x5A).contains(byte) || (0x30...0x39).contains(byte)
+                || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
+        }
+        return (1...255).contains(text.utf8.count) && isSpelledRight
+    }
+
+    /// Whether a text is a point of P-256 in base64url, as `bellhop keys vapid` prints a public key.
+    package static func isSubscriptionKey(_ text: String) -> Bool {
+        guard let point = Base64URL.decode(text) else { return false }
+        return point.count == 65 && point[0] == 4
     }
 
     /// The host that endpoints are told with.

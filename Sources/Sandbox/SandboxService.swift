@@ -12,13 +12,22 @@ package struct SandboxService: Service {
     }
 
     package func run(until drain: DrainSignal) async throws {
-        logger.notice("listening", ["service": "providers", "address": .text(sandbox.fcmEndpoint)])
-        logger.notice("listening", ["service": "apns", "address": .text(sandbox.apnsEndpoint)])
-        logger.notice("listening", ["service": "apns-sandbox", "address": .text(sandbox.apnsSandboxEndpoint)])
-        logger.notice("listening", ["service": "mail", "address": .text("smtp://\(sandbox.smtpAddress)")])
-        logger.notice("listening", ["service": "mail", "address": .text("smtps://\(sandbox.smtpsAddress)")])
-        logger.notice("listening", ["service": "control", "address": .text("http://\(sandbox.controlAddress)")])
+        for (service, address) in sandbox.services {
+            logger.notice("listening", ["service": .text(service), "address": .text(address)])
+        }
         await drain.wait()
         await sandbox.stop()
+    }
+}
+
+extension ProviderSandbox {
+    /// What answers where, for the log.
+    fileprivate var services: [(name: String, address: String)] {
+        let shared = [("expo", expoEndpoint), ("webpush", webPushEndpoint)]
+        return [("fcm", fcmEndpoint), ("oauth", tokenURI)] + (checking == .strict ? shared : []) + [
+            ("apns", apnsEndpoint), ("apns-sandbox", apnsSandboxEndpoint),
+            ("email", "smtp://\(smtpAddress)"), ("email", "smtps://\(smtpsAddress)"),
+            ("control", "http://\(controlAddress)"),
+        ]
     }
 }

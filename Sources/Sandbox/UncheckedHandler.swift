@@ -1,6 +1,8 @@
 import Synchronization
 
 /// Answers every request with 200 at once, unread: what a benchmark sends to when the sender is measured and not this.
+///
+/// In FCM's form: other providers answer otherwise, and what is unread does not say which one is meant.
 final class UncheckedHandler: HTTP2Handler {
     private let answered = Atomic<Int>(0)
 

@@ -59,6 +59,27 @@ struct CheckConfigTests {
         }
     }
 
+    @Test("every provider of an app is named, the mail relay too")
+    func namesProviders() async throws {
+        try await Workplace.withPrompt { prompt, folder in
+            let example = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+                .deletingLastPathComponent().appendingPathComponent("deploy/providers.example.json5")
+            let text = try String(contentsOf: example, encoding: .utf8)
+            // Of the example the one section whose key anybody can make up on the spot.
+            let section = try #require(text.firstMatch(of: /\n    (email: \{(?:.|\n)*?\n    \},)\n/))
+            let providers = folder.appendingPathComponent("providers.json5")
+            try Data("{drop: {expo: {}, \(section.output.1)}}".utf8).write(to: providers)
+            let keys = folder.appendingPathComponent("keys")
+            try FileManager.default.createDirectory(at: keys, withIntermediateDirectories: true)
+            for name in ["mail-password", "unsubscribe.key"] {
+                try Data(String(repeating: "k", count: 40).utf8).write(to: keys.appendingPathComponent(name))
+            }
+            let answer = await prompt.run("check-config", "--providers", providers.path)
+            #expect(answer.code == .done, "\(answer.complaints)")
+            #expect(answer.output.contains("providers:  drop (expo, email)"))
+        }
+    }
+
     @Test("what is not configured is said, with what follows from it")
     func nothing() async throws {
         let answer = await Prompt().run("check-config")

@@ -1,4 +1,5 @@
-import Foundation
+import Cryptography
+import Push
 import Sandbox
 import ServiceRuntime
 import Synchronization
@@ -8,7 +9,9 @@ import Testing
 
 @Suite("bellhop sandbox", .timeLimit(.minutes(5)))
 struct SandboxCommandTests {
-    private func run(_ words: String...) async -> (code: ExitCode, said: String) {
+    private func run(_ words: String...) async -> (code: ExitCode, said: String) { await run(words) }
+
+    private func run(_ words: [String]) async -> (code: ExitCode, said: String) {
         let said = Mutex("")
         let surroundings = Surroundings(environment: [:], print: { _ in }, readInput: { [] })
         let code = await Tool.run(["sandbox"] + words, surroundings) { line in said.withLock { $0 += line } }
@@ -29,12 +32,53 @@ struct SandboxCommandTests {
         "an option that cannot be is a usage error with its name",
         arguments: [
             ("--listen", "8443"), ("--control", "localhost"), ("--project", "My Project"), ("--host", "a,DNS:b"),
-            ("--seed", "-1"), ("--listn", "127.0.0.1:0"),
+            ("--seed", "-1"), ("--listn", "127.0.0.1:0"), ("--apns", "2197"), ("--apns-sandbox", "localhost"),
+            ("--smtp", "25"), ("--smtps", "mail"), ("--apns-topics", "com.example.a,"), ("--apns-topics", "my app"),
+            ("--vapid-public-key", "BAAA"), ("--receipt-delay", "-1"),
         ]
     )
     func refusesOptions(option: String, value: String) async {
         let (code, said) = await run(option, value)
         #expect(code == .usage)
         #expect(said.contains(option))
+    }
+
+    @Test("a browser's key without a place for its subscription is a usage error")
+    func refusesLoneKey() async throws {
+        let key = try VAPIDKey(id: "k", key: .generateP256()).publicKey
+        let (code, said) = await run("--vapid-public-key", key)
+        #expect(code == .usage)
+        #expect(said.contains("--subscription-out"))
+    }
+
+    @Test(
+        "unchecked is for FCM alone: what concerns others is refused beside it",
+        arguments: [["--receipt-delay", "0"], ["--subscription-out", "/nonexistent/browser.json"]]
+    )
+    func refusesOthersUnchecked(option: [String]) async {
+        let (code, said) = await run(["--unchecked"] + option)
+        #expect(code == .usage)
+        #expect(said.contains("FCM alone"))
+    }
+
+    @Test("the options become the sandbox: apps of APNs, the browser's key, the addresses, the delay of receipts")
+    func readsOptions() async throws {
+        let key = try VAPIDKey(id: "k", key: .generateP256()).publicKey
+        let options = try SandboxCommand.order(
+            Words(
+                [
+                    "--apns-topics", "com.example.a,com.example.b", "--subscription-out", "browser.json",
+                    "--vapid-public-key", key, "--apns", "127.0.0.1:2197", "--apns-sandbox", "127.0.0.2:2198",
+                    "--receipt-delay", "3",
+                ],
+                options: SandboxCommand.options,
+                of: SandboxCommand.name
+            )
+        )
+        #expect(options.apnsTopics == ["com.example.a", "com.example.b"])
+        #expect(options.subscriptionFile == "browser.json" && options.subscriptionKey == key)
+        #expect(options.apnsListen == ListenAddress(host: "127.0.0.1", port: 2_197))
+        #expect(options.apnsSandboxListen == ListenAddress(host: "127.0.0.2", port: 2_198))
+        #expect(options.expoReceiptDelay == .seconds(3) && options.checking == .strict)
     }
 }

@@ -149,4 +149,16 @@ struct ControlTests {
             #expect(try await client.control(.get, "/received/summary").json?["unchecked"] == 0)
         }
     }
+
+    @Test("unchecked is FCM's side alone: APNs judges as ever")
+    func staysStrictAtAPNs() async throws {
+        try await withSandbox {
+            $0.checking = .none
+        } _: { client in
+            let answer = try await client.push { $0.headers["apns-topic"] = "com.example.other" }
+            #expect(answer.status == 400)
+            #expect(answer.reason == "TopicDisallowed")
+            #expect(client.sandbox.received(.apns).count == 1)
+        }
+    }
 }

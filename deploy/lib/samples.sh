@@ -1,6 +1,7 @@
 # shellcheck shell=bash
-# A few users and devices of the payments app drop and a few events of every app, published at the end of `deploy/up` as
-# the proof that all of it works. Their ids are always the same, so that a second run finds them there and adds nothing.
+# A few users and devices and a few events of every app, published at the end of `deploy/up` as the proof that all of it
+# works. Their ids are always the same, so that a second run finds them there and adds nothing; people and devices are fed by
+# the first run alone, since a word about them is as new as the moment in which it arrives.
 
 samples=$checkout/deploy/samples
 
@@ -17,7 +18,8 @@ publish_samples() {
     fi
     started=$(now)
     before=$(sample_query "$count_notifications")
-    publish_people "$before"
+    ((before > 0)) || publish_people
+    ! is_running sandbox || publish_browser
     publish_events "$before"
     # The same id with other words is refused once the first has been stored; one such dead letter is enough.
     sample_query_says "$count_dead_letters" 1 || publish_broken "$before"
@@ -33,7 +35,27 @@ publish_people() {
     local count
     count=$(grep -c . "$samples/people.jsonl")
     bellhop_must "setting up the users of $samples/people.jsonl" publish "$samples/people.jsonl"
-    await_samples "$1" "$count_people" "$count" "users and their devices are not stored"
+    await_samples 0 "$count_people" "$count" "users and their devices are not stored"
+}
+
+# The sandbox's browser becomes bo's in padel. Browsers of earlier sandboxes are gone with them, and bo signs them out.
+publish_browser() {
+    local browser endpoint former
+    browser=$(<"$data/sandbox-browser.json")
+    endpoint=$(sed -n 's/.*"endpoint":"\([^"]*\)".*/\1/p' <<<"$browser")
+    former=$(sample_query "$registered_browsers")
+    {
+        [[ -z $former ]] || while IFS= read -r token; do
+            printf '{"app":"padel","eventType":"subscription.revoked","userId":"bo","token":"%s"}\n' "$token"
+        done <<<"$former"
+        printf '{"app":"padel","eventType":"subscription.upserted","userId":"bo","token":"%s","platform":"web",' "$endpoint"
+        printf '"provider":"webpush","permission":"granted","subscription":%s}\n' \
+            "${browser/%\}/,\"vapidKeyID\":\"$vapid_key_id\"\}}"
+    } >"$data/run/browser.jsonl"
+    bellhop_must "registering the sandbox's browser" publish "$data/run/browser.jsonl"
+    rm -f "$data/run/browser.jsonl"
+    wait_until 60 sample_query_says "$registered_browsers" "$endpoint" \
+        || die "the sandbox's browser was published, but is not stored after 60 s; see $data/log/"
 }
 
 publish_events() {
@@ -60,22 +82,22 @@ await_samples() {
     fi
 }
 
-# What each user got, and what became of the push; then what was refused.
+# What each user got, and through whom; then what was refused.
 show_samples() {
-    local pushes order
+    local order
     order=$(IFS=,; printf '%s' "${sample_apps[*]}")
     sample_query "select '  ' || rpad(n.app, 8) || rpad(n.user_id, 6) || rpad(n.type, 22) || rpad(n.title, 38)
-            || coalesce(string_agg(case d.state when 'delivered' then 'pushed' when 'suppressed' then 'no push: ' || d.reason
-                                   else 'push ' || d.state end, ', ' order by d.target), '')
-        from NAMESPACE.notifications n left join NAMESPACE.deliveries d
-            on (d.app, d.user_id, d.notification_id, d.channel) = (n.app, n.user_id, n.id, 'push')
+            || coalesce('through ' || string_agg(coalesce(s.provider, d.channel), ', ' order by s.provider)
+                    filter (where d.state in ('delivered', 'accepted')),
+                string_agg(case d.state when 'suppressed' then 'no push: ' || d.reason else 'push ' || d.state end, ', '
+                    order by d.target) filter (where d.channel = 'push'), '')
+        from NAMESPACE.notifications n
+            left join NAMESPACE.deliveries d on (d.app, d.user_id, d.notification_id) = (n.app, n.user_id, n.id)
+            left join NAMESPACE.push_subscriptions s on (s.app, s.profile_id, s.id) = (d.app, d.user_id, d.target)
         where n.event_id like 'sample-_'
         group by n.app, n.user_id, n.id
         order by array_position('{$order}'::text[], n.app), n.user_id, n.event_id"
-    if is_running sandbox; then
-        pushes=$(pushes_received) || true
-        say sandbox "pushes received in place of FCM since it started: ${pushes:-none}"
-    fi
+    ! is_running sandbox || say sandbox "received since it started: $(received_by_provider)"
     sample_query "select 'dead letter ' || 'broken on purpose: ' || event_id || ' again, with another amount; refused as '
             || reason || ', kept in dead_letters'
         from NAMESPACE.dead_letters where app = 'drop' and event_id = 'sample-1' order by filed_at limit 1"
@@ -84,12 +106,14 @@ show_samples() {
 count_people="select (select count(*) from NAMESPACE.recipients
         where app = 'drop' and user_id in ('ada', 'bo', 'cleo', 'dan'))
     + (select count(*) from NAMESPACE.push_subscriptions
-        where app = 'drop' and device_token like 'sample-device-of-%')"
+        where device_token ~ '^(sample-device-of-|ExponentPushToken.sample-phone-of-|....1c7e9f0d2468ace013579bdf0)')"
+registered_browsers="select device_token from NAMESPACE.push_subscriptions where app = 'padel' and profile_id = 'bo'
+    and provider = 'webpush' and revoked_at is null and device_token like 'https://localhost:%/wp/%'"
 count_notifications="select count(*) from NAMESPACE.notifications where event_id like 'sample-_'"
 count_open_deliveries="select count(*) from NAMESPACE.deliveries d join NAMESPACE.notifications n
         on (d.app, d.user_id, d.notification_id) = (n.app, n.user_id, n.id)
     where n.event_id like 'sample-_'
-        and d.state in ('pending', 'sending', 'deferred', 'retrying', 'accepted')"
+        and d.state in ('pending', 'sending', 'deferred', 'retrying')"
 count_dead_letters="select least(count(*), 1) from NAMESPACE.dead_letters where app = 'drop' and event_id = 'sample-1'"
 
 sample_query_says() {

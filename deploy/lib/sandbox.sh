@@ -1,6 +1,20 @@
 # shellcheck shell=bash
 # The stand-in for the push providers: `bellhop sandbox` on loopback ports of its own, and the providers' file that leads
-# the workers to it. Each start makes a new certificate authority and a new account, so the file is written anew, too.
+# the workers to it. Each start makes a new certificate authority and new accounts, so the file is written anew, too; what
+# only Bellhop has to know (the VAPID key, the key of unsubscribe links) is made once.
+
+# Ports of the sandbox by their distance from SANDBOX_PORT, where FCM, Expo and browsers are.
+sandbox_control=1
+sandbox_apns=2
+sandbox_apns_development=3
+sandbox_smtp=4
+sandbox_smtps=5
+
+# The name under which subscriptions say that they were made with our VAPID key.
+vapid_key_id=deploy-up
+
+# What a run of the sandbox writes, and the next one writes anew.
+sandbox_files=(providers.json5 sandbox-ca.pem sandbox-account.json sandbox-apns.p8 sandbox-browser.json)
 
 # Whether pushes go where the caller says, and no sandbox is wanted.
 has_own_providers() {
@@ -9,46 +23,137 @@ has_own_providers() {
 
 # What the sandbox of an earlier run left: nobody answers there any more.
 forget_sandbox() {
-    rm -f "$data/providers.json5" "$data/sandbox-ca.pem" "$data/sandbox-account.json"
+    local file
+    for file in "${sandbox_files[@]}"; do rm -f "$data/$file"; done
     drop_line BELLHOP_SANDBOX_CONTROL
     drop_line BELLHOP_PROVIDERS
     has_own_providers || unset BELLHOP_PROVIDERS
     unset BELLHOP_SANDBOX_CONTROL
 }
 
+# The address of one of the sandbox's ports: `sandbox_at "$sandbox_apns"`.
+sandbox_at() {
+    printf '127.0.0.1:%s' $(($(port_of SANDBOX_PORT) + ${1:-0}))
+}
+
 # Starts the sandbox and writes what leads to it; workers that start from here on push to it.
 start_sandbox() {
-    local port
     if has_own_providers; then
         export_line BELLHOP_PROVIDERS "$BELLHOP_PROVIDERS"
         say sandbox "not started: pushes go where BELLHOP_PROVIDERS says, $BELLHOP_PROVIDERS"
         return
     fi
     has_command sandbox || return 0
-    choose_port SANDBOX_PORT 1
-    port=$(port_of SANDBOX_PORT)
-    start_role sandbox "127.0.0.1:$((port + 1))/healthz" sandbox \
-        --listen "127.0.0.1:$port" --control "127.0.0.1:$((port + 1))" \
-        --ca-out "$data/sandbox-ca.pem" --service-account-out "$data/sandbox-account.json"
-    wait_for_role sandbox "stands in for FCM on https://127.0.0.1:$port"
+    choose_port SANDBOX_PORT "$sandbox_control" "$sandbox_apns" "$sandbox_apns_development" \
+        "$sandbox_smtp" "$sandbox_smtps"
+    make_sending_keys
+    start_role sandbox "$(sandbox_at "$sandbox_control")/healthz" sandbox \
+        --listen "$(sandbox_at)" --control "$(sandbox_at "$sandbox_control")" \
+        --apns "$(sandbox_at "$sandbox_apns")" --apns-sandbox "$(sandbox_at "$sandbox_apns_development")" \
+        --smtp "$(sandbox_at "$sandbox_smtp")" --smtps "$(sandbox_at "$sandbox_smtps")" \
+        --ca-out "$data/sandbox-ca.pem" --service-account-out "$data/sandbox-account.json" \
+        --apns-key "$data/sandbox-apns.p8" --apns-topics com.example.padel,com.example.daily \
+        --subscription-out "$data/sandbox-browser.json" --vapid-public-key "$(<"$data/secrets/vapid.public")"
+    wait_for_role sandbox "stands in for APNs, FCM, Expo, Web Push and a mail server"
+    write_providers
+    export_line BELLHOP_PROVIDERS "$data/providers.json5"
+    export_line BELLHOP_SANDBOX_CONTROL "http://$(sandbox_at "$sandbox_control")"
+}
+
+# The keys that are Bellhop's own, whoever takes the pushes: browsers subscribe with the public half of the first, and
+# the second proves who unsubscribes.
+make_sending_keys() {
+    local secrets=$data/secrets words
+    if [[ ! -s $secrets/vapid.pem || ! -s $secrets/vapid.public ]]; then
+        rm -f "$secrets/vapid.pem"
+        words=$("$bellhop" keys vapid --out "$secrets/vapid.pem" --json) \
+            || die "making a VAPID key failed; see the line above"
+        sed -n 's/.*"publicKey":"\([^"]*\)".*/\1/p' <<<"$words" | write_private "$secrets/vapid.public"
+    fi
+    [[ -s $secrets/unsubscribe.key ]] || random_word | write_private "$secrets/unsubscribe.key"
+    # The one account of the sandbox's mail server.
+    printf 'sandbox-password\n' | write_private "$secrets/mail-password"
+}
+
+# Through whom each app's devices are reached is what its catalogue says under `providers`; daily leaves it open.
+write_providers() {
+    local fcm expo webpush
+    fcm="fcm: { serviceAccount: \"sandbox-account.json\", endpoint: \"https://$(sandbox_at)\", caFile: \"sandbox-ca.pem\" }"
+    expo="expo: { endpoint: \"https://$(sandbox_at)\", caFile: \"sandbox-ca.pem\" }"
+    webpush=$(webpush_section)
     write_private "$data/providers.json5" <<JSON5
-// Written by deploy/up at each start: pushes of the app drop go to the sandbox.
+// Written by deploy/up at each start: what the five apps push and mail goes to the sandbox on this machine.
 {
   drop: {
-    fcm: {
-      serviceAccount: "sandbox-account.json",
-      endpoint: "https://127.0.0.1:$port",
+    $expo,
+    $webpush,
+    $fcm,
+    email: {
+      server: "smtps://$(sandbox_at "$sandbox_smtps")",
+      user: "bellhop",
+      passwordFile: "secrets/mail-password",
+      from: "Drop <no-reply@drop.example>",
+      linkBase: "https://drop.example",
+      unsubscribe: { url: "https://drop.example/u", keyFile: "secrets/unsubscribe.key" },
       caFile: "sandbox-ca.pem",
     },
   },
+  safe: {
+    $fcm,
+  },
+  venues: {
+    $fcm,
+  },
+  padel: {
+    $(apns_section com.example.padel),
+    $webpush,
+  },
+  daily: {
+    $(apns_section com.example.daily),
+    $expo,
+    $webpush,
+    $fcm,
+  },
 }
 JSON5
-    export_line BELLHOP_PROVIDERS "$data/providers.json5"
-    export_line BELLHOP_SANDBOX_CONTROL "http://127.0.0.1:$((port + 1))"
 }
 
-# How many pushes the sandbox has got since it started; token requests do not count.
-pushes_received() {
-    http_body 127.0.0.1 $(($(port_of SANDBOX_PORT) + 1)) /received/summary \
-        | sed -n 's/.*"fcm":{"answers":{[^}]*},"dropped":[0-9]*,"received":\([0-9]*\).*/\1/p'
+apns_section() {
+    cat <<JSON5
+apns: {
+      key: "sandbox-apns.p8",
+      keyID: "SANDBOXKEY",
+      teamID: "BELLHOPDEV",
+      topic: "$1",
+      endpoint: "https://$(sandbox_at "$sandbox_apns")",
+      sandboxEndpoint: "https://$(sandbox_at "$sandbox_apns_development")",
+      caFile: "sandbox-ca.pem",
+    }
+JSON5
+}
+
+# Endpoints of the sandbox are on this machine, which real ones never are.
+webpush_section() {
+    cat <<JSON5
+webpush: {
+      subject: "mailto:ops@bellhop.example",
+      keys: [{ id: "$vapid_key_id", privateKeyFile: "secrets/vapid.pem" }],
+      allowedHosts: ["localhost"],
+      endpointPort: $(port_of SANDBOX_PORT),
+      allowPrivateAddresses: true,
+      caFile: "sandbox-ca.pem",
+    }
+JSON5
+}
+
+# What the sandbox has got since it started, one provider after the other: `apns 3, fcm 7`; `nothing` at first.
+received_by_provider() {
+    local summary name count found=()
+    summary=$(http_body 127.0.0.1 $(($(port_of SANDBOX_PORT) + sandbox_control)) /received/summary) || return 0
+    for name in apns fcm expo webpush email; do
+        count=$(sed -n "s/.*\"$name\":{\"answers\":{[^}]*},\"dropped\":[0-9]*,\"received\":\([0-9]*\).*/\1/p" <<<"$summary")
+        [[ -z $count ]] || found+=("$name $count")
+    done
+    ((${#found[@]} > 0)) || found=(nothing)
+    (IFS=,; printf '%s' "${found[*]}") | sed 's/,/, /g'
 }

@@ -83,5 +83,8 @@ extension Explanation {
         "payload-refused": "the provider will never take this message; it is in the dead letters",
         "window-full": "the provider was too slow to begin with it",
         "breaker": "the provider refuses our keys or settings",
+        "provider-rests": "the provider has asked for silence",
+        "mailbox-unknown": "the mail server knows no such address",
+        "receipt-missing": "the provider took it and never said what became of it",
     ]
 }

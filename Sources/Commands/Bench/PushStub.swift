@@ -102,12 +102,12 @@ private struct Stand {
             log: name
         )
         var addresses: [String: String] = [:]
-        while addresses.count < 2 {
+        while addresses["fcm"] == nil || addresses["control"] == nil {
             try process.expectRunning()
             try await Task.sleep(for: .milliseconds(20))
             addresses = Self.addresses(in: process.log)
         }
-        providers = addresses["providers"] ?? ""
+        providers = addresses["fcm"] ?? ""
         control = addresses["control"] ?? ""
     }
 

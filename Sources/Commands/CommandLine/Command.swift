@@ -7,7 +7,7 @@ protocol Command: Sendable {
     static var alias: String? { get }
     /// One line for the list of commands.
     static var summary: String { get }
-    /// The lines of its usage, without `bellhop`.
+    /// The lines of its usage, without `bellhop`; one that begins with a blank goes on with the line before it.
     static var synopsis: [String] { get }
     static var options: [Option] { get }
 
@@ -21,7 +21,7 @@ extension Command {
     static var alias: String? { nil }
 
     static var help: String {
-        var lines = synopsis.map { "bellhop \($0)" } + ["", summary]
+        var lines = synopsis.map { ($0.hasPrefix(" ") ? "        " : "bellhop ") + $0 } + ["", summary]
         if !options.isEmpty {
             lines += ["", "Options:"]
             lines += options.map { option in

@@ -2,7 +2,7 @@
 ///
 /// Nothing of it counts as an attempt.
 struct Hold: Sendable, Equatable {
-    enum Cause: String, Sendable {
+    enum Cause: String, CaseIterable, Sendable {
         /// The provider refuses our keys or settings.
         case breaker
         /// The provider has asked for silence.

@@ -149,40 +149,4 @@ struct ProviderConfigurationTests {
             #expect("\(error)".contains("BELLHOP_PROVIDERS"))
         }
     }
-
-    @Test("the example that ships lacks nothing but its key, and what it shows as defaults are the defaults")
-    func example() throws {
-        let folder = try TemporaryFolder()
-        let example = try Data(contentsOf: Self.exampleFile)
-        let file = try folder.write("providers.json5", [UInt8](example))
-        do {
-            _ = try ProviderConfiguration.read(file: file)
-            Issue.record("the example names a key that nobody has")
-        } catch {
-            #expect(
-                error.faults.map(\.pointer.text) == [
-                    "/drop/fcm/serviceAccount", "/padel/webpush/keys/0/privateKeyFile",
-                ]
-            )
-        }
-        try FileManager.default.createDirectory(atPath: folder.path + "/keys", withIntermediateDirectories: true)
-        _ = try folder.write("keys/drop-service-account.json", Accounts.file())
-        _ = try folder.write("keys/padel-vapid-2026.pem", Array(TestKey.ellipticPEM.utf8))
-        _ = try folder.write(
-            "bare.json5",
-            Array(#"{drop:{fcm:{serviceAccount:"keys/drop-service-account.json"}}}"#.utf8)
-        )
-        let drop = try #require(AppID(validating: "drop"))
-        let shown = try #require(ProviderConfiguration.read(file: file).apps[drop]?.fcm)
-        let bare = try #require(ProviderConfiguration.read(file: folder.path + "/bare.json5").apps[drop]?.fcm)
-        #expect(shown.endpoint == bare.endpoint)
-        #expect(shown.connections == bare.connections && shown.window == bare.window)
-        let padel = try #require(AppID(validating: "padel"))
-        let browsers = try #require(ProviderConfiguration.read(file: file).apps[padel]?.webPush)
-        #expect(browsers.connections == 2 && browsers.window == 500 && browsers.hosts == .known)
-    }
-
-    private static let exampleFile = URL(fileURLWithPath: #filePath)
-        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        .appendingPathComponent("deploy/providers.example.json5")
 }
