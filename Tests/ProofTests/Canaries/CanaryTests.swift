@@ -30,12 +30,12 @@ struct CanaryTests {
                 canaries.expectNone(in: try await role.metrics(), of: "the metrics of the \(name)")
             }
             canaries.expectNone(in: Canaries.processArguments(), of: "the list of processes")
-            var commands = [["status"], ["status", "--json"], ["check-config"], ["check-config", "--json"]]
-            commands += [["groups"], ["list"], ["list", "--json"]].map { ["dead-letters"] + $0 }
-            for item in try await stage.column("SELECT dead_id FROM dead_letters ORDER BY dead_id") {
-                commands.append(["dead-letters", "show", item])
-            }
-            try await expectNone(ground, commands)
+            let commands = [["status"], ["status", "--json"], ["check-config"], ["check-config", "--json"]]
+            let listings = [["groups"], ["list"], ["list", "--json"]].map { ["dead-letters"] + $0 }
+            try await expectNone(ground, commands + listings)
+            let items = try await stage.column("SELECT dead_id FROM dead_letters ORDER BY dead_id")
+            let shown = items.map { ["dead-letters", "show", $0] }
+            try await expectNone(ground, shown, except: [Canaries.misplaced])
             let explained = ["well-1", "storm-1", "storm-2"].flatMap { event in
                 ["well", "dead", "provider"].map { ["explain", "--app", "drop", "--user", $0, "--event", event] }
             }
