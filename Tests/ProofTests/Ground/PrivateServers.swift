@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Synchronization
 
 /// A RabbitMQ and a PostgreSQL that a test may kill: started by `deploy/services` in a folder of their own, on ports of
 /// their own, with the same data after each restart.
@@ -35,7 +36,9 @@ final class PrivateServers: Sendable {
     /// Runs a body beside fresh servers and removes them with their data afterwards.
     static func with(_ body: (PrivateServers) async throws -> Void) async throws {
         await sweep()
-        let folder = parent.appendingPathComponent("\(prefix)\(getpid())")
+        // Several tests of one process may have servers at once.
+        let number = count.add(1, ordering: .relaxed).newValue
+        let folder = parent.appendingPathComponent("\(prefix)\(getpid())-\(number)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let result: Result<Void, any Error>
         do { result = .success(try await body(try await PrivateServers(folder))) } catch { result = .failure(error) }
@@ -71,6 +74,7 @@ final class PrivateServers: Sendable {
 
     private static let parent = FileManager.default.temporaryDirectory
     private static let prefix = "bellhop-proof-servers-"
+    private static let count = Atomic(0)
 
     private static func services(_ command: String..., folder: URL) async throws {
         let script = Program.checkout.appendingPathComponent("deploy/services")
@@ -96,7 +100,8 @@ final class PrivateServers: Sendable {
     private static func sweep() async {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: parent.path)) ?? []
         for name in names where name.hasPrefix(prefix) {
-            guard let pid = pid_t(name.dropFirst(prefix.count)), isGone(pid) else { continue }
+            let process = name.dropFirst(prefix.count).prefix { $0 != "-" }
+            guard let pid = pid_t(process), isGone(pid) else { continue }
             await remove(parent.appendingPathComponent(name))
         }
     }

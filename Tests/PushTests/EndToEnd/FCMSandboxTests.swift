@@ -163,14 +163,14 @@ struct FCMSandboxTests {
     func cancelled() async throws {
         try await Counterpart.run { counterpart in
             counterpart.sandbox.setFaults([SandboxFault(.fcm, .delay, delay: .seconds(600))])
-            let batch = try batch((0..<300).map { "device-\($0)" })
+            let batch = try batch((0..<900).map { "device-\($0)" })
             let sending = Task { await counterpart.fcm.send(batch) }
             try await eventually("a request arrives") { counterpart.received(.fcm) > 0 }
             sending.cancel()
             let verdicts = await sending.value
             #expect(verdicts[0] == .unknown(.cancelled, notBefore: .seconds(10)))
-            // More than the window of 200, so that some never left.
-            #expect(verdicts[299] == .retry(.cancelled, notBefore: .zero, scope: .message))
+            // More than the window of 500, so that some never left.
+            #expect(verdicts[899] == .retry(.cancelled, notBefore: .zero, scope: .message))
             #expect(verdicts.allSatisfy { $0.reason == .cancelled })
         }
     }
