@@ -35,9 +35,14 @@ struct Persistence: Sendable {
 
     /// Repeats a statement whose content cannot be at fault; nil where a drain or a cancellation came first.
     func insist<Value: Sendable>(_ work: @Sendable () async throws(PostgresError) -> Value) async -> Value? {
-        let results = await write([()]) { _ throws(PostgresError) in [try await work()] }
-        guard case .written(let value)? = results.first else { return nil }
-        return value
+        switch await write([()], { _ throws(PostgresError) in [try await work()] }).first {
+        case .written(let value): return value
+        case .abandoned, nil: return nil
+        case .refused(let why):
+            // Nothing of ours may be refused; whoever reads this finds what of theirs stays undone.
+            surroundings.logger.error("the database refuses a statement for its content", ["error": .text(why)])
+            return nil
+        }
     }
 
     private enum GivenUp: Error {

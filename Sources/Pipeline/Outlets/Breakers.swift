@@ -23,6 +23,8 @@ package final class Breakers: Sendable {
         /// Until when providers want to hear nothing.
         var rests: [OutletKey: ContinuousClock.Instant] = [:]
         var deaths: [OutletKey: DeathWatch] = [:]
+        /// Until when deaths are believed whatever their number: an alarm has just turned out to be none.
+        var believed: [OutletKey: ContinuousClock.Instant] = [:]
     }
 
     private let state = Mutex(State())
@@ -81,18 +83,26 @@ package final class Breakers: Sendable {
         var probe: BreakerKey?
         // Mails have no platform: the outlet's breaker is the only one, and may be asked once.
         let keys = [BreakerKey(outlet)] + (platform == nil ? [] : [BreakerKey(outlet, platform: platform)])
-        for key in keys {
-            guard let opened = state.withLock({ $0.open[key] }) else { continue }
-            guard opened.probeAt <= now else { return .held(Hold(cause: .breaker, wait: opened.probeAt - now)) }
+        let open = state.withLock { state in keys.compactMap { key in state.open[key].map { (key, $0) } } }
+        // Before anybody is asked, lest a probe be given for one breaker that another holds back.
+        if let latest = open.map(\.1.probeAt).max(), latest > now { return held(for: latest - now) }
+        for (key, opened) in open {
             switch await knock(key) {
             case .isClosed: forget(key)
             case .mayProbe: probe = key
             case .later(let wait):
                 remember(key, opened.reason, probeIn: wait)
-                return .held(Hold(cause: .breaker, wait: max(wait, .seconds(1))))
+                return held(for: wait)
             }
         }
         return probe.map { .probe($0) } ?? .free
+    }
+
+    /// Longer than the breaker's own pause and spread over some time: what waits behind one provider in masses must not
+    /// take every turn of the hand-over from what others are owed.
+    private func held(for wait: Duration) -> Passage {
+        let least = max(wait, book.firstPause * 6)
+        return .held(Hold(cause: .breaker, wait: least + least * Double.random(in: 0...1)))
     }
 
     /// Draws conclusions from answers: opens, closes, lets rest; and says what came of each message.
@@ -100,9 +110,10 @@ package final class Breakers: Sendable {
     /// `probe` is the breaker that these messages were to try.
     func judge(_ verdicts: [Verdict], of parcels: [Parcel], _ outlet: OutletKey, probe: BreakerKey?) async -> [Arrival]
     {
+        let verdicts = Self.distrusting(verdicts, of: parcels)
         // Once the alarm is given, the rest of what was under way is not believed either.
         let isMassDeath =
-            watch(verdicts, outlet) || verdicts.contains(where: \.isGone) && isMassDeath(BreakerKey(outlet))
+            watch(verdicts, parcels, outlet) || verdicts.contains(where: \.isGone) && isMassDeath(BreakerKey(outlet))
         guard probe != nil || isMassDeath || verdicts.contains(where: \.concernsOthers) else {
             return verdicts.map { .answered($0) }
         }
@@ -113,6 +124,11 @@ package final class Breakers: Sendable {
         if let probe, refusals[probe] == nil, verdicts.contains(where: \.provesAccess) { await close(probe) }
         return zip(parcels, verdicts).map { parcel, verdict in
             switch verdict {
+            // Others were taken meanwhile: it is this message, and its attempts count.
+            case .configError(let reason, .provider) where refusals[BreakerKey(outlet)] == nil,
+                .configError(let reason, .platform)
+            where refusals[BreakerKey(outlet, platform: parcel.platform)] == nil:
+                .answered(.configError(reason, scope: .message))
             case .configError(_, .provider), .configError(_, .platform):
                 .held(Hold(cause: .breaker, wait: book.firstPause))
             case .deviceGone where isMassDeath: .held(Hold(cause: .breaker, wait: book.firstPause))
@@ -154,14 +170,33 @@ package final class Breakers: Sendable {
         return refusals
     }
 
-    /// Browsers are left out: anybody can register dead endpoints in masses, and must not hold up everybody's.
-    private func watch(_ verdicts: [Verdict], _ outlet: OutletKey) -> Bool {
+    /// A sender that sees most of a batch refused as another's devices takes it for its own fault; the devices of a few
+    /// people are no ground for that, since everybody may register what they like.
+    private static func distrusting(_ verdicts: [Verdict], of parcels: [Parcel]) -> [Verdict] {
+        guard verdicts.contains(where: \.isMismatch) else { return verdicts }
+        let people = Set(zip(parcels, verdicts).filter { $1.isMismatch }.map(\.0.key.notification.recipient))
+        guard people.count < fewestPeople else { return verdicts }
+        return verdicts.map { verdict in
+            guard verdict.isMismatch, let reason = verdict.reason else { return verdict }
+            return .deviceGone(reason, at: nil)
+        }
+    }
+
+    private static let fewestPeople = 5
+
+    /// Counts people, not devices. Browsers are left out: anybody can register dead endpoints in masses, and must not hold
+    /// up everybody's.
+    private func watch(_ verdicts: [Verdict], _ parcels: [Parcel], _ outlet: OutletKey) -> Bool {
         guard outlet.provider != PushProvider.webpush.rawValue else { return false }
-        let gone = verdicts.count(where: \.isGone)
+        let gone = Set(zip(parcels, verdicts).filter { $1.isGone }.map(\.0.key.notification.recipient))
         let minute = (ContinuousClock.now - Self.start).components.seconds / 60
         return state.withLock { state in
+            if let until = state.believed[outlet] {
+                guard until <= .now else { return false }
+                state.believed[outlet] = nil
+            }
             let isMassDeath = state.deaths[outlet, default: DeathWatch()].take(
-                gone: gone,
+                gone: gone.count,
                 of: verdicts.count,
                 atMinute: minute
             )
@@ -248,9 +283,15 @@ package final class Breakers: Sendable {
         }
     }
 
+    /// It is closed. After an alarm of deaths the provider is believed for a while: what was held meanwhile comes back all
+    /// at once, and those who really are dead among it would sound the alarm again, for ever.
     private func forget(_ key: BreakerKey) {
         openNow.with(key.app.text, key.provider, key.platform?.rawValue ?? "").set(0)
-        state.withLock { $0.open[key] = nil }
+        state.withLock { state in
+            let opened = state.open.removeValue(forKey: key)
+            guard opened?.reason == Revocations.massDeath else { return }
+            state.believed[OutletKey(key)] = .now + .seconds(600)
+        }
     }
 
     private func rest(_ outlet: OutletKey, for wait: Duration) {

@@ -15,6 +15,11 @@ struct OutletKey: Hashable, Sendable {
     /// The app's mail relay.
     static func email(of app: AppID) -> OutletKey { OutletKey(app: app, provider: "email") }
 
+    /// The outlet that a breaker is of.
+    init(_ breaker: BreakerKey) {
+        self.init(app: breaker.app, provider: breaker.provider)
+    }
+
     private init(app: AppID, provider: String) {
         self.app = app
         self.provider = provider

@@ -36,8 +36,9 @@ package struct SenderDirectory: Sendable {
             }
         }
         for (app, sender) in mail {
+            // A mail may take most of a minute: one that waited in its sender would outlast its lease there.
             outlets[.email(of: app)] = Outlet(
-                window: SendWindow(capacity: Self.doubled(sender.window), limits: limits),
+                window: SendWindow(capacity: sender.window, limits: limits),
                 budget: nil,
                 send: { await sender.send($0.compactMap(\.cargo.mail)) }
             )

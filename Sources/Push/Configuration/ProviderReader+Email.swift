@@ -35,7 +35,7 @@ extension ProviderReader {
         return ProviderConfiguration.Email(
             letterhead: Letterhead(from: from, linkBase: linkBase, unsubscribe: unsubscribe),
             transport: transport,
-            window: window ?? 32
+            window: window ?? transport.connections
         )
     }
 

@@ -29,6 +29,8 @@ package final class VAPIDTokens: Sendable {
 
     private let subject: String
     private let words = Mutex<[Use: Word]>([:])
+    /// The ids of the keys under which a push service has taken a message.
+    private let proven = Mutex<Set<String>>([])
 
     /// `subject` is a `mailto:` or `https:` URL under which a push service reaches whoever runs this.
     package init(subject: String) {
@@ -47,6 +49,13 @@ package final class VAPIDTokens: Sendable {
         }
         return try make(key, use, now: now)
     }
+
+    /// A push service has taken a message under this key: it is one that browsers have subscribed with.
+    func prove(_ key: VAPIDKey) {
+        _ = proven.withLock { $0.insert(key.id) }
+    }
+
+    func isProven(_ key: VAPIDKey) -> Bool { proven.withLock { $0.contains(key.id) } }
 
     /// Another value than `refused`, which a push service did not accept; nil where there is none to try.
     package func authorization(

@@ -50,10 +50,17 @@ struct WebPushRound {
     }
 
     /// Takes one outcome for each message that waits, in their order; whoever's sign-in was not accepted waits on.
-    mutating func take(_ outcomes: [TransferOutcome]) {
+    ///
+    /// A browser is believed to have subscribed with another key only while others take ours: a wrong key in the
+    /// configuration must not cost anybody a subscription.
+    mutating func take(_ outcomes: [TransferOutcome], _ tokens: VAPIDTokens) {
         var stale: [Waiting] = []
-        for (waiting, outcome) in zip(waiting, outcomes) {
-            switch WebPushAnswer.read(outcome, namesKey: waiting.namesKey) {
+        let readings = zip(waiting, outcomes).map { ($0, WebPushAnswer.read($1, namesKey: $0.namesKey)) }
+        for case (let waiting, .verdict(.delivered)) in readings { tokens.prove(waiting.key) }
+        for (waiting, reading) in readings {
+            switch reading {
+            case .verdict(.deviceGone(.vapidMismatch, _)) where !tokens.isProven(waiting.key):
+                verdicts[waiting.index] = .configError(.vapidMismatch, scope: .device)
             case .verdict(let verdict): verdicts[waiting.index] = verdict
             case .staleAuthorization: stale.append(waiting)
             }

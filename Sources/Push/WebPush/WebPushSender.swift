@@ -41,10 +41,10 @@ package struct WebPushSender: PushSender {
     private func verdicts(on batch: [PushMessage]) async -> [Verdict] {
         var round = WebPushRound(batch, desk, now: time.now())
         guard !round.waiting.isEmpty else { return round.verdicts }
-        round.take(await transport.send(round.waiting.map(\.request)))
+        round.take(await transport.send(round.waiting.map(\.request)), desk.tokens)
         round.renewSignIn(desk.tokens, now: time.now())
         guard !round.waiting.isEmpty else { return round.verdicts }
-        round.take(await transport.send(round.waiting.map(\.request)))
+        round.take(await transport.send(round.waiting.map(\.request)), desk.tokens)
         round.giveUpWaiting()
         return round.verdicts
     }

@@ -122,6 +122,7 @@ enum RecipientFeed {
     private static let erasures: [Statement] =
         [
             ("notifications", "user_id"), ("deliveries", "user_id"), ("dead_letters", "user_id"),
+            ("badge_updates", "user_id"),
         ].map { table, owner in
             Statement(
                 """

@@ -42,15 +42,20 @@ struct SafeAcceptanceTests {
             try await Self.publish(counterpart, "ask", "CONFIRMATION_REQUEST")
             try await counterpart.waitUntilSettled(4)
             let android = try Self.messages(counterpart, to: "sara-android")
-            #expect(android.map { $0["notification"]?["title"] } == ["1.5 ETH received", "Confirmation required"])
-            #expect(android.first?["notification"]?["body"] == "Safe 0x5aFE…eEEe on Ethereum")
-            let shown: [JSONValue] = android.compactMap { $0["android"]?["notification"] }
-            #expect(shown.map { $0["channel_id"]?.string } == ["transactions", "confirmations"])
-            #expect(shown.map { $0["visibility"]?.string } == ["PUBLIC", "PUBLIC"])
-            #expect(shown.map { $0["notification_priority"]?.string } == ["PRIORITY_HIGH", "PRIORITY_HIGH"])
-            let apple = try Self.messages(counterpart, to: "sara-ios").map { $0["apns"]?["payload"]?["aps"] }
-            #expect(apple.map { $0?["mutable-content"] } == [1, 1])
+            Self.expectLooks(android: android, apple: try Self.messages(counterpart, to: "sara-ios"))
         }
+    }
+
+    private static func expectLooks(android: [JSONValue], apple: [JSONValue]) {
+        let words = android.compactMap { $0["notification"] }
+        #expect(words.compactMap { $0["title"]?.string } == ["1.5 ETH received", "Confirmation required"])
+        #expect(words.first?["body"] == "Safe 0x5aFE…eEEe on Ethereum")
+        let shown = android.compactMap { $0["android"]?["notification"] }
+        #expect(shown.compactMap { $0["channel_id"]?.string } == ["transactions", "confirmations"])
+        #expect(shown.compactMap { $0["visibility"]?.string } == ["PUBLIC", "PUBLIC"])
+        #expect(shown.compactMap { $0["notification_priority"]?.string } == ["PRIORITY_HIGH", "PRIORITY_HIGH"])
+        let keys = apple.compactMap { $0["apns"]?["payload"]?["aps"] }
+        #expect(keys.compactMap { $0["mutable-content"] } == [1, 1])
     }
 
     @Test("the badge rises with what is unread, and a read on one device tells the iPhones the lower number in silence")

@@ -91,6 +91,44 @@ struct BreakerTests {
         }
     }
 
+    @Test("one person with many devices of another sender's loses those, and holds nobody up")
+    func oneHostilePerson() async throws {
+        try await Counterpart.run { counterpart in
+            try await counterpart.register((0..<15).map { ("mallory", "foreign-\($0)") } + [("u1", "t1")])
+            counterpart.sandbox.setFaults([Self.refusal(403, "SENDER_ID_MISMATCH", match: "foreign-")])
+            try await counterpart.publish(["e1"], to: ["mallory"])
+            let rig = counterpart.rig
+            try await rig.wait(for: 15, "SELECT count(*) FROM push_subscriptions WHERE revoked_at IS NOT NULL")
+            #expect(try await rig.bench.count("SELECT count(*) FROM breakers") == 0)
+            try await counterpart.publish(["e2"], to: ["u1"])
+            try await rig.wait(for: 1, "SELECT count(*) FROM deliveries WHERE state = 'delivered'")
+        }
+    }
+
+    @Test("those who are really dead end as such, once the provider has proven that it can be believed")
+    func realDeaths() async throws {
+        try await Counterpart.run { counterpart in
+            let users = (0..<80).map { "u\($0)" }
+            try await counterpart.register(users.map { ($0, "dead-\($0)") } + [("alive", "t1")])
+            counterpart.sandbox.setFaults([Self.refusal(404, "UNREGISTERED", match: "dead-")])
+            try await counterpart.publish(["e1"], to: users)
+            let rig = counterpart.rig
+            try await rig.wait(for: 1, "SELECT count(*) FROM breakers WHERE reason = 'mass-death'")
+            // Whoever lives proves it, sooner or later.
+            let states = "SELECT count(*) FROM deliveries WHERE state = 'failed' AND reason = 'UNREGISTERED'"
+            let deadline = ContinuousClock.now + LongestWait.duration
+            var round = 0
+            while try await rig.bench.count(states) < 80 {
+                guard ContinuousClock.now < deadline else { throw BenchError("the dead never rest") }
+                try await counterpart.publish(["sign-\(round)"], to: ["alive"])
+                round += 1
+                try await Task.sleep(for: .milliseconds(200))
+            }
+            try await rig.wait(for: 80, "SELECT count(*) FROM push_subscriptions WHERE revoked_at IS NOT NULL")
+            try await rig.wait(for: 0, "SELECT count(*) FROM breakers")
+        }
+    }
+
     @Test("a provider that asks for silence gets it: what comes meanwhile waits and burns no attempt")
     func silence() async throws {
         try await Counterpart.run { counterpart in

@@ -207,9 +207,12 @@ struct ReceiptTests {
             try await Self.makeDue(counterpart)
             try await counterpart.waitUntilAnswered(500)
             #expect(Self.questions(counterpart) <= 4)
-            let text = counterpart.rig.metrics.text()
-            #expect(text.contains(#"bellhop_deliveries_total{app="drop",state="delivered"} 500"#))
-            #expect(text.contains(#"bellhop_receipts_total{app="drop",outcome="delivered"} 500"#))
+            // The meters follow what is committed.
+            try await eventually("the meters say so") {
+                let text = counterpart.rig.metrics.text()
+                return text.contains(#"bellhop_deliveries_total{app="drop",state="delivered"} 500"#)
+                    && text.contains(#"bellhop_receipts_total{app="drop",outcome="delivered"} 500"#)
+            }
         }
     }
 }

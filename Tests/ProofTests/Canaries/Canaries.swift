@@ -29,6 +29,10 @@ struct Canaries {
     /// Those that are about people and not about keys; whoever answers for them may look at them.
     static let personal = ["title", "body", "data", "metadata"]
 
+    /// Words where a name belongs, such as the platform: the desk shows those of a message that is at fault, and nothing
+    /// else does.
+    static let misplaced = "misplaced"
+
     /// Which of them a text has, but for some kinds.
     func found(in text: String, except kinds: [String] = []) -> [String] {
         let found = planted.filter { !kinds.contains($0.what) && text.contains($0.text) }.map(\.what)

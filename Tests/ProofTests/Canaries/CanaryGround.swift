@@ -119,14 +119,15 @@ struct CanaryGround {
     /// Messages that are at fault in every way, in words that are nobody's business.
     mutating func faults() async throws {
         let word = canaries.make("title")
+        let misplaced = canaries.make(Canaries.misplaced)
         let token = canaries.make("fcm-token")
         let bodies: [(key: String, body: String)] = [
             ("drop.security", "{\"title\": \"\(word)\""), ("drop.security", #"{"id":"f1","title":"\#(word)"}"#),
-            ("drop.security", #"{"id":"f2","to":{"user":"u"},"title":{"\#(word)":"\#(word)"}}"#),
-            ("drop.security", #"{"id":"f3","to":{"user":"u"},"title":"t","expiresAt":"\#(word)"}"#),
+            ("drop.security", #"{"id":"f2","to":{"user":"u"},"title":{"\#(misplaced)":"\#(word)"}}"#),
+            ("drop.security", #"{"id":"f3","to":{"user":"u"},"title":"t","expiresAt":"\#(misplaced)"}"#),
             ("drop.security", #"{"id":"f4","to":{"user":"u"},"data":{"device":"\#(word)"}}"#),
             ("drop.security", #"{"id":"well-1","to":{"user":"well"},"title":"\#(word)"}"#),
-            ("drop.subscription.upserted", #"{"userId":"u","token":"\#(token)","platform":"\#(word)"}"#),
+            ("drop.subscription.upserted", #"{"userId":"u","token":"\#(token)","platform":"\#(misplaced)"}"#),
             ("drop.subscription.upserted", #"{"userId":"u","token":["\#(token)"],"platform":"ios"}"#),
             ("drop.recipient.upserted", #"{"userId":"u","email":"\#(word) \#(token)"}"#),
         ]

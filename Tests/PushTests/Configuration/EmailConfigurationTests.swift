@@ -31,7 +31,7 @@ struct EmailConfigurationTests {
         #expect(email.transport.encryption == .startTLS)
         #expect(email.transport.ownName == "drop.example")
         #expect(email.transport.login == nil && email.transport.authoritiesFile == nil)
-        #expect(email.transport.connections == 4 && email.window == 32)
+        #expect(email.transport.connections == 4 && email.window == 4)
         #expect(email.letterhead.linkBase == "https://drop.example")
         #expect(email.letterhead.from.name == "Drop")
     }
@@ -109,7 +109,7 @@ struct EmailConfigurationTests {
         )
         #expect(senders.senders.isEmpty)
         let sender = try #require(senders.emailSenders[drop])
-        #expect(sender.window == 32)
+        #expect(sender.window == 4)
         await senders.close()
         let verdicts = await sender.send([try Mails.message()])
         #expect(verdicts == [.retry(.closed, notBefore: .zero, scope: .message)])
