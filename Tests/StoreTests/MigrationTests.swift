@@ -74,6 +74,7 @@ struct MigrationTests {
                     SELECT pg_advisory_lock(\(Migrator.lockKey));
                     CREATE SCHEMA \(namespace);
                     SET search_path TO \(namespace);
+                    CREATE TABLE schema_migrations (name text PRIMARY KEY, checksum text NOT NULL);
                     """
                 )
                 for migration in Migration.all.prefix(while: { $0.name < "0014" }) {

@@ -72,6 +72,7 @@ extension DeliveryOutcome {
 }
 
 extension DeliveryOutcome {
+    /// What to do with a delivery; one that is held for a fault of ours has an end too.
     private static func step(
         _ receipt: OpenReceipt,
         _ verdict: Verdict,
