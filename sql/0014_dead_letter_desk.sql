@@ -22,12 +22,12 @@ CREATE UNIQUE INDEX dead_letters_delivery ON dead_letters (app, user_id, notific
     WHERE notification_id IS NOT NULL;
 
 -- Letters that were filed before say in their body which line of the ledger they are about; one that does not say so
--- legibly stays as it is.
+-- legibly stays as it is. A message, which came through an exchange, is none of them whatever its body says.
 DO $$
 DECLARE
     letter record;
 BEGIN
-    FOR letter IN SELECT dead_id, body FROM dead_letters WHERE stage = 'dispatch' LOOP
+    FOR letter IN SELECT dead_id, body FROM dead_letters WHERE stage IN ('dispatch', 'receipt') AND origin_exchange = '' LOOP
         BEGIN
             UPDATE dead_letters d
             SET notification_id = b.body ->> 'notificationId', channel = b.body ->> 'channel', target = b.body ->> 'target'

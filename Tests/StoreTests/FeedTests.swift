@@ -100,6 +100,23 @@ struct FeedTests {
         }
     }
 
+    @Test("a device that logged out under its new token stays out when the rotation to it is heard only later")
+    func rotationAfterLogOut() async throws {
+        let live = "SELECT device_token FROM push_subscriptions WHERE revoked_at IS NULL"
+        let rotated = device("u1", 2, "new", #","replaces":"old""#)
+        let loggedOut =
+            #"{"app":"drop","eventType":"subscription.revoked","userId":"u1","token":"new","sentAtIso":"\#(at(3))"}"#
+        for later in [[[loggedOut], [rotated]], [[rotated], [loggedOut]], [[loggedOut, rotated]]] {
+            try await Bench.withSchema { bench in
+                try await bench.feed([device("u1", 1, "old")])
+                for words in later { try await bench.feed(words) }
+                #expect(try await bench.column(live).isEmpty)
+                try await bench.feed([device("u1", 4, "new", #","replaces":"old""#)])
+                #expect(try await bench.column(live) == ["new"])
+            }
+        }
+    }
+
     @Test("a deletion erases every row of the user and of no one else")
     func erasure() async throws {
         try await Bench.withSchema { bench in

@@ -65,17 +65,58 @@ struct MigrationTests {
         }
     }
 
-    private static func withFreshNamespace(_ body: (PostgresPool, Namespace) async throws -> Void) async throws {
+    @Test("letters from before the desk learn their line of the ledger, whoever gave it up, and messages learn none")
+    func lettersBeforeTheDesk() async throws {
+        let lines = try await Self.withFreshNamespace { pool, namespace in
+            try await pool.withConnection { (connection) throws(PostgresError) in
+                try connection.execute(
+                    """
+                    SELECT pg_advisory_lock(\(Migrator.lockKey));
+                    CREATE SCHEMA \(namespace);
+                    SET search_path TO \(namespace);
+                    CREATE TABLE schema_migrations (name text PRIMARY KEY, checksum text NOT NULL);
+                    """
+                )
+                for migration in Migration.all.prefix(while: { $0.name < "0014" }) {
+                    try connection.execute("BEGIN; \(migration.sql) COMMIT")
+                }
+                for (stage, origin) in [("dispatch", ""), ("receipt", ""), ("receipt", "bellhop.work")] {
+                    try connection.execute(Self.letter(stage, from: origin))
+                }
+                for migration in Migration.all.drop(while: { $0.name < "0014" }) {
+                    try connection.execute("BEGIN; \(migration.sql) COMMIT")
+                }
+                try connection.execute("SELECT pg_advisory_unlock(\(Migrator.lockKey))")
+                let rows = try connection.run(
+                    "SELECT concat_ws('|', dead_id, notification_id, channel, target) FROM dead_letters ORDER BY dead_id"
+                )
+                return try rows.map { (rows, row) throws(PostgresError) in try rows.text(row, 0) }
+            }
+        }
+        #expect(lines == ["dispatch-|noti_dispatch|push|s", "receipt-|noti_receipt|push|s", "receipt-bellhop.work"])
+    }
+
+    private static func letter(_ stage: String, from origin: String) -> String {
+        """
+        INSERT INTO dead_letters (dead_id, fingerprint, stage, reason, error, app, user_id, attempts, first_failed_at,
+            last_failed_at, origin_exchange, origin_routing_key, properties, headers, body, content_hash)
+        VALUES ('\(stage)-\(origin)', 'f', '\(stage)', 'r', 'e', 'drop', 'u1', 2, now(), now(), '\(origin)', 'k', '{}',
+            '{}', '{"notificationId":"noti_\(stage)","channel":"push","target":"s"}', '')
+        """
+    }
+
+    private static func withFreshNamespace<Value: Sendable>(
+        _ body: (PostgresPool, Namespace) async throws -> Value
+    ) async throws -> Value {
         let namespace = try #require(Namespace(Servers.uniqueName("m").replacingOccurrences(of: "-", with: "_")))
         let pool = try Bench.makePool(setUp: [])
-        do { try await body(pool, namespace) } catch {
-            await pool.close()
-            throw error
-        }
-        _ = try await pool.withConnection { (connection) throws(PostgresError) in
+        let result: Result<Value, any Error>
+        do { result = .success(try await body(pool, namespace)) } catch { result = .failure(error) }
+        _ = try? await pool.withConnection { (connection) throws(PostgresError) in
             try connection.execute("SET client_min_messages TO warning; DROP SCHEMA \(namespace) CASCADE")
         }
         await pool.close()
+        return try result.get()
     }
 }
 

@@ -142,6 +142,11 @@ package final class Breakers: Sendable {
         await open(BreakerKey(outlet), Revocations.massDeath, isProbe: false)
     }
 
+    /// A provider's later answers refuse our keys or settings so often that nothing more should go its way for now.
+    func open(_ outlet: OutletKey, refusedFor reason: VerdictReason) async {
+        await open(BreakerKey(outlet), reason.rawValue, isProbe: false)
+    }
+
     /// The breakers that answers ask for; none where others of the same batch were taken, since then the keys are right.
     private static func refusals(
         _ verdicts: [Verdict],

@@ -9,17 +9,18 @@ import Synchronization
 final class ReceiptDeaths: Sendable {
     private let watches = Mutex<[AppID: DeathWatch]>([:])
 
-    /// Takes the answers in; whether so many devices are gone that the fault must be ours.
-    func areMany(_ answers: [ReceiptAnswer], of app: AppID, at now: Instant) -> Bool {
-        let known = answers.compactMap { answer in
-            if case .known(let verdict) = answer { verdict } else { nil }
-        }
-        return watches.withLock { watches in
-            watches[app, default: DeathWatch()].take(
-                gone: known.count(where: \.isGone),
-                of: known.count,
+    /// Takes the verdicts in, one for each ticket; whether so many devices are gone that the fault must be ours.
+    ///
+    /// The alarm ends the count: what comes afterwards must be many once more.
+    func areMany(_ verdicts: [Verdict], of app: AppID, at now: Instant) -> Bool {
+        watches.withLock { watches in
+            let areMany = watches[app, default: DeathWatch()].take(
+                gone: verdicts.count(where: \.isGone),
+                of: verdicts.count,
                 atMinute: now.microseconds / 60_000_000
             )
+            if areMany { watches[app]?.reset() }
+            return areMany
         }
     }
 }

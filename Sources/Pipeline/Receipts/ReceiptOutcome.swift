@@ -16,8 +16,8 @@ enum ReceiptOutcome: Sendable {
         /// After how many attempts its type gives it up; nil for the usual limit.
         var retryLimit: Int?
         var provider: PushProvider
-        /// Whether a device that is gone is revoked: not where they die in masses.
-        var revokes = true
+        /// Whether devices die in masses: then none that is gone is believed to be.
+        var isMassDeath = false
     }
 
     /// `index` is the position of the broker's message in its batch.
@@ -48,16 +48,11 @@ extension DeliveryOutcome {
     /// The attempt was counted when the provider took it, so that no verdict burns another.
     fileprivate init(_ receipt: OpenReceipt, _ verdict: Verdict, index: Int, _ rules: ReceiptOutcome.Rules) {
         let key = receipt.key
-        let step = rules.ladder.step(
-            after: verdict,
-            attempts: receipt.attempts - (verdict.burnsAttempt ? 1 : 0),
-            limit: rules.retryLimit
-        )
-        switch step {
+        switch Self.step(receipt, verdict, rules) {
         case .delivered, .accepted: self.init(index: index, Settlement(key, .delivered, burnsAttempt: false))
         case .deviceGone(let reason):
             self.init(index: index, Settlement(key, .failed, reason: reason, burnsAttempt: false))
-            if rules.revokes { deadDevice = DeadDevice(receipt, reason: reason) }
+            deadDevice = DeadDevice(receipt, reason: reason)
         case .giveUp(let reason, let lastReason):
             self.init(index: index, Settlement(key, .failed, reason: reason, burnsAttempt: false))
             loss = Loss(
@@ -73,6 +68,36 @@ extension DeliveryOutcome {
             let waiting = Settlement(key, .deferred, reason: reason, burnsAttempt: false, dueIn: wait)
             self.init(index: index, waiting)
         }
+    }
+}
+
+extension DeliveryOutcome {
+    /// What to do with a delivery; one that is held for a fault of ours has an end too.
+    private static func step(
+        _ receipt: OpenReceipt,
+        _ verdict: Verdict,
+        _ rules: ReceiptOutcome.Rules
+    ) -> RetryLadder.Step {
+        guard let fault = rules.ownFault(in: verdict) else {
+            let before = receipt.attempts - (verdict.burnsAttempt ? 1 : 0)
+            return rules.ladder.step(after: verdict, attempts: before, limit: rules.retryLimit)
+        }
+        // It would be taken again at once, and refused again by its receipt: only the attempts come to an end.
+        let counted = rules.ladder.step(
+            after: .configError(fault, scope: .message),
+            attempts: receipt.attempts - 1,
+            limit: rules.retryLimit
+        )
+        if case .giveUp = counted { return counted }
+        return rules.ladder.step(after: .configError(fault, scope: .provider), attempts: receipt.attempts)
+    }
+}
+
+extension ReceiptOutcome.Rules {
+    /// What the provider said where the fault is ours and not the message's: it waits until that is mended.
+    fileprivate func ownFault(in verdict: Verdict) -> VerdictReason? {
+        if case .deviceGone(let reason, _) = verdict, isMassDeath { return reason }
+        return verdict.refusal
     }
 }
 

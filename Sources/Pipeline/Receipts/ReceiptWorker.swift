@@ -83,7 +83,7 @@ package struct ReceiptWorker: Service {
         }
         guard let receipts else { return unfinished.union(indices.values) }
         let outcomes = await ask(receipts).map { heard in
-            let (receipt, rules) = (heard.receipt, rules(heard.receipt, revoking: heard.revokes))
+            let (receipt, rules) = (heard.receipt, rules(heard.receipt, isMassDeath: heard.isMassDeath))
             let outcome = ReceiptOutcome(receipt, heard.answer, index: indices[receipt.key] ?? 0, rules)
             return (receipt: receipt, outcome: outcome)
         }
@@ -91,11 +91,11 @@ package struct ReceiptWorker: Service {
         return unfinished
     }
 
-    /// What a provider said of a delivery, and whether a device that it calls gone is revoked for it.
+    /// What a provider said of a delivery, and whether it called devices dead in masses.
     private struct Heard: Sendable {
         let receipt: OpenReceipt
         let answer: ReceiptAnswer
-        let revokes: Bool
+        let isMassDeath: Bool
     }
 
     /// One answer for each, all apps at once.
@@ -104,41 +104,51 @@ package struct ReceiptWorker: Service {
         return await withTaskGroup(of: [Heard].self) { tasks in
             for (app, receipts) in byApp {
                 tasks.addTask {
-                    let answers = await answers(to: receipts, of: app)
+                    let found = await answers(to: receipts, of: app)
+                    let answers = receipts.map { found[$0.ticket] ?? .missing }
                     surroundings.metrics.countReceipts(answers, of: app)
-                    let areMany = deaths.areMany(answers, of: app, at: surroundings.time.now())
-                    if areMany, let provider = sources[app]?.provider {
-                        await breakers.openForMassDeath(OutletKey(app: app, provider: provider))
-                    }
-                    return zip(receipts, answers).map { Heard(receipt: $0, answer: $1, revokes: !areMany) }
+                    let isMassDeath = await judge(found.values.compactMap(\.verdict), of: app)
+                    return zip(receipts, answers).map { Heard(receipt: $0, answer: $1, isMassDeath: isMassDeath) }
                 }
             }
             return await tasks.reduce(into: []) { $0 += $1 }
         }
     }
 
-    private func answers(to receipts: [OpenReceipt], of app: AppID) async -> [ReceiptAnswer] {
+    /// By ticket: what went out in one push has one, whatever it stands for in the ledger.
+    private func answers(to receipts: [OpenReceipt], of app: AppID) async -> [String: ReceiptAnswer] {
+        let tickets = Array(Set(receipts.map(\.ticket)))
         guard let source = sources[app] else {
             surroundings.logger.warning(
                 "nobody to ask for receipts of an app that has accepted deliveries",
                 ["app": .text(app.text), "whatToDo": .text("put its provider back into BELLHOP_PROVIDERS")]
             )
-            return receipts.map { _ in .unanswered(.wrongProvider, notBefore: policy.receipts.pause) }
+            let unanswered = ReceiptAnswer.unanswered(.wrongProvider, notBefore: policy.receipts.pause)
+            return Dictionary(uniqueKeysWithValues: tickets.map { ($0, unanswered) })
         }
-        // What went out in one push has one ticket, whatever it stands for in the ledger.
-        let tickets = Array(Set(receipts.map(\.ticket)))
-        let found = Dictionary(zip(tickets, await source.ask(tickets))) { first, _ in first }
-        return receipts.map { found[$0.ticket] ?? .missing }
+        return Dictionary(zip(tickets, await source.ask(tickets))) { first, _ in first }
     }
 
-    private func rules(_ receipt: OpenReceipt, revoking revokes: Bool) -> ReceiptOutcome.Rules {
+    /// Opens the provider's breaker where its answers say that the fault is ours; whether devices die in masses.
+    private func judge(_ verdicts: [Verdict], of app: AppID) async -> Bool {
+        guard let provider = sources[app]?.provider else { return false }
+        let outlet = OutletKey(app: app, provider: provider)
+        guard !deaths.areMany(verdicts, of: app, at: surroundings.time.now()) else {
+            await breakers.openForMassDeath(outlet)
+            return true
+        }
+        if let reason = ReceiptRefusal.reason(among: verdicts) { await breakers.open(outlet, refusedFor: reason) }
+        return false
+    }
+
+    private func rules(_ receipt: OpenReceipt, isMassDeath: Bool) -> ReceiptOutcome.Rules {
         let app = receipt.key.notification.recipient.app
         return ReceiptOutcome.Rules(
             ladder: policy.ladder,
             policy: policy.receipts,
             retryLimit: receipt.origin.flatMap { catalogs.current[app]?[$0.type]?.retryLimit },
             provider: sources[app]?.provider ?? .expo,
-            revokes: revokes
+            isMassDeath: isMassDeath
         )
     }
 
@@ -173,5 +183,12 @@ package struct ReceiptWorker: Service {
         let fault = Fault(.receipt, reason: RejectionReason.malformedJSON.rawValue, error: "not a receipts message")
         let buried = await deadLetters.bury(strays.map { .message(messages[$0], fault) }, until: drain)
         return Set(zip(strays, buried).filter { !$1 }.map(\.0))
+    }
+}
+
+extension ReceiptAnswer {
+    /// Nil where the provider does not know, or could not be asked.
+    fileprivate var verdict: Verdict? {
+        if case .known(let verdict) = self { verdict } else { nil }
     }
 }

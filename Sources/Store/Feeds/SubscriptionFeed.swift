@@ -12,14 +12,11 @@ enum SubscriptionFeed {
         let who = Word.who(words)
         let token: Parameter = .textArray(words.map(\.content.token.text))
         let id: Parameter = .textArray(words.map(id))
-        let gone: Parameter = .bytesArray(
-            words.map { SubjectHash.subscription($0.app, $0.user, token: $0.content.token.text).bytes }
-        )
         let platform: Parameter = .textArray(words.map(\.content.platform.rawValue))
         let provider: Parameter = .textArray(words.map(\.content.provider.rawValue))
         _ = try connection.run(lockTokens, [who[0], token])
         try rotate(words.filter { $0.content.replaces != nil }, on: connection)
-        _ = try connection.run(seed, who + [gone, id, token, platform, provider])
+        _ = try connection.run(seed, who + [subjects(words), id, token, platform, provider])
         _ = try connection.run(noteRegistration, Array(who.prefix(3)) + [token, provider])
         _ = try connection.run(
             update,
@@ -52,7 +49,7 @@ enum SubscriptionFeed {
         )
         _ = try connection.run(bury, [who[0], gone, who[2]])
         let tokens: Parameter = .textArray(words.map(\.content.token.text))
-        _ = try connection.run(rotate, Array(who.prefix(3)) + [.textArray(former), tokens])
+        _ = try connection.run(rotate, Array(who.prefix(3)) + [.textArray(former), tokens, subjects(words)])
         _ = try connection.run(replace, Array(who.prefix(3)) + [.textArray(former)])
     }
 
@@ -63,6 +60,11 @@ enum SubscriptionFeed {
         )
         _ = try connection.run(bury, [who[0], gone, who[2]])
         _ = try connection.run(revoke, Array(who.prefix(3)) + [.textArray(words.map(\.content.text))])
+    }
+
+    /// What the tombstones of the tokens are found by.
+    private static func subjects(_ words: [Word<SubscriptionUpdate>]) -> Parameter {
+        .bytesArray(words.map { SubjectHash.subscription($0.app, $0.user, token: $0.content.token.text).bytes })
     }
 
     /// Stable for as long as user, provider and token stay: the ledger's target.
@@ -108,20 +110,24 @@ enum SubscriptionFeed {
         t.app = r.app AND t.profile_id = r.user_id AND t.device_token = r.token AND t.provider = r.provider
         """
 
+    /// Not where the new token was revoked since: the device has logged out, and the rotation was only heard later.
     private static let rotate = Statement(
         """
         UPDATE push_subscriptions t SET device_token = r.token
-        FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::text[], $5::text[])
-             AS r (app, user_id, said_at, former, token)
+        FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::text[], $5::text[], $6::bytea[])
+             AS r (app, user_id, said_at, former, token, subject)
         WHERE t.app = r.app AND t.profile_id = r.user_id AND t.device_token = r.former AND t.revoked_at IS NULL
           AND t.source_time <= r.said_at AND NOT EXISTS (
               SELECT FROM push_subscriptions o
               WHERE o.app = r.app AND o.profile_id = r.user_id AND o.device_token = r.token
+          ) AND NOT EXISTS (
+              SELECT FROM tombstones g
+              WHERE g.app = r.app AND g.subject_hash = r.subject AND g.deleted_at >= r.said_at
           )
         """
     )
 
-    /// Where the new token was known already, the former one's subscription ends.
+    /// Where the new token was known already, or is revoked, the former one's subscription ends.
     private static let replace = Statement(
         """
         UPDATE push_subscriptions t SET revoked_at = r.said_at, revoke_reason = \(RevokeReason.replaced.literal)

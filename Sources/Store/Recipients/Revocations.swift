@@ -58,7 +58,8 @@ package struct Revocations: Sendable {
     /// Takes back what answers of the last ten minutes have cost the devices of a provider, since the fault was ours;
     /// returns how many live again.
     ///
-    /// What the user ended, and what has been replaced since, stays ended.
+    /// What the user ended, and what has been replaced since, stays ended; so does a device that another registered
+    /// later, even where that one has logged out: the token is no longer its former owner's.
     package func takeBack(app: AppID, provider: String) async throws(PostgresError) -> Int {
         try await pool.run(Self.takeBack, [.text(app.text), .text(provider)]).affectedCount
     }
@@ -71,7 +72,8 @@ package struct Revocations: Sendable {
           AND NOT EXISTS (
               SELECT FROM push_subscriptions o
               WHERE o.app = s.app AND o.device_token = s.device_token AND md5(o.device_token) = md5(s.device_token)
-                AND o.revoked_at IS NULL
+                AND (o.revoked_at IS NULL
+                    OR (o.registered_at, o.profile_id, o.id) > (s.registered_at, s.profile_id, s.id))
           )
         """
     )

@@ -149,7 +149,9 @@ package struct ReplayBook: Sendable {
 
     /// Does it, and writes it down; false where the replay is not in a state for it.
     ///
-    /// What has not gone out of a cancelled replay is open again at once.
+    /// What has not gone out of a cancelled replay is open again at once, and so is a message that nobody has reported of:
+    /// where its queue was purged nobody will. Should a report come all the same, it still resolves the open item.
+    /// Deliveries that have gone out come to their end in the ledger.
     package func control(
         _ id: Int64,
         _ control: Control,
@@ -175,7 +177,7 @@ package struct ReplayBook: Sendable {
                 [.integer(id), .text(desk.name), .text(desk.because)]
             )
             guard !changed.isEmpty else { return false }
-            if control == .cancel { _ = try connection.run(Self.reopenWaiting, [.integer(id)]) }
+            if control == .cancel { _ = try connection.run(Self.reopen, [.integer(id)]) }
             return true
         }
     }
@@ -191,18 +193,25 @@ package struct ReplayBook: Sendable {
         effect: .reads
     )
 
-    private static let reopenWaiting = Statement(
+    private static let reopen = Statement(
         """
-        WITH waiting AS MATERIALIZED (
-            SELECT position, dead_id FROM replay_items WHERE replay_id = $1 AND state = 'waiting'
-            ORDER BY position
-            FOR UPDATE
+        WITH held AS MATERIALIZED (
+            SELECT i.position, i.dead_id, i.state FROM replay_items i
+            WHERE i.replay_id = $1 AND (i.state = 'waiting' OR i.state = 'sent' AND EXISTS (
+                SELECT FROM dead_letters d WHERE d.dead_id = i.dead_id AND d.notification_id IS NULL
+            ))
+            ORDER BY i.position
+            FOR UPDATE OF i
         ), settled AS (
-            UPDATE replay_items i SET state = 'settled', outcome = 'cancelled', settled_at = now()
-            FROM waiting w WHERE i.replay_id = $1 AND i.position = w.position
+            UPDATE replay_items i
+            SET state = 'settled', settled_at = now(),
+                outcome = CASE h.state WHEN 'waiting' THEN 'cancelled' ELSE 'unknown' END
+            FROM held h WHERE i.replay_id = $1 AND i.position = h.position
         )
-        UPDATE dead_letters d SET state = 'open', replay_id = NULL, changed_at = now()
-        FROM waiting w WHERE d.dead_id = w.dead_id AND d.replay_id = $1 AND d.state = 'replaying'
+        UPDATE dead_letters d
+        SET state = 'open', replay_id = NULL, changed_at = now(),
+            replays = d.replays + (h.state = 'sent')::integer
+        FROM held h WHERE d.dead_id = h.dead_id AND d.replay_id = $1 AND d.state = 'replaying'
         """
     )
 }

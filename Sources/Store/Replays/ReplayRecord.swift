@@ -37,7 +37,8 @@ package enum ReplayOutcome: String, CaseIterable, Sendable {
     case stillOwed = "still-owed"
     /// Its notification or its line in the ledger is no more.
     case gone
-    /// The answer never came, and policy forbids a repeat.
+    /// The answer never came, and policy forbids a repeat; or the replay was cancelled before anybody reported of the
+    /// message, which is open again.
     case unknown
     /// The replay was cancelled before its turn.
     case cancelled

@@ -60,7 +60,7 @@ package struct Migrator: Sendable {
     }
 
     /// "bellhop" in ASCII.
-    private static let lockKey: Int64 = 0x62_65_6c_6c_68_6f_70
+    static let lockKey: Int64 = 0x62_65_6c_6c_68_6f_70
 
     private static func migrate(
         _ connection: PostgresConnection,

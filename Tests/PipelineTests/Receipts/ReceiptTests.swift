@@ -181,30 +181,6 @@ struct ReceiptTests {
         }
     }
 
-    @Test("where devices die in masses none is revoked: the fault is more likely ours, and the breaker opens")
-    func massDeath() async throws {
-        try await Counterpart.run(over: .expo, looks: Self.byHand) { counterpart in
-            let users = (0..<60).map { "u\($0)" }
-            try await counterpart.register(users.map { ($0, "gone-\($0)") })
-            try await counterpart.publish(["e1"], to: users)
-            try await counterpart.rig.wait(for: 60, "SELECT count(*) FROM deliveries WHERE state = 'accepted'")
-            try await Self.makeDue(counterpart)
-            try await counterpart.waitUntilAnswered(60)
-            let failed = try await counterpart.rig.bench.count(
-                "SELECT count(*) FROM deliveries WHERE state = 'failed' AND reason = 'DeviceNotRegistered'"
-            )
-            #expect(failed == 60)
-            try await counterpart.rig.wait(
-                for: 1,
-                "SELECT count(*) FROM breakers WHERE provider = 'expo' AND reason = 'mass-death'"
-            )
-            let revoked = try await counterpart.rig.bench.count(
-                "SELECT count(*) FROM push_subscriptions WHERE revoked_at IS NOT NULL"
-            )
-            #expect(revoked == 0)
-        }
-    }
-
     @Test("a message on the receipts queue that is none of ours ends among the dead letters")
     func stray() async throws {
         try await Counterpart.run(over: .expo) { counterpart in

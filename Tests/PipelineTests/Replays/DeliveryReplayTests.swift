@@ -28,6 +28,27 @@ struct DeliveryReplayTests {
         }
     }
 
+    @Test("a delivery that a receipt gave up is one of the ledger like any other: a replay sends it once more")
+    func givenUpByReceipt() async throws {
+        try await ReplayGround.with(over: .expo) { ground in
+            let tooBig = SandboxFault(.expo, .answer(.init(status: 500, reason: "MessageTooBig")), match: "receipt")
+            ground.counterpart.sandbox.setFaults([tooBig])
+            try await ground.counterpart.register([("u1", "a")])
+            try await ground.counterpart.publish(["e1"], to: ["u1"])
+            try await ground.rig.wait(for: 1, "SELECT count(*) FROM deliveries WHERE state = 'failed'")
+            try await ground.rig.wait(
+                for: 1,
+                "SELECT count(*) FROM dead_letters WHERE stage = 'receipt' AND notification_id IS NOT NULL"
+            )
+            ground.takeAll()
+            let progress = try await ground.wait(for: try await ground.start())
+            #expect(progress.outcomes == [.delivered: 1])
+            try await ground.counterpart.waitUntilAnswered(1)
+            let ledger = try await ground.counterpart.ledger()
+            #expect(ledger == ["u1|delivered|2"])
+        }
+    }
+
     @Test("what dies again is the same item: one death older, open, with its history; the cap then leaves it out")
     func diesAgain() async throws {
         try await ReplayGround.with { ground in

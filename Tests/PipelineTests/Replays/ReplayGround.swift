@@ -1,5 +1,6 @@
 import BellhopRules
 import Postgres
+import Push
 import Sandbox
 import Store
 import TestSupport
@@ -17,8 +18,11 @@ struct ReplayGround: Sendable {
 
     static let ada = DeskOperator(name: "ada", because: "a test")
 
-    static func with(_ body: @escaping @Sendable (ReplayGround) async throws -> Void) async throws {
-        try await Counterpart.run { counterpart in
+    static func with(
+        over provider: PushProvider = .fcm,
+        _ body: @escaping @Sendable (ReplayGround) async throws -> Void
+    ) async throws {
+        try await Counterpart.run(over: provider) { counterpart in
             let admin = try Bench.makePool(setUp: counterpart.rig.bench.namespace.setUp(as: .admin))
             let ground = ReplayGround(
                 counterpart: counterpart,

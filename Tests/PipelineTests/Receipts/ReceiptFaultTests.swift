@@ -1,0 +1,124 @@
+import Pipeline
+import Sandbox
+import TestSupport
+import Testing
+import Workbench
+
+@Suite(
+    "Receipts that speak of a fault of ours",
+    .enabled(if: serversAreThere, "needs both servers"),
+    .timeLimit(.minutes(5))
+)
+struct ReceiptFaultTests {
+    /// Nobody asks by itself: the test says when.
+    private static let byHand = ReceiptPolicy()
+
+    /// Sends one event to users whose devices have these names, waits until Expo has taken all, and lets the test change
+    /// the ledger before receipts are asked for.
+    private static func ask(
+        _ counterpart: Counterpart,
+        _ names: [String],
+        events: [String] = ["e1"],
+        before change: String = "SELECT"
+    ) async throws {
+        try await counterpart.register(names.map { ("u-\($0)", $0) })
+        try await counterpart.publish(events, to: names.map { "u-\($0)" })
+        let count = names.count * events.count
+        try await counterpart.rig.wait(for: count, "SELECT count(*) FROM deliveries WHERE state = 'accepted'")
+        let owner = counterpart.rig.bench.owner
+        _ = try await owner.run(.init(change), [])
+        _ = try await owner.run("UPDATE deliveries SET due_at = now()", [])
+        try await counterpart.rig.wait(
+            for: count,
+            "SELECT count(*) FROM deliveries WHERE state NOT IN ('accepted', 'sending')"
+        )
+    }
+
+    private static func states(_ counterpart: Counterpart) async throws -> [String?] {
+        try await counterpart.rig.bench.column(
+            "SELECT concat_ws('|', state, reason, count(*)) FROM deliveries GROUP BY state, reason ORDER BY state"
+        )
+    }
+
+    private static func breakers(_ counterpart: Counterpart) async throws -> [String?] {
+        try await counterpart.rig.bench.column("SELECT concat_ws('|', provider, platform, reason) FROM breakers")
+    }
+
+    private static func revoked(_ counterpart: Counterpart) async throws -> Int {
+        Int(
+            try await counterpart.rig.bench.count(
+                "SELECT count(*) FROM push_subscriptions WHERE revoked_at IS NOT NULL"
+            )
+        )
+    }
+
+    @Test("where devices die in masses none is revoked, and what they were sent waits for the breaker that opens")
+    func massDeath() async throws {
+        try await Counterpart.run(over: .expo, looks: Self.byHand) { counterpart in
+            try await Self.ask(
+                counterpart,
+                (0..<60).map { "gone-\($0)" },
+                before: "UPDATE deliveries SET attempts = 2 WHERE user_id = 'u-gone-0'"
+            )
+            let states = try await Self.states(counterpart)
+            #expect(states == ["deferred|breaker|59", "failed|attempts-exhausted|1"])
+            try await counterpart.rig.wait(for: 1, "SELECT count(*) FROM dead_letters WHERE user_id = 'u-gone-0'")
+            let breakers = try await Self.breakers(counterpart)
+            #expect(breakers == ["expo||mass-death"])
+            let revoked = try await Self.revoked(counterpart)
+            #expect(revoked == 0)
+        }
+    }
+
+    @Test("sixty lines of the ledger that went out in one push are one dead device and no mass")
+    func oneTicket() async throws {
+        try await Counterpart.run(over: .expo, looks: Self.byHand) { counterpart in
+            try await Self.ask(
+                counterpart,
+                ["gone-1"],
+                events: (0..<60).map { "e\($0)" },
+                before: "UPDATE deliveries SET provider_message_id = (SELECT min(provider_message_id) FROM deliveries)"
+            )
+            let states = try await Self.states(counterpart)
+            #expect(states == ["failed|DeviceNotRegistered|60"])
+            try await counterpart.rig.wait(
+                for: 1,
+                "SELECT count(*) FROM push_subscriptions WHERE revoke_reason = 'DeviceNotRegistered'"
+            )
+            let breakers = try await Self.breakers(counterpart)
+            #expect(breakers.isEmpty)
+        }
+    }
+
+    @Test("keys that Expo lacks open the breaker, and what was tried often enough is given up to the dead letters")
+    func refused() async throws {
+        try await Counterpart.run(over: .expo, looks: Self.byHand) { counterpart in
+            try await Self.ask(
+                counterpart,
+                (0..<6).map { "mismatch-\($0)" },
+                before: "UPDATE deliveries SET attempts = 2 WHERE user_id = 'u-mismatch-0'"
+            )
+            let states = try await Self.states(counterpart)
+            #expect(states == ["deferred|breaker|5", "failed|attempts-exhausted|1"])
+            let breakers = try await Self.breakers(counterpart)
+            #expect(breakers == ["expo||MismatchSenderId"])
+            try await counterpart.rig.wait(for: 1, "SELECT count(*) FROM dead_letters")
+            let letters = try await counterpart.rig.bench.column(
+                "SELECT concat_ws('|', stage, reason, error, user_id, attempts) FROM dead_letters"
+            )
+            #expect(letters == ["receipt|attempts-exhausted|expo said MismatchSenderId|u-mismatch-0|2"])
+        }
+    }
+
+    @Test("keys that are missing for a few devices among many open no breaker")
+    func refusedForFew() async throws {
+        try await Counterpart.run(over: .expo, looks: Self.byHand) { counterpart in
+            let names = (0..<5).map { "mismatch-\($0)" } + (0..<5).map { "well-\($0)" }
+            try await Self.ask(counterpart, names)
+            let states = try await Self.states(counterpart)
+            #expect(states == ["deferred|breaker|5", "delivered|5"])
+            let breakers = try await Self.breakers(counterpart)
+            #expect(breakers.isEmpty)
+        }
+    }
+}

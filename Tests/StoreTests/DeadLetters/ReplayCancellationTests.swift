@@ -1,0 +1,95 @@
+import BellhopRules
+import Postgres
+import Store
+import TestSupport
+import Testing
+import Workbench
+
+@Suite(
+    "Cancelled replays",
+    .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
+    .timeLimit(.minutes(5))
+)
+struct ReplayCancellationTests {
+    private static let ada = DeskOperator(name: "ada", because: "a test")
+
+    /// One replay of two rejected messages, of which the first was published, in the hands of this test.
+    private struct Ground: Sendable {
+        let bench: Bench
+        let book: ReplayBook
+        let run: ReplayRun
+
+        static func with(_ body: (Ground, _ replay: Int64, _ round: Int) async throws -> Void) async throws {
+            try await Bench.withSchema { bench in
+                let admin = try Bench.makePool(setUp: bench.namespace.setUp(as: .admin))
+                let run = ReplayRun(pool: bench.pool, runner: "test")
+                let ground = Ground(bench: bench, book: ReplayBook(pool: admin), run: run)
+                let result: Result<Void, any Error>
+                do {
+                    _ = try await DeadLetterFile(pool: bench.pool).file([Letters.rejected("a"), Letters.rejected("b")])
+                    let id = try await ground.start()
+                    let round = try await ground.sendOne(of: id)
+                    result = .success(try await body(ground, id, round))
+                } catch { result = .failure(error) }
+                await admin.close()
+                try result.get()
+            }
+        }
+
+        func start() async throws -> Int64 {
+            let limits = ReplayLimits(perItem: 5, failedSince: Letters.ago(86_400))
+            let outcome = try await book.start(
+                ReplayOrder(DeadLetterFilter(), limits: limits, pace: .init()),
+                agreed: 10,
+                by: ReplayCancellationTests.ada
+            )
+            guard case .started(let id, _) = outcome else { throw BenchError("the replay did not begin: \(outcome)") }
+            return id
+        }
+
+        /// Returns the round in which the message went out.
+        func sendOne(of id: Int64) async throws -> Int {
+            _ = try await run.take(for: .seconds(600))
+            let next = try await run.next(of: id, atMost: 1)
+            try await run.markSent(next.map(\.position), of: id)
+            return try #require(next.first).round
+        }
+
+        func items() async throws -> [String?] {
+            try await bench.column(
+                "SELECT concat_ws('|', dead_id, state, deaths, replays, resolution) FROM dead_letters ORDER BY dead_id"
+            )
+        }
+    }
+
+    @Test("a message that went out and of which nobody reports does not hold a cancelled replay, and is open again")
+    func lost() async throws {
+        try await Ground.with { ground, id, round in
+            let isOver = try await ground.run.finish(id)
+            #expect(!isOver)
+            let didCancel = try await ground.book.control(id, .cancel, by: Self.ada)
+            #expect(didCancel)
+            let progress = try #require(try await ground.book.progress(of: id))
+            #expect(progress.outcomes == [.unknown: 1, .cancelled: 1])
+            let items = try await ground.items()
+            #expect(items == ["a|open|1|1", "b|open|1|0"])
+            let isOverNow = try await ground.run.finish(id)
+            #expect(isOverNow)
+            // Nothing stands in the way of another replay, and what comes of the first is told from it.
+            let again = try await ground.start()
+            let next = try await ground.sendOne(of: again)
+            #expect(next == round + 1)
+        }
+    }
+
+    @Test("should a report of it come all the same, it resolves the open item")
+    func lateReport() async throws {
+        try await Ground.with { ground, id, round in
+            _ = try await ground.book.control(id, .cancel, by: Self.ada)
+            let mark = DeadLetterItem.ReplayMark(item: "a", replay: id, round: round)
+            try await ReplayReports(pool: ground.bench.pool).settle([.init(mark, .recorded)])
+            let items = try await ground.items()
+            #expect(items == ["a|resolved|1|1|recorded", "b|open|1|0"])
+        }
+    }
+}

@@ -1,0 +1,59 @@
+import BellhopRules
+import Postgres
+import Store
+import TestSupport
+import Testing
+import Workbench
+
+@Suite(
+    "Taking revocations back",
+    .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
+    .timeLimit(.minutes(5))
+)
+struct TakeBackTests {
+    /// A device under token `t`, registered on that day of January, and why it was revoked just now; nil while it lives.
+    private static func add(_ user: String, day: Int, ended reason: String?, to bench: Bench) async throws {
+        _ = try await bench.owner.run(
+            """
+            INSERT INTO push_subscriptions (app, profile_id, id, platform, provider, device_token, registered_at,
+                last_seen_at, source_time, revoked_at, revoke_reason)
+            SELECT 'drop', $1, 's', 'ios', 'fcm', 't', d, d, d, CASE WHEN $3::text IS NOT NULL THEN now() END, $3::text
+            FROM (SELECT '2026-01-01'::timestamptz + $2::bigint * interval '1 day' AS d) AS days
+            """,
+            [.text(user), .integer(Int64(day)), reason.map { .text($0) } ?? .null]
+        )
+    }
+
+    private static func takeBack(_ bench: Bench) async throws -> [String?] {
+        let app = try #require(AppID(validating: "drop"))
+        _ = try await Revocations(pool: bench.pool).takeBack(app: app, provider: "fcm")
+        return try await bench.column(
+            "SELECT profile_id FROM push_subscriptions WHERE revoked_at IS NULL ORDER BY profile_id"
+        )
+    }
+
+    @Test("a device that an answer has cost its owner lives again, one that its owner logged out does not")
+    func owner() async throws {
+        try await Bench.withSchema { bench in
+            try await Self.add("u1", day: 1, ended: "UNREGISTERED", to: bench)
+            #expect(try await Self.takeBack(bench) == ["u1"])
+        }
+        try await Bench.withSchema { bench in
+            try await Self.add("u1", day: 1, ended: RevokeReason.unsubscribed.rawValue, to: bench)
+            #expect(try await Self.takeBack(bench).isEmpty)
+        }
+    }
+
+    @Test(
+        "a former owner never gets it back, whatever became of the later one's",
+        arguments: [nil, RevokeReason.unsubscribed.rawValue, "UNREGISTERED"]
+    )
+    func formerOwner(_ ended: String?) async throws {
+        try await Bench.withSchema { bench in
+            try await Self.add("former", day: 1, ended: "UNREGISTERED", to: bench)
+            try await Self.add("later", day: 2, ended: ended, to: bench)
+            let wanted: [String?] = ended == RevokeReason.unsubscribed.rawValue ? [] : ["later"]
+            #expect(try await Self.takeBack(bench) == wanted)
+        }
+    }
+}
