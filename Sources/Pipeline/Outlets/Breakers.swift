@@ -184,8 +184,9 @@ package final class Breakers: Sendable {
 
     private static let fewestPeople = 5
 
-    /// Counts people, not devices. Browsers are left out: anybody can register dead endpoints in masses, and must not hold
-    /// up everybody's.
+    /// Counts people, not devices.
+    ///
+    /// Browsers are left out: anybody can register dead endpoints in masses, and must not hold up everybody's.
     private func watch(_ verdicts: [Verdict], _ parcels: [Parcel], _ outlet: OutletKey) -> Bool {
         guard outlet.provider != PushProvider.webpush.rawValue else { return false }
         let gone = Set(zip(parcels, verdicts).filter { $1.isGone }.map(\.0.key.notification.recipient))
@@ -283,8 +284,10 @@ package final class Breakers: Sendable {
         }
     }
 
-    /// It is closed. After an alarm of deaths the provider is believed for a while: what was held meanwhile comes back all
-    /// at once, and those who really are dead among it would sound the alarm again, for ever.
+    /// It is closed.
+    ///
+    /// After an alarm of deaths the provider is believed for a while: what was held meanwhile comes back all at once, and
+    /// those who really are dead among it would sound the alarm again, for ever.
     private func forget(_ key: BreakerKey) {
         openNow.with(key.app.text, key.provider, key.platform?.rawValue ?? "").set(0)
         state.withLock { state in
