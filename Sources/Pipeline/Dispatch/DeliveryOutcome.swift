@@ -51,7 +51,12 @@ struct DeliveryOutcome: Sendable {
         let step: RetryLadder.Step
         switch arrival {
         case .answered(let verdict):
-            step = ladder.step(after: verdict, attempts: parcel.attempts, limit: parcel.retryLimit)
+            step = ladder.step(
+                after: verdict,
+                attempts: parcel.attempts,
+                limit: parcel.retryLimit,
+                isLate: Int.random(in: 0..<4) == 0
+            )
         case .notStarted: step = ladder.stepWhenNotStarted()
         case .held(let hold): step = ladder.step(after: hold)
         }
