@@ -238,7 +238,12 @@ package final class Breakers: Sendable {
             )
         }
         do throws(PostgresError) {
-            try await isProbe ? book.reopen(key, reason: reason) : book.open(key, reason: reason)
+            if isProbe {
+                // One more dead device says little of the provider: the next probe may meet one that lives.
+                try await book.reopen(key, reason: reason, isTelling: reason != Revocations.massDeath)
+            } else {
+                try await book.open(key, reason: reason)
+            }
             if isNew, reason == Revocations.massDeath { try await takeBack(key) }
         } catch {
             logger.warning("the database cannot be told of an open breaker", ["error": .error(error)])

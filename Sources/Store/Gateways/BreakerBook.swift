@@ -56,9 +56,10 @@ package struct BreakerBook: Sendable {
         _ = try await pool.run(Self.open, key.parameters + [.text(reason), .integer(firstPause.milliseconds)])
     }
 
-    /// A probe was refused: the next one is later.
-    package func reopen(_ key: BreakerKey, reason: String) async throws(PostgresError) {
-        _ = try await pool.run(Self.reopen, key.parameters + [.text(reason), .integer(firstPause.milliseconds)])
+    /// A probe was refused: the next one is later, and later each time unless it says little (`isTelling`).
+    package func reopen(_ key: BreakerKey, reason: String, isTelling: Bool = true) async throws(PostgresError) {
+        let pause: [Parameter] = [.integer(firstPause.milliseconds), .boolean(isTelling)]
+        _ = try await pool.run(Self.reopen, key.parameters + [.text(reason)] + pause)
     }
 
     /// A probe went well; whether it was open.
@@ -110,7 +111,8 @@ package struct BreakerBook: Sendable {
         """
         UPDATE breakers
         SET reason = $4, failures = failures + 1,
-            probe_at = now() + least($5::bigint * power(2, least(failures + 1, 20)), 300000) * interval '1 ms'
+            probe_at = now() + interval '1 ms'
+                * CASE WHEN $6 THEN least($5::bigint * power(2, least(failures + 1, 20)), 300000) ELSE $5::bigint END
         WHERE \(isKey)
         """
     )

@@ -62,6 +62,8 @@ struct BreakerBookTests {
                 let wait = try #require(try await book.all().first).probeIn
                 #expect(wait > .seconds(expected - 5) && wait <= .seconds(expected))
             }
+            try await book.reopen(key, reason: "mass-death", isTelling: false)
+            #expect(try #require(try await book.all().first).probeIn <= .seconds(10))
             _ = try await book.close(key)
             #expect(try await book.knock(key) == .isClosed)
         }
