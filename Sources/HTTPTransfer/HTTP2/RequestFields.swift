@@ -55,12 +55,9 @@ final class RequestFields {
         text.deallocate()
     }
 
-    /// Whether `request` has the same fields but for its length; compares headers by where they are.
+    /// Whether `request` has the same fields but for its length.
     func fit(_ request: TransferRequest) -> Bool {
-        guard request.method == method, request.url == url, request.headers.count == headers.count else { return false }
-        return request.headers.withUnsafeBufferPointer { theirs in
-            headers.withUnsafeBufferPointer { $0.baseAddress == theirs.baseAddress }
-        }
+        request.method == method && request.url == url && request.headers.elementsEqual(headers, by: ==)
     }
 
     /// Calls `body` with the fields, valid during the call.

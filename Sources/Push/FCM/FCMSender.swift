@@ -67,7 +67,9 @@ package struct FCMSender: PushSender {
 
     private func send(_ round: inout FCMRound, with token: AccessToken) async {
         // One array for all requests, so that a header costs a batch and not a message.
-        let headers = [("authorization", token.authorization), ("content-type", "application/json")]
+        let headers: [TransferRequest.Header] = [
+            ("authorization", token.authorization), ("content-type", "application/json"),
+        ]
         let requests = round.waiting.map { waiting in
             TransferRequest(
                 .post,

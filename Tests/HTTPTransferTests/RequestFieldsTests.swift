@@ -1,0 +1,39 @@
+@testable import HTTPTransfer
+import Testing
+
+@Suite("Request fields")
+struct RequestFieldsTests {
+    private static let url = "https://push.example/send"
+
+    private static func request(
+        _ method: TransferRequest.Method = .post,
+        url: String = url,
+        key: String = "key-1"
+    ) -> TransferRequest {
+        TransferRequest(method, url: url, headers: [("authorization", key)], body: [1])
+    }
+
+    @Test("are laid out once for requests that differ in their bodies, wherever their headers lie in memory")
+    func same() throws {
+        var other = Self.request()
+        other.body = [1, 2, 3]
+        let fits = try Self.fields(of: Self.request()).fit(other)
+        #expect(fits)
+    }
+
+    @Test(
+        "do not serve a request with another method, URL or header",
+        arguments: [
+            request(.put), request(url: "https://push.example/other"), request(key: "key-2"),
+            TransferRequest(.post, url: url, body: [1]),
+        ]
+    )
+    func others(_ other: TransferRequest) throws {
+        let fits = try Self.fields(of: Self.request()).fit(other)
+        #expect(!fits)
+    }
+
+    private static func fields(of request: TransferRequest) throws -> RequestFields {
+        try RequestFields(request, to: try TargetURL(of: request), userAgent: "test")
+    }
+}
