@@ -2,7 +2,9 @@ import BellhopRules
 import Push
 
 /// What is sent of a delivery: a push to one device, or a mail to the user's address.
-enum Cargo: Sendable {
+///
+/// Indirect, so that looking at one thing of it does not copy all of its texts.
+indirect enum Cargo: Sendable {
     case push(PushMessage)
     case mail(EmailMessage)
 

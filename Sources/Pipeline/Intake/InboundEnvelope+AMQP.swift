@@ -11,12 +11,13 @@ extension InboundEnvelope {
             body: message.body,
             source: message.exchange == eventsExchange ? .eventsExchange(routingKey: message.routingKey) : .elsewhere
         )
-        contentType = message.properties.contentType
-        messageID = message.properties.messageID
-        appID = message.properties.appID
-        type = message.properties.type
-        timestamp = message.properties.timestamp
-        headers = message.properties.headers.entries.map { ($0.name, HeaderValue($0.value)) }
+        let properties = message.properties
+        contentType = properties.contentType
+        messageID = properties.messageID
+        appID = properties.appID
+        type = properties.type
+        timestamp = properties.timestamp
+        headers = properties.headers.entries.map { ($0.name, HeaderValue($0.value)) }
     }
 }
 

@@ -86,11 +86,12 @@ struct Recorder: Sendable {
         var translations = Translations(decider.catalogs)
         return entries.compactMap { entry in
             var record = entry.work
-            // Not written yet, but unread when its push arrives; so is what came before it in this batch.
-            if let unread = recipients[record.key.recipient]?.unread {
-                recipients[record.key.recipient]?.unread = unread + 1
+            var recipient = Recipient()
+            if let place = recipients.index(forKey: record.key.recipient) {
+                // Not written yet, but unread when its push arrives; so is what came before it in this batch.
+                if let unread = recipients.values[place].unread { recipients.values[place].unread = unread + 1 }
+                recipient = recipients.values[place]
             }
-            let recipient = recipients[record.key.recipient] ?? Recipient()
             record.words = translations.words(record.words, for: recipient)
             switch decider.open(record.key, record.words.content, for: recipient, index: entry.index) {
             case .nowhere(let reason):

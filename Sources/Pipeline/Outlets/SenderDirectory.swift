@@ -31,7 +31,7 @@ package struct SenderDirectory: Sendable {
                 outlets[OutletKey(app: app, provider: provider)] = Outlet(
                     window: SendWindow(capacity: Self.doubled(sender.window), limits: limits),
                     budget: sender.budget,
-                    send: { await sender.send($0.compactMap(\.cargo.push)) }
+                    send: { await sender.send(Self.pushes(of: $0)) }
                 )
             }
         }
@@ -44,6 +44,16 @@ package struct SenderDirectory: Sendable {
             )
         }
         self.outlets = outlets
+    }
+
+    /// One copy of each message, where mapping would make three.
+    private static func pushes(of parcels: [Parcel]) -> [PushMessage] {
+        var pushes: [PushMessage] = []
+        pushes.reserveCapacity(parcels.count)
+        for parcel in parcels {
+            if case .push(let message) = parcel.cargo { pushes.append(message) }
+        }
+        return pushes
     }
 
     private static func doubled(_ window: Int) -> Int {

@@ -27,9 +27,7 @@ package final class InboxWords: Sendable {
         expiresAt: Timestamp?
     ) {
         app = event.app
-        var content = NotificationContent(event: event, rendered: rendered, priority: priority)
-        content.extras.expiresAt = expiresAt
-        self.content = content
+        content = NotificationContent(event: event, rendered: rendered, priority: priority, expiresAt: expiresAt)
         self.event = event
         wasRerouted = rendered.wasRerouted
         self.contentHash = contentHash

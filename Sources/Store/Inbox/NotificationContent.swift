@@ -1,19 +1,23 @@
 package import BellhopRules
+import Postgres
 
 /// What a notification says, whether it is about to be written or comes back from the database.
-package struct NotificationContent: Sendable {
-    package var event: EventID
-    package var type: EventType
-    package var title: String
-    package var body: String
-    package var priority: Priority
-    package var venueID: String?
+///
+/// An object, since every stage of a batch hands it on.
+package final class NotificationContent: Sendable {
+    package let event: EventID
+    package let type: EventType
+    package let title: String
+    package let body: String
+    package let priority: Priority
+    package let venueID: String?
     /// Where a tap leads: `{"web": …, "mobile": …}`.
-    package var link: JSONObject?
-    package var data: JSONObject
-    package var extras: NotificationExtras
+    package let link: JSONObject?
+    package let data: JSONObject
+    package let extras: NotificationExtras
 
-    package init(event: Event, rendered: RenderedContent, priority: Priority) {
+    /// Nothing of it is pushed from `expiresAt` on.
+    package init(event: Event, rendered: RenderedContent, priority: Priority, expiresAt: Timestamp?) {
         self.event = event.id
         type = event.type
         title = rendered.title
@@ -22,21 +26,28 @@ package struct NotificationContent: Sendable {
         venueID = event.content.venueID
         link = rendered.link?.json
         data = event.content.data
-        extras = NotificationExtras(event)
+        extras = NotificationExtras(event.content, expiresAt: expiresAt)
     }
 
-    init(
-        event: EventID,
-        type: EventType,
-        words: (title: String, body: String),
-        priority: Priority
-    ) {
+    /// From the columns of `InboxStatements.load`; nil where they hold what no program of ours wrote.
+    init?(_ rows: Rows, _ row: Int) throws(PostgresError) {
+        guard let event = EventID(validating: try rows.text(row, 3)),
+            let type = EventType(validating: try rows.text(row, 4)),
+            let priority = Priority(rawValue: try rows.text(row, 7))
+        else { return nil }
         self.event = event
         self.type = type
-        title = words.title
-        body = words.body
+        title = try rows.text(row, 5)
+        body = try rows.text(row, 6)
         self.priority = priority
-        data = JSONObject()
-        extras = NotificationExtras(json: nil)
+        venueID = try rows.optionalText(row, 8)
+        link = try rows.optionalJSON(row, 9).flatMap(Self.object)
+        data = try rows.optionalJSON(row, 10).flatMap(Self.object) ?? JSONObject()
+        extras = NotificationExtras(json: try rows.optionalJSON(row, 11))
+    }
+
+    private static func object(_ json: [UInt8]) -> JSONObject? {
+        guard case .success(.object(let object)) = JSONParser(limits: .event).parse(json) else { return nil }
+        return object
     }
 }

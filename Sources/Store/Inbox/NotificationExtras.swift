@@ -9,12 +9,12 @@ package struct NotificationExtras: Hashable, Sendable {
     package var collapseKey: String?
     package var expiresAt: Timestamp?
 
-    package init(_ event: Event) {
-        targetID = event.content.targetID
-        metadata = event.content.metadata
-        imageURL = event.content.imageURL
-        collapseKey = event.content.collapseKey
-        expiresAt = event.expiresAt
+    package init(_ content: EventContent, expiresAt: Timestamp?) {
+        targetID = content.targetID
+        metadata = content.metadata
+        imageURL = content.imageURL
+        collapseKey = content.collapseKey
+        self.expiresAt = expiresAt
     }
 
     /// Reads what ``json`` wrote; whatever is missing or foreign counts as absent.

@@ -11,24 +11,10 @@ package struct StoredNotification: Sendable {
 
     /// From the columns of `InboxStatements.load`; nil where they hold what no program of ours wrote.
     init?(_ rows: Rows, _ row: Int) throws(PostgresError) {
-        guard let event = EventID(validating: try rows.text(row, 3)),
-            let type = EventType(validating: try rows.text(row, 4)),
-            let priority = Priority(rawValue: try rows.text(row, 7))
-        else { return nil }
-        let words = (title: try rows.text(row, 5), body: try rows.text(row, 6))
-        var content = NotificationContent(event: event, type: type, words: words, priority: priority)
-        content.venueID = try rows.optionalText(row, 8)
-        content.link = try rows.optionalJSON(row, 9).flatMap(Self.object)
-        content.data = try rows.optionalJSON(row, 10).flatMap(Self.object) ?? JSONObject()
-        content.extras = NotificationExtras(json: try rows.optionalJSON(row, 11))
+        guard let content = try NotificationContent(rows, row) else { return nil }
         self.content = content
         isRead = try rows.boolean(row, 12)
         isSuperseded = try rows.optionalBoolean(row, 13) ?? false
         createdAt = Timestamp(clamping: try rows.instant(row, 14))
-    }
-
-    private static func object(_ json: [UInt8]) -> JSONObject? {
-        guard case .success(.object(let object)) = JSONParser(limits: .event).parse(json) else { return nil }
-        return object
     }
 }
