@@ -13,6 +13,16 @@ package enum Rights: String, Sendable {
 extension Namespace {
     /// What every connection of a pool runs first: this schema only, and no more rights than the role has.
     package func setUp(as rights: Rights) -> [String] {
-        ["SET search_path TO \(name)", "SET ROLE \(rights.rawValue)"]
+        ["SET search_path TO \(name)", "SET ROLE \(rights.rawValue)"] + (rights == .worker ? Self.planning : [])
     }
+
+    /// A worker looks up by key, a batch at once: the one plan for that needs no statistics and suits every batch.
+    ///
+    /// Left to itself, the server plans the first batches of each connection anew and reads whole tables while it takes
+    /// them for small; on tables that grow faster than its statistics they are not small.
+    private static let planning = [
+        "SET plan_cache_mode TO force_generic_plan", "SET enable_seqscan TO off", "SET enable_memoize TO off",
+        // Where there is no way but a whole table, the price of having chosen it must not look worth compiling for.
+        "SET jit TO off",
+    ]
 }
