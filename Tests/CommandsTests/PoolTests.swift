@@ -41,6 +41,23 @@ struct PoolTests {
         }
     }
 
+    @Test("SIGHUP reaches every worker: each reads the catalogues again and goes on")
+    func hangUp() async throws {
+        try await Self.withPool(workers: 2) { pool in
+            try await pool.wait(for: "two consuming workers") { pool in
+                pool.workers.count == 2 && pool.workers.allSatisfy { pool.isConsuming($0.process) }
+            }
+            pool.hangUp()
+            try await pool.wait(for: "two reloads") { pool in
+                let reloads = pool.lines.filter { $0.message == "the catalogues were read again" }
+                return Set(reloads.map(\.worker)) == [0, 1]
+            }
+            pool.terminate()
+            #expect(await pool.ending() == .exited(0))
+            #expect(pool.workers.count == 2, "none was replaced")
+        }
+    }
+
     @Test("a pool that is killed leaves no worker behind: each drains by itself")
     func orphans() async throws {
         try await Self.withPool(workers: 2) { pool in

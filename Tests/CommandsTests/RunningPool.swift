@@ -27,6 +27,7 @@ final class RunningPool: Sendable {
     }
 
     func terminate() { child.terminate() }
+    func hangUp() { child.hangUp() }
     func kill() { child.kill() }
     func ending() async -> ChildEnding { await child.ending() }
 

@@ -36,7 +36,7 @@ struct PoolCommand: Command {
         let logger = configuration.log.makeLogger(label: Self.name)
         let seats = try seats(configuration, surroundings, logger)
         let group = ServiceGroup(
-            seats,
+            seats + [HangupRelay(seats, logger: logger)],
             drainTimeout: configuration.drainTimeout + Self.margin,
             logger: logger,
             surroundings: ServiceGroup.Surroundings(endProcess: { code in

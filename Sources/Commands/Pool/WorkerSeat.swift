@@ -30,6 +30,13 @@ final class WorkerSeat: Service {
         }
     }
 
+    /// Has the worker read its catalogues again, if there is one.
+    ///
+    /// One that has only just begun ends of it; the next one reads the new ones.
+    func hangUp() {
+        current.withLock { $0 }?.hangUp()
+    }
+
     /// Ends the worker at once, if there is one.
     func kill() {
         current.withLock { $0 }?.kill()

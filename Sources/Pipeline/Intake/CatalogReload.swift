@@ -40,12 +40,7 @@ package struct CatalogReload: Service {
     }
 
     package func run(until drain: DrainSignal) async throws {
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { for await _ in signals { await reload() } }
-            group.addTask { await drain.wait() }
-            await group.next()
-            group.cancelAll()
-        }
+        await ProcessSignal.attend(signals, until: drain) { await reload() }
     }
 
     /// Reads, checks, and puts into force.

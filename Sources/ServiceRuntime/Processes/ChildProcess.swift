@@ -37,6 +37,9 @@ package final class ChildProcess: Sendable {
     /// Asks it to drain.
     package func terminate() { send(SIGTERM) }
 
+    /// Asks it to read again what can be read again.
+    package func hangUp() { send(SIGHUP) }
+
     /// Ends it at once.
     package func kill() { send(SIGKILL) }
 
