@@ -65,7 +65,7 @@ package struct DueDeliveries: Sendable {
             SELECT app, user_id, urgency, due_at FROM users
             WHERE pg_try_advisory_xact_lock(hashtextextended(app || ' ' || user_id, 0))
         ), due AS (
-            SELECT d.app, d.user_id, d.notification_id, d.channel, d.target
+            SELECT d.app, d.user_id, d.notification_id, d.channel, d.target, h.urgency, h.due_at AS waiting_since
             FROM held h JOIN deliveries d USING (app, user_id)
             WHERE d.due_at IS NOT NULL AND (d.state IN ('deferred', 'pending') AND d.due_at <= now()
                 OR d.state IN ('retrying', 'sending') AND d.due_at <= now() - $2::bigint * interval '1 ms')
@@ -78,12 +78,11 @@ package struct DueDeliveries: Sendable {
             FROM due
             WHERE d.app = due.app AND d.user_id = due.user_id AND d.notification_id = due.notification_id
               AND d.channel = due.channel AND d.target = due.target
-            RETURNING d.app, d.user_id, d.notification_id
+            RETURNING d.app, d.user_id, d.notification_id, due.urgency, due.waiting_since
         )
-        SELECT m.app, m.user_id, m.notification_id, h.urgency::bigint
-        FROM (SELECT DISTINCT app, user_id, notification_id FROM moved) m
-        JOIN held h USING (app, user_id)
-        ORDER BY h.urgency, h.due_at, m.app, m.user_id, m.notification_id
+        SELECT DISTINCT app, user_id, notification_id, urgency::bigint AS urgency, waiting_since
+        FROM moved
+        ORDER BY urgency, waiting_since, app, user_id, notification_id
         """
     )
 }
