@@ -33,7 +33,12 @@ package struct RetryLadder: Sendable {
     ///
     /// `isLate` sends a retry one tier further than its turn: some of what failed together must, or all of it would come
     /// back together. No wait gets shorter by it.
-    package func step(after verdict: Verdict, attempts: Int, limit: Int? = nil, isLate: Bool = false) -> Step {
+    package func step(
+        after verdict: Verdict,
+        attempts: Int,
+        limit: Int? = nil,
+        isLate: @autoclosure () -> Bool = false
+    ) -> Step {
         let limit = limit ?? self.limit
         let reason = verdict.reason?.rawValue ?? ""
         let spent = attempts + (verdict.burnsAttempt ? 1 : 0)
@@ -54,7 +59,7 @@ package struct RetryLadder: Sendable {
             return self.wait(wait, reason: reason, burnsAttempt: true)
         case .retry(_, let notBefore, _), .unknown(_, let notBefore):
             guard spent < limit else { return .giveUp(reason: "attempts-exhausted", lastReason: reason) }
-            let turn = usualDelay(after: isLate ? spent + 1 : spent)
+            let turn = usualDelay(after: isLate() ? spent + 1 : spent)
             return wait(max(notBefore, turn), reason: reason, burnsAttempt: verdict.burnsAttempt)
         }
     }

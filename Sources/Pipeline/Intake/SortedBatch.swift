@@ -40,6 +40,10 @@ struct SortedBatch {
             var arrival = arrival
             if message.queue == names.replay, let replay = Replayed(marks: message.properties.headers) {
                 replayed[index] = replay
+                guard !names.carriesWork(exchange: replay.exchange, routingKey: replay.routingKey) else {
+                    addResume(message, index)
+                    continue
+                }
                 envelope = replay.envelope(of: message, eventsExchange: eventsExchange)
                 arrival = replay.arrivedAt ?? arrival
             } else if resumeQueues.contains(message.queue) {

@@ -77,9 +77,13 @@ package struct ReplayForecast: Sendable {
 
     /// Why the rules would refuse a message, and where; nil where they would not.
     package func rejection(of message: Arrival) -> String? {
-        guard let fault = sorted([message]).faults.first?.work else { return nil }
+        guard !isWork(message), let fault = sorted([message]).faults.first?.work else { return nil }
         let place = fault.pointer.map { $0.isEmpty ? "" : " at \($0)" } ?? ""
         return "\(fault.reason)\(place): \(fault.error)"
+    }
+
+    private func isWork(_ message: Arrival) -> Bool {
+        names.carriesWork(exchange: message.origin.exchange, routingKey: message.origin.routingKey)
     }
 
     private func sorted(_ messages: [Arrival]) -> SortedBatch {
@@ -138,8 +142,11 @@ package struct ReplayForecast: Sendable {
         _ decider: Decider
     ) async throws(PostgresError) -> [ReplayPrediction] {
         let sorted = sorted(messages)
-        var predictions = messages.map { _ in ReplayPrediction(.wouldRecord) }
-        for fault in sorted.faults { predictions[fault.index] = ReplayPrediction(.stillInvalid, fault.work.reason) }
+        // Whatever our own work was to bring about, the ledger knows and sees to.
+        var predictions = messages.map { ReplayPrediction(isWork($0) ? .stillOwed : .wouldRecord) }
+        for fault in sorted.faults where !isWork(messages[fault.index]) {
+            predictions[fault.index] = ReplayPrediction(.stillInvalid, fault.work.reason)
+        }
         var best: [Int: ReplayPrediction] = [:]
         for start in stride(from: 0, to: sorted.records.count, by: Self.pairsAtOnce) {
             let chunk = Array(sorted.records[start..<min(start + Self.pairsAtOnce, sorted.records.count)])

@@ -22,6 +22,11 @@ package struct TopologyNames: Sendable {
 
     package func lane(_ lane: Lane) -> String { "\(namespace).\(lane.rawValue)" }
     package func resume(_ lane: Lane) -> String { "\(namespace).resume.\(lane.rawValue)" }
+    /// Whether what once came this way is our own work, such as a resume message, and not a producer's word.
+    func carriesWork(exchange: String, routingKey: String) -> Bool {
+        exchange != events && (routingKey == replay || Lane.allCases.contains { resume($0) == routingKey })
+    }
+
     /// The exchange of one retry tier, and the queue of the same name.
     package func retry(_ tier: RetryTier) -> String { "\(namespace).retry.\(tier.name)" }
 }

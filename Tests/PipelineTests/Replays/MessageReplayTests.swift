@@ -86,6 +86,40 @@ struct MessageReplayTests {
         }
     }
 
+    @Test("a resume message that died on its way resumes once more, and is not taken for a bad event")
+    func ownWork() async throws {
+        try await ReplayGround.with { ground in
+            try await ground.counterpart.register([("u1", "token-u1")])
+            try await ground.counterpart.publish(["e1"], to: ["u1"])
+            try await ground.counterpart.waitUntilSettled(1)
+            // What was owed when the message was lost.
+            _ = try await ground.bench.owner.run(
+                "UPDATE deliveries SET state = 'pending', due_at = now() + interval '1 hour'"
+            )
+            let id = try await ground.bench.column("SELECT id FROM notifications").first ?? nil
+            let body = #"{"notifications":[["drop","u1","\#(try #require(id))"]]}"#
+            var letter = Letters.rejected("dead", reason: "delivery-limit", body: body)
+            letter.origin.exchange = ground.bench.names.retry(Bench.tiers[0])
+            letter.origin.routingKey = ground.bench.names.resume(.normal)
+            _ = try await DeadLetterFile(pool: ground.bench.pool).file([letter])
+            let forecast = ReplayForecast(
+                catalogs: ground.bench.catalogs,
+                zones: ZoneLibrary(environment: [:]),
+                names: ground.bench.names,
+                pool: ground.bench.pool
+            )
+            let arrival = ReplayForecast.Arrival(letter.origin, at: Letters.ago(0))
+            let prediction = try await forecast.predict(arrival, at: Letters.ago(0))
+            #expect(prediction.kind == .stillOwed)
+            #expect(forecast.rejection(of: arrival) == nil)
+            let progress = try await ground.wait(for: try await ground.start())
+            #expect(progress.outcomes == [.recorded: 1])
+            try await ground.counterpart.waitUntilSettled(1)
+            #expect(ground.counterpart.arrivals.values.sorted() == [2])
+            #expect(try await ground.items() == ["resolved|1|1|recorded"])
+        }
+    }
+
     @Test("a feed that says no time of its own counts from when it first came: a newer word stands")
     func oldFeed() async throws {
         try await ReplayGround.with { ground in
