@@ -6,8 +6,9 @@
 #error "libcurl 7.88 or later is needed"
 #endif
 
-/* A member of an enumeration in libcurl 7.88, a macro of a number in 8.14: Swift sees different types. */
+/* Members of enumerations in libcurl 7.88, macros of a number in 8.14: Swift sees different types. */
 static const long bellhop_netrc_ignored = CURL_NETRC_IGNORED;
+static const long bellhop_use_ssl_always = CURLUSESSL_ALL;
 
 /* libcurl's option calls are variadic, which Swift cannot import: one call per kind of value. */
 

@@ -141,7 +141,7 @@ extension MailLane {
         easy.set(CURLOPT_PROXY, "")
         easy.set(CURLOPT_PROTOCOLS_STR, options.encryption == .fromTheStart ? "smtps" : "smtp")
         easy.set(CURLOPT_URL, options.url)
-        easy.set(CURLOPT_USE_SSL, Int(CURLUSESSL_ALL.rawValue))
+        easy.set(CURLOPT_USE_SSL, bellhop_use_ssl_always)
         // What ALPN names are protocols of the web.
         easy.set(CURLOPT_SSL_ENABLE_ALPN, false)
         if let login = options.login {
