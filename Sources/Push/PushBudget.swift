@@ -1,3 +1,5 @@
+import ServiceRuntime
+
 /// How much a provider takes in a span of time, from all workers together.
 package struct PushBudget: Hashable, Sendable {
     /// The account that it belongs to; senders with the same name share it.
@@ -23,5 +25,5 @@ package struct PushBudget: Hashable, Sendable {
         let seconds: Int
     }
 
-    package var perSecond: Double { Double(pushes) / (period / .seconds(1)) }
+    package var perSecond: Double { Double(pushes) / period.secondsAsDouble }
 }
