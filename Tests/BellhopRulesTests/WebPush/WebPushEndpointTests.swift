@@ -34,7 +34,7 @@ struct WebPushEndpointTests {
             "https://bücher.example/", "https://push.example/ü", "https://push.example/a#b",
             "https://push.example/\u{0}",
             "https://push%2eexample/", "https://push.example/" + String(repeating: "a", count: 2048),
-            "https://\(String(repeating: "a", count: 64)).example/",
+            "https://" + String(repeating: "a", count: 64) + ".example/",
         ]
     )
     func bad(_ text: String) {

@@ -54,6 +54,9 @@ struct EmailConfigurationTests {
         #expect(!dumped.contains("hush") && !dumped.contains("kkkk"))
     }
 
+    private static let longUnsubscribe =
+        #"{ url: "https://"# + String(repeating: "x", count: 400) + #"", keyFile: "key" }"#
+
     @Test(
         "what is wrong is told at its place",
         arguments: [
@@ -71,7 +74,7 @@ struct EmailConfigurationTests {
             ("unsubscribe", #"{ url: "https://x/u", keyFile: "short" }"#, "32 bytes"),
             ("unsubscribe", #"{ url: "https://x/u", keyFile: "gone" }"#, "does not exist"),
             ("unsubscribe", #"{ url: "http://x/u", keyFile: "key" }"#, "https URL"),
-            ("unsubscribe", #"{ url: "https://\#(String(repeating: "x", count: 400))", keyFile: "key" }"#, "400 bytes"),
+            ("unsubscribe", longUnsubscribe, "400 bytes"),
             ("unsubscribe", #"{ url: "https://x/u", keyFile: "key", ulr: 1 }"#, "did you mean url?"),
             ("connections", "0", "from 1 to 64"), ("window", "0", "from 1 to 10000"),
             ("caFile", #""gone""#, "does not exist"),
