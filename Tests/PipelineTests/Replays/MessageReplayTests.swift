@@ -96,8 +96,9 @@ struct MessageReplayTests {
             _ = try await ground.bench.owner.run(
                 "UPDATE deliveries SET state = 'pending', due_at = now() + interval '1 hour'"
             )
-            let id = try await ground.bench.column("SELECT id FROM notifications").first ?? nil
-            let body = #"{"notifications":[["drop","u1","\#(try #require(id))"]]}"#
+            let ids = try await ground.bench.column("SELECT id FROM notifications")
+            let id = try #require(ids.first ?? nil)
+            let body = #"{"notifications":[["drop","u1","\#(id)"]]}"#
             var letter = Letters.rejected("dead", reason: "delivery-limit", body: body)
             letter.origin.exchange = ground.bench.names.retry(Bench.tiers[0])
             letter.origin.routingKey = ground.bench.names.resume(.normal)

@@ -70,7 +70,8 @@ struct PushSendersTests {
         #expect(need.connections == 5)
         #expect(need.window == 77)
         #expect(need.authoritiesFile?.hasSuffix("/ca.pem") == true)
-        #expect(need.kind == .pushes(try #require(AppID(validating: "one"))))
+        let one = try #require(AppID(validating: "one"))
+        #expect(need.kind == .pushes(one))
     }
 
     @Test("a transport that cannot be opened is told, and not swallowed")
