@@ -64,6 +64,12 @@ struct CheckProviderTests {
             let dead = await prompt.run("check-provider", "--app", "drop", "--provider", "fcm", "--token", "t1")
             #expect(dead.code == .answerIsNo)
             #expect(dead.output.contains("the keys are right, and the token is dead (UNREGISTERED)"))
+            sandbox.setFaults([SandboxFault(.fcm, .answer(.init(status: 403, reason: "SENDER_ID_MISMATCH")))])
+            let foreign = await prompt.run("check-provider", "--app", "drop", "--provider", "fcm", "--token", "t1")
+            #expect(foreign.code == .answerIsNo)
+            #expect(
+                foreign.output.contains("it let us in, and calls the token another's (SENDER_ID_MISMATCH)\n  the token")
+            )
             sandbox.setFaults([SandboxFault(.fcm, .answer(.init(status: 503)))])
             let away = await prompt.run("check-provider", "--app", "drop", "--provider", "fcm")
             #expect(away.code == .tryAgain)

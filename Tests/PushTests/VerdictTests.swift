@@ -55,6 +55,24 @@ struct VerdictTests {
         #expect(Verdict.unknown(.cancelled, notBefore: .zero).burnsAttempt)
     }
 
+    @Test("where many hear the same, some answers about a device or a mailbox are config errors, and no others")
+    func inMasses() {
+        let suspicious: Set<VerdictReason> = [
+            .senderIDMismatch, .badDeviceToken, .deviceTokenNotForTopic, .vapidMismatch,
+        ]
+        for reason in VerdictReason.allCases {
+            let gone = Verdict.deviceGone(reason, at: nil).inMasses
+            let scope: VerdictScope = reason == .vapidMismatch ? .device : .provider
+            #expect(gone == (suspicious.contains(reason) ? .configError(reason, scope: scope) : nil))
+            let isOfMails = reason == .mailboxUnknown || reason == .refusedByPolicy
+            let ofMails = Verdict.configError(.senderRefused, scope: .provider)
+            #expect(Verdict.payloadError(reason).inMasses == (isOfMails ? ofMails : nil))
+            #expect(Verdict.configError(reason, scope: .provider).inMasses == nil)
+            #expect(Verdict.retry(reason, notBefore: .zero, scope: .message).inMasses == nil)
+        }
+        #expect(Verdict.delivered(providerMessageID: nil).inMasses == nil)
+    }
+
     @Test("reasons are distinct words without spaces, fit for a label")
     func words() {
         #expect(Set(VerdictReason.allCases.map(\.rawValue)).count == VerdictReason.allCases.count)

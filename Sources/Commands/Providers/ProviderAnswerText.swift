@@ -47,6 +47,8 @@ struct ProviderAnswerText: Sendable {
             return provider == .fcm ? "it would take the message (validated, not sent)" : "it took the message"
         case .deviceGone where !hasToken:
             return "the keys are right: it let us in and refused the made-up token (\(reason))"
+        // It may be the token, or the account, environment or topic that we sign in with: one answer cannot tell.
+        case .deviceGone where verdict.inMasses != nil: return "it let us in, and calls the token another's (\(reason))"
         case .deviceGone: return "the keys are right, and the token is dead (\(reason))"
         case .payloadError where verdict.reason == .mailboxUnknown: return "the relay knows no such mailbox"
         case .payloadError: return "it refused the test message (\(reason))"
@@ -65,6 +67,8 @@ struct ProviderAnswerText: Sendable {
     private static let advice: [VerdictReason: String] = [
         .permissionDenied: "enable the Firebase Cloud Messaging API in the project, and let the service account use it",
         .senderIDMismatch: "the token belongs to another Firebase project than the service account",
+        .badDeviceToken: "the token is of APNs' other environment, or none: see --environment",
+        .deviceTokenNotForTopic: "the token belongs to another app than the topic",
         .thirdPartyAuthError: "the Firebase project's own APNs key or web push key is missing or wrong",
         .notFound: "the project or the endpoint does not exist: compare project_id in the service account's file",
         .tokenRefused: "check this machine's clock, and that the service account and its key still exist",

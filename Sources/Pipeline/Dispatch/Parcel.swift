@@ -86,7 +86,7 @@ final class Parcel: Sendable {
 }
 
 /// What came of a parcel.
-enum Arrival: Sendable {
+enum Arrival: Sendable, Equatable {
     case answered(Verdict)
     /// Its provider's window had no room within a second: nothing was sent, nothing is burned.
     case notStarted

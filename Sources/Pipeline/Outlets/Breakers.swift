@@ -105,36 +105,18 @@ package final class Breakers: Sendable {
         return .held(Hold(cause: .breaker, wait: least + least * Double.random(in: 0...1)))
     }
 
-    /// Draws conclusions from answers: opens, closes, lets rest; and says what came of each message.
+    /// Acts on what the answers to a batch mean together: opens, closes, lets rest; and says what came of each message.
     ///
     /// `probe` is the breaker that these messages were to try.
     func judge(_ verdicts: [Verdict], of parcels: [Parcel], _ outlet: OutletKey, probe: BreakerKey?) async -> [Arrival]
     {
-        let verdicts = Self.distrusting(verdicts, of: parcels)
-        // Once the alarm is given, the rest of what was under way is not believed either.
-        let isMassDeath =
-            watch(verdicts, parcels, outlet) || verdicts.contains(where: \.isGone) && isMassDeath(BreakerKey(outlet))
-        guard probe != nil || isMassDeath || verdicts.contains(where: \.concernsOthers) else {
-            return verdicts.map { .answered($0) }
-        }
-        if let wait = verdicts.lazy.compactMap(\.providerRest).max() { rest(outlet, for: wait) }
-        let refusals =
-            isMassDeath ? [BreakerKey(outlet): Revocations.massDeath] : Self.refusals(verdicts, parcels, outlet)
+        var judgement = BatchJudgement(verdicts, of: parcels, outlet)
+        judgement.isMassDeath = watch(judgement, outlet)
+        if let wait = judgement.rest { rest(outlet, for: wait) }
+        let refusals = judgement.refusals
         for (key, reason) in refusals { await open(key, reason, isProbe: key == probe) }
-        if let probe, refusals[probe] == nil, verdicts.contains(where: \.provesAccess) { await close(probe) }
-        return zip(parcels, verdicts).map { parcel, verdict in
-            switch verdict {
-            // Others were taken meanwhile: it is this message, and its attempts count.
-            case .configError(let reason, .provider) where refusals[BreakerKey(outlet)] == nil,
-                .configError(let reason, .platform)
-            where refusals[BreakerKey(outlet, platform: parcel.platform)] == nil:
-                .answered(.configError(reason, scope: .message))
-            case .configError(_, .provider), .configError(_, .platform):
-                .held(Hold(cause: .breaker, wait: book.firstPause))
-            case .deviceGone where isMassDeath: .held(Hold(cause: .breaker, wait: book.firstPause))
-            default: .answered(verdict)
-            }
-        }
+        if let probe, refusals[probe] == nil, judgement.provesAccess { await close(probe) }
+        return judgement.arrivals(pause: book.firstPause)
     }
 
     /// A provider's later answers call so many devices dead that nothing more should go its way for now.
@@ -147,62 +129,26 @@ package final class Breakers: Sendable {
         await open(BreakerKey(outlet), reason.rawValue, isProbe: false)
     }
 
-    /// The breakers that answers ask for; none where others of the same batch were taken, since then the keys are right.
-    private static func refusals(
-        _ verdicts: [Verdict],
-        _ parcels: [Parcel],
-        _ outlet: OutletKey
-    ) -> [BreakerKey: String] {
-        var refusals: [BreakerKey: String] = [:]
-        for (parcel, verdict) in zip(parcels, verdicts) {
-            guard case .configError(let reason, let scope) = verdict else { continue }
-            switch scope {
-            case .provider: refusals[BreakerKey(outlet)] = reason.rawValue
-            case .platform: refusals[BreakerKey(outlet, platform: parcel.platform)] = reason.rawValue
-            case .message, .device: break
-            }
-        }
-        guard !refusals.isEmpty else { return [:] }
-        for (parcel, verdict) in zip(parcels, verdicts) where verdict.isTaken {
-            refusals[BreakerKey(outlet)] = nil
-            refusals[BreakerKey(outlet, platform: parcel.platform)] = nil
-        }
-        return refusals
-    }
-
-    /// A sender that sees most of a batch refused as another's devices takes it for its own fault; the devices of a few
-    /// people are no ground for that, since everybody may register what they like.
-    private static func distrusting(_ verdicts: [Verdict], of parcels: [Parcel]) -> [Verdict] {
-        guard verdicts.contains(where: \.isMismatch) else { return verdicts }
-        let people = Set(zip(parcels, verdicts).filter { $1.isMismatch }.map(\.0.key.notification.recipient))
-        guard people.count < fewestPeople else { return verdicts }
-        return verdicts.map { verdict in
-            guard verdict.isMismatch, let reason = verdict.reason else { return verdict }
-            return .deviceGone(reason, at: nil)
-        }
-    }
-
-    private static let fewestPeople = 5
-
-    /// Counts people, not devices.
+    /// Whether devices die in masses; once that alarm is given, the rest of what was under way is not believed either.
     ///
     /// Browsers are left out: anybody can register dead endpoints in masses, and must not hold up everybody's.
-    private func watch(_ verdicts: [Verdict], _ parcels: [Parcel], _ outlet: OutletKey) -> Bool {
+    private func watch(_ judgement: BatchJudgement, _ outlet: OutletKey) -> Bool {
         guard outlet.provider != PushProvider.webpush.rawValue else { return false }
-        let gone = Set(zip(parcels, verdicts).filter { $1.isGone }.map(\.0.key.notification.recipient))
+        let gone = judgement.peopleGone
         let minute = (ContinuousClock.now - Self.start).components.seconds / 60
         return state.withLock { state in
+            let isAlarmed = gone > 0 && state.open[BreakerKey(outlet)]?.reason == Revocations.massDeath
             if let until = state.believed[outlet] {
-                guard until <= .now else { return false }
+                guard until <= .now else { return isAlarmed }
                 state.believed[outlet] = nil
             }
             let isMassDeath = state.deaths[outlet, default: DeathWatch()].take(
-                gone: gone.count,
-                of: verdicts.count,
+                gone: gone,
+                of: judgement.verdicts.count,
                 atMinute: minute
             )
             if isMassDeath { state.deaths[outlet]?.reset() }
-            return isMassDeath
+            return isMassDeath || isAlarmed
         }
     }
 

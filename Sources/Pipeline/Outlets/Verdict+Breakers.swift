@@ -24,30 +24,11 @@ extension Verdict {
         if case .deviceGone = self { true } else { false }
     }
 
-    /// A sender's guess that so many devices of another's cannot be the devices' fault.
-    var isMismatch: Bool {
-        switch self {
-        case .configError(.senderIDMismatch, .provider), .configError(.badDeviceToken, .provider),
-            .configError(.deviceTokenNotForTopic, .provider):
-            true
-        default: false
-        }
-    }
-
     /// How long the provider wants to hear nothing at all of an app.
     var providerRest: Duration? {
         switch self {
         case .retry(.quotaExceeded, let wait, .provider), .retry(.requestRate, let wait, .provider): wait
         default: nil
-        }
-    }
-
-    /// Something in it may hold for other messages too.
-    var concernsOthers: Bool {
-        switch self {
-        case .configError: true
-        case .retry: providerRest != nil
-        case .delivered, .accepted, .deviceGone, .payloadError, .unknown: false
         }
     }
 }

@@ -107,7 +107,7 @@ package struct ReceiptWorker: Service {
                     let found = await answers(to: receipts, of: app)
                     let answers = receipts.map { found[$0.ticket] ?? .missing }
                     surroundings.metrics.countReceipts(answers, of: app)
-                    let isMassDeath = await judge(found.values.compactMap(\.verdict), of: app)
+                    let isMassDeath = await judge(Self.known(receipts, answers), of: app)
                     return zip(receipts, answers).map { Heard(receipt: $0, answer: $1, isMassDeath: isMassDeath) }
                 }
             }
@@ -129,15 +129,24 @@ package struct ReceiptWorker: Service {
         return Dictionary(zip(tickets, await source.ask(tickets))) { first, _ in first }
     }
 
+    /// What the provider knew, once for each ticket.
+    private static func known(_ receipts: [OpenReceipt], _ answers: [ReceiptAnswer]) -> [ReceiptRefusal.Answer] {
+        var seen: Set<String> = []
+        return zip(receipts, answers).compactMap { receipt, answer in
+            guard let verdict = answer.verdict, seen.insert(receipt.ticket).inserted else { return nil }
+            return (receipt.key.notification.recipient, verdict)
+        }
+    }
+
     /// Opens the provider's breaker where its answers say that the fault is ours; whether devices die in masses.
-    private func judge(_ verdicts: [Verdict], of app: AppID) async -> Bool {
+    private func judge(_ answers: [ReceiptRefusal.Answer], of app: AppID) async -> Bool {
         guard let provider = sources[app]?.provider else { return false }
         let outlet = OutletKey(app: app, provider: provider)
-        guard !deaths.areMany(verdicts, of: app, at: surroundings.time.now()) else {
+        guard !deaths.areMany(answers.map(\.verdict), of: app, at: surroundings.time.now()) else {
             await breakers.openForMassDeath(outlet)
             return true
         }
-        if let reason = ReceiptRefusal.reason(among: verdicts) { await breakers.open(outlet, refusedFor: reason) }
+        if let reason = ReceiptRefusal.reason(among: answers) { await breakers.open(outlet, refusedFor: reason) }
         return false
     }
 

@@ -71,15 +71,10 @@ package struct APNsSender: PushSender {
     }
 
     /// The verdicts on messages to one environment.
-    ///
-    /// A token of the other one, or of another app, is the device's fault unless most of them are.
     private func verdicts(on part: [PushMessage], of environment: PushEnvironment) async -> [Verdict] {
         var round = APNsRound(part, topic: topic)
         await run(&round, through: environment == .production ? production : sandbox)
-        return SenderMismatch.judged(
-            SenderMismatch.judged(round.verdicts, .badDeviceToken),
-            .deviceTokenNotForTopic
-        )
+        return round.verdicts
     }
 
     private func run(_ round: inout APNsRound, through service: Service) async {

@@ -42,7 +42,7 @@ package struct FCMSender: PushSender {
     package func send(_ batch: [PushMessage]) async -> [Verdict] {
         guard !batch.isEmpty else { return [] }
         let start = ContinuousClock.now
-        let verdicts = SenderMismatch.judged(await verdicts(on: batch))
+        let verdicts = await verdicts(on: batch)
         metrics?.count(verdicts, took: .now - start)
         return verdicts
     }

@@ -86,22 +86,3 @@ package enum EmailAnswer {
         }
     }
 }
-
-/// Tells one bad mailbox or mail from a sender that the server dislikes as a whole.
-///
-/// Servers give the same answers in both cases. Where they are most of a batch, and five at least, it is our own
-/// standing, and nobody's address is given up for it.
-enum MassRefusal {
-    private static let fewest = 5
-
-    /// The verdicts with every such refusal as a config error where they are too many to be the mailboxes' fault.
-    static func judged(_ verdicts: [Verdict]) -> [Verdict] {
-        let count = verdicts.count(where: isRefusal)
-        guard count >= fewest, count * 2 > verdicts.count else { return verdicts }
-        return verdicts.map { isRefusal($0) ? .configError(.senderRefused, scope: .provider) : $0 }
-    }
-
-    private static func isRefusal(_ verdict: Verdict) -> Bool {
-        verdict == .payloadError(.mailboxUnknown) || verdict == .payloadError(.refusedByPolicy)
-    }
-}

@@ -91,6 +91,27 @@ struct BreakerTests {
         }
     }
 
+    @Test("where many people's devices are called another sender's, nobody loses one, and all is delivered afterwards")
+    func foreignToAll() async throws {
+        try await Counterpart.run { counterpart in
+            let users = (0..<6).map { "u\($0)" }
+            try await counterpart.register(users.map { ($0, "t-\($0)") })
+            counterpart.sandbox.setFaults([Self.refusal(403, "SENDER_ID_MISMATCH").limited(count: users.count)])
+            try await counterpart.publish(["e1"], to: users)
+            let rig = counterpart.rig
+            try await rig.wait(
+                for: 6,
+                "SELECT count(*) FROM deliveries WHERE state = 'delivered' AND attempts = 1"
+            )
+            let opening = #"bellhop_breaker_openings_total{app="drop",provider="fcm",reason="SENDER_ID_MISMATCH"} 1"#
+            #expect(rig.metrics.text().contains(opening))
+            #expect(
+                try await rig.bench.count("SELECT count(*) FROM push_subscriptions WHERE revoked_at IS NOT NULL") == 0
+            )
+            try await rig.wait(for: 0, "SELECT count(*) FROM breakers")
+        }
+    }
+
     @Test("one person with many devices of another sender's loses those, and holds nobody up")
     func oneHostilePerson() async throws {
         try await Counterpart.run { counterpart in

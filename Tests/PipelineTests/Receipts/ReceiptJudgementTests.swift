@@ -7,23 +7,39 @@ import Testing
 
 @Suite("What receipts say together")
 struct ReceiptJudgementTests {
-    private static func verdicts(
+    /// Answers about one message each, of as many people.
+    private static func answers(
         _ refused: [VerdictReason],
         scope: VerdictScope = .platform,
         delivered: Int
-    ) -> [Verdict] {
-        refused.map { .configError($0, scope: scope) }
-            + Array(repeating: .delivered(providerMessageID: nil), count: delivered)
+    ) throws -> [ReceiptRefusal.Answer] {
+        let verdicts =
+            refused.map { Verdict.configError($0, scope: scope) }
+            + [Verdict](repeating: .delivered(providerMessageID: nil), count: delivered)
+        return try verdicts.enumerated().map { (try Answered.recipient("u\($0)"), $1) }
     }
 
-    @Test("five refusals at least, and more than every second answer; the word is the one said most")
-    func refusals() {
-        let (four, five) = ([VerdictReason](repeating: .mismatchedSender, count: 4), VerdictReason.developerError)
-        #expect(ReceiptRefusal.reason(among: Self.verdicts(four, delivered: 0)) == nil)
-        #expect(ReceiptRefusal.reason(among: Self.verdicts(four + [five], delivered: 4)) == .mismatchedSender)
-        #expect(ReceiptRefusal.reason(among: Self.verdicts(four + [five], delivered: 5)) == nil)
-        #expect(ReceiptRefusal.reason(among: Self.verdicts(four + [five], scope: .message, delivered: 0)) == nil)
+    @Test("refusals of five people at least, and more than every second answer; the word is the one said most")
+    func refusals() throws {
+        let four = [VerdictReason](repeating: .mismatchedSender, count: 4)
+        let five = four + [.developerError]
+        let few = try Self.answers(four, delivered: 0)
+        let most = try Self.answers(five, delivered: 4)
+        let half = try Self.answers(five, delivered: 5)
+        let ofMessages = try Self.answers(five, scope: .message, delivered: 0)
+        #expect(ReceiptRefusal.reason(among: few) == nil)
+        #expect(ReceiptRefusal.reason(among: most) == .mismatchedSender)
+        #expect(ReceiptRefusal.reason(among: half) == nil)
+        #expect(ReceiptRefusal.reason(among: ofMessages) == nil)
         #expect(ReceiptRefusal.reason(among: []) == nil)
+    }
+
+    @Test("one person's devices of another project open no breaker, however many they are")
+    func onePerson() throws {
+        let answers = try Self.answers([VerdictReason](repeating: .mismatchedSender, count: 20), delivered: 0)
+        let mallory = try Answered.recipient("mallory")
+        #expect(ReceiptRefusal.reason(among: answers.map { (mallory, $0.verdict) }) == nil)
+        #expect(ReceiptRefusal.reason(among: answers) == .mismatchedSender)
     }
 
     @Test("the alarm of a mass death ends its count: one more dead device is no mass")

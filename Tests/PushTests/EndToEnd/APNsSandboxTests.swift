@@ -201,12 +201,12 @@ struct APNsSandboxTests {
         }
     }
 
-    @Test("an app whose tokens are all of the other environment keeps its devices")
+    @Test("a token of the other environment is none")
     func wrongEnvironment() async throws {
         try await AppleCounterpart.run { counterpart in
             var messages = try batch((0..<10).map { token($0, prefix: "cafe") })
             for index in messages.indices { messages[index].device.environment = .production }
-            let expected = Verdict.configError(.badDeviceToken, scope: .provider)
+            let expected = Verdict.deviceGone(.badDeviceToken, at: nil)
             #expect(await counterpart.apns.send(messages) == Array(repeating: expected, count: 10))
         }
     }

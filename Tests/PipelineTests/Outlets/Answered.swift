@@ -1,0 +1,65 @@
+import BellhopRules
+import Push
+import Store
+import Testing
+
+@testable import Pipeline
+
+/// What a provider said of a message, and to whom that went.
+struct Answered: Sendable {
+    let person: String
+    let verdict: Verdict
+    var platform = DevicePlatform.android
+    var environment = PushEnvironment.production
+
+    /// So many people, one answer each, named from `first` on.
+    static func people(_ count: Int, from first: Int = 0, _ verdict: Verdict) -> [Answered] {
+        (first..<first + count).map { Answered(person: "u\($0)", verdict: verdict) }
+    }
+
+    static func recipient(_ person: String) throws -> RecipientKey {
+        RecipientKey(
+            app: try #require(AppID(validating: "drop")),
+            user: try #require(UserID(validating: person))
+        )
+    }
+
+    private func parcel(_ index: Int, _ provider: PushProvider) throws -> Parcel {
+        let recipient = try Self.recipient(person)
+        let device = PushDevice(
+            subscription: "s\(index)",
+            token: try #require(DeviceToken(validating: "t\(index)")),
+            platform: platform,
+            provider: provider,
+            environment: environment
+        )
+        let notification = NotificationID(bits: UInt64(index))
+        let message = PushMessage(
+            app: recipient.app,
+            notification: notification,
+            type: try #require(EventType(validating: "security")),
+            words: (title: "Hei", body: "på deg"),
+            device: device
+        )
+        return Parcel(
+            index: index,
+            key: DeliveryKey(
+                notification: NotificationKey(recipient: recipient, notification: notification),
+                channel: .push,
+                target: device.subscription
+            ),
+            event: try #require(EventID(validating: "e\(index)")),
+            message: message
+        )
+    }
+
+    /// The judgement of a batch with these answers, and where it went.
+    static func judged(
+        _ answers: [Answered],
+        through provider: PushProvider = .fcm
+    ) throws -> (judgement: BatchJudgement, outlet: OutletKey) {
+        let outlet = OutletKey(app: try #require(AppID(validating: "drop")), provider: provider)
+        let parcels = try answers.enumerated().map { try $1.parcel($0, provider) }
+        return (BatchJudgement(answers.map(\.verdict), of: parcels, outlet), outlet)
+    }
+}

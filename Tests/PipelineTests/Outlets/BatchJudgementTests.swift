@@ -1,0 +1,157 @@
+import BellhopRules
+import Push
+import Store
+import Testing
+
+@testable import Pipeline
+
+@Suite("What the answers to a batch mean together")
+struct BatchJudgementTests {
+    private static let taken = Verdict.delivered(providerMessageID: nil)
+    private static let foreign = Verdict.deviceGone(.senderIDMismatch, at: nil)
+    private static let wrongAccount = Verdict.configError(.senderIDMismatch, scope: .provider)
+    private static let dead = Verdict.deviceGone(.unregistered, at: nil)
+    private static let wrongKey = Verdict.configError(.permissionDenied, scope: .provider)
+    private static let wrongAppleKey = Verdict.configError(.thirdPartyAuthError, scope: .platform)
+    private static let pause = Duration.seconds(10)
+    private static let held = Arrival.held(Hold(cause: .breaker, wait: pause))
+
+    @Test(
+        "a fault is ours where most of the answers blame, and five people at least were blamed",
+        arguments: [
+            (blamed: ["a", "b", "c", "d", "e"], answers: 5, isOurs: true),
+            (["a", "b", "c", "d", "e"], 9, true),
+            (["a", "b", "c", "d", "e"], 10, false),
+            (["a", "b", "c", "d"], 4, false),
+            (["a", "b", "c", "d", "d"], 5, false),
+            (["a", "b", "c", "d", "e", "e"], 11, true),
+            ([String](repeating: "a", count: 20), 20, false),
+            ([], 0, false),
+        ]
+    )
+    func rule(_ blamed: [String], _ answers: Int, _ isOurs: Bool) throws {
+        let people = try blamed.map(Answered.recipient)
+        #expect(FaultOfOurs.isLikely(people, of: answers) == isOurs)
+    }
+
+    @Test(
+        "what may be a fault of ours is one where five people hear it, and otherwise what the answer means alone",
+        arguments: [
+            (foreign, wrongAccount),
+            (.deviceGone(.badDeviceToken, at: nil), .configError(.badDeviceToken, scope: .provider)),
+            (.deviceGone(.deviceTokenNotForTopic, at: nil), .configError(.deviceTokenNotForTopic, scope: .provider)),
+            (.deviceGone(.vapidMismatch, at: nil), .configError(.vapidMismatch, scope: .device)),
+            (.payloadError(.mailboxUnknown), .configError(.senderRefused, scope: .provider)),
+            (.payloadError(.refusedByPolicy), .configError(.senderRefused, scope: .provider)),
+            (dead, dead), (.payloadError(.payloadTooLarge), .payloadError(.payloadTooLarge)),
+        ]
+    )
+    func suspicions(_ alone: Verdict, _ together: Verdict) throws {
+        let (many, _) = try Answered.judged(Answered.people(5, alone) + Answered.people(4, from: 5, Self.taken))
+        #expect(many.verdicts == [Verdict](repeating: together, count: 5) + [Verdict](repeating: Self.taken, count: 4))
+        let (half, _) = try Answered.judged(Answered.people(5, alone) + Answered.people(5, from: 5, Self.taken))
+        #expect(half.verdicts.prefix(5) == [alone, alone, alone, alone, alone])
+        let (few, _) = try Answered.judged(Answered.people(4, alone) + Answered.people(4, alone))
+        #expect(few.verdicts == [Verdict](repeating: alone, count: 8))
+        #expect(few.refusals.isEmpty)
+        #expect(few.arrivals(pause: Self.pause) == few.verdicts.map { .answered($0) })
+    }
+
+    @Test("words that mean the same of us count together, others do not")
+    func together() throws {
+        let mails = Answered.people(3, .payloadError(.mailboxUnknown))
+        let (judgement, _) = try Answered.judged(mails + Answered.people(2, from: 3, .payloadError(.refusedByPolicy)))
+        #expect(judgement.verdicts == [Verdict](repeating: .configError(.senderRefused, scope: .provider), count: 5))
+        let tokens = Answered.people(4, .deviceGone(.badDeviceToken, at: nil))
+        let (others, _) = try Answered.judged(
+            tokens + Answered.people(4, from: 4, .deviceGone(.deviceTokenNotForTopic, at: nil))
+        )
+        #expect(others.verdicts.allSatisfy { $0.isGone })
+    }
+
+    @Test("devices of one of APNs' environments do not count for those of the other; FCM has one")
+    func environments() throws {
+        let bad = Verdict.deviceGone(.badDeviceToken, at: nil)
+        var answers = Answered.people(5, bad) + Answered.people(10, from: 5, Self.taken) + Answered.people(4, bad)
+        for index in 5..<19 { answers[index].environment = .sandbox }
+        let (apple, _) = try Answered.judged(answers, through: .apns)
+        #expect(apple.verdicts[..<5].allSatisfy { $0 == .configError(.badDeviceToken, scope: .provider) })
+        #expect(apple.verdicts[15...].allSatisfy { $0 == bad })
+        var foreign = Answered.people(6, Self.foreign)
+        for index in 3..<6 { foreign[index].environment = .sandbox }
+        let (google, _) = try Answered.judged(foreign)
+        #expect(google.verdicts == [Verdict](repeating: Self.wrongAccount, count: 6))
+    }
+
+    @Test("a config error opens the provider's breaker, or the platform's, and what asked for it waits")
+    func refusals() throws {
+        let (all, outlet) = try Answered.judged(Answered.people(1, Self.wrongKey) + Answered.people(1, Self.dead))
+        #expect(all.refusals == [BreakerKey(outlet): "PERMISSION_DENIED"])
+        #expect(all.arrivals(pause: Self.pause) == [Self.held, .answered(Self.dead)])
+        let (apple, _) = try Answered.judged([
+            Answered(person: "u1", verdict: Self.wrongAppleKey, platform: .ios),
+            Answered(person: "u2", verdict: Self.taken, platform: .android),
+        ])
+        #expect(apple.refusals == [BreakerKey(outlet, platform: .ios): "THIRD_PARTY_AUTH_ERROR"])
+        #expect(apple.arrivals(pause: Self.pause) == [Self.held, .answered(Self.taken)])
+        let (foreign, _) = try Answered.judged(Answered.people(5, Self.foreign))
+        #expect(foreign.refusals == [BreakerKey(outlet): "SENDER_ID_MISMATCH"])
+        #expect(foreign.arrivals(pause: Self.pause) == [Arrival](repeating: Self.held, count: 5))
+    }
+
+    @Test(
+        "where others were taken no breaker opens: it is the message, and its attempts count",
+        arguments: [wrongKey, wrongAppleKey, wrongAccount]
+    )
+    func others(_ error: Verdict) throws {
+        let (judgement, _) = try Answered.judged(Answered.people(6, error) + Answered.people(1, Self.taken))
+        #expect(judgement.refusals.isEmpty)
+        let reason = try #require(error.reason)
+        let ownFault = Arrival.answered(.configError(reason, scope: .message))
+        let expected = [Arrival](repeating: ownFault, count: 6) + [.answered(Self.taken)]
+        #expect(judgement.arrivals(pause: Self.pause) == expected)
+    }
+
+    @Test("browsers with another key than ours open no breaker, however many people they are of")
+    func browsers() throws {
+        let (judgement, _) = try Answered.judged(Answered.people(20, .deviceGone(.vapidMismatch, at: nil)))
+        #expect(judgement.refusals.isEmpty)
+        let expected = Arrival.answered(.configError(.vapidMismatch, scope: .device))
+        #expect(judgement.arrivals(pause: Self.pause) == [Arrival](repeating: expected, count: 20))
+    }
+
+    @Test("while devices die in masses no death is believed, and the provider's breaker is open")
+    func massDeath() throws {
+        let answers =
+            Answered.people(2, Self.dead) + Answered.people(1, Self.taken) + Answered.people(1, Self.wrongAppleKey)
+        var (judgement, outlet) = try Answered.judged(answers)
+        #expect(judgement.arrivals(pause: Self.pause).prefix(2) == [.answered(Self.dead), .answered(Self.dead)])
+        judgement.isMassDeath = true
+        #expect(judgement.refusals == [BreakerKey(outlet): "mass-death"])
+        let expected = [Self.held, Self.held, .answered(Self.taken), Self.held]
+        #expect(judgement.arrivals(pause: Self.pause) == expected)
+    }
+
+    @Test("deaths are counted by people, and what is taken for a fault of ours is none")
+    func peopleGone() throws {
+        let (three, _) = try Answered.judged(Answered.people(3, Self.dead) + Answered.people(2, Self.dead))
+        #expect(three.peopleGone == 3)
+        let (ours, _) = try Answered.judged(Answered.people(5, Self.foreign) + Answered.people(1, Self.dead))
+        #expect(ours.peopleGone == 1)
+        let (none, _) = try Answered.judged(Answered.people(3, Self.taken))
+        #expect(none.peopleGone == 0)
+    }
+
+    @Test("the longest silence that is asked for holds; a token that is no token proves nothing")
+    func otherConclusions() throws {
+        let silences = [10, 30, 20].map { Verdict.retry(.quotaExceeded, notBefore: .seconds($0), scope: .provider) }
+        let (silent, _) = try Answered.judged(silences.map { Answered(person: "u1", verdict: $0) })
+        #expect(silent.rest == .seconds(30))
+        #expect(!silent.provesAccess)
+        let (malformed, _) = try Answered.judged(Answered.people(2, .deviceGone(.invalidToken, at: nil)))
+        #expect(malformed.rest == nil)
+        #expect(!malformed.provesAccess)
+        let (dead, _) = try Answered.judged(Answered.people(1, Self.dead))
+        #expect(dead.provesAccess)
+    }
+}
