@@ -16,8 +16,11 @@ struct BatchJudgement {
     private let outlet: OutletKey
 
     /// `verdicts` are what each answer means alone, one for each parcel.
-    init(_ verdicts: [Verdict], of parcels: [Parcel], _ outlet: OutletKey) {
-        self.verdicts = Self.blamingUs(verdicts, parcels)
+    ///
+    /// `alarm` is why the breaker is open that these messages try: the same word once more confirms it, and costs nobody
+    /// a device.
+    init(_ verdicts: [Verdict], of parcels: [Parcel], _ outlet: OutletKey, despite alarm: String? = nil) {
+        self.verdicts = Self.blamingUs(verdicts, parcels, alarm)
         self.parcels = parcels
         self.outlet = outlet
     }
@@ -77,7 +80,7 @@ struct BatchJudgement {
     /// The verdicts with those as config errors that are too many to be the fault of devices or mailboxes.
     ///
     /// Each of APNs' environments is judged by itself: what is said of development builds is nothing about the others.
-    private static func blamingUs(_ verdicts: [Verdict], _ parcels: [Parcel]) -> [Verdict] {
+    private static func blamingUs(_ verdicts: [Verdict], _ parcels: [Parcel], _ alarm: String?) -> [Verdict] {
         guard verdicts.contains(where: { $0.inMasses != nil }) else { return verdicts }
         var judged = verdicts
         let environments = Dictionary(grouping: verdicts.indices) { parcels[$0].environment }
@@ -87,7 +90,9 @@ struct BatchJudgement {
                 if let meaning = verdicts[place].inMasses { suspects[meaning, default: []].append(place) }
             }
             for (meaning, suspects) in suspects {
-                guard FaultOfOurs.isLikely(suspects.map { parcels[$0].person }, of: places.count) else { continue }
+                let people = suspects.map { parcels[$0].person }
+                let isKnown = alarm != nil && meaning.reason?.rawValue == alarm
+                guard isKnown || FaultOfOurs.isLikely(people, of: places.count) else { continue }
                 for place in suspects { judged[place] = meaning }
             }
         }

@@ -110,7 +110,8 @@ package final class Breakers: Sendable {
     /// `probe` is the breaker that these messages were to try.
     func judge(_ verdicts: [Verdict], of parcels: [Parcel], _ outlet: OutletKey, probe: BreakerKey?) async -> [Arrival]
     {
-        var judgement = BatchJudgement(verdicts, of: parcels, outlet)
+        let alarm = probe.flatMap { probe in state.withLock { $0.open[probe]?.reason } }
+        var judgement = BatchJudgement(verdicts, of: parcels, outlet, despite: alarm)
         judgement.isMassDeath = watch(judgement, outlet)
         if let wait = judgement.rest { rest(outlet, for: wait) }
         let refusals = judgement.refusals
@@ -185,8 +186,8 @@ package final class Breakers: Sendable {
         }
         do throws(PostgresError) {
             if isProbe {
-                // One more dead device says little of the provider: the next probe may meet one that lives.
-                try await book.reopen(key, reason: reason, isTelling: reason != Revocations.massDeath)
+                // One more such device says little of the provider: the next probe may meet one that is well.
+                try await book.reopen(key, reason: reason, isTelling: !Self.guesses.contains(reason))
             } else {
                 try await book.open(key, reason: reason)
             }
@@ -195,6 +196,12 @@ package final class Breakers: Sendable {
             logger.warning("the database cannot be told of an open breaker", ["error": .error(error)])
         }
     }
+
+    /// What is concluded only from how many hear it.
+    private static let guesses: Set<String> = [
+        Revocations.massDeath, VerdictReason.senderIDMismatch.rawValue, VerdictReason.badDeviceToken.rawValue,
+        VerdictReason.deviceTokenNotForTopic.rawValue,
+    ]
 
     private func takeBack(_ key: BreakerKey) async throws(PostgresError) {
         let count = try await revocations.takeBack(app: key.app, provider: key.provider)

@@ -9,14 +9,14 @@ import Synchronization
 final class ReceiptDeaths: Sendable {
     private let watches = Mutex<[AppID: DeathWatch]>([:])
 
-    /// Takes the verdicts in, one for each ticket; whether so many devices are gone that the fault must be ours.
+    /// Takes the answers in, one for each ticket; whether devices of so many people are gone that the fault must be ours.
     ///
     /// The alarm ends the count: what comes afterwards must be many once more.
-    func areMany(_ verdicts: [Verdict], of app: AppID, at now: Instant) -> Bool {
+    func areMany(_ answers: [ReceiptRefusal.Answer], of app: AppID, at now: Instant) -> Bool {
         watches.withLock { watches in
             let areMany = watches[app, default: DeathWatch()].take(
-                gone: verdicts.count(where: \.isGone),
-                of: verdicts.count,
+                gone: Set(answers.filter { $0.verdict.isGone }.map(\.person)).count,
+                of: answers.count,
                 atMinute: now.microseconds / 60_000_000
             )
             if areMany { watches[app]?.reset() }

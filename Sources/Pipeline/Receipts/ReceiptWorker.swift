@@ -142,7 +142,7 @@ package struct ReceiptWorker: Service {
     private func judge(_ answers: [ReceiptRefusal.Answer], of app: AppID) async -> Bool {
         guard let provider = sources[app]?.provider else { return false }
         let outlet = OutletKey(app: app, provider: provider)
-        guard !deaths.areMany(answers.map(\.verdict), of: app, at: surroundings.time.now()) else {
+        guard !deaths.areMany(answers, of: app, at: surroundings.time.now()) else {
             await breakers.openForMassDeath(outlet)
             return true
         }

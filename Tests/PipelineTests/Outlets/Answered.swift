@@ -56,10 +56,11 @@ struct Answered: Sendable {
     /// The judgement of a batch with these answers, and where it went.
     static func judged(
         _ answers: [Answered],
-        through provider: PushProvider = .fcm
+        through provider: PushProvider = .fcm,
+        despite alarm: String? = nil
     ) throws -> (judgement: BatchJudgement, outlet: OutletKey) {
         let outlet = OutletKey(app: try #require(AppID(validating: "drop")), provider: provider)
         let parcels = try answers.enumerated().map { try $1.parcel($0, provider) }
-        return (BatchJudgement(answers.map(\.verdict), of: parcels, outlet), outlet)
+        return (BatchJudgement(answers.map(\.verdict), of: parcels, outlet, despite: alarm), outlet)
     }
 }

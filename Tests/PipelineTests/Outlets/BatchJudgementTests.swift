@@ -112,6 +112,17 @@ struct BatchJudgementTests {
         #expect(judgement.arrivals(pause: Self.pause) == expected)
     }
 
+    @Test("a probe that hears what its breaker is open for confirms it; another word stands for itself")
+    func probes() throws {
+        let (same, outlet) = try Answered.judged(Answered.people(1, Self.foreign), despite: "SENDER_ID_MISMATCH")
+        #expect(same.refusals == [BreakerKey(outlet): "SENDER_ID_MISMATCH"])
+        #expect(same.arrivals(pause: Self.pause) == [Self.held])
+        #expect(!same.provesAccess)
+        let (other, _) = try Answered.judged(Answered.people(1, Self.foreign), despite: "PERMISSION_DENIED")
+        #expect(other.refusals.isEmpty)
+        #expect(other.arrivals(pause: Self.pause) == [.answered(Self.foreign)])
+    }
+
     @Test("browsers with another key than ours open no breaker, however many people they are of")
     func browsers() throws {
         let (judgement, _) = try Answered.judged(Answered.people(20, .deviceGone(.vapidMismatch, at: nil)))

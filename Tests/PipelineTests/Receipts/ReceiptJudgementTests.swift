@@ -46,10 +46,21 @@ struct ReceiptJudgementTests {
     func reset() throws {
         let app = try #require(AppID(validating: "drop"))
         let deaths = ReceiptDeaths()
-        let gone = [Verdict](repeating: .deviceGone(.deviceNotRegistered, at: nil), count: 50)
+        let gone = try Self.gone(50)
         let now = Instant(microseconds: 0)
         #expect(deaths.areMany(gone, of: app, at: now))
         #expect(!deaths.areMany(Array(gone.prefix(1)), of: app, at: now))
         #expect(deaths.areMany(Array(gone.prefix(49)), of: app, at: now))
+    }
+
+    @Test("a few people's dead devices are no mass, however many they are")
+    func fewPeople() throws {
+        let app = try #require(AppID(validating: "drop"))
+        let three = try Self.gone(60).enumerated().map { (try Answered.recipient("u\($0 % 3)"), $1.verdict) }
+        #expect(!ReceiptDeaths().areMany(three, of: app, at: Instant(microseconds: 0)))
+    }
+
+    private static func gone(_ count: Int) throws -> [ReceiptRefusal.Answer] {
+        try (0..<count).map { (try Answered.recipient("u\($0)"), .deviceGone(.deviceNotRegistered, at: nil)) }
     }
 }
