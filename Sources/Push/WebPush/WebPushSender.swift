@@ -31,11 +31,7 @@ package struct WebPushSender: PushSender {
     }
 
     package func send(_ batch: [PushMessage]) async -> [Verdict] {
-        guard !batch.isEmpty else { return [] }
-        let start = ContinuousClock.now
-        let verdicts = SenderMismatch.judged(await verdicts(on: batch), .vapidMismatch, scope: .device)
-        metrics?.count(verdicts, took: .now - start)
-        return verdicts
+        await metrics.measured(batch) { SenderMismatch.judged(await verdicts(on: $0), .vapidMismatch, scope: .device) }
     }
 
     private func verdicts(on batch: [PushMessage]) async -> [Verdict] {
