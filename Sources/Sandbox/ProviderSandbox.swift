@@ -104,16 +104,22 @@ package final class ProviderSandbox: Sendable {
         log = blueprint.log
         faults = blueprint.faults
         browsers = blueprint.browsers
-        if let file = options.serviceAccountFile {
-            try OutputFile.write(serviceAccountJSON, to: file, mode: 0o600)
-        }
-        if let file = options.apnsKeyFile { try OutputFile.write(apnsKey.p8, to: file, mode: 0o600) }
+        if let file = options.serviceAccountFile { try Self.write(serviceAccountJSON, to: file, mode: 0o600) }
+        if let file = options.apnsKeyFile { try Self.write(apnsKey.p8, to: file, mode: 0o600) }
         if let file = options.subscriptionFile {
             let subscription = try browsers.make(applicationServerKey: options.subscriptionKey)
             let json = JSONWriter.canonicalBytes(of: .object(browsers.json(of: subscription)))
-            try OutputFile.write(json, to: file, mode: 0o600)
+            try Self.write(json, to: file, mode: 0o600)
         }
-        try OutputFile.write(Array(blueprint.authorityPEM.utf8), to: caFile, mode: 0o644)
+        try Self.write(Array(blueprint.authorityPEM.utf8), to: caFile, mode: 0o644)
+    }
+
+    private static func write(_ bytes: [UInt8], to path: String, mode: UInt32) throws(SandboxError) {
+        do throws(OutputFile.Failure) {
+            try OutputFile.write(bytes, to: path, mode: mode, predecessor: .replaced)
+        } catch {
+            throw SandboxError(.fileUnwritable, attempted: "writing \(path)", cameBack: error.reason)
+        }
     }
 
     private static func startMail(
