@@ -1,6 +1,4 @@
 import Cryptography
-import Foundation
-import Glibc
 import Push
 import ServiceRuntime
 
@@ -56,34 +54,17 @@ struct KeysCommand: Command {
         }
     }
 
-    /// Made anew, so that no key in use is ever lost and no link is followed; taken back where it is not whole.
+    /// Made anew, so that no key in use is ever lost.
     private static func write(_ bytes: [UInt8], to path: String) throws(CommandFailure) {
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else {
-            throw unwritable(path, errno == EEXIST ? "it is there already" : String(cString: strerror(errno)))
+        do throws(OutputFile.Failure) {
+            try OutputFile.write(bytes, to: path, mode: 0o600, predecessor: .kept)
+        } catch {
+            throw CommandFailure(
+                .configuration,
+                attempted: "writing a private key to \(path)",
+                cameBack: error.reason,
+                whatToDo: "choose a path that is free, in a folder that may be written to"
+            )
         }
-        var written = 0
-        while written < bytes.count {
-            let count = bytes.withUnsafeBytes { rest in
-                Glibc.write(descriptor, rest.baseAddress?.advanced(by: written), rest.count - written)
-            }
-            guard count > 0 || errno == EINTR else { break }
-            written += max(0, count)
-        }
-        let isWhole = written == bytes.count && fsync(descriptor) == 0
-        let reason = String(cString: strerror(errno))
-        guard close(descriptor) == 0, isWhole else {
-            unlink(path)
-            throw unwritable(path, reason)
-        }
-    }
-
-    private static func unwritable(_ path: String, _ cameBack: String) -> CommandFailure {
-        CommandFailure(
-            .configuration,
-            attempted: "writing a private key to \(path)",
-            cameBack: cameBack,
-            whatToDo: "choose a path that is free, in a folder that may be written to"
-        )
     }
 }

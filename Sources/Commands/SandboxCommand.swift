@@ -6,11 +6,12 @@ struct SandboxCommand: Command {
     static let name = "sandbox"
     static let summary = "Stands in for the push providers: TLS, HTTP/2, strict, with faults on request."
     static let synopsis = [
-        "sandbox [--listen HOST:PORT] [--apns HOST:PORT] [--apns-sandbox HOST:PORT]",
-        "        [--smtp HOST:PORT] [--smtps HOST:PORT] [--control HOST:PORT] [--host NAME]",
-        "        [--ca-out FILE] [--service-account-out FILE] [--apns-key FILE] [--subscription-out FILE]",
-        "        [--project ID] [--apns-topics ID,ID] [--vapid-public-key KEY]",
-        "        [--receipt-delay SECONDS] [--seed N] [--unchecked]",
+        """
+        sandbox [--listen HOST:PORT] [--apns HOST:PORT] [--apns-sandbox HOST:PORT] [--smtp HOST:PORT] \
+        [--smtps HOST:PORT] [--control HOST:PORT] [--host NAME] [--ca-out FILE] [--service-account-out FILE] \
+        [--apns-key FILE] [--subscription-out FILE] [--project ID] [--apns-topics ID,ID] [--vapid-public-key KEY] \
+        [--receipt-delay SECONDS] [--seed N] [--unchecked]
+        """
     ]
     static let options = [
         Option.taking("listen", "HOST:PORT", "where FCM, Expo and browsers are reached (127.0.0.1:8443)"),

@@ -51,3 +51,14 @@ package struct PushMetrics: Sendable {
         }
     }
 }
+
+extension PushMetrics.ForSender? {
+    /// The verdicts on a batch, counted and timed where anybody counts; an empty batch asks no provider and is not counted.
+    func measured<Message>(_ batch: [Message], _ verdicts: ([Message]) async -> [Verdict]) async -> [Verdict] {
+        guard !batch.isEmpty else { return [] }
+        let start = ContinuousClock.now
+        let verdicts = await verdicts(batch)
+        self?.count(verdicts, took: .now - start)
+        return verdicts
+    }
+}

@@ -47,10 +47,10 @@ package final class ProviderSandbox: Sendable {
     ///
     /// Throws a `SandboxError`; nothing is left behind then.
     package static func start(_ options: SandboxOptions = SandboxOptions()) async throws -> ProviderSandbox {
-        let socket = try ListeningSocket.open(options.listen)
+        let socket = try ListeningSocket.listen(on: options.listen)
         let apns = (
-            production: try ListeningSocket.open(options.apnsListen),
-            development: try ListeningSocket.open(options.apnsSandboxListen)
+            production: try ListeningSocket.listen(on: options.apnsListen),
+            development: try ListeningSocket.listen(on: options.apnsSandboxListen)
         )
         let blueprint = try SandboxBlueprint(options, port: socket.address.port)
         let control = try startControl(options, blueprint)
@@ -104,16 +104,22 @@ package final class ProviderSandbox: Sendable {
         log = blueprint.log
         faults = blueprint.faults
         browsers = blueprint.browsers
-        if let file = options.serviceAccountFile {
-            try OutputFile.write(serviceAccountJSON, to: file, mode: 0o600)
-        }
-        if let file = options.apnsKeyFile { try OutputFile.write(apnsKey.p8, to: file, mode: 0o600) }
+        if let file = options.serviceAccountFile { try Self.write(serviceAccountJSON, to: file, mode: 0o600) }
+        if let file = options.apnsKeyFile { try Self.write(apnsKey.p8, to: file, mode: 0o600) }
         if let file = options.subscriptionFile {
             let subscription = try browsers.make(applicationServerKey: options.subscriptionKey)
             let json = JSONWriter.canonicalBytes(of: .object(browsers.json(of: subscription)))
-            try OutputFile.write(json, to: file, mode: 0o600)
+            try Self.write(json, to: file, mode: 0o600)
         }
-        try OutputFile.write(Array(blueprint.authorityPEM.utf8), to: caFile, mode: 0o644)
+        try Self.write(Array(blueprint.authorityPEM.utf8), to: caFile, mode: 0o644)
+    }
+
+    private static func write(_ bytes: [UInt8], to path: String, mode: UInt32) throws(SandboxError) {
+        do throws(OutputFile.Failure) {
+            try OutputFile.write(bytes, to: path, mode: mode, predecessor: .replaced)
+        } catch {
+            throw SandboxError(.fileUnwritable, attempted: "writing \(path)", cameBack: error.reason)
+        }
     }
 
     private static func startMail(
@@ -127,7 +133,7 @@ package final class ProviderSandbox: Sendable {
             log: blueprint.log,
             time: options.time
         )
-        return try MailServer.start(try .open(options.smtp), try .open(options.smtps), office)
+        return try MailServer.start(try .listen(on: options.smtp), try .listen(on: options.smtps), office)
     }
 
     private static func startControl(_ options: SandboxOptions, _ blueprint: SandboxBlueprint) throws -> HTTPServer {
@@ -140,13 +146,7 @@ package final class ProviderSandbox: Sendable {
         do {
             return try HTTPServer.start(listen: options.control, handler: api.router.respond(to:))
         } catch let error as HTTPServerError {
-            let code: SandboxError.Code =
-                switch error.code {
-                case .addressTaken: .addressTaken
-                case .addressUnusable: .addressUnusable
-                case .resources: .resources
-                }
-            throw SandboxError(code, attempted: "listening on \(error.address)", cameBack: error.cameBack)
+            throw SandboxError(error)
         }
     }
 

@@ -28,6 +28,32 @@ struct CommandLineTests {
         }
     }
 
+    @Test("no command's help is wider than 100 characters, the list of all no wider than 120; no bracket is torn")
+    func widths() async {
+        let overview = await Prompt().run("help").output
+        #expect(overview.split(separator: "\n").allSatisfy { $0.count <= 120 })
+        for command in Tool.commands {
+            let help = await Prompt().run(command.name, "--help").output
+            for line in help.split(separator: "\n") {
+                #expect(line.count <= 100, "\(line)")
+                #expect(line.filter { $0 == "[" }.count == line.filter { $0 == "]" }.count, "\(line)")
+            }
+        }
+    }
+
+    @Test(
+        "words are set in lines, the later ones below the first word or as far in as is asked; none is cut",
+        arguments: [
+            (nil, ["-> aa bb", "   cc", "   ddddddddd", "   e"]),
+            (1, ["-> aa bb", " cc", " ddddddddd", " e"]),
+        ] as [(Int?, [String])]
+    )
+    func lines(_ indent: Int?, _ expected: [String]) {
+        let words = "aa bb cc ddddddddd e".split(separator: " ")
+        #expect(words.lines(of: 8, behind: "-> ", indent: indent) == expected)
+        #expect("".split(separator: " ").lines(of: 8, behind: "-> ") == ["-> "])
+    }
+
     @Test("it says its version")
     func version() async {
         #expect(await Prompt().run("version").output == "bellhop \(Tool.version)")

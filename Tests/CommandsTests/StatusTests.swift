@@ -59,11 +59,15 @@ struct StatusTests {
         try await Bench.withTopology { bench in
             let app = try #require(AppID(validating: "drop"))
             let key = BreakerKey(app: app, provider: "fcm", platform: .ios)
-            try await BreakerBook(pool: bench.pool).open(key, reason: "THIRD_PARTY_AUTH_ERROR")
+            let book = BreakerBook(pool: bench.pool)
+            try await book.open(key, reason: "THIRD_PARTY_AUTH_ERROR")
+            try await book.open(BreakerKey(app: app, provider: "email"), reason: "authentication-refused")
             try await Workplace.withPrompt(on: bench) { prompt, _ in
                 let text = await prompt.run("status").output.replacing("\n   ", with: " ")
                 #expect(text.contains("fcm refuses drop (ios) for"))
                 #expect(text.contains("THIRD_PARTY_AUTH_ERROR: its pushes wait"))
+                #expect(text.contains("email refuses drop for"))
+                #expect(text.contains("authentication-refused: its mails wait"))
                 let json = await prompt.run("status", "--json").output
                 #expect(json.contains(#""provider":"fcm","platform":"ios","reason":"THIRD_PARTY_AUTH_ERROR""#))
             }

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPServer
 import HTTPTransfer
 import ServiceRuntime
 import Testing
@@ -186,7 +187,7 @@ struct ServerTests {
                 validity: SystemTime().now() - .seconds(60)..<SystemTime().now() + .seconds(60)
             )
             let tls = try authority.issue(order).serverContext()
-            let socket = try ListeningSocket.open(ListenAddress(host: "127.0.0.1", port: 0))
+            let socket = try ListeningSocket.listen(on: ListenAddress(host: "127.0.0.1", port: 0))
             let server = try HTTP2Server.start(socket, tls, HTTP2Limits(), UncheckedHandler())
             loop = server.loop
             let client = try #require(RawClient(port: server.address.port))

@@ -7,7 +7,7 @@ protocol Command: Sendable {
     static var alias: String? { get }
     /// One line for the list of commands.
     static var summary: String { get }
-    /// The lines of its usage, without `bellhop`; one that begins with a blank goes on with the line before it.
+    /// The ways to call it, each without `bellhop`; a long one is broken before a bracket.
     static var synopsis: [String] { get }
     static var options: [Option] { get }
 
@@ -21,12 +21,18 @@ extension Command {
     static var alias: String? { nil }
 
     static var help: String {
-        var lines = synopsis.map { ($0.hasPrefix(" ") ? "        " : "bellhop ") + $0 } + ["", summary]
+        let lead = "bellhop "
+        var lines = synopsis.flatMap { usage in
+            usage.replacing(" [", with: "\n[").split(separator: "\n")
+                .lines(behind: lead, indent: lead.count + name.count + 1)
+        }
+        lines += ["", summary]
         if !options.isEmpty {
             lines += ["", "Options:"]
-            lines += options.map { option in
+            lines += options.flatMap { option in
                 let left = "  --\(option.name)" + (option.value.map { " \($0)" } ?? "")
-                return left + String(repeating: " ", count: max(2, 28 - left.count)) + option.help
+                let lead = left + String(repeating: " ", count: max(2, 28 - left.count))
+                return option.help.split(separator: " ").lines(behind: lead, indent: 28)
             }
         }
         lines += [

@@ -10,14 +10,7 @@ extension DeskSession {
         let terminal = isJSON ? nil : request.surroundings.terminal
         var uncarried = 0
         while true {
-            guard let progress = try await book.progress(of: id) else {
-                throw failure(
-                    .answerIsNo,
-                    "there is no such replay",
-                    "bellhop dead-letters replays lists them",
-                    "\(id)"
-                )
-            }
+            let progress = try await progress(of: id)
             terminal?.show(ReplayView(progress, now: SystemTime().timestamp).bar)
             if progress.isFinished || progress.replay.state == .paused {
                 terminal?.show("")
@@ -35,15 +28,7 @@ extension DeskSession {
     /// `replays [N]`: one replay, or all of them, those that have not ended first.
     func replays() async throws -> ExitCode {
         if let id = try replayNumber() {
-            guard let progress = try await book.progress(of: id) else {
-                throw failure(
-                    .answerIsNo,
-                    "there is no such replay",
-                    "bellhop dead-letters replays lists them",
-                    "\(id)"
-                )
-            }
-            return report(progress)
+            return report(try await progress(of: id))
         }
         let records = try await book.latest(atMost: 20)
         guard !isJSON else {
@@ -65,6 +50,18 @@ extension DeskSession {
         }
         table.lines().forEach(print)
         return .done
+    }
+
+    private func progress(of id: Int64) async throws -> ReplayProgress {
+        guard let progress = try await book.progress(of: id) else {
+            throw failure(
+                .answerIsNo,
+                "there is no such replay",
+                "bellhop dead-letters replays lists them",
+                "\(id)"
+            )
+        }
+        return progress
     }
 
     /// `pause`, `resume` and `cancel`, from whichever terminal.

@@ -8,8 +8,8 @@ struct CheckProviderCommand: Command {
     static let name = "check-provider"
     static let summary = "Asks a provider whether it takes an app's messages, and explains the answer."
     static let synopsis = [
-        "check-provider --app APP --provider apns|fcm|expo|webpush|email [--token TOKEN]",
-        "               [--environment production|sandbox] [--platform ios|android|web] [--json]",
+        "check-provider --app APP --provider apns|fcm|expo|webpush|email [--token TOKEN] "
+            + "[--environment production|sandbox] [--platform ios|android|web] [--json]"
     ]
     static let options = [
         Option.taking("app", "APP", "whose keys to try"),

@@ -70,7 +70,8 @@ extension Standing {
             let platform = breaker.key.platform.map { " (\($0.rawValue))" } ?? ""
             let whose = "\(breaker.key.provider) refuses \(breaker.key.app.text)\(platform)"
             let since = (time - Instant(microseconds: breaker.openedAt)).roughly
-            return "\(whose) for \(since), \(breaker.reason): its pushes wait; see docs/providers.md"
+            let what = CheckedProvider(rawValue: breaker.key.provider) == .email ? "mails" : "pushes"
+            return "\(whose) for \(since), \(breaker.reason): its \(what) wait; see docs/providers.md"
         }
     }
 

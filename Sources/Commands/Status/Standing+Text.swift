@@ -50,16 +50,7 @@ extension Standing {
 
     /// A problem in lines that fit a terminal.
     private static func item(_ text: String) -> [String] {
-        var lines: [String] = []
-        var line = "! "
-        for word in text.split(separator: " ") {
-            if line.count + 1 + word.count > 96, line.count > 3 {
-                lines.append(line)
-                line = "  "
-            }
-            line += " " + word
-        }
-        return lines + [line]
+        text.split(separator: " ").lines(behind: "!  ")
     }
 
     private func owed(_ store: StoreStanding) -> [String] {

@@ -1,6 +1,7 @@
 import CMicroHTTPD
 import Foundation
 import ServiceRuntime
+import Synchronization
 
 /// A running daemon of libmicrohttpd: its thread, its listening socket, and the core that its callbacks work on.
 ///
@@ -8,7 +9,8 @@ import ServiceRuntime
 /// once and in this order.
 final class Daemon: @unchecked Sendable {
     private let pointer: OpaquePointer
-    private let socket: ListeningSocket
+    /// Until the daemon has stopped: with its last reference the port is free.
+    private let socket: Mutex<ListeningSocket?>
     /// Held for the callbacks, until no more of them can come.
     private let core: Unmanaged<ServerCore>
 
@@ -27,11 +29,10 @@ final class Daemon: @unchecked Sendable {
         guard let pointer = bellhop_start_daemon(&options) else {
             let words = String(cString: strerror(errno))
             retained.release()
-            close(socket.descriptor)
             throw HTTPServerError(code: .resources, address: socket.address, cameBack: words)
         }
         self.pointer = pointer
-        self.socket = socket
+        self.socket = Mutex(socket)
         self.core = retained
     }
 
@@ -39,7 +40,9 @@ final class Daemon: @unchecked Sendable {
     func stopListening() {
         _ = MHD_quiesce_daemon(pointer)
         // The descriptor must stay open until the daemon has stopped, but nobody should queue up on it.
-        shutdown(socket.descriptor, Int32(SHUT_RDWR))
+        socket.withLock { socket in
+            if let socket { shutdown(socket.descriptor, Int32(SHUT_RDWR)) }
+        }
     }
 
     /// Closes all connections and ends the thread.
@@ -47,7 +50,7 @@ final class Daemon: @unchecked Sendable {
     /// Blocks until it has ended; no connection may be suspended.
     func stop() {
         MHD_stop_daemon(pointer)
-        close(socket.descriptor)
+        socket.withLock { $0 = nil }
         core.release()
     }
 }

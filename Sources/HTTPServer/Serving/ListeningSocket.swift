@@ -1,13 +1,24 @@
-import Foundation
-import ServiceRuntime
+import Glibc
+package import ServiceRuntime
 
-/// A socket that listens, made by us rather than by libmicrohttpd so that its failures can be told apart.
-struct ListeningSocket: Sendable {
-    let descriptor: Int32
+/// A bound socket that listens without blocking; closes with the last reference.
+///
+/// Made by us rather than by a library for servers, so that its failures can be told apart.
+package final class ListeningSocket: Sendable {
+    package let descriptor: Int32
     /// With the real port where any was asked for.
-    let address: ListenAddress
+    package let address: ListenAddress
 
-    static func open(_ address: ListenAddress) throws -> ListeningSocket {
+    private init(descriptor: Int32, address: ListenAddress) {
+        self.descriptor = descriptor
+        self.address = address
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    package static func open(_ address: ListenAddress) throws(HTTPServerError) -> ListeningSocket {
         var hints = addrinfo()
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV
@@ -21,7 +32,7 @@ struct ListeningSocket: Sendable {
         return try open(first, for: address)
     }
 
-    private static func open(_ info: addrinfo, for address: ListenAddress) throws -> ListeningSocket {
+    private static func open(_ info: addrinfo, for address: ListenAddress) throws(HTTPServerError) -> ListeningSocket {
         let kind = info.ai_socktype | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
         let descriptor = socket(info.ai_family, kind, info.ai_protocol)
         guard descriptor >= 0 else { throw failure(errno, address) }

@@ -11,9 +11,9 @@ package struct BadgeBell: Service {
     package let name = "badges"
     private let tools: DutyTools
     private let book: BadgeBook
-    private let logger: Logger
+    private let loop: DutyLoop
     private let handedOver: Counter
-    private let rhythm: Rhythm
+    private let calm: Duration
 
     /// How often it looks, and for how long a user must have read nothing.
     package struct Rhythm: Sendable {
@@ -28,8 +28,12 @@ package struct BadgeBell: Service {
 
     package init(tools: DutyTools, rhythm: Rhythm = Rhythm()) {
         self.tools = tools
-        self.rhythm = rhythm
-        logger = tools.logger.labelled(name)
+        calm = rhythm.calm
+        loop = tools.loop(
+            of: name,
+            every: rhythm.interval,
+            trouble: "the database cannot be asked whose unread count has changed"
+        )
         book = BadgeBook(pool: tools.pool)
         handedOver = tools.metrics.counter(
             "bellhop_badge_updates_total",
@@ -38,25 +42,17 @@ package struct BadgeBell: Service {
     }
 
     package func run(until drain: DrainSignal) async throws {
-        while !drain.isDraining, !Task.isCancelled {
-            let count = await handOver()
-            if count < BadgeMessage.limit { await drain.pause(for: rhythm.interval) }
-        }
+        await loop.run(until: drain, handOver)
     }
 
-    private func handOver() async -> Int {
-        do throws(PostgresError) {
-            let entries = try await book.take(atMost: BadgeMessage.limit, calm: rhythm.calm)
-            guard !entries.isEmpty else { return 0 }
-            let outcome = await tools.publisher.publish([message(entries.map(\.recipient))])
-            guard outcome == [.confirmed] else { return 0 }
-            try await book.finish(entries)
-            handedOver.increment(by: entries.count)
-            return entries.count
-        } catch {
-            logger.warning("the database cannot be asked whose unread count has changed", ["error": .error(error)])
-            return 0
-        }
+    private func handOver() async throws(PostgresError) -> DutyLoop.Next {
+        let entries = try await book.take(atMost: BadgeMessage.limit, calm: calm)
+        guard !entries.isEmpty else { return .later }
+        let outcome = await tools.publisher.publish([message(entries.map(\.recipient))])
+        guard outcome == [.confirmed] else { return .later }
+        try await book.finish(entries)
+        handedOver.increment(by: entries.count)
+        return entries.count < BadgeMessage.limit ? .later : .atOnce
     }
 
     private func message(_ recipients: [RecipientKey]) -> OutgoingMessage {

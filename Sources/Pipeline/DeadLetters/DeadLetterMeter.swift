@@ -8,8 +8,7 @@ package struct DeadLetterMeter: Service {
     package let name = "dead-letter meter"
     private let tools: DutyTools
     private let catalogs: CatalogSource
-    private let logger: Logger
-    private let interval: Duration
+    private let loop: DutyLoop
     private let open: Labelled<Gauge>
     private let oldest: Gauge
     private let replays: Labelled<Gauge>
@@ -18,8 +17,7 @@ package struct DeadLetterMeter: Service {
     package init(tools: DutyTools, catalogs: CatalogSource, interval: Duration = .seconds(15)) {
         self.tools = tools
         self.catalogs = catalogs
-        self.interval = interval
-        logger = tools.logger.labelled(name)
+        loop = tools.loop(of: name, every: interval, trouble: "the database cannot be asked about dead letters")
         open = tools.metrics.gauge(
             "bellhop_dead_letters_open",
             help: "Dead letters that wait for somebody, by app and reason; what no catalogue knows is other.",
@@ -43,9 +41,9 @@ package struct DeadLetterMeter: Service {
 
     package func run(until drain: DrainSignal) async throws {
         var seen: Set<Label> = []
-        while !drain.isDraining, !Task.isCancelled {
-            await measure(&seen)
-            await drain.pause(for: interval)
+        await loop.run(until: drain) {
+            try await measure(&seen)
+            return .later
         }
     }
 
@@ -54,14 +52,8 @@ package struct DeadLetterMeter: Service {
         let reason: String
     }
 
-    private func measure(_ seen: inout Set<Label>) async {
-        let found: DeadLetterGauge
-        do throws(PostgresError) {
-            found = try await DeadLetterGauge(of: tools.pool)
-        } catch {
-            logger.debug("the database cannot be asked about dead letters", ["error": .error(error)])
-            return
-        }
+    private func measure(_ seen: inout Set<Label>) async throws(PostgresError) {
+        let found = try await DeadLetterGauge(of: tools.pool)
         var counts: [Label: Int] = [:]
         for group in found.open { counts[label(group), default: 0] += group.items }
         // What is no longer open is none, and not as many as at the last look.

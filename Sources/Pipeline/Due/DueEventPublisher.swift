@@ -11,13 +11,13 @@ package struct DueEventPublisher: Service {
     private let plans: EventPlans
     private let tools: DutyTools
     private let logger: Logger
+    private let loop: DutyLoop
     private let published: Counter
-    private let interval: Duration
 
     package init(tools: DutyTools, interval: Duration = .seconds(1)) {
         self.tools = tools
-        self.interval = interval
         logger = tools.logger.labelled(name)
+        loop = tools.loop(of: name, every: interval, trouble: "the database cannot be asked for due events")
         plans = EventPlans(pool: tools.pool)
         published = tools.metrics.counter(
             "bellhop_due_events_total",
@@ -26,27 +26,19 @@ package struct DueEventPublisher: Service {
     }
 
     package func run(until drain: DrainSignal) async throws {
-        while !drain.isDraining, !Task.isCancelled {
-            let count = await publishDue()
-            if count < Self.batch { await drain.pause(for: interval) }
-        }
+        await loop.run(until: drain, publishDue)
     }
 
-    private func publishDue() async -> Int {
-        do throws(PostgresError) {
-            let due = try await plans.takeDue(atMost: Self.batch)
-            guard !due.isEmpty else { return 0 }
-            let outcomes = await tools.publisher.publish(due.map { tools.event($0.app, $0.type.text, $0.body) })
-            let confirmed = zip(due, outcomes).filter { $1 == .confirmed }.map(\.0)
-            try await plans.markExpanded(confirmed)
-            published.increment(by: confirmed.count)
-            logger.info("published events that were due", ["events": .integer(confirmed.count)])
-            return due.count
-        } catch {
-            // What was taken and not marked comes up again in ten minutes.
-            logger.warning("the database cannot be asked for due events", ["error": .error(error)])
-            return 0
-        }
+    /// What is taken and not marked, since the broker or the database fails, comes up again in ten minutes.
+    private func publishDue() async throws(PostgresError) -> DutyLoop.Next {
+        let due = try await plans.takeDue(atMost: Self.batch)
+        guard !due.isEmpty else { return .later }
+        let outcomes = await tools.publisher.publish(due.map { tools.event($0.app, $0.type.text, $0.body) })
+        let confirmed = zip(due, outcomes).filter { $1 == .confirmed }.map(\.0)
+        try await plans.markExpanded(confirmed)
+        published.increment(by: confirmed.count)
+        logger.info("published events that were due", ["events": .integer(confirmed.count)])
+        return due.count < Self.batch ? .later : .atOnce
     }
 
     private static let batch = 200

@@ -29,6 +29,11 @@ package struct DutyTools: Sendable {
 }
 
 extension DutyTools {
+    /// The loop of the duty of that name; `trouble` is what the log says of a turn that failed.
+    func loop(of duty: String, every interval: Duration, trouble: String) -> DutyLoop {
+        DutyLoop(interval: interval, trouble: trouble, logger: logger.labelled(duty))
+    }
+
     /// An event as a producer publishes it.
     func event(_ app: AppID, _ type: String, _ body: [UInt8]) -> OutgoingMessage {
         OutgoingMessage(

@@ -11,8 +11,9 @@ package struct HandOver: Service {
     private let due: DueDeliveries
     private let resumes: ResumeSender
     private let logger: Logger
+    private let loop: DutyLoop
     private let handedOver: Counter
-    private let rhythm: Rhythm
+    private let rate: Int
 
     /// When it looks and what it takes for stranded.
     package struct Rhythm: Sendable {
@@ -30,8 +31,9 @@ package struct HandOver: Service {
     }
 
     package init(tools: DutyTools, rhythm: Rhythm = Rhythm()) {
-        self.rhythm = rhythm
+        rate = rhythm.rate
         logger = tools.logger.labelled(name)
+        loop = tools.loop(of: name, every: rhythm.interval, trouble: "the database cannot be asked what is due")
         due = DueDeliveries(pool: tools.pool, strandedAfter: rhythm.grace)
         resumes = ResumeSender(publisher: tools.publisher, names: tools.names, logger: logger)
         handedOver = tools.metrics.counter(
@@ -41,22 +43,12 @@ package struct HandOver: Service {
     }
 
     package func run(until drain: DrainSignal) async throws {
-        while !drain.isDraining, !Task.isCancelled {
-            let count = await handOver(drain)
-            await drain.pause(for: count == 0 ? rhythm.interval : .seconds(1) * count / rhythm.rate)
-        }
+        await loop.run(until: drain) { try await handOver(drain) }
     }
 
-    /// - Returns: how many notifications it was.
-    private func handOver(_ drain: DrainSignal) async -> Int {
-        let groups: [DueGroup]
-        do throws(PostgresError) {
-            groups = try await due.take(about: min(rhythm.rate, Self.batch))
-        } catch {
-            logger.warning("the database cannot be asked what is due", ["error": .error(error)])
-            return 0
-        }
-        guard !groups.isEmpty else { return 0 }
+    private func handOver(_ drain: DrainSignal) async throws(PostgresError) -> DutyLoop.Next {
+        let groups = try await due.take(about: min(rate, Self.batch))
+        guard !groups.isEmpty else { return .later }
         var count = 0
         for (lane, groups) in Dictionary(grouping: groups, by: \.priority.lane) {
             // What is not confirmed comes up again in ten minutes.
@@ -66,7 +58,7 @@ package struct HandOver: Service {
             count += size
         }
         logger.info("handed over", ["notifications": .integer(count), "users": .integer(groups.count)])
-        return count
+        return .after(.seconds(1) * count / rate)
     }
 
     private static let batch = 1000

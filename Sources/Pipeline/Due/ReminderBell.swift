@@ -15,46 +15,38 @@ package struct ReminderBell: Service {
     private let zones: ZoneLibrary
     private let tools: DutyTools
     private let logger: Logger
+    private let loop: DutyLoop
     private let rung: Labelled<Counter>
-    private let interval: Duration
 
     package init(tools: DutyTools, catalogs: CatalogSource, zones: ZoneLibrary, interval: Duration = .seconds(1)) {
         self.tools = tools
         self.catalogs = catalogs
         self.zones = zones
-        self.interval = interval
         logger = tools.logger.labelled(name)
+        loop = tools.loop(of: name, every: interval, trouble: "the database cannot be asked for reminders")
         book = ReminderBook(pool: tools.pool)
         rung = tools.metrics.counter("bellhop_reminders_total", help: "Reminders that rang.", labels: ["app"])
     }
 
     package func run(until drain: DrainSignal) async throws {
-        while !drain.isDraining, !Task.isCancelled {
-            let count = await ring()
-            if count < Self.batch { await drain.pause(for: interval) }
-        }
+        await loop.run(until: drain, ring)
     }
 
-    /// - Returns: how many reminders it looked at.
-    private func ring() async -> Int {
-        do throws(PostgresError) {
-            let open = try await book.open(atMost: Self.batch)
-            guard !open.isEmpty else { return 0 }
-            let now = Timestamp(clamping: tools.time.now().microseconds)
-            var steps = open.map { step($0, now) }
-            let due = steps.indices.filter { steps[$0].ring != nil }
-            let outcomes = await tools.publisher.publish(due.compactMap { steps[$0].ring })
-            for (index, outcome) in zip(due, outcomes) {
-                // Without its confirm it stays as it is, and rings at the next look.
-                if outcome != .confirmed { steps[index].plan = nil }
-            }
-            try await book.keep(steps.compactMap(\.plan))
-            for index in due where steps[index].plan != nil { rung.with(open[index].key.app.text).increment() }
-            return steps.allSatisfy { $0.plan != nil } ? open.count : 0
-        } catch {
-            logger.warning("the database cannot be asked for reminders", ["error": .error(error)])
-            return 0
+    private func ring() async throws(PostgresError) -> DutyLoop.Next {
+        let open = try await book.open(atMost: Self.batch)
+        guard !open.isEmpty else { return .later }
+        let now = Timestamp(clamping: tools.time.now().microseconds)
+        var steps = open.map { step($0, now) }
+        let due = steps.indices.filter { steps[$0].ring != nil }
+        let outcomes = await tools.publisher.publish(due.compactMap { steps[$0].ring })
+        for (index, outcome) in zip(due, outcomes) {
+            // Without its confirm it stays as it is, and rings at the next look.
+            if outcome != .confirmed { steps[index].plan = nil }
         }
+        let plans = steps.compactMap(\.plan)
+        try await book.keep(plans)
+        for index in due where steps[index].plan != nil { rung.with(open[index].key.app.text).increment() }
+        return plans.count < Self.batch ? .later : .atOnce
     }
 
     /// What is to be done about a reminder.

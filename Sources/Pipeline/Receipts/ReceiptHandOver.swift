@@ -13,36 +13,27 @@ package struct ReceiptHandOver: Service {
     private let publisher: Publisher
     private let names: TopologyNames
     private let logger: Logger
-    private let interval: Duration
+    private let loop: DutyLoop
 
     package init(tools: DutyTools, interval: Duration = .seconds(1)) {
-        self.interval = interval
         logger = tools.logger.labelled(name)
+        loop = tools.loop(of: name, every: interval, trouble: "the database cannot be asked for receipts that are due")
         book = ReceiptBook(pool: tools.pool)
         publisher = tools.publisher
         names = tools.names
     }
 
     package func run(until drain: DrainSignal) async throws {
-        while !drain.isDraining, !Task.isCancelled {
-            let isMore = await handOver()
-            if !isMore { await drain.pause(for: interval) }
-        }
+        await loop.run(until: drain, handOver)
     }
 
-    /// - Returns: whether there may be more at once.
-    private func handOver() async -> Bool {
-        do throws(PostgresError) {
-            let keys = try await book.take(atMost: Self.batch)
-            guard !keys.isEmpty else { return false }
-            let outcomes = await publisher.publish(ReceiptMessage.messages(for: keys).map(message))
-            let isConfirmed = outcomes.allSatisfy { $0 == .confirmed }
-            logger.info("handed over", ["deliveries": .integer(keys.count), "confirmed": .text("\(isConfirmed)")])
-            return isConfirmed && keys.count == Self.batch
-        } catch {
-            logger.warning("the database cannot be asked for receipts that are due", ["error": .error(error)])
-            return false
-        }
+    private func handOver() async throws(PostgresError) -> DutyLoop.Next {
+        let keys = try await book.take(atMost: Self.batch)
+        guard !keys.isEmpty else { return .later }
+        let outcomes = await publisher.publish(ReceiptMessage.messages(for: keys).map(message))
+        let isConfirmed = outcomes.allSatisfy { $0 == .confirmed }
+        logger.info("handed over", ["deliveries": .integer(keys.count), "confirmed": .text("\(isConfirmed)")])
+        return isConfirmed && keys.count == Self.batch ? .atOnce : .later
     }
 
     private func message(_ receipts: ReceiptMessage) -> OutgoingMessage {

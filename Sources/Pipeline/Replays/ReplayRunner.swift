@@ -16,47 +16,42 @@ package struct ReplayRunner: Service {
     private let names: TopologyNames
     private let resumes: ResumeSender
     private let logger: Logger
+    private let loop: DutyLoop
     private let sent: Counter
-    private let interval: Duration
 
     package init(tools: DutyTools, interval: Duration = .seconds(1)) {
-        self.interval = interval
         run = ReplayRun(pool: tools.pool, runner: String(UInt64.random(in: .min ... .max), radix: 36))
         publisher = tools.publisher
         names = tools.names
         logger = tools.logger.labelled(name)
+        loop = tools.loop(of: name, every: interval, trouble: "the database cannot be asked for replays")
         resumes = ResumeSender(publisher: tools.publisher, names: tools.names, logger: logger)
         sent = tools.metrics.counter("bellhop_replayed_total", help: "Dead letters that a replay has sent.")
     }
 
     package func run(until drain: DrainSignal) async throws {
         var throttles: [Int64: ReplayThrottle] = [:]
-        while !drain.isDraining, !Task.isCancelled {
-            let isBusy = await step(&throttles, drain)
-            await drain.pause(for: isBusy ? Self.breath : interval)
-        }
+        await loop.run(until: drain) { try await step(&throttles, drain) }
         try? await run.release()
     }
 
-    /// Takes every replay one step further; whether there was any.
-    private func step(_ throttles: inout [Int64: ReplayThrottle], _ drain: DrainSignal) async -> Bool {
-        do throws(PostgresError) {
-            let replays = try await run.take(for: Self.lease)
-            throttles = throttles.filter { id, _ in replays.contains { $0.id == id } }
-            for replay in replays {
-                // Whoever had it before may have died between the ledger and the broker.
-                if throttles[replay.id] == nil {
-                    _ = await resumes.replay(try await run.unclaimed(of: replay.id), until: drain)
-                }
-                var throttle = throttles[replay.id] ?? ReplayThrottle(rate: replay.pace.rate, now: .now)
-                try await advance(replay, &throttle, drain)
-                throttles[replay.id] = throttle
+    /// Takes every replay one step further.
+    private func step(
+        _ throttles: inout [Int64: ReplayThrottle],
+        _ drain: DrainSignal
+    ) async throws(PostgresError) -> DutyLoop.Next {
+        let replays = try await run.take(for: Self.lease)
+        throttles = throttles.filter { id, _ in replays.contains { $0.id == id } }
+        for replay in replays {
+            // Whoever had it before may have died between the ledger and the broker.
+            if throttles[replay.id] == nil {
+                _ = await resumes.replay(try await run.unclaimed(of: replay.id), until: drain)
             }
-            return replays.contains { $0.state != .paused }
-        } catch {
-            logger.warning("the database cannot be asked for replays", ["error": .error(error)])
-            return false
+            var throttle = throttles[replay.id] ?? ReplayThrottle(rate: replay.pace.rate, now: .now)
+            try await advance(replay, &throttle, drain)
+            throttles[replay.id] = throttle
         }
+        return replays.contains { $0.state != .paused } ? .after(Self.breath) : .later
     }
 
     private func advance(

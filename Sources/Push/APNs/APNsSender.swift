@@ -45,11 +45,7 @@ package struct APNsSender: PushSender {
     }
 
     package func send(_ batch: [PushMessage]) async -> [Verdict] {
-        guard !batch.isEmpty else { return [] }
-        let start = ContinuousClock.now
-        let verdicts = await verdicts(on: batch)
-        metrics?.count(verdicts, took: .now - start)
-        return verdicts
+        await metrics.measured(batch, verdicts(on:))
     }
 
     private func verdicts(on batch: [PushMessage]) async -> [Verdict] {

@@ -28,7 +28,10 @@ package struct ExpoSender: PushSender {
     }
 
     package func send(_ batch: [PushMessage]) async -> [Verdict] {
-        guard !batch.isEmpty else { return [] }
+        await metrics.measured(batch, verdicts(on:))
+    }
+
+    private func verdicts(on batch: [PushMessage]) async -> [Verdict] {
         let start = ContinuousClock.now
         var round = ExpoRound(batch, now: Timestamp(clamping: time.now().microseconds))
         while !round.requests.isEmpty {
@@ -49,7 +52,6 @@ package struct ExpoSender: PushSender {
                 ]
             )
         }
-        metrics?.count(round.verdicts, took: .now - start)
         return round.verdicts
     }
 

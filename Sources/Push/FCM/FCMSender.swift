@@ -40,11 +40,7 @@ package struct FCMSender: PushSender {
     }
 
     package func send(_ batch: [PushMessage]) async -> [Verdict] {
-        guard !batch.isEmpty else { return [] }
-        let start = ContinuousClock.now
-        let verdicts = await verdicts(on: batch)
-        metrics?.count(verdicts, took: .now - start)
-        return verdicts
+        await metrics.measured(batch) { await verdicts(on: $0) }
     }
 
     private func verdicts(on batch: [PushMessage]) async -> [Verdict] {

@@ -27,11 +27,7 @@ package struct EmailSender: Sendable {
     ///
     /// Never throws: whatever goes wrong is a verdict. Cancelling the calling task abandons what has no answer yet.
     package func send(_ batch: [EmailMessage]) async -> [Verdict] {
-        guard !batch.isEmpty else { return [] }
-        let start = ContinuousClock.now
-        let verdicts = await verdicts(on: batch)
-        metrics?.count(verdicts, took: .now - start)
-        return verdicts
+        await metrics.measured(batch) { await verdicts(on: $0) }
     }
 
     private func verdicts(on batch: [EmailMessage]) async -> [Verdict] {

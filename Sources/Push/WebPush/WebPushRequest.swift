@@ -1,5 +1,4 @@
 package import BellhopRules
-import Cryptography
 
 /// The headers of one message to a push service (RFC 8030), but for the sign-in.
 package enum WebPushRequest {
@@ -11,7 +10,7 @@ package enum WebPushRequest {
         [
             ("content-type", "application/octet-stream"), ("content-encoding", "aes128gcm"),
             ("ttl", String(secondsToLive(message, now))), ("urgency", message.priority.rawValue),
-            ("topic", topic(message)),
+            ("topic", message.pushTopic),
         ]
     }
 
@@ -21,10 +20,5 @@ package enum WebPushRequest {
         let (left, overflow) = expiry.microseconds.subtractingReportingOverflow(now.microseconds)
         guard !overflow else { return longestLife }
         return min(max(left / 1_000_000, 1), longestLife)
-    }
-
-    /// A later message with the same topic takes the place of one that waits; 32 hex digits, which every service takes.
-    private static func topic(_ message: PushMessage) -> String {
-        SHA256.digest(of: Array(message.replacementID.utf8)).hexPrefix(bytes: 16)
     }
 }

@@ -1,3 +1,4 @@
+import HTTPServer
 import ServiceRuntime
 import TLS
 
@@ -17,7 +18,7 @@ final class HTTP2Server: Sendable {
         handler: any HTTP2Handler
     ) throws(SandboxError) -> HTTP2Server {
         let tls = try identity.serverContext()
-        return try start(try ListeningSocket.open(listen), tls, limits, handler)
+        return try start(try .listen(on: listen), tls, limits, handler)
     }
 
     /// The part behind an open socket, so that its port is known to whoever makes the handler.

@@ -1,4 +1,5 @@
 import Glibc
+import HTTPServer
 import ServiceRuntime
 import Synchronization
 import TLS

@@ -51,7 +51,7 @@ struct FCMRequestTests {
     func web() throws {
         let expected = """
             {"message":{\(Self.common),"webpush":{"headers":{"TTL":"3600","Urgency":"high",\
-            "Topic":"noti_00000000000000ab"},"notification":{"tag":"noti_00000000000000ab"}}}}
+            "Topic":"9deb69e1d4b82cdaad1449bb587cdddf"},"notification":{"tag":"noti_00000000000000ab"}}}}
             """
         #expect(try text(Messages.full(.web)) == expected)
     }

@@ -23,15 +23,16 @@ struct MailTextTests {
         #expect(MailText.lines("") == [""])
     }
 
+    /// As long as a line may be before its mark that it goes on.
+    private static let full = String(repeating: "a", count: 75)
+
     @Test(
         "quoted-printable is what RFC 2045 says",
         arguments: [
             ("plain", "plain\r\n"), ("æ=", "=C3=A6=3D\r\n"), ("end ", "end=20\r\n"), ("tab\t", "tab=09\r\n"),
             (".dot", "=2Edot\r\n"), ("From me", "=46rom me\r\n"), ("", "\r\n"),
-            (String(repeating: "a", count: 76), String(repeating: "a", count: 76) + "\r\n"),
-            (String(repeating: "a", count: 77), String(repeating: "a", count: 75) + "=\r\naa\r\n"),
-            (String(repeating: "a", count: 75) + ".", String(repeating: "a", count: 75) + ".\r\n"),
-            (String(repeating: "a", count: 75) + ".b", String(repeating: "a", count: 75) + "=\r\n=2Eb\r\n"),
+            (full + "a", full + "a\r\n"), (full + "aa", full + "=\r\naa\r\n"), (full + ".", full + ".\r\n"),
+            (full + ".b", full + "=\r\n=2Eb\r\n"),
         ]
     )
     func quotedPrintable(_ line: String, _ expected: String) {

@@ -1,0 +1,42 @@
+import ServiceRuntime
+
+/// How a duty of the scheduler is repeated: one turn of its work after the other until the drain, with a pause between
+/// them.
+///
+/// After a turn that fails it tries again soon, then ever later, so that a database that is away is not asked in vain by
+/// everybody at once.
+struct DutyLoop: Sendable {
+    /// When the next turn begins.
+    enum Next: Sendable, Equatable {
+        case after(Duration)
+        /// There is no more to do for now.
+        case later
+
+        /// The load was full, so that there may be more.
+        static let atOnce = Next.after(.zero)
+    }
+
+    /// How long it rests when there is no more to do.
+    let interval: Duration
+    /// What the log says of a turn that failed, such as `the database cannot be asked what is due`.
+    let trouble: String
+    let logger: Logger
+
+    /// Runs until the drain begins or the task is cancelled; a turn that is under way is never cut short.
+    func run(until drain: DrainSignal, _ turn: () async throws -> Next) async {
+        var backoff = Backoff(base: min(interval, .seconds(1)), cap: max(interval, .seconds(5)))
+        var chance = SystemRandomNumberGenerator()
+        while !drain.isDraining, !Task.isCancelled {
+            let pause: Duration
+            do {
+                let next = try await turn()
+                backoff.reset()
+                pause = if case .after(let span) = next { span } else { interval }
+            } catch {
+                pause = backoff.next(using: &chance)
+                logger.warning(trouble, ["error": .error(error), "again": .span(pause)])
+            }
+            if pause > .zero { await drain.pause(for: pause) }
+        }
+    }
+}

@@ -1,0 +1,79 @@
+import Foundation
+import Testing
+
+@testable import ServiceRuntime
+
+@Suite("A file written in one go")
+struct OutputFileTests {
+    /// The path of a file in a folder that goes when `body` is over.
+    private func withFile(_ body: (String) throws -> Void) throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("bellhop-out-" + UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try body(folder.appendingPathComponent("file").path)
+    }
+
+    private func text(_ path: String) throws -> String { try String(contentsOfFile: path, encoding: .utf8) }
+
+    private func neighbours(_ path: String) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: URL(fileURLWithPath: path).deletingLastPathComponent().path)
+    }
+
+    @Test(
+        "it holds every byte, is open to those of its mode alone, and leaves nothing beside it",
+        arguments: [OutputFile.Predecessor.replaced, .kept]
+    )
+    func whole(_ predecessor: OutputFile.Predecessor) throws {
+        try withFile { path in
+            let bytes = (0..<300_000).map { UInt8(truncatingIfNeeded: $0) }
+            try OutputFile.write(bytes, to: path, mode: 0o600, predecessor: predecessor)
+            #expect(FileManager.default.contents(atPath: path) == Data(bytes))
+            #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o600)
+            #expect(try neighbours(path) == ["file"])
+        }
+    }
+
+    @Test("a file that is there is replaced where that is asked for, and takes the new mode")
+    func replaced() throws {
+        try withFile { path in
+            try OutputFile.write(Array("a longer text".utf8), to: path, mode: 0o644, predecessor: .replaced)
+            try OutputFile.write(Array("new".utf8), to: path, mode: 0o600, predecessor: .replaced)
+            #expect(try text(path) == "new")
+            #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o600)
+            #expect(try neighbours(path) == ["file"])
+        }
+    }
+
+    @Test("a file that is there is kept where that is asked for, and so is a link, wherever it leads")
+    func kept() throws {
+        try withFile { path in
+            try Data("mine".utf8).write(to: URL(fileURLWithPath: path))
+            let link = path + ".link"
+            try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path + ".other")
+            for taken in [path, link] {
+                #expect(throws: OutputFile.Failure(reason: "it is there already")) {
+                    try OutputFile.write([1], to: taken, mode: 0o600, predecessor: .kept)
+                }
+            }
+            #expect(try text(path) == "mine")
+            #expect(try neighbours(path).sorted() == ["file", "file.link"])
+        }
+    }
+
+    @Test("what cannot be written leaves nothing and says why")
+    func unwritable() throws {
+        try withFile { path in
+            for predecessor in [OutputFile.Predecessor.replaced, .kept] {
+                #expect(throws: OutputFile.Failure(reason: "No such file or directory")) {
+                    try OutputFile.write([1], to: path + "/none/file", mode: 0o600, predecessor: predecessor)
+                }
+            }
+            // A folder gives way to no file.
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+            #expect(throws: OutputFile.Failure(reason: "Is a directory")) {
+                try OutputFile.write([1], to: path, mode: 0o600, predecessor: .replaced)
+            }
+            #expect(try neighbours(path) == ["file"])
+        }
+    }
+}
