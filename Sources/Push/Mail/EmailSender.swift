@@ -27,7 +27,7 @@ package struct EmailSender: Sendable {
     ///
     /// Never throws: whatever goes wrong is a verdict. Cancelling the calling task abandons what has no answer yet.
     package func send(_ batch: [EmailMessage]) async -> [Verdict] {
-        await metrics.measured(batch) { await verdicts(on: $0) }
+        await metrics.measured(batch, verdicts(on:))
     }
 
     private func verdicts(on batch: [EmailMessage]) async -> [Verdict] {

@@ -31,7 +31,7 @@ package struct WebPushSender: PushSender {
     }
 
     package func send(_ batch: [PushMessage]) async -> [Verdict] {
-        await metrics.measured(batch) { await verdicts(on: $0) }
+        await metrics.measured(batch, verdicts(on:))
     }
 
     private func verdicts(on batch: [PushMessage]) async -> [Verdict] {
