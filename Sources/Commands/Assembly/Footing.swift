@@ -76,8 +76,10 @@ struct Footing: Sendable {
         throw CatalogFailure(folder: folder, faults: faults)
     }
 
-    /// Whether this machine knows a zone. A machine without any cannot tell a slip of the pen from a zone: workers do not
-    /// start there, and what only publishes may.
+    /// Whether this machine knows a zone.
+    ///
+    /// A machine without any cannot tell a slip of the pen from a zone: workers do not start there, and what only
+    /// publishes may.
     private var hasZone: (TimeZoneName) -> Bool {
         let zones = ZoneLibrary(environment: ProcessInfo.processInfo.environment)
         return { zones.isThere ? zones[$0] != nil : true }
