@@ -84,7 +84,8 @@ private struct Files {
         guard let catalogs else {
             return "none configured (\(Setting.catalogs.environmentName)); no worker starts without"
         }
-        return catalogs.catalogs.map { "\($0.app) (\($0.types.count) types)" }.joined(separator: ", ")
+        return catalogs.catalogs.map { "\($0.app) (\($0.types.count) \($0.types.count == 1 ? "type" : "types"))" }
+            .joined(separator: ", ")
     }
 
     var providersInWords: String {

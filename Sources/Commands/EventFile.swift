@@ -21,10 +21,11 @@ struct EventFile: Sendable {
         }
     }
 
-    /// Judges every message of a whole file.
+    /// Judges every message of a whole file, as if it arrived now.
     init(_ bytes: [UInt8], catalogs: CatalogSet) {
+        let now = Timestamp(clamping: SystemTime().now().microseconds)
         entries = Self.documents(bytes).map { line, body in
-            Entry(line: line, body: body, judgement: Self.judge(body, catalogs))
+            Entry(line: line, body: body, judgement: Self.judge(body, catalogs, now))
         }
     }
 
@@ -44,12 +45,17 @@ struct EventFile: Sendable {
     }
 
     /// What a worker would say, short of what only the database knows.
-    private static func judge(_ body: [UInt8], _ catalogs: CatalogSet) -> Result<Submission, Rejection> {
+    private static func judge(
+        _ body: [UInt8],
+        _ catalogs: CatalogSet,
+        _ now: Timestamp
+    ) -> Result<Submission, Rejection> {
         let envelope = InboundEnvelope(body: body, source: .elsewhere)
         return SubmissionParser(catalogs).parse(envelope).flatMap { submission in
             guard case .event(let event) = submission, let catalog = catalogs[event.app] else {
                 return .success(submission)
             }
+            if let rejection = event.refusal(at: now) { return .failure(rejection) }
             return catalog.render(event, language: nil).map { _ in submission }
         }
     }

@@ -59,6 +59,36 @@ struct CheckConfigTests {
         }
     }
 
+    @Test("a catalogue that cannot be read hides no fault of another")
+    func unreadable() async throws {
+        try await Workplace.withPrompt { prompt, folder in
+            let catalogs = folder.appendingPathComponent("catalogs")
+            let nested = catalogs.appendingPathComponent("folder.json5")
+            try FileManager.default.createDirectory(at: nested, withIntermediateDirectories: true)
+            let alone = await prompt.run("check-config")
+            #expect(alone.code == .configuration)
+            #expect(alone.complaints.contains("have a fault; mend it:\nfolder.json5: cannot be read"))
+            try Data("{app: 7}".utf8).write(to: catalogs.appendingPathComponent("broken.json5"))
+            let both = await prompt.run("check-config")
+            #expect(both.complaints.contains("folder.json5: cannot be read"))
+            #expect(both.complaints.contains("broken.json5:1:2: /app"))
+            try FileManager.default.removeItem(at: catalogs)
+            #expect(await prompt.run("check-config").code == .configuration)
+        }
+    }
+
+    @Test("a zone of an app that is none in the machine's tz database is a fault")
+    func misspeltZone() async throws {
+        try await Workplace.withPrompt { prompt, folder in
+            let catalog = folder.appendingPathComponent("catalogs/drop.json5")
+            let text = try String(contentsOf: catalog, encoding: .utf8).replacing("Europe/Oslo", with: "Europe/Olso")
+            try Data(text.utf8).write(to: catalog)
+            let answer = await prompt.run("check-config")
+            #expect(answer.code == .configuration)
+            #expect(answer.complaints.contains("/timezone: the tz database of this machine has no Europe/Olso"))
+        }
+    }
+
     @Test("every provider of an app is named, the mail relay too")
     func namesProviders() async throws {
         try await Workplace.withPrompt { prompt, folder in

@@ -29,6 +29,23 @@ struct EventFileTests {
         }
     }
 
+    @Test("validate knows what only the clock can tell, as a worker does")
+    func tooFarAhead() async throws {
+        try await Workplace.withPrompt { prompt, _ in
+            let days = { (count: Double) in
+                Date(timeIntervalSinceNow: count * 86_400).formatted(.iso8601)
+            }
+            var prompt = prompt
+            prompt.input = [360, 370].map { good.dropLast() + #", "deliverAt": "\#(days($0))"}"# }.joined(
+                separator: "\n"
+            )
+            let answer = await prompt.run("validate", "-")
+            #expect(answer.code == .badInput)
+            #expect(answer.output.contains("line 1: ok"))
+            #expect(answer.output.contains("line 2: refused, invalid-field at /deliverAt: expected an instant within"))
+        }
+    }
+
     @Test("a file that is empty or not there is bad input")
     func nothing() async throws {
         try await Workplace.withPrompt { prompt, folder in

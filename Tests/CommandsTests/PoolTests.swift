@@ -119,6 +119,18 @@ struct PoolTests {
         }
     }
 
+    @Test("no worker starts on a machine without a tz database, where nothing would ever be quiet")
+    func withoutZones() async throws {
+        try await Bench.withTopology { bench in
+            try await Workplace.withPrompt(on: bench) { prompt, folder in
+                let lost = prompt.with("TZDIR", folder.appendingPathComponent("none").path)
+                try await RunningPool.with(workers: 1, lost, in: folder) { pool in
+                    #expect(await pool.ending() == .exited(ExitCode.configuration.rawValue))
+                }
+            }
+        }
+    }
+
     @Test("what is wrong for all workers is said before there is one")
     func configuration() async throws {
         try await Workplace.withPrompt { prompt, _ in

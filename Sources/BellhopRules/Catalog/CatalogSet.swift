@@ -16,7 +16,13 @@ public struct CatalogSet: Sendable {
     }
 
     /// Reads catalogue files (JSON5); answers with all faults of all files when there is any.
-    public static func load(files: [(name: String, bytes: [UInt8])]) -> Result<CatalogSet, CatalogFaults> {
+    ///
+    /// `hasZone` says whether a name is one of the tz database: an app whose own zone is none would have neither quiet
+    /// hours nor digests for users without a zone, and nobody would hear of it. Without it every name will do.
+    public static func load(
+        files: [(name: String, bytes: [UInt8])],
+        hasZone: (TimeZoneName) -> Bool = { _ in true }
+    ) -> Result<CatalogSet, CatalogFaults> {
         var faults: [CatalogFault] = []
         var catalogs: [Catalog] = []
         var owners: [AppID: String] = [:]
@@ -25,6 +31,10 @@ public struct CatalogSet: Sendable {
             if let catalog = CatalogReader.read(file.bytes, sink) {
                 if let owner = owners[catalog.app] {
                     sink.report(JSONPointer.root.key("app"), "this app is described in \(owner) already")
+                }
+                if !hasZone(catalog.timezone) {
+                    let place = JSONPointer.root.key("timezone")
+                    sink.report(place, "the tz database of this machine has no \(catalog.timezone)")
                 }
                 owners[catalog.app] = owners[catalog.app] ?? file.name
                 catalogs.append(catalog)

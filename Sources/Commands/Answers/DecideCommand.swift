@@ -9,7 +9,7 @@ struct DecideCommand: Command {
     static let synopsis = ["decide --catalog FILE --event FILE --recipient FILE [--at INSTANT] [--json]"]
     static let options = [
         Option.taking("catalog", "FILE", "the app's catalogue"),
-        Option.taking("event", "FILE", "one event in the plain form; \"to\" may be left out"),
+        Option.taking("event", "FILE", "one event in the plain form; \"to\" and \"app\" may be left out"),
         Option.taking("recipient", "FILE", "the fields of recipient.upserted, with devices, follow, read"),
         Option.taking("at", "INSTANT", "as of this instant, such as 2026-03-29T00:30:00Z; now without it"),
         Option.json,
@@ -49,7 +49,7 @@ struct DecideCommand: Command {
         let now = instant ?? Timestamp(clamping: SystemTime().now().microseconds)
         let zones = ZoneLibrary(environment: surroundings.environment)
         guard let catalog = catalogs[event.app], let trial = Trial(catalog, event, document, at: now, zones) else {
-            throw fault("the catalogue does not know \(event.app) and \(event.type)")
+            throw fault("the catalogue does not know \(event.app) and \(event.type)", "name the app's own catalogue")
         }
         let words: (RenderedContent, LanguageTag?)
         switch trial.words() {
@@ -60,31 +60,36 @@ struct DecideCommand: Command {
         return .done
     }
 
-    /// The event, addressed to the user where it says nothing of its own.
+    /// The event, of the catalogue's app and addressed to the user where it says nothing of its own.
     private func event(
         _ bytes: [UInt8],
         _ catalogs: CatalogSet,
         _ document: RecipientDocument
     ) throws(CommandFailure) -> Event {
-        let envelope = InboundEnvelope(body: Self.addressed(bytes, document), source: .elsewhere)
+        let body = Self.completed(bytes, document, app: catalogs.catalogs.first?.app)
+        let envelope = InboundEnvelope(body: body, source: .elsewhere)
         let submission: Submission
         switch SubmissionParser(catalogs).parse(envelope) {
         case .success(let understood): submission = understood
         case .failure(let rejection): throw refused(rejection)
         }
-        guard case .event(let event) = submission else { throw fault("it feeds or takes back, and is no event") }
+        guard case .event(let event) = submission else {
+            throw fault("it feeds or takes back, and is no event", "name an event")
+        }
         if case .users(let users) = event.audience, let user = document.user, !users.contains(user) {
-            throw fault("it is not for the user of \(recipientFile)")
+            throw fault("it is not for the user of \(recipientFile)", "name one of its users, or leave \"to\" out")
         }
         return event
     }
 
     /// Bytes that are no object stay as they are: the parser says what is wrong.
-    private static func addressed(_ bytes: [UInt8], _ document: RecipientDocument) -> [UInt8] {
+    private static func completed(_ bytes: [UInt8], _ document: RecipientDocument, app: AppID?) -> [UInt8] {
         guard case .success(.object(var object)) = JSONParser(limits: .event).parse(bytes) else { return bytes }
-        let key = EventField.to.rawValue
-        guard (object[key] ?? .null) == .null else { return bytes }
-        object[key] = document.follow == nil ? ["user": .string(document.user?.text ?? "user")] : ["topic": "topic"]
+        func complete(_ field: EventField, _ value: JSONValue?) {
+            if (object[field.rawValue] ?? .null) == .null { object[field.rawValue] = value }
+        }
+        complete(.app, app.map { .string($0.text) })
+        complete(.to, document.follow == nil ? ["user": .string(document.user?.text ?? "user")] : ["topic": "topic"])
         return JSONWriter.canonicalBytes(of: .object(object))
     }
 
@@ -106,15 +111,15 @@ struct DecideCommand: Command {
     }
 
     private func refused(_ rejection: Rejection) -> CommandFailure {
-        fault("refused, \(rejection.summary)")
+        fault("refused, \(rejection.summary)", "mend it, as bellhop validate would say too")
     }
 
-    private func fault(_ cameBack: String) -> CommandFailure {
+    private func fault(_ cameBack: String, _ whatToDo: String) -> CommandFailure {
         CommandFailure(
             .badInput,
             attempted: "reading the event in \(eventFile)",
             cameBack: cameBack,
-            whatToDo: "mend it, as bellhop validate would say too"
+            whatToDo: whatToDo
         )
     }
 }

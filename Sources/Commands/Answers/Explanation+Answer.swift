@@ -32,6 +32,7 @@ extension Explanation {
 
     private var unknown: String {
         let user = "\(story.key.recipient.user) of \(story.key.recipient.app)"
+        guard !isStranger else { return "Bellhop knows nothing of \(user): no catalogue describes that app" }
         guard let event = story.event else {
             return "\(story.key.notification) is unknown for \(user); ask with --event, which also finds what is kept "
                 + "for later or was refused"

@@ -22,11 +22,19 @@ extension Explanation {
         case .accepted: "the provider took it, and says later whether it arrived" + identity(line)
         case .delivered: "delivered" + inDigest(line) + identity(line)
         case .suppressed: "not sent: \(Self.words(of: line.reason))"
-        case .expired: "not sent: \(Self.words(of: line.reason))"
+        case .expired: "not sent: \(lateness(line))"
         case .failed: "given up: \(Self.words(of: line.reason))"
         case .unknown: "nobody learnt what became of it\(because(line))"
         case nil: "in a state that this program does not know"
         }
+    }
+
+    /// Whether it was too late when it came, or would have been when its wait was over.
+    private func lateness(_ line: LedgerLine) -> String {
+        guard line.reason == Self.tooLate, let notification = story.record?.notification,
+            let expiresAt = notification.content.extras.expiresAt, expiresAt > notification.createdAt
+        else { return Self.words(of: line.reason) }
+        return "it would have been too late by the time that it had to wait for (\(Self.tooLate))"
     }
 
     private func waiting(_ line: LedgerLine) -> String {
@@ -75,9 +83,11 @@ extension Explanation {
         return "\(sentence) (\(reason))"
     }
 
+    private static let tooLate = "expired-before-sending"
+
     /// What the ledger says beside the rules and the providers.
     private static let ledgerReasons = [
-        "expired-before-sending": "it was too late already when it came",
+        tooLate: "it was too late already when it came",
         "expired-while-waiting": "it became too late while it waited",
         "attempts-exhausted": "every attempt failed, and there were as many as are allowed; it is in the dead letters",
         "payload-refused": "the provider will never take this message; it is in the dead letters",

@@ -51,10 +51,15 @@ extension Explanation {
             moments.append(Moment(instant: successor.createdAt, words: "\(successor.id) took its place"))
         }
         if let readAt = record.readAt { moments.append(Moment(instant: readAt, words: "read in the app")) }
-        if let expiresAt = record.notification.content.extras.expiresAt {
+        if let expiresAt = record.notification.content.extras.expiresAt, expiryMatters(expiresAt) {
             moments.append(Moment(instant: expiresAt, words: "expires: not pushed any more"))
         }
         return moments
+    }
+
+    /// Whether expiry has ended something, or still can; what was delivered it does not concern.
+    private func expiryMatters(_ expiresAt: Timestamp) -> Bool {
+        story.lines.contains { $0.state?.isOwed == true || ($0.state == .expired && expiresAt <= now) }
     }
 
     /// When a line was written last, and when it comes up again; the answer has its words.
@@ -62,7 +67,9 @@ extension Explanation {
         story.lines.flatMap { line in
             let state = [line.state?.rawValue ?? "unknown state", line.reason].compactMap { $0 }
             let words = "\(name(of: line)): \(state.joined(separator: ", "))"
-            let written = Moment(instant: line.updatedAt, words: words)
+            // Record and lines are written in one statement, which does not give both the very same microsecond.
+            let instant = max(line.updatedAt, story.record?.notification.createdAt ?? line.updatedAt)
+            let written = Moment(instant: instant, words: words)
             guard let dueAt = line.dueAt, line.state?.isOwed == true else { return [written] }
             return [written, Moment(instant: dueAt, words: "decided anew: \(name(of: line))")]
         }

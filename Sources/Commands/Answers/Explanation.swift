@@ -11,6 +11,9 @@ struct Explanation {
     /// The user's quiet hours; nil where they never set any and the app's own are not known.
     let quietHours: QuietHours?
 
+    /// Whether there are catalogues, and none of them is the app's.
+    let isStranger: Bool
+
     /// What the rules would decide if they were asked now.
     enum Today {
         case decided(Decision, steps: [RuleStep])
@@ -22,6 +25,7 @@ struct Explanation {
         self.story = story
         self.now = now
         let catalog = catalogs?[story.key.recipient.app]
+        isStranger = catalogs != nil && catalog == nil
         let recipient = story.settings.recipient
         clock = UserClock(zone: recipient.timezone.flatMap { zones[$0] } ?? catalog.flatMap { zones[$0.timezone] })
         let usual = catalog?.settings.quietHours

@@ -53,26 +53,45 @@ struct Footing: Sendable {
     /// Reads every `*.json5` of the folder; all faults of all files end the command together.
     func catalogs() throws -> CatalogSet {
         guard let folder = configuration.catalogs else { throw Self.missing(.catalogs) }
-        let names = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".json5") }
-            .sorted()
-        guard !names.isEmpty else {
-            throw CommandFailure(
-                .configuration,
-                attempted: "reading the catalogues in \(folder)",
-                cameBack: "there is no *.json5 file",
-                whatToDo: "point \(Setting.catalogs.environmentName) at a folder of catalogues, such as deploy/catalogs"
-            )
+        guard let content = try? FileManager.default.contentsOfDirectory(atPath: folder) else {
+            throw Self.noCatalogs(in: folder, "the folder cannot be read")
         }
-        let files = try names.map { name in
-            (
-                name: name,
-                bytes: [UInt8](try Data(contentsOf: URL(fileURLWithPath: folder).appendingPathComponent(name)))
-            )
+        let names = content.filter { $0.hasSuffix(".json5") }.sorted()
+        guard !names.isEmpty else { throw Self.noCatalogs(in: folder, "there is no *.json5 file") }
+        var files: [(name: String, bytes: [UInt8])] = []
+        var faults: [String] = []
+        for name in names {
+            let path = URL(fileURLWithPath: folder).appendingPathComponent(name)
+            if let content = try? Data(contentsOf: path) {
+                files.append((name, [UInt8](content)))
+            } else {
+                faults.append("\(name): cannot be read; make it a file that can be read, or take it away")
+            }
         }
-        switch CatalogSet.load(files: files) {
-        case .success(let catalogs): return catalogs
-        case .failure(let faults): throw CatalogFailure(folder: folder, faults: faults)
+        switch CatalogSet.load(files: files, hasZone: hasZone) {
+        case .success(let catalogs) where faults.isEmpty: return catalogs
+        case .success: break
+        case .failure(let found): faults += found.faults.map(\.description)
         }
+        throw CatalogFailure(folder: folder, faults: faults)
+    }
+
+    /// Whether this machine knows a zone.
+    ///
+    /// A machine without any cannot tell a slip of the pen from a zone: workers do not start there, and what only
+    /// publishes may.
+    private var hasZone: (TimeZoneName) -> Bool {
+        let zones = ZoneLibrary(environment: ProcessInfo.processInfo.environment)
+        return { zones.isThere ? zones[$0] != nil : true }
+    }
+
+    private static func noCatalogs(in folder: String, _ cameBack: String) -> CommandFailure {
+        CommandFailure(
+            .configuration,
+            attempted: "reading the catalogues in \(folder)",
+            cameBack: cameBack,
+            whatToDo: "point \(Setting.catalogs.environmentName) at a folder of catalogues, such as deploy/catalogs"
+        )
     }
 
     private static func missing(_ setting: Setting) -> CommandFailure {
@@ -88,9 +107,10 @@ struct Footing: Sendable {
 /// Catalogues that cannot be used: each fault on a line of its own.
 struct CatalogFailure: Error, CustomStringConvertible {
     let folder: String
-    let faults: CatalogFaults
+    let faults: [String]
 
     var description: String {
-        "the catalogues in \(folder) have \(faults.faults.count) faults; mend them:\n\(faults)"
+        let count = faults.count == 1 ? "a fault; mend it" : "\(faults.count) faults; mend them"
+        return "the catalogues in \(folder) have \(count):\n\(faults.joined(separator: "\n"))"
     }
 }

@@ -59,6 +59,7 @@ struct RoleProcess: Sendable {
 
     /// Ends the command with what to do where the schema or the broker is not what this program was built for.
     func verifyGround(_ catalogs: CatalogSet) async throws {
+        guard zones.isThere else { throw zones.absence(attempted: "reading the time zones") }
         let migrator = Migrator(pool: pool, namespace: footing.configuration.namespace)
         switch try await migrator.check() {
         case .current: break

@@ -45,9 +45,14 @@ extension ZoneLibrary {
         guard !isThere else {
             throw .usage(of: command, "--timezone takes a name of the tz database; \(folder) has no \(name)")
         }
-        throw CommandFailure(
+        throw absence(attempted: "reading the zone \(name)")
+    }
+
+    /// What to say of a machine without a tz database.
+    func absence(attempted: String) -> CommandFailure {
+        CommandFailure(
             .configuration,
-            attempted: "reading the zone \(name)",
+            attempted: attempted,
             cameBack: "there is no tz database in \(folder)",
             whatToDo: "install tzdata, or point TZDIR at the folder that has it"
         )

@@ -131,7 +131,7 @@ struct SortedBatch {
                 event: event
             )
         }
-        if let rejection = Self.refusal(of: event, at: arrival) { return rejection }
+        if let rejection = event.refusal(at: arrival) { return rejection }
         let content: RenderedContent
         switch catalog.render(event, language: nil) {
         case .failure(let rejection): return rejection
@@ -161,17 +161,5 @@ struct SortedBatch {
             records.append(Entry(index: index, work: record))
         }
         return nil
-    }
-
-    /// What only the clock can tell: a plan further ahead than a year is taken for a mistake.
-    private static func refusal(of event: Event, at arrival: Timestamp) -> Rejection? {
-        let year: Int64 = 366 * 86_400 * 1_000_000
-        guard let planned = event.deliverAt, planned.microseconds - arrival.microseconds > year else { return nil }
-        return Rejection(
-            reason: .invalidField,
-            pointer: JSONPointer.root.key("deliverAt"),
-            message: "expected an instant within a year, found one further ahead",
-            event: event
-        )
     }
 }

@@ -96,11 +96,12 @@ package struct StoreStanding: Sendable, Equatable {
         effect: .reads
     )
 
+    /// What waits for its expansion has no time to wait for: only events for named users come next.
     private static let plannedStatement = Statement(
         """
-        SELECT count(*), min(planned_at)
+        SELECT count(*), min(planned_at) FILTER (WHERE content -> 'to' ? 'users')
         FROM (
-            SELECT planned_at FROM events
+            SELECT planned_at, content FROM events
             WHERE expanded_at IS NULL AND cancelled_at IS NULL
             ORDER BY planned_at LIMIT \(most)
         ) AS waiting

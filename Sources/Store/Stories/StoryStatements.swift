@@ -20,14 +20,15 @@ enum StoryStatements {
         effect: .reads
     )
 
-    /// With each line the number of lines of its digest, itself among them.
+    /// With each line the number of lines of its digest, itself among them; what was left out of it does not count.
     static let lines = Statement(
         """
         SELECT d.channel, d.target, d.state, d.reason, d.attempts::bigint, d.unknown_sends::bigint,
                d.provider_message_id, d.due_at, d.decision ->> 'until', d.decision ->> '\(slot)',
                (SELECT count(*) FROM deliveries o
                 WHERE o.app = d.app AND o.user_id = d.user_id AND o.channel = d.channel AND o.target = d.target
-                  AND o.decision ->> '\(slot)' = d.decision ->> '\(slot)'),
+                  AND o.decision ->> '\(slot)' = d.decision ->> '\(slot)'
+                  AND (o.notification_id = d.notification_id OR o.state NOT IN ('suppressed', 'expired'))),
                d.updated_at
         FROM deliveries d
         WHERE d.app = $1 AND d.user_id = $2 AND d.notification_id = $3

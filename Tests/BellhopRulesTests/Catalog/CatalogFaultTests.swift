@@ -148,6 +148,15 @@ struct CatalogFaultTests {
         #expect(CatalogSet.load(files: [("1", large)]).failure?.faults.first?.message == "larger than the limit")
     }
 
+    @Test("an app whose zone the tz database does not know is a fault, among the others")
+    func unknownZone() {
+        let text = catalog(types: "a: {priority: 'normal', label: {en: 'A'}, colour: 1}")
+        let files = [("1", Array(text.utf8)), ("2", Array(catalog(app: "two").utf8))]
+        let found = CatalogSet.load(files: files) { $0.text != "UTC" }.failure?.faults ?? []
+        #expect(found.map { "\($0.file) \($0.pointer.text)" } == ["1 /timezone", "1 /types/a/colour", "2 /timezone"])
+        #expect(found.first?.message == "the tz database of this machine has no UTC")
+    }
+
     @Test("reminders are one of the app's types")
     func reminders() {
         let text = catalog(types: "a: {priority: 'normal', label: {en: 'A'}}")

@@ -61,7 +61,8 @@ struct RenderingTests {
         arguments: [
             (nil, "Order a&b/ø: 5.00 {net}"), ("nb", "Ordre a&b/ø"), ("nb-NO", "Bestilling a&b/ø"),
             ("nb_no", "Bestilling a&b/ø"),
-            ("nb-SJ", "Ordre a&b/ø"), ("de", "Order a&b/ø: 5.00 {net}"), ("en-GB", "Order a&b/ø: 5.00 {net}"),
+            ("nb-SJ", "Ordre a&b/ø"), ("no", "Ordre a&b/ø"), ("nn-NO", "Ordre a&b/ø"),
+            ("de", "Order a&b/ø: 5.00 {net}"), ("en-GB", "Order a&b/ø: 5.00 {net}"),
         ] as [(String?, String)]
     )
     func languages(language: String?, title: String) throws {

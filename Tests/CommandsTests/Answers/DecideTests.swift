@@ -123,6 +123,15 @@ struct DecideTests {
         #expect(try self.report(past).decidedAt == "2026-04-01T00:00:00.000Z")
     }
 
+    @Test("an event that names no app is one of the catalogue's")
+    func withoutApp() async throws {
+        let event = Self.event.replacing(#""app":"drop","#, with: "")
+        let named = try await decide("--at", "2026-03-29T00:30:00Z")
+        let unnamed = try await decide(event: event, "--at", "2026-03-29T00:30:00Z")
+        #expect(unnamed.code == .done, "\(unnamed.complaints)")
+        #expect(unnamed.output == named.output)
+    }
+
     @Test("how the user follows counts for an event to a topic, or to nobody named")
     func follow() async throws {
         let muted = Self.recipient.replacing(#""userId""#, with: #""follow": {"muted": true}, "userId""#)

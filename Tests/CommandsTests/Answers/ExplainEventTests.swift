@@ -131,6 +131,10 @@ struct ExplainEventTests {
             #expect(answer.output.hasPrefix("noti_00000000000000ff is unknown for ada of drop; ask with --event"))
             #expect(!answer.output.contains("\n"))
         }
+        try await ask(["--app", "dorp", "--event", "e1"]) { answer, _ in
+            #expect(answer.code == .answerIsNo)
+            #expect(answer.output == "Bellhop knows nothing of ada of dorp: no catalogue describes that app")
+        }
         try await ask(["--event", "e1", "--json"]) { answer, _ in
             #expect(answer.code == .answerIsNo)
             #expect(answer.output.contains(#""found":false"#))

@@ -117,6 +117,58 @@ struct ExplainTests {
         }
     }
 
+    @Test("what would have been too late by the end of its wait says so, and not that it came too late")
+    func wouldBeTooLate() async throws {
+        let row = Self.notification(1, extras: #"{"expiresAt": "2026-03-01T12:00:00.000Z"}"#)
+        let line = Self.line(1, "state, reason", "'expired', 'expired-before-sending'")
+        try await ask("noti_0000000000000001", after: row + line) { answer in
+            expect(
+                answer,
+                "not sent: it would have been too late by the time that it had to wait for (expired-before-sending).",
+                "2026-03-01 12:00:00 (13:00) expires: not pushed any more"
+            )
+        }
+        let late = Self.notification(1, extras: #"{"expiresAt": "2026-03-01T09:00:00.000Z"}"#)
+        try await ask("noti_0000000000000001", after: late + line) { answer in
+            expect(answer, "not sent: it was too late already when it came (expired-before-sending).")
+        }
+    }
+
+    @Test("expiry is no news of what was delivered, and is of what still waits")
+    func expiryAhead() async throws {
+        let row = Self.notification(1, extras: #"{"expiresAt": "2099-03-01T12:00:00.000Z"}"#)
+        let delivered = Self.line(1, "state", "'delivered'")
+        try await ask("noti_0000000000000001", after: row + delivered) { answer in
+            #expect(!answer.output.contains("Still ahead"))
+        }
+        let waits = Self.line(1, "state, reason, due_at", "'deferred', 'breaker', '2099-03-01T11:00:00Z'")
+        try await ask("noti_0000000000000001", after: row + waits) { answer in
+            expect(answer, "2099-03-01 12:00:00 (13:00) expires: not pushed any more")
+        }
+    }
+
+    @Test("the record comes before its lines, though the database wrote them within the same millisecond")
+    func recordFirst() async throws {
+        let row = Self.notification(1, createdAt: "2026-03-01T10:00:01.000002Z")
+        try await ask("noti_0000000000000001", after: row + Self.line(1, "state", "'delivered'")) { answer in
+            expect(answer, "2026-03-01 10:00:01 (11:00) recorded in the app 2026-03-01 10:00:01 (11:00) push to ios")
+        }
+    }
+
+    @Test("what was left out of a digest is not counted among its others")
+    func leftOutOfDigest() async throws {
+        let digest = #"'{"until": "2026-03-02T16:00:00.000Z", "digest": "2026-03-02T16:00:00.000Z"}'"#
+        let rows =
+            (1...4).map { Self.notification($0) }.joined()
+            + Self.line(1, "state, decision", "'delivered', \(digest)")
+            + Self.line(2, "state, decision", "'delivered', \(digest)")
+            + Self.line(3, "state, reason, decision", "'suppressed', 'superseded', \(digest)")
+            + Self.line(4, "state, reason, decision", "'expired', 'expired-while-waiting', \(digest)")
+        try await ask("noti_0000000000000001", after: rows) { answer in
+            expect(answer, "delivered in the digest of 2026-03-02 16:00:00 UTC (17:00), with one other.")
+        }
+    }
+
     @Test("a line that is part of a digest says so, with how many others; one that was replaced says by which")
     func digestAndSuccessor() async throws {
         let digest = #"'{"until": "2099-03-02T16:00:00.000Z", "digest": "2099-03-02T16:00:00.000Z"}'"#

@@ -10,13 +10,27 @@ struct LanguageSet: Hashable {
     /// Empty where producers bring the words.
     let all: [Words]
 
-    /// The words for a reader: their language with its region, their language, the app's own.
+    /// The words for a reader: their language with its region, their language, one that they read as well, the app's
+    /// own.
     func words(for language: LanguageTag?, otherwise fallback: LanguageTag) -> Words? {
         guard !all.isEmpty else { return nil }
         if let language {
             if let exact = all.first(where: { $0.language == language }) { return exact }
             if let near = all.first(where: { $0.language.text == language.language }) { return near }
+            for name in Self.kin(of: language.language) {
+                if let kin = all.first(where: { $0.language.text == name }) { return kin }
+            }
         }
         return all.first { $0.language == fallback }
+    }
+
+    /// Other names under which a reader's language may stand, the nearest first: browsers say `no` where phones say `nb`.
+    private static func kin(of language: Substring) -> [String] {
+        switch language {
+        case "no": ["nb"]
+        case "nb": ["no"]
+        case "nn": ["no", "nb"]
+        default: []
+        }
     }
 }
