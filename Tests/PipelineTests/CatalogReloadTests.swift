@@ -41,7 +41,8 @@ struct CatalogReloadTests {
                 bindings: BindingRecords(pool: bench.pool),
                 plan: { TopologyPlan(names: bench.names, catalogs: $0, tiers: Bench.tiers) },
                 logger: Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text)),
-                metrics: metrics
+                metrics: metrics,
+                signals: AsyncStream { $0.finish() }
             )
             await reload.reload()
             #expect(Self.label(source) == "B")

@@ -20,7 +20,7 @@ public final class Catalog: Sendable {
     public let settings: SettingsPage
     /// When gathered notifications go out; nil where nothing is gathered.
     public let digest: DigestPolicy?
-    /// What the notifications of users' reminders are, unless a reminder says so itself; nil where the app has none.
+    /// What the notifications of users' reminders are; nil where the app has none.
     public let reminderType: EventType?
     /// The types in the order of the file, which is that of a settings page.
     public let types: [CatalogType]

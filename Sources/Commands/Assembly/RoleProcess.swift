@@ -16,6 +16,8 @@ struct RoleProcess: Sendable {
     let metrics: MetricsRegistry
     let pool: PostgresPool
     let time = SystemTime()
+    /// From here on a SIGHUP no longer ends the process.
+    private let hangups = ProcessSignal.arrivals(of: [.hangup])
     let zones = ZoneLibrary(environment: ProcessInfo.processInfo.environment)
 
     /// `size` bounds the connections to the database; `number`, where there are several, stands in every line of the log.
@@ -97,7 +99,8 @@ struct RoleProcess: Sendable {
             bindings: BindingRecords(pool: pool),
             plan: { [footing] catalogs in footing.plan(catalogs) },
             logger: logger,
-            metrics: metrics
+            metrics: metrics,
+            signals: hangups
         )
     }
 

@@ -17,13 +17,15 @@ package struct CatalogReload: Service {
     private let reloads: Labelled<Counter>
     private let signals: AsyncStream<ProcessSignal>
 
+    /// `signals` should begin before the catalogues are read for the first time, so that none comes too early.
     package init(
         source: CatalogSource,
         read: @escaping @Sendable () throws -> CatalogSet,
         bindings: BindingRecords,
         plan: @escaping @Sendable (CatalogSet) -> TopologyPlan,
         logger: Logger,
-        metrics: MetricsRegistry
+        metrics: MetricsRegistry,
+        signals: AsyncStream<ProcessSignal>
     ) {
         self.source = source
         self.read = read
@@ -35,8 +37,7 @@ package struct CatalogReload: Service {
             help: "Catalogues read again on SIGHUP: accepted, or refused and the old ones kept.",
             labels: ["outcome"]
         )
-        // From here on a SIGHUP no longer ends the process.
-        signals = ProcessSignal.arrivals(of: [.hangup])
+        self.signals = signals
     }
 
     package func run(until drain: DrainSignal) async throws {

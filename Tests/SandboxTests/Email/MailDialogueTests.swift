@@ -30,29 +30,37 @@ struct MailDialogueTests {
     private static let named = signedIn + [["say", "MAIL FROM:<a@b>"], ["say", "RCPT TO:<c@d>"]]
     private static let long = String(repeating: "x", count: 600)
 
-    @Test(
-        "what is wrong or out of order is refused, and recorded as such",
-        arguments: [
-            ([["say", "MAIL FROM:<a@b>"]], 503), ([["say", "EHLO t"], ["say", "MAIL FROM:<a@b>"]], 530),
-            ([["say", "EHLO"]], 501), ([["say", "FROB"]], 500), ([["say", "NOOP " + long]], 500),
-            ([["raw", "NOOP\n"]], 500),
-            ([["raw", "NO\rOP\r\n"]], 500), ([["raw", "NOOP \u{E6}\r\n"]], 500), ([["say", "STARTTLS"]], 503),
-            ([["say", "EHLO t"], ["say", "AUTH PLAIN AGEAYg=="]], 538), (inTLS + [["say", "STARTTLS"]], 503),
-            (inTLS + [["say", "MAIL FROM:<a@b>"]], 530), (inTLS + [["say", "AUTH CRAM-MD5"]], 504),
-            (inTLS + [["say", "AUTH PLAIN AGEAYg=="]], 535), (inTLS + [["say", "AUTH PLAIN ???"]], 535),
-            (signedIn + [["say", "RCPT TO:<c@d>"]], 503), (signedIn + [["say", "DATA"]], 503),
-            (signedIn + [["say", "MAIL FROM:a@b"]], 501), (signedIn + [["say", "MAIL FROM:<ab>"]], 501),
-            (signedIn + [["say", "MAIL FROM:<a@b> BODY=8BITMIME"]], 555),
-            (signedIn + [["say", "MAIL FROM:<a@b> SMTPUTF8"]], 555),
-            (signedIn + [["say", "MAIL FROM:<a@b> SIZE=99999999"]], 552),
-            (signedIn + [["say", "MAIL FROM:<a@b>"], ["say", "MAIL FROM:<a@b>"]], 503),
-            (named + [["say", "RCPT TO:<>"]], 501), (named + [["say", "DATA now"]], 503),
-            (named + [["say", "DATA"], ["raw", "Subject: x\n.\r\n"]], 554),
-            (named + [["say", "DATA"], ["raw", ".not doubled\r\n.\r\n"]], 554),
-            (named + [["say", "DATA"], ["raw", long + long + "\r\n.\r\n"]], 554),
-            (named + [["say", "DATA"], ["raw", "Subject: only\r\n\r\n.\r\n"]], 554),
-        ]
-    )
+    private typealias Case = (steps: [[String]], code: Int)
+
+    private static func after(_ opening: [[String]], _ steps: [[String]], _ code: Int) -> Case {
+        (opening + steps, code)
+    }
+
+    private static let refusals: [Case] = [
+        after([], [["say", "MAIL FROM:<a@b>"]], 503),
+        after([], [["say", "EHLO t"], ["say", "MAIL FROM:<a@b>"]], 530),
+        after([], [["say", "EHLO"]], 501), after([], [["say", "FROB"]], 500),
+        after([], [["say", "NOOP " + long]], 500),
+        after([], [["raw", "NOOP\n"]], 500),
+        after([], [["raw", "NO\rOP\r\n"]], 500), after([], [["raw", "NOOP \u{E6}\r\n"]], 500),
+        after([], [["say", "STARTTLS"]], 503),
+        after([], [["say", "EHLO t"], ["say", "AUTH PLAIN AGEAYg=="]], 538), after(inTLS, [["say", "STARTTLS"]], 503),
+        after(inTLS, [["say", "MAIL FROM:<a@b>"]], 530), after(inTLS, [["say", "AUTH CRAM-MD5"]], 504),
+        after(inTLS, [["say", "AUTH PLAIN AGEAYg=="]], 535), after(inTLS, [["say", "AUTH PLAIN ???"]], 535),
+        after(signedIn, [["say", "RCPT TO:<c@d>"]], 503), after(signedIn, [["say", "DATA"]], 503),
+        after(signedIn, [["say", "MAIL FROM:a@b"]], 501), after(signedIn, [["say", "MAIL FROM:<ab>"]], 501),
+        after(signedIn, [["say", "MAIL FROM:<a@b> BODY=8BITMIME"]], 555),
+        after(signedIn, [["say", "MAIL FROM:<a@b> SMTPUTF8"]], 555),
+        after(signedIn, [["say", "MAIL FROM:<a@b> SIZE=99999999"]], 552),
+        after(signedIn, [["say", "MAIL FROM:<a@b>"], ["say", "MAIL FROM:<a@b>"]], 503),
+        after(named, [["say", "RCPT TO:<>"]], 501), after(named, [["say", "DATA now"]], 503),
+        after(named, [["say", "DATA"], ["raw", "Subject: x\n.\r\n"]], 554),
+        after(named, [["say", "DATA"], ["raw", ".not doubled\r\n.\r\n"]], 554),
+        after(named, [["say", "DATA"], ["raw", long + long + "\r\n.\r\n"]], 554),
+        after(named, [["say", "DATA"], ["raw", "Subject: only\r\n\r\n.\r\n"]], 554),
+    ]
+
+    @Test("what is wrong or out of order is refused, and recorded as such", arguments: refusals)
     func refuses(_ steps: [[String]], _ code: Int) async throws {
         try await withSandbox { client in
             let codes = try await Dialogue.codes(steps, with: client.sandbox)
