@@ -16,7 +16,7 @@ enum SubscriptionFeed {
         let provider: Parameter = .textArray(words.map(\.content.provider.rawValue))
         _ = try connection.run(lockTokens, [who[0], token])
         try rotate(words.filter { $0.content.replaces != nil }, on: connection)
-        _ = try connection.run(seed, who + [subjects(words), id, token, platform, provider])
+        let fresh = try connection.run(seed, who + [subjects(words), id, token, platform, provider])
         _ = try connection.run(noteRegistration, Array(who.prefix(3)) + [token, provider])
         _ = try connection.run(
             update,
@@ -32,6 +32,7 @@ enum SubscriptionFeed {
         )
         _ = try connection.run(settleOwnership, [who[0], token])
         _ = try connection.run(capDevices, Array(who.prefix(2)))
+        try LateDevices.join(fresh, on: connection)
     }
 
     /// A device that has a new token keeps its subscription, and with it what waits for it in the ledger.
@@ -102,6 +103,7 @@ enum SubscriptionFeed {
         )
         ORDER BY r.app, r.user_id, r.id
         ON CONFLICT (app, profile_id, id) DO NOTHING
+        RETURNING app, profile_id, id
         """
     )
 
