@@ -121,7 +121,8 @@ struct GeneralRuleTests {
         #expect(try decide { $0.recipient.pushEnabled = false } == .suppress(.pushDisabled))
         #expect(try decide { $0.expiresAt = $0.now } == .expire)
         let quiet = try decide(at: Shop.night) { $0.recipient.preferences = Shop.quietNights }
-        #expect(quiet == .wait(Wait(.quietHours, until: try at(Shop.morning))))
+        let morning = try at(Shop.morning)
+        #expect(quiet == .wait(Wait(.quietHours, until: morning)))
     }
 }
 

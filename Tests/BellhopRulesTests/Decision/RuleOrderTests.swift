@@ -81,11 +81,13 @@ struct RuleOrderTests {
                 .expiry, .role, .master, .type, .topic, .email, .pushEnabled, .devices, .permission, .digest,
             ]
         )
-        #expect(decision.outcome(.ios) == .wait(Wait(.digest, until: try at("2026-03-11T07:00:00Z"))))
+        let slot = try at("2026-03-11T07:00:00Z")
+        #expect(decision.outcome(.ios) == .wait(Wait(.digest, until: slot)))
         var due = try facts([])
         due.history.isInDueDigest = true
         #expect(Decision.explained(due).steps.last?.rule == .quietHours)
-        #expect(Decision(due).outcome(.ios) == .wait(Wait(.quietHours, until: try at(Shop.morning))))
+        let morning = try at(Shop.morning)
+        #expect(Decision(due).outcome(.ios) == .wait(Wait(.quietHours, until: morning)))
     }
 
     @Test("every rule has an obstacle, but e-mail and time, which have tests of their own")

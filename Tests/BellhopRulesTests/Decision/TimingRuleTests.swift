@@ -22,7 +22,8 @@ struct TimingRuleTests {
     @Test("in quiet hours each kind of device has its policy: to wait, to be dropped, to go out")
     func policies() throws {
         let decision = try decide()
-        #expect(decision.outcome(.ios) == (try quiet(until: Shop.morning)))
+        let expected = try quiet(until: Shop.morning)
+        #expect(decision.outcome(.ios) == expected)
         #expect(decision.outcome(.android) == .drop)
         #expect(decision.outcome(.web) == .send)
         #expect(decision.isRecorded)
@@ -55,11 +56,13 @@ struct TimingRuleTests {
             with: #"language: "en", preferences: { quietHours: { enabled: true, startHour: 23, endHour: 6 } },"#
         )
         let app = Decision(try Shop.facts(at: Shop.night, in: catalog)).outcome(.ios)
-        #expect(app == (try quiet(until: "2026-03-11T05:00:00Z")))
+        let untilFive = try quiet(until: "2026-03-11T05:00:00Z")
+        #expect(app == untilFive)
         let own = Decision(
             try Shop.facts(at: Shop.night, in: catalog) { $0.recipient.preferences = Shop.quietNights }
         )
-        #expect(own.outcome(.ios) == (try quiet(until: Shop.morning)))
+        let untilMorning = try quiet(until: Shop.morning)
+        #expect(own.outcome(.ios) == untilMorning)
     }
 
     @Test("expiry beats waiting: what would be too late by the end of the quiet is too late now")
@@ -82,7 +85,8 @@ struct TimingRuleTests {
     )
     func clocks(zone: String?, now: String, until: String) throws {
         let decision = try decide(at: now) { $0.recipient.timezone = zone.flatMap(TimeZoneName.init(validating:)) }
-        #expect(decision.outcome(.ios) == (try quiet(until: until)))
+        let expected = try quiet(until: until)
+        #expect(decision.outcome(.ios) == expected)
     }
 
     @Test("where nobody knows any clock it is never quiet, and nothing is gathered")
@@ -100,7 +104,8 @@ struct TimingRuleTests {
     )
     func gathering(now: String, slot: String) throws {
         let decision = try decide("news", at: now)
-        for platform in DevicePlatform.allCases { #expect(decision.outcome(platform) == (try digest(slot))) }
+        let gathered = try digest(slot)
+        for platform in DevicePlatform.allCases { #expect(decision.outcome(platform) == gathered) }
         #expect(decision.email == .send)
     }
 
