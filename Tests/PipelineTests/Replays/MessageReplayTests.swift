@@ -97,7 +97,7 @@ struct MessageReplayTests {
                 "UPDATE deliveries SET state = 'pending', due_at = now() + interval '1 hour'"
             )
             let ids = try await ground.bench.column("SELECT id FROM notifications")
-            let id = try #require(ids.first ?? nil)
+            let id = try #require(ids.compactMap { $0 }.first)
             let body = #"{"notifications":[["drop","u1","\#(id)"]]}"#
             var letter = Letters.rejected("dead", reason: "delivery-limit", body: body)
             letter.origin.exchange = ground.bench.names.retry(Bench.tiers[0])
