@@ -193,13 +193,13 @@ struct ExplainTests {
         }
     }
 
-    @Test(
-        "every reason that keeps a push back is told in words",
-        arguments: SuppressionReason.allCases.map { ($0.rawValue, "suppressed") } + [
+    private static let withheld: [(String, String)] =
+        SuppressionReason.allCases.map { ($0.rawValue, "suppressed") } + [
             ("expired-before-sending", "expired"), ("expired-while-waiting", "expired"),
             ("attempts-exhausted", "failed"), ("payload-refused", "failed"),
         ]
-    )
+
+    @Test("every reason that keeps a push back is told in words", arguments: withheld)
     func reasons(reason: String, state: String) async throws {
         let line = Self.line(1, "state, reason", "'\(state)', '\(reason)'", target: "-")
         try await ask("noti_0000000000000001", after: Self.notification(1) + line) { answer in
