@@ -26,15 +26,14 @@ struct MailTextTests {
     /// As long as a line may be before its mark that it goes on.
     private static let full = String(repeating: "a", count: 75)
 
-    @Test(
-        "quoted-printable is what RFC 2045 says",
-        arguments: [
-            ("plain", "plain\r\n"), ("æ=", "=C3=A6=3D\r\n"), ("end ", "end=20\r\n"), ("tab\t", "tab=09\r\n"),
-            (".dot", "=2Edot\r\n"), ("From me", "=46rom me\r\n"), ("", "\r\n"),
-            (full + "a", full + "a\r\n"), (full + "aa", full + "=\r\naa\r\n"), (full + ".", full + ".\r\n"),
-            (full + ".b", full + "=\r\n=2Eb\r\n"),
-        ]
-    )
+    private static let quotations: [(String, String)] = [
+        ("plain", "plain\r\n"), ("æ=", "=C3=A6=3D\r\n"), ("end ", "end=20\r\n"), ("tab\t", "tab=09\r\n"),
+        (".dot", "=2Edot\r\n"), ("From me", "=46rom me\r\n"), ("", "\r\n"), ("\(full)a", "\(full)a\r\n"),
+        ("\(full)aa", "\(full)=\r\naa\r\n"), ("\(full).", "\(full).\r\n"),
+        ("\(full).b", "\(full)=\r\n=2Eb\r\n"),
+    ]
+
+    @Test("quoted-printable is what RFC 2045 says", arguments: quotations)
     func quotedPrintable(_ line: String, _ expected: String) {
         #expect(String(decoding: QuotedPrintable.encode([line]), as: UTF8.self) == expected)
     }
