@@ -178,7 +178,9 @@ struct HostileClientTests {
     func nul(start: String) async throws {
         try await withServer(handler: { .text("\($0.target.segments) \($0.headers["x"] ?? "-")") }) { server in
             let answer = await exchange(server.boundPort, start + "\r\nHost: h\r\nConnection: close\r\n\r\n")
-            #expect(answer.status == "400" || answer.content == #"["a"] x"#, "\(Array(answer.utf8))")
+            // libmicrohttpd 1.0 hangs up on it.
+            let isRefused = answer.isEmpty || answer.status == "400"
+            #expect(isRefused || answer.content == #"["a"] x"#, "\(Array(answer.utf8))")
         }
     }
 
