@@ -3,7 +3,12 @@ import Testing
 
 @testable import AMQP
 
-@Suite("Hostile messages", .enabled(if: Broker.isThere, Comment(rawValue: Broker.absence)), .timeLimit(.minutes(5)))
+@Suite(
+    "Hostile messages",
+    .inTurn,
+    .enabled(if: Broker.isThere, Comment(rawValue: Broker.absence)),
+    .timeLimit(.minutes(5))
+)
 struct HostileMessageTests {
     private func withConsumer(_ queue: String, _ log: EventLog, _ body: (Consumer) async throws -> Void) async throws {
         let consumer = Consumer(
