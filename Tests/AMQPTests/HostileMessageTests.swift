@@ -144,15 +144,17 @@ struct HostileMessageTests {
                 let taken = try await consumer.collect(messages.count)
                 for (sent, came) in zip(messages, taken) {
                     var expected = sent.properties
-                    if !keepsBytes { expected.headers = expected.headers.settled }
+                    if !keepsBytes { expected.headers = expected.headers.rewritten }
                     #expect(came.properties == expected, "seed \(seed), RabbitMQ \(version)")
                 }
             }
         }
     }
 
-    @Test("settled headers are the same at each delivery of a message, and when they are published again")
-    func settledHeaders() async throws {
+    @Test(
+        "what the broker leaves of headers is the same at each delivery of a message, and when they are published again"
+    )
+    func rewrittenHeaders() async throws {
         try await Broker.withQueue(["x-queue-type": "quorum", "x-delivery-limit": 10]) { queue in
             let seed = UInt64.random(in: 1...UInt64.max)
             let sent = Self.randomMessages(100, to: queue, seed: seed)
@@ -163,27 +165,27 @@ struct HostileMessageTests {
                 let again = try await consumer.collect(100)
                 let firstTimes = again.filter { !$0.redelivered }.count
                 #expect(firstTimes == 0)
-                let expected = Self.settledHeaders(of: sent.map(\.properties))
-                let before = Self.settledHeaders(of: first.map(\.properties))
+                let expected = Self.rewrittenHeaders(of: sent.map(\.properties))
+                let before = Self.rewrittenHeaders(of: first.map(\.properties))
                 #expect(before == expected, "seed \(seed)")
-                let after = Self.settledHeaders(of: again.map(\.properties))
+                let after = Self.rewrittenHeaders(of: again.map(\.properties))
                 #expect(after == expected, "seed \(seed)")
                 let copies = again.map { message in
                     OutgoingMessage(exchange: "", routingKey: queue, properties: message.properties, body: [])
                 }
                 try await Broker.publish(copies)
                 let published = try await consumer.collect(100)
-                let last = Self.settledHeaders(of: published.map(\.properties))
+                let last = Self.rewrittenHeaders(of: published.map(\.properties))
                 #expect(last == expected, "seed \(seed)")
             }
         }
     }
 
     /// By the messages' ids, without what the broker counts.
-    private static func settledHeaders(of messages: [MessageProperties]) -> [String: FieldTable] {
+    private static func rewrittenHeaders(of messages: [MessageProperties]) -> [String: FieldTable] {
         let counts = ["x-delivery-count", "x-acquired-count"]
         let pairs = messages.map { properties in
-            (properties.messageID ?? "", properties.headers.removing { counts.contains($0) }.settled)
+            (properties.messageID ?? "", properties.headers.removing { counts.contains($0) }.rewritten)
         }
         return Dictionary(pairs) { first, _ in first }
     }

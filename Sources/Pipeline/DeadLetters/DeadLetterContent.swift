@@ -5,22 +5,22 @@ import Cryptography
 struct DeadLetterContent {
     /// 32 hex digits over body, properties, origin and the producer's headers.
     ///
-    /// The broker's own headers stay out: they change from one delivery of a message to the next. In the others, whatever
-    /// a broker may change is settled first.
+    /// The broker's own headers stay out: they
+    /// change from one delivery of a message to the next.
     let hash: String
 
     init(_ message: IncomingMessage) {
         var properties = message.properties
         let headers = properties.headers.removing(where: DeadLetterHeaders.belongsToBroker)
         properties.headers = [:]
-        self.init(message, AMQPJSON.object(properties), AMQPJSON.object(headers.settled))
+        self.init(message, AMQPJSON.object(properties), AMQPJSON.object(headers))
     }
 
     /// For a message that the broker itself dead-lettered: its death is part of what it is; how often the letter was
     /// delivered since is not.
     init(death message: IncomingMessage) {
         let headers = message.properties.headers.removing(where: DeadLetterHeaders.countsDeliveries)
-        self.init(message, AMQPJSON.object(message.properties), AMQPJSON.object(headers.settled))
+        self.init(message, AMQPJSON.object(message.properties), AMQPJSON.object(headers))
     }
 
     private init(_ message: IncomingMessage, _ properties: [UInt8], _ headers: [UInt8]) {
