@@ -16,9 +16,11 @@ struct DeadLetterContent {
         self.init(message, AMQPJSON.object(properties), AMQPJSON.object(headers))
     }
 
-    /// For a message that the broker itself dead-lettered: its death is part of what it is.
+    /// For a message that the broker itself dead-lettered: its death is part of what it is; how often the letter was
+    /// delivered since is not.
     init(death message: IncomingMessage) {
-        self.init(message, AMQPJSON.object(message.properties), AMQPJSON.object(message.properties.headers))
+        let headers = message.properties.headers.removing(where: DeadLetterHeaders.countsDeliveries)
+        self.init(message, AMQPJSON.object(message.properties), AMQPJSON.object(headers))
     }
 
     private init(_ message: IncomingMessage, _ properties: [UInt8], _ headers: [UInt8]) {
