@@ -38,7 +38,7 @@ let package = Package(
         room("ServiceRuntime"),
         room("Cryptography", ["COpenSSL"]),
         room("Compression", ["CZlib"]),
-        room("AMQP", ["CRabbitMQ", "ServiceRuntime"]),
+        room("AMQP", ["CRabbitMQ", "Cryptography", "ServiceRuntime"]),
         room("Postgres", ["CPostgreSQL", "ServiceRuntime"]),
         room("TLS", ["COpenSSL", "Cryptography", "ServiceRuntime"]),
         room("HTTPTransfer", ["CCurl", "CNGHTTP2", "TLS", "ServiceRuntime"]),

@@ -81,7 +81,7 @@ struct PublishCommand: Command {
         case .unroutable(let reason):
             (code, why) = (.configuration, "no queue takes it (\(reason)): has bellhop topology apply run?")
         case .refused: (code, why) = (.tryAgain, "the broker refused it, its queue is full")
-        case .unwritable(let reason): (code, why) = (.badInput, reason)
+        case .unwritable(let reason), .tooLarge(let reason): (code, why) = (.badInput, reason)
         case .unknown(let reason): (code, why) = (.tryAgain, "no confirm came (\(reason))")
         case .confirmed: return .done
         }

@@ -32,12 +32,14 @@ struct SchedulerCommand: Command {
             broker: try process.footing.broker(),
             name: "bellhop scheduler, dead letters",
             subscriptions: [.init(queue: process.footing.names.dead, prefetch: 1000)],
+            presence: process.presence,
             observer: process.observe("dead-letter clerk")
         )
         let publisher = Publisher(
             PublisherOptions(
                 broker: try process.footing.broker(),
                 name: "bellhop scheduler, publishing",
+                presence: process.presence,
                 observer: process.observe("publisher")
             )
         )

@@ -41,7 +41,12 @@ struct WorkerCommand: Command {
         let configuration = process.footing.configuration
         let broker = try process.footing.broker()
         let publisher = Publisher(
-            PublisherOptions(broker: broker, name: "bellhop worker, publishing", observer: process.observe("publisher"))
+            PublisherOptions(
+                broker: broker,
+                name: "bellhop worker, publishing",
+                presence: process.presence,
+                observer: process.observe("publisher")
+            )
         )
         publisher.start()
         let senders = try process.pushSenders()
@@ -103,6 +108,7 @@ struct WorkerCommand: Command {
                 broker: broker,
                 name: "bellhop worker, receipts",
                 subscriptions: [.init(queue: process.footing.names.receipts, prefetch: 16)],
+                presence: process.presence,
                 observer: process.observe("receipts")
             )
         )
@@ -122,6 +128,7 @@ struct WorkerCommand: Command {
                         prefetch: min(configuration.batch, Int(configuration.prefetch.usual))
                     )
                 ],
+                presence: process.presence,
                 observer: process.observe("replays")
             )
         )
@@ -149,6 +156,7 @@ struct WorkerCommand: Command {
                 subscriptions: [process.footing.names.lane(lane), process.footing.names.resume(lane)].map { queue in
                     .init(queue: queue, prefetch: prefetch)
                 },
+                presence: process.presence,
                 observer: process.observe("\(lane.rawValue) lane")
             )
         )

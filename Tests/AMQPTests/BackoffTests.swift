@@ -24,17 +24,46 @@ struct BackoffTests {
         #expect(pause.milliseconds == milliseconds)
     }
 
-    @Test("hosts take turns, and only a lasting connection resets the pauses")
+    @Test("hosts take turns")
     func turns() throws {
         var reconnection = Reconnection(try BrokerAddress(validating: "amqp://a,b"))
         let hosts = (0..<3).map { _ in reconnection.nextHost().name }
         #expect(hosts == ["a", "b", "a"])
+    }
+
+    @Test("pauses grow while attempts fail; work that lasted starts them over, and work that did not makes them short")
+    func outcomes() throws {
+        var reconnection = Reconnection(try BrokerAddress(validating: "amqp://a"))
         let now = ContinuousClock.now
-        var pauses = [reconnection.pause(at: now, chance: 0)]
-        for lasted in [9, 10] {
-            reconnection.connected(at: now)
-            pauses.append(reconnection.pause(at: now + .seconds(lasted), chance: 0))
+        var pauses = (0..<7).map { _ in reconnection.pause(at: now, chance: 0).milliseconds }
+        #expect(pauses == [200, 400, 800, 1600, 3200, 6400, 12800])
+        reconnection.ready(at: now)
+        pauses = [reconnection.pause(at: now + .seconds(2), chance: 0).milliseconds]
+        #expect(pauses == [800], "the broker was there")
+        pauses = [9, 10].map { lasted in
+            reconnection.ready(at: now)
+            return reconnection.pause(at: now + .seconds(lasted), chance: 0).milliseconds
         }
-        #expect(pauses.map(\.milliseconds) == [200, 400, 200])
+        #expect(pauses == [800, 200])
+        for _ in 0..<10 {
+            reconnection.ready(at: now)
+            pauses.append(reconnection.pause(at: now, chance: 0).milliseconds)
+        }
+        let late = Set(pauses.suffix(8))
+        #expect(late == [800], "a broker that drops connections is not stormed")
+    }
+
+    @Test("a rest ends when another connection is back, but not at once")
+    func called() {
+        let presence = BrokerPresence()
+        let now = ContinuousClock.now
+        let rest = Rest(.seconds(12), presence, at: now)
+        let short = Rest(.milliseconds(300), presence, at: now)
+        #expect(rest.left(at: now + .seconds(1)) == .seconds(11))
+        presence.returned()
+        #expect(rest.left(at: now) == Rest.shortest)
+        #expect(rest.left(at: now + .seconds(1)) == .zero)
+        #expect(short.left(at: now) == .milliseconds(300))
+        #expect(Rest(.seconds(12), presence, at: now).left(at: now) == .seconds(12), "what was before does not count")
     }
 }

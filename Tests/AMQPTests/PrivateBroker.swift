@@ -73,6 +73,11 @@ final class PrivateBroker: Sendable {
         try await control(["set_vm_memory_high_watermark"] + (on ? ["absolute", "1"] : ["0.6"]))
     }
 
+    /// The largest body that channels opened from now on take.
+    func setLargestBody(_ bytes: Int) async throws {
+        try await control(["eval", "application:set_env(rabbit, max_message_size, \(bytes))."])
+    }
+
     private func control(_ arguments: [String]) async throws {
         let environment = self.environment
         let status: Int32 = try await withCheckedThrowingContinuation { answer in

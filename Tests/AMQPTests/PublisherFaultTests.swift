@@ -142,7 +142,7 @@ struct PublisherFaultTests {
                 case .confirmed: #expect(counts[name] == 1)
                 case .notSent: #expect(counts[name] == nil)
                 case .unknown: break
-                case .refused, .unroutable, .unwritable: throw Unexpected("\(name): \(outcome)")
+                case .refused, .unroutable, .unwritable, .tooLarge: throw Unexpected("\(name): \(outcome)")
                 }
             }
             proxy.stop()

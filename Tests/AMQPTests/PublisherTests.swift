@@ -130,7 +130,7 @@ struct PublisherTests {
                 var properties = MessageProperties()
                 properties.userID = "somebody-else"
                 let forged = OutgoingMessage(exchange: "", routingKey: queue, properties: properties, body: [])
-                guard case .notSent(let reason)? = await publisher.publish([forged]).first else {
+                guard case .unwritable(let reason)? = await publisher.publish([forged]).first else {
                     throw Unexpected("a forged user id was taken")
                 }
                 #expect(reason.contains("406"))
@@ -155,7 +155,9 @@ struct PublisherTests {
                     change(&properties)
                     messages.append(OutgoingMessage(exchange: "", routingKey: queue, properties: properties, body: []))
                 }
-                for outcome in await publisher.publish(messages) {
+                let outcomes = await publisher.publish(messages)
+                guard case .tooLarge? = outcomes.first else { throw Unexpected("\(outcomes)") }
+                for outcome in outcomes.dropFirst() {
                     guard case .unwritable = outcome else { throw Unexpected("\(outcome)") }
                 }
                 #expect(await publisher.publish(Broker.messages(1, to: queue, size: 1000)) == [.confirmed])

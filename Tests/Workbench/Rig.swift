@@ -24,6 +24,8 @@ package struct Rig: Sendable {
         package var receipts: [AppID: any ReceiptSource] = [:]
         /// Soon enough to wait for.
         package var looks = ReceiptPolicy(firstLook: .milliseconds(200), pause: .milliseconds(200))
+        /// Whether somebody files the dead letters; else they stay in their queue.
+        package var hasClerk = true
 
         package init(senders: [AppID: [PushProvider: any PushSender]] = [:]) {
             self.senders = senders
@@ -58,7 +60,8 @@ package struct Rig: Sendable {
         let watch = BreakerWatch(breakers, interval: .milliseconds(200))
         let tools = rig.tools(breakers)
         let workers: [any Service] = try rig.lanes(tools) + [try rig.receipts(tools)]
-        let services: [any Service] = workers + [watch, try rig.clerk()] + rig.duties()
+        let clerks: [any Service] = outfit.hasClerk ? [try rig.clerk()] : []
+        let services: [any Service] = workers + [watch] + clerks + rig.duties()
         return try await withThrowingTaskGroup(of: Void.self) { group in
             for service in services {
                 group.addTask { try await service.run(until: rig.drain) }

@@ -17,6 +17,11 @@ struct Backoff {
     mutating func reset() {
         failures = 0
     }
+
+    /// Brings the next pause down to 0.8 s at most.
+    mutating func ease() {
+        failures = min(failures, 2)
+    }
 }
 
 extension Duration {

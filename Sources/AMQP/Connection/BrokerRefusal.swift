@@ -22,6 +22,13 @@ struct BrokerRefusal {
         }
     }
 
+    /// The largest body that the broker takes, where it closed the channel over a larger one: "message size 9 is larger
+    /// than configured max size 8".
+    var bodyLimit: Int? {
+        guard code == .preconditionFailed, text.contains("message size"), text.contains("max size") else { return nil }
+        return text.split(separator: " ").last.flatMap { Int($0) }
+    }
+
     func error(_ attempt: String) -> AMQPError {
         AMQPError(code, replyCode: replyCode, "\(attempt): the broker answers \(replyCode) \(text)")
     }

@@ -81,7 +81,8 @@ final class Connection {
 
     /// Gives back the memory of frames that have been dealt with.
     ///
-    /// Only between contents: nothing read before is valid afterwards.
+    /// Nothing read before is valid afterwards. Where the library has read part of a frame, or keeps some for later, it
+    /// gives back nothing.
     func releaseFrames() {
         amqp_maybe_release_buffers(state)
     }

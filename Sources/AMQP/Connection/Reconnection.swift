@@ -1,12 +1,16 @@
 /// Which host is tried next, and when.
+///
+/// The pauses grow for as long as attempts fail. A connection that got as far as its work starts them over where it lasted;
+/// one that broke soon after makes them short, and not shortest: a broker that takes connections and drops them is not to be
+/// stormed.
 struct Reconnection {
-    /// A connection that lasted this long was a sound one: the pauses start over after it.
+    /// A connection that lasted this long was a sound one.
     private static let soundAfter = Duration.seconds(10)
 
     private let hosts: [BrokerAddress.Host]
     private var attempts = 0
     private var backoff = Backoff()
-    private var connectedSince: ContinuousClock.Instant?
+    private var readySince: ContinuousClock.Instant?
 
     init(_ address: BrokerAddress) {
         hosts = address.hosts
@@ -18,14 +22,17 @@ struct Reconnection {
         return hosts[attempts]
     }
 
-    mutating func connected(at now: ContinuousClock.Instant) {
-        connectedSince = now
+    /// The connection does what it is for: it consumes, or can publish.
+    mutating func ready(at now: ContinuousClock.Instant) {
+        readySince = now
     }
 
     /// The pause after a failure.
     mutating func pause(at now: ContinuousClock.Instant, chance: Double) -> Duration {
-        if let connectedSince, connectedSince.duration(to: now) >= Self.soundAfter { backoff.reset() }
-        connectedSince = nil
+        if let readySince {
+            if readySince.duration(to: now) >= Self.soundAfter { backoff.reset() } else { backoff.ease() }
+        }
+        readySince = nil
         return backoff.next(chance: chance)
     }
 }

@@ -29,12 +29,13 @@ package final class Consumer: Sendable {
         }
     }
 
-    /// Waits until at least one message is there and returns what there is, `limit` at most, oldest first.
+    /// Waits until at least one message is there and returns what there is, oldest first: `limit` at most, and no more
+    /// than `bytes` of headers and bodies unless a single message has more.
     ///
     /// `nil` once the consumer is stopped, and when the calling task is cancelled; nothing is lost by the latter.
     /// Several tasks may wait; each message goes to one of them.
-    package func next(atMost limit: Int) async -> [IncomingMessage]? {
-        await inbox.next(atMost: max(1, limit))
+    package func next(atMost limit: Int, bytes: Int = .max) async -> [IncomingMessage]? {
+        await inbox.next(atMost: max(1, limit), bytes: bytes)
     }
 
     /// The messages are done with; their queues forget them.

@@ -22,6 +22,7 @@ final class ConsumerInbox: Sendable {
     private struct Waiter {
         let id: UInt64
         let limit: Int
+        let bytes: Int
         let answer: Answer
     }
 
@@ -50,13 +51,13 @@ final class ConsumerInbox: Sendable {
 
     var bufferedBytes: Int { state.withLock { $0.buffer.bytes } }
 
-    func next(atMost limit: Int) async -> [IncomingMessage]? {
+    func next(atMost limit: Int, bytes: Int) async -> [IncomingMessage]? {
         let id = state.withLock { state in
             state.latestWaiter += 1
             return state.latestWaiter
         }
         return await withTaskCancellationHandler {
-            await withCheckedContinuation { answer in wait(Waiter(id: id, limit: limit, answer: answer)) }
+            await withCheckedContinuation { answer in wait(Waiter(id: id, limit: limit, bytes: bytes, answer: answer)) }
         } onCancel: {
             giveUp(id)
         }
@@ -88,7 +89,7 @@ final class ConsumerInbox: Sendable {
                 return .wait
             }
             let wasFull = state.buffer.bytes >= byteLimit
-            let taken = state.buffer.take(waiter.limit)
+            let taken = state.buffer.take(waiter.limit, bytes: waiter.bytes)
             let wakes = wasFull && state.buffer.bytes < byteLimit && state.isAsleep
             if wakes { state.isAsleep = false }
             return wakes ? .answerAndWake(taken) : .answer(taken)
@@ -162,7 +163,7 @@ final class ConsumerInbox: Sendable {
             var answers: [(Answer, [IncomingMessage])] = []
             while !state.buffer.isEmpty, !state.waiters.isEmpty {
                 let waiter = state.waiters.removeFirst()
-                answers.append((waiter.answer, state.buffer.take(waiter.limit)))
+                answers.append((waiter.answer, state.buffer.take(waiter.limit, bytes: waiter.bytes)))
             }
             return answers
         }

@@ -26,9 +26,11 @@ struct ConsumerLoop {
         do throws(AMQPError) {
             let host = reconnection.nextHost()
             let connection = try Connection(to: options.broker, host, name: options.name, .receiving)
-            reconnection.connected(at: .now)
             options.events.post(.connected(host: host.description))
-            try ConsumerSession(connection, options, inbox).run()
+            try ConsumerSession(connection, options, inbox).run {
+                reconnection.ready(at: .now)
+                options.presence.returned()
+            }
             inbox.forget()
         } catch {
             inbox.forget()
@@ -39,16 +41,18 @@ struct ConsumerLoop {
         }
     }
 
-    /// Waits; ends early for a stop or a close.
+    /// Waits; ends early for a stop or a close, and when another connection of the process is back.
     ///
     /// Settlements of the lost connection are thrown away.
     private func rest(_ duration: Duration) {
-        let end = ContinuousClock.now + duration
+        let rest = Rest(duration, options.presence, at: .now)
+        options.presence.rest(inbox.wakeup)
+        defer { options.presence.leave(inbox.wakeup) }
         let phase = inbox.phase
-        while inbox.phase == phase, ContinuousClock.now < end {
+        while inbox.phase == phase, rest.left(at: .now) > .zero {
             _ = inbox.takeWork()
             guard inbox.fallAsleep() else { continue }
-            _ = inbox.wakeup.sleep(milliseconds: ContinuousClock.now.duration(to: end).milliseconds)
+            _ = inbox.wakeup.sleep(milliseconds: rest.left(at: .now).milliseconds)
             inbox.wakeUp()
         }
     }

@@ -21,17 +21,24 @@ package struct ConsumerOptions: Sendable {
     ///
     /// A single message may exceed it.
     package let bufferedBytes: Int
+    /// Larger bodies arrive cut: of one that nobody may publish again, the beginning, the size and the digest suffice.
+    package var wholeBody = BodyLimits.whole
     /// After so long without a message, and with none unsettled, the subscriptions are taken up anew.
     package var silence = Duration.seconds(60)
+    /// What the connections of the process know of the broker.
+    let presence: BrokerPresence
     let events: EventRelay
     let chance: @Sendable () -> Double
 
+    /// `presence` is shared by the connections that call one another when the broker is back.
+    ///
     /// `observer` is called on a queue of its own, in order; `chance` gives numbers from 0 up to 1.
     package init(
         broker: BrokerAddress,
         name: String,
         subscriptions: [Subscription],
         bufferedBytes: Int = 64 << 20,
+        presence: BrokerPresence = BrokerPresence(),
         chance: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
         observer: @escaping @Sendable (ConnectionEvent) -> Void = { _ in }
     ) {
@@ -39,6 +46,7 @@ package struct ConsumerOptions: Sendable {
         self.name = name
         self.subscriptions = subscriptions
         self.bufferedBytes = bufferedBytes
+        self.presence = presence
         self.chance = chance
         events = EventRelay(observer)
     }

@@ -13,7 +13,7 @@ struct ConsumerSession {
     private let options: ConsumerOptions
     private let inbox: ConsumerInbox
     private var subscriptions: Subscriptions
-    private var assembler = MessageAssembler()
+    private var assembler: MessageAssembler
     private var desk: SettlementDesk
     private var arrived: [IncomingMessage] = []
     private var arrivedBytes = 0
@@ -25,15 +25,19 @@ struct ConsumerSession {
         self.connection = connection
         self.options = options
         self.inbox = inbox
+        assembler = MessageAssembler(whole: options.wholeBody)
         subscriptions = Subscriptions(options)
         desk = SettlementDesk(channel: Self.channel, prefetch: subscriptions.smallestPrefetch)
         pulse = Pulse(heartbeat: connection.heartbeat)
     }
 
     /// Returns when the consumer is closed; throws when the connection is lost.
-    consuming func run() throws(AMQPError) {
+    ///
+    /// Calls `ready` once, when the first subscription is in place.
+    consuming func run(_ ready: () -> Void) throws(AMQPError) {
         try connection.openChannel(Self.channel)
         var mayHoldMore = true
+        var isReady = false
         while true {
             let work = inbox.takeWork()
             try desk.settle(work, on: connection)
@@ -46,6 +50,10 @@ struct ConsumerSession {
             case .open:
                 if try subscribe() { mayHoldMore = true }
                 if try renewAfterSilence() { mayHoldMore = true }
+                if !isReady, subscriptions.hasActive {
+                    isReady = true
+                    ready()
+                }
             }
             let hasRoom = inbox.hasRoom()
             if hasRoom {
@@ -86,7 +94,10 @@ struct ConsumerSession {
         while arrived.count < Self.turn, inbox.hasRoom(beside: arrivedBytes) {
             guard let frame = try connection.nextFrame() else { return false }
             try take(frame.pointee)
-            if !assembler.isExpectingFrames { connection.releaseFrames() }
+            // What a body frame brought has been copied: a body of many must not lie in the library as well.
+            if !assembler.isExpectingFrames || Int32(frame.pointee.frame_type) == AMQP_FRAME_BODY {
+                connection.releaseFrames()
+            }
         }
         return true
     }
@@ -209,7 +220,7 @@ struct ConsumerSession {
     private mutating func startOver() throws(AMQPError) {
         arrived.removeAll()
         arrivedBytes = 0
-        assembler = MessageAssembler()
+        assembler = MessageAssembler(whole: options.wholeBody)
         desk = SettlementDesk(channel: Self.channel, prefetch: subscriptions.smallestPrefetch)
         try dropLeftovers()
         try connection.openChannel(Self.channel)

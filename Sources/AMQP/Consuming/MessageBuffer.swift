@@ -16,14 +16,20 @@ struct MessageBuffer {
         }
     }
 
-    /// The oldest, `limit` at most.
+    /// The oldest, `limit` at most, and no more `bytes` than asked for unless the first alone has more.
     ///
     /// Taking all there is copies nothing.
-    mutating func take(_ limit: Int) -> [IncomingMessage] {
-        guard start > 0 || messages.count > limit else { return takeAll() }
-        let end = min(messages.count, start + limit)
+    mutating func take(_ limit: Int, bytes most: Int = .max) -> [IncomingMessage] {
+        guard start > 0 || messages.count > limit || bytes > most else { return takeAll() }
+        let last = min(messages.count, start + limit)
+        var end = start
+        var size = 0
+        while end < last, end == start || size + messages[end].cost <= most {
+            size += messages[end].cost
+            end += 1
+        }
         let taken = Array(messages[start..<end])
-        for message in taken { bytes -= message.cost }
+        bytes -= size
         start = end
         if start * 2 >= messages.count {
             messages.removeFirst(start)

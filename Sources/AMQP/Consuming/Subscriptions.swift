@@ -29,6 +29,8 @@ struct Subscriptions {
     }
 
     private var entries: [Entry]
+    /// Whether all were ended on purpose: none is tried again.
+    private var isOver = false
     /// Whether the last failure closed the channel that the deliveries come on.
     private(set) var lostChannel = false
 
@@ -41,16 +43,19 @@ struct Subscriptions {
 
     var isComplete: Bool { entries.allSatisfy(\.isActive) }
 
+    var hasActive: Bool { entries.contains(where: \.isActive) }
+
     func queue(_ index: Int) -> String { entries[index].queue }
 
     /// The first that is not in place and whose time has come.
     func nextDue() -> Int? {
-        guard !isComplete else { return nil }
+        guard !isOver, !isComplete else { return nil }
         let now = ContinuousClock.now
         return entries.firstIndex { !$0.isActive && $0.due <= now }
     }
 
     var untilNextAttempt: Duration {
+        guard !isOver else { return .seconds(60) }
         let due = entries.filter { !$0.isActive }.map(\.due).min()
         return due.map { max(.zero, ContinuousClock.now.duration(to: $0)) } ?? .seconds(60)
     }
@@ -87,8 +92,9 @@ struct Subscriptions {
         return false
     }
 
-    /// Asks the broker to end all that are in place, without waiting for its answer.
+    /// Asks the broker to end all that are in place, without waiting for its answer; they are over for good.
     mutating func cancelAll(on connection: Connection) throws(AMQPError) {
+        isOver = true
         for index in entries.indices where entries[index].isActive {
             entries[index].isActive = false
             let label = try connection.arena.short(tag(index), "a consumer's tag")

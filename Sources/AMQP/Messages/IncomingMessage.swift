@@ -14,6 +14,7 @@ package struct IncomingMessage: Sendable {
         let routingKey: String
         let properties: MessageProperties
         let body: [UInt8]
+        let cut: BodyCut?
         let cost: Int
 
         init(_ message: ReceivedMessage, cost: Int) {
@@ -21,6 +22,7 @@ package struct IncomingMessage: Sendable {
             routingKey = message.routingKey
             properties = message.properties
             body = message.body
+            cut = message.cut
             self.cost = cost
         }
     }
@@ -35,14 +37,22 @@ package struct IncomingMessage: Sendable {
     package var exchange: String { content.exchange }
     package var routingKey: String { content.routingKey }
     package var properties: MessageProperties { content.properties }
+    /// Only its beginning where it was `cut`.
     package var body: [UInt8] { content.body }
+    /// What the body was before it was cut; nil for one that is whole.
+    package var cut: BodyCut? { content.cut }
 
     /// The bytes of its header and body, for what counts towards a limit of memory.
     var cost: Int { content.cost }
 
-    /// How often it was returned to its queue, as far as the broker counts (`x-delivery-count`); 0 where it says
-    /// nothing sensible, since producers can write that header too.
-    package var deliveryCount: Int {
+    /// How often it was returned to its queue, by the broker's own count.
+    ///
+    /// The header alone says nothing, since a producer can write it too; where a quorum queue says that a message is
+    /// redelivered, it has put its own count in the place of whatever was there.
+    package var deliveryCount: Int { redelivered ? claimedDeliveryCount : 0 }
+
+    /// What `x-delivery-count` says, whoever wrote it; 0 where that is nothing sensible.
+    package var claimedDeliveryCount: Int {
         max(0, properties.headers["x-delivery-count"]?.integer ?? 0)
     }
 }

@@ -6,6 +6,8 @@ struct ReceivedMessage {
     var routingKey: String
     var properties: MessageProperties
     var body: [UInt8]
+    /// What the body was, where only its beginning was kept.
+    var cut: BodyCut?
 }
 
 /// A message that came to a consumer, or was fetched.
@@ -41,6 +43,14 @@ struct MessageAssembler {
     private var headerSize = 0
     private var missing: UInt64 = 0
     private var texts = RepeatedTexts()
+    /// Larger bodies are skimmed.
+    private let whole: Int
+    private var skim: BodySkim?
+
+    /// Of bodies larger than `whole` only the beginning is kept.
+    init(whole: Int = .max) {
+        self.whole = whole
+    }
 
     /// Whether a content has begun and is not complete.
     var isExpectingFrames: Bool { purpose != nil }
@@ -57,6 +67,8 @@ struct MessageAssembler {
         message.exchange = texts.exchange.text(exchange)
         message.routingKey = texts.routingKey.text(routingKey)
         message.body = []
+        message.cut = nil
+        skim = nil
     }
 
     /// Takes a header frame; the content is complete if it has no body.
@@ -73,6 +85,7 @@ struct MessageAssembler {
         headerSize = properties.raw.len
         missing = properties.body_size
         guard missing > 0 else { return finish() }
+        if missing > UInt64(clamping: whole) { skim = BodySkim(keeping: min(BodyLimits.kept, whole)) }
         // A size is a claim: room for more than this is made as the bytes arrive.
         message.body.reserveCapacity(Int(min(missing, 1 << 20)))
         return nil
@@ -81,13 +94,15 @@ struct MessageAssembler {
     /// Takes a body frame; the content is complete with the last one.
     mutating func body(_ fragment: amqp_bytes_t) throws(AMQPError) -> Content? {
         guard purpose != nil, hasHeader, UInt64(fragment.len) <= missing else { throw Self.outOfPlace("a body frame") }
-        message.body.append(contentsOf: UnsafeRawBufferPointer(start: fragment.bytes, count: fragment.len))
+        let bytes = UnsafeRawBufferPointer(start: fragment.bytes, count: fragment.len)
+        if skim == nil { message.body.append(contentsOf: bytes) } else { skim?.take(bytes, into: &message.body) }
         missing -= UInt64(fragment.len)
         return missing == 0 ? finish() : nil
     }
 
     private mutating func finish() -> Content? {
         defer { purpose = nil }
+        message.cut = skim?.finish()
         switch purpose {
         case .delivery(let subscription, let number, let redelivered):
             let delivery = Delivery(

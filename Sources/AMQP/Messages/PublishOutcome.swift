@@ -10,8 +10,10 @@ package enum PublishOutcome: Sendable, Equatable {
     /// again by itself.
     case unknown(String)
     /// The broker certainly does not have it: not connected or blocked for too long; or it was the message for which
-    /// the broker closed the channel. Sending it again cannot duplicate it.
+    /// the broker closed the channel for once. Sending it again cannot duplicate it.
     case notSent(String)
-    /// It can never be sent as it is: too large, or with a property that the protocol cannot carry.
+    /// It can never be sent as it is: it has a property that the protocol cannot carry or the broker does not take.
     case unwritable(String)
+    /// It can never be sent as it is: its body is larger than we, or the broker, let through.
+    case tooLarge(String)
 }

@@ -29,12 +29,16 @@ struct PublisherLoop {
         do throws(AMQPError) {
             let host = reconnection.nextHost()
             let connection = try Connection(to: options.broker, host, name: options.name, .publishing)
-            reconnection.connected(at: .now)
             options.events.post(.connected(host: host.description))
             var session = PublisherSession(connection, options, outbox, backlog)
             // The session's work is put back whether it ends well or not.
             defer { backlog = session.backlog }
-            try watchdog.guarding(connection.descriptor) { () throws(AMQPError) in try session.run(watchdog) }
+            try watchdog.guarding(connection.descriptor) { () throws(AMQPError) in
+                try session.run(watchdog) {
+                    reconnection.ready(at: .now)
+                    options.presence.returned()
+                }
+            }
             isClosing = true
         } catch {
             outbox.setConnected(false)
@@ -44,9 +48,12 @@ struct PublisherLoop {
         outbox.setConnected(false)
     }
 
-    /// Waits, while messages that find no connection in time are given up; ends early for a close.
+    /// Waits, while messages that find no connection in time are given up; ends early for a close, and when another
+    /// connection of the process is back.
     private mutating func rest(_ duration: Duration, _ error: AMQPError) {
-        let end = ContinuousClock.now + duration
+        let rest = Rest(duration, options.presence, at: .now)
+        options.presence.rest(outbox.wakeup)
+        defer { options.presence.leave(outbox.wakeup) }
         var isAnnounced = false
         while true {
             let (submissions, isClosing) = outbox.takeSubmissions()
@@ -56,10 +63,10 @@ struct PublisherLoop {
             backlog.add(submissions)
             let now = ContinuousClock.now
             backlog.expire(options.timeout, at: now, "not connected: \(error)")
-            guard !isClosing, now < end else { return }
+            guard !isClosing, rest.left(at: now) > .zero else { return }
             guard outbox.fallAsleep() else { continue }
             let slice = backlog.isEmpty ? Duration.seconds(60) : .milliseconds(100)
-            _ = outbox.wakeup.sleep(milliseconds: min(slice, now.duration(to: end)).milliseconds)
+            _ = outbox.wakeup.sleep(milliseconds: min(slice, rest.left(at: now)).milliseconds)
             outbox.wakeUp()
         }
     }

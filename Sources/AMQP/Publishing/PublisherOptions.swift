@@ -7,18 +7,23 @@ package struct PublisherOptions: Sendable {
     package let window: Int
     /// How long a message may wait to be sent while nothing moves, and again how long for its confirm.
     package let timeout: Duration
-    /// Larger bodies are not sent: the broker would close the channel (RabbitMQ 4 takes 16 MiB, 3.x 128 MiB).
+    /// Larger bodies are not sent: the broker would close the channel.
     package let bodyLimit: Int
+    /// What the connections of the process know of the broker.
+    let presence: BrokerPresence
     let events: EventRelay
     let chance: @Sendable () -> Double
 
+    /// `presence` is shared by the connections that call one another when the broker is back.
+    ///
     /// `observer` is called on a queue of its own, in order; `chance` gives numbers from 0 up to 1.
     package init(
         broker: BrokerAddress,
         name: String,
         window: Int = 1000,
         timeout: Duration = .seconds(30),
-        bodyLimit: Int = 16 << 20,
+        bodyLimit: Int = BodyLimits.whole,
+        presence: BrokerPresence = BrokerPresence(),
         chance: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
         observer: @escaping @Sendable (ConnectionEvent) -> Void = { _ in }
     ) {
@@ -27,6 +32,7 @@ package struct PublisherOptions: Sendable {
         self.window = max(1, window)
         self.timeout = timeout
         self.bodyLimit = bodyLimit
+        self.presence = presence
         self.chance = chance
         events = EventRelay(observer)
     }

@@ -23,22 +23,26 @@ struct PublisherSession {
     private var pulse: Pulse
     private var isBlocked = false
     private var closingSince: ContinuousClock.Instant?
+    /// Ours, or the broker's own once it has named it.
+    private var bodyLimit: Int
 
     init(_ connection: Connection, _ options: PublisherOptions, _ outbox: PublisherOutbox, _ backlog: Backlog) {
         self.connection = connection
         self.options = options
         self.outbox = outbox
         self.backlog = backlog
+        bodyLimit = options.bodyLimit
         pulse = Pulse(heartbeat: connection.heartbeat)
     }
 
     /// Returns when the publisher is closed; throws when the connection is lost.
     ///
-    /// Either way nothing is left open.
-    mutating func run(_ watchdog: Watchdog) throws(AMQPError) {
+    /// Either way nothing is left open. Calls `ready` when messages can be sent.
+    mutating func run(_ watchdog: Watchdog, _ ready: () -> Void) throws(AMQPError) {
         do throws(AMQPError) {
             try openChannel()
             outbox.setConnected(true)
+            ready()
             try work(watchdog)
             connection.close(waiting: 2000)
             settle(window.takeAll(), .unknown("the publisher was closed before the confirm came"))
@@ -130,6 +134,10 @@ struct PublisherSession {
     private mutating func send(_ ticket: Ticket, at now: ContinuousClock.Instant) throws(AMQPError) -> Int {
         let message = ticket.message
         defer { connection.arena.recycle() }
+        guard message.body.count <= bodyLimit else {
+            ticket.resolve(.tooLarge("the body has \(message.body.count) bytes, and the limit is \(bodyLimit)"))
+            return 0
+        }
         var frame: (exchange: amqp_bytes_t, key: amqp_bytes_t, properties: amqp_basic_properties_t)
         do throws(AMQPError) {
             frame = try written(message)
@@ -160,10 +168,6 @@ struct PublisherSession {
     private func written(
         _ message: OutgoingMessage
     ) throws(AMQPError) -> (exchange: amqp_bytes_t, key: amqp_bytes_t, properties: amqp_basic_properties_t) {
-        let (bytes, limit) = (message.body.count, options.bodyLimit)
-        guard bytes <= limit else {
-            throw AMQPError(.invalidArgument, "the body has \(bytes) bytes, and the limit is \(limit)")
-        }
         let exchange = try connection.arena.short(message.exchange, "the name of an exchange")
         let key = try connection.arena.short(message.routingKey, "a routing key")
         let (properties, size) = try message.properties.written(in: connection.arena)
@@ -194,7 +198,10 @@ struct PublisherSession {
         for _ in 0..<Self.turn {
             guard let frame = try connection.nextFrame() else { return false }
             try take(frame.pointee)
-            if !assembler.isExpectingFrames { connection.releaseFrames() }
+            // What a body frame brought has been copied: a body of many must not lie in the library as well.
+            if !assembler.isExpectingFrames || Int32(frame.pointee.frame_type) == AMQP_FRAME_BODY {
+                connection.releaseFrames()
+            }
         }
         return true
     }
@@ -264,19 +271,35 @@ struct PublisherSession {
     /// The broker closed the channel over one of the open messages, and does not say which; what came after it was
     /// thrown away.
     ///
-    /// Only a message that was alone is certainly the one.
+    /// Where it names the largest body that it takes, those above are certainly not taken, now or later; else only a message
+    /// that was alone is certainly the one.
     private mutating func replaceChannel(after refusal: BrokerRefusal) throws(AMQPError) {
         let error = refusal.error("the channel of \(options.name) ended")
         options.events.post(.channelClosed(error))
-        let open = window.takeAll()
-        if open.count == 1 {
-            let isAbsent = error.code == .notFound
-            settle(open, isAbsent ? .unroutable(error.description) : .notSent(error.description))
+        var open = window.takeAll()
+        if let limit = refusal.bodyLimit {
+            bodyLimit = min(bodyLimit, limit)
+            settle(open.filter { $0.item.message.body.count > limit }, .tooLarge(error.description))
+            open.removeAll { $0.item.message.body.count > limit }
+            settle(open, .unknown(error.description))
+        } else if open.count == 1 {
+            settle(open, error.outcomeOfCulprit)
         } else {
             settle(open, .unknown(error.description))
         }
         window = ConfirmWindow()
         assembler = MessageAssembler()
         try openChannel()
+    }
+}
+
+extension AMQPError {
+    /// What became of the message for which a channel was closed.
+    fileprivate var outcomeOfCulprit: PublishOutcome {
+        switch code {
+        case .notFound: .unroutable(description)
+        case .preconditionFailed: .unwritable(description)
+        default: .notSent(description)
+        }
     }
 }

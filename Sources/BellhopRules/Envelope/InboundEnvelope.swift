@@ -8,8 +8,10 @@ public struct InboundEnvelope: Sendable {
         case elsewhere
     }
 
-    /// The bytes that were published.
+    /// The bytes that were published, or their beginning.
     public var body: [UInt8]
+    /// How many bytes were published, where `body` is not all of them.
+    public var publishedBytes: Int?
     /// The way it came.
     public var source: Source
     /// The property `content_type`.

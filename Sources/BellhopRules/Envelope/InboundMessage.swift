@@ -19,12 +19,9 @@ struct InboundMessage {
     /// other formats of CloudEvents are refused by their name.
     init(_ envelope: InboundEnvelope, document: inout JSONObject?) throws(FieldFault) {
         let limit = JSONParser.Limits.event.bytes
-        guard envelope.body.count <= limit else {
-            throw FieldFault(
-                .tooLarge,
-                at: .root,
-                "the body has \(envelope.body.count) bytes, the limit is \(limit)"
-            )
+        let bytes = max(envelope.body.count, envelope.publishedBytes ?? 0)
+        guard bytes <= limit else {
+            throw FieldFault(.tooLarge, at: .root, "the body has \(bytes) bytes, the limit is \(limit)")
         }
         switch try ContentForm(envelope.contentType) {
         case .structured: try self.init(structured: envelope.body, document: &document)

@@ -16,6 +16,8 @@ struct RoleProcess: Sendable {
     let metrics: MetricsRegistry
     let pool: PostgresPool
     let time = SystemTime()
+    /// Shared by all connections to the broker: one that is back calls the others.
+    let presence = BrokerPresence()
     /// From here on a SIGHUP no longer ends the process.
     private let hangups = ProcessSignal.arrivals(of: [.hangup])
     let zones = ZoneLibrary(environment: ProcessInfo.processInfo.environment)

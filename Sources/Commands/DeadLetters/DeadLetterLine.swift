@@ -116,8 +116,8 @@ struct DeadLetterLine {
         letter.resolution = object["resolution"]?.string
     }
 
-    /// A body of 256 KiB and its headers, in Base64 and JSON.
-    private static let limits = JSONParser.Limits(bytes: 8 << 20, depth: 128)
+    /// The largest body that is filed whole and its headers, in Base64 and JSON.
+    private static let limits = JSONParser.Limits(bytes: 32 << 20, depth: 128)
 
     private static func delivery(_ object: JSONObject) -> DeliveryKey? {
         guard let app = object["app"]?.string.flatMap(AppID.init(validating:)),

@@ -111,6 +111,14 @@ extension DeskSession {
         _ desk: DeskOperator
     ) async throws -> [UInt8] {
         if let path = words.value("file") { return try EventFile.read(path, request.surroundings) }
+        if let cut = dossier.origin.cutBody {
+            throw failure(
+                .answerIsNo,
+                "only the beginning of its \(cut.bytes.of("byte")) is left",
+                "hand in a whole body with --file",
+                dossier.summary.deadID
+            )
+        }
         let sets = words.allValues("set")
         if !sets.isEmpty { return try edited(original, sets) }
         if words.value("routing-key") != nil { return dossier.origin.body }
@@ -176,6 +184,7 @@ extension DeadLetterDossier {
     fileprivate func copy(with body: [UInt8], routingKey: String?, at now: Timestamp) -> DeadLetterItem {
         var origin = origin
         origin.body = body
+        origin.markWhole()
         origin.routingKey = routingKey ?? origin.routingKey
         let mark = UInt64.random(in: .min ... .max)
         return DeadLetterItem(

@@ -76,6 +76,7 @@ extension DeskSession {
         if survey.tooOften > 0 {
             lines.append("\(survey.tooOften.of("item")) were replayed too often and stay; --cap N allows more.")
         }
+        if survey.cut > 0 { lines.append(DeskText.cutBodies(survey.cut)) }
         return lines
     }
 
@@ -112,7 +113,8 @@ extension DeskSession {
             print(
                 JSONText.object([
                     ("items", .number(survey.eligible.items)), ("tooOld", .number(survey.tooOld)),
-                    ("tooOften", .number(survey.tooOften)), ("predictions", predictions), ("each", .list(items)),
+                    ("tooOften", .number(survey.tooOften)), ("bodyCut", .number(survey.cut)),
+                    ("predictions", predictions), ("each", .list(items)),
                 ]).description
             )
             return survey.eligible.items == 0 ? .answerIsNo : .done

@@ -35,6 +35,12 @@ enum DeskText {
         return plain.count <= width ? plain : plain.prefix(max(0, width - 1)) + "…"
     }
 
+    /// Why so many items stay where a replay takes the others.
+    static func cutBodies(_ count: Int) -> String {
+        "\(count.of("item")) cannot be replayed: only the beginning of the body is left; have the producer send it again, "
+            + "or edit --file a whole one."
+    }
+
     /// The shortest beginnings, of twelve characters at least, by which ids are told apart.
     static func shortened(_ ids: [String]) -> [String] {
         for length in [12, 16, 24, 33, 36, 40] where Set(ids.map { $0.prefix(length) }).count == ids.count {

@@ -82,6 +82,10 @@ struct DossierView: Sendable {
         var lines = ["The message, published to \(exchange) with the key \(DeskText.cut(origin.routingKey, to: 100))"]
         lines.append("  properties " + Self.oneLine(Self.parsed(origin.properties)))
         lines.append("  headers " + Self.oneLine(headers))
+        if let cut = origin.cutBody {
+            lines.append("  its body was cut: \(origin.body.count.of("byte")) are left of \(cut.bytes.grouped)")
+            lines.append("  the whole had the SHA-256 \(cut.sha256)")
+        }
         guard let body = Self.parsed(origin.body) else {
             lines.append(
                 "  \(origin.body.count.of("byte")) that are no JSON" + (isRevealed ? ":" : "; --reveal shows them")
@@ -148,6 +152,7 @@ struct DossierView: Sendable {
             ("exchange", .text(dossier.origin.exchange)), ("routingKey", .text(dossier.origin.routingKey)),
             ("properties", Self.parsed(dossier.origin.properties).map { JSONText($0) } ?? .null),
             ("headers", headers.map { JSONText($0) } ?? .null), ("bytes", .number(dossier.origin.body.count)),
+            ("bodyCut", .flag(dossier.origin.cutBody != nil)),
             ("body", body.map { JSONText($0) } ?? .null),
             ("bodyBase64", isRevealed ? .text(Data(dossier.origin.body).base64EncodedString()) : .null),
         ])

@@ -88,12 +88,14 @@ struct QueueDesk: Sendable {
 
     /// Moves rejected messages to the replay queue, each only once the broker has confirmed it there.
     private func replay() async throws -> ExitCode {
-        var (rejected, deliveries) = (0, 0)
+        var (rejected, deliveries, cut) = (0, 0, 0)
         try await forEach { items in
             deliveries += items.count { $0.delivery != nil }
-            rejected += items.count { $0.delivery == nil }
+            rejected += items.count(where: Self.isReplayable)
+            cut += items.count { $0.origin.cutBody != nil }
             return []
         }
+        if cut > 0 { request.surroundings.print(DeskText.cutBodies(cut)) }
         if deliveries > 0 {
             request.surroundings.print("\(deliveries.of("delivery item")) need the ledger and stay in the queue.")
         }
@@ -112,7 +114,7 @@ struct QueueDesk: Sendable {
         do {
             try await forEach { items in
                 // What has arrived since the count was agreed to stays.
-                let chosen = items.indices.filter { items[$0].delivery == nil }.prefix(rejected - sent)
+                let chosen = items.indices.filter { Self.isReplayable(items[$0]) }.prefix(rejected - sent)
                 let confirmed = await DeadLetterScan.republish(
                     chosen.map { items[$0] },
                     by: by,
@@ -131,6 +133,11 @@ struct QueueDesk: Sendable {
         try result.get()
         request.surroundings.print("Moved \(sent.of("message")) to \(names.replay).")
         return sent == rejected ? .done : .tryAgain
+    }
+
+    /// What needs no ledger and is whole.
+    private static func isReplayable(_ item: DeadLetterItem) -> Bool {
+        item.delivery == nil && item.origin.cutBody == nil
     }
 
     /// Calls `body` with the items that match; the positions that it returns leave the queue.

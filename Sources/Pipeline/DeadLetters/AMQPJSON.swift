@@ -1,6 +1,7 @@
 import AMQP
 import BellhopRules
 import Foundation
+import Store
 
 /// AMQP's properties and header values as JSON, so that people can read them and a replay can restore them.
 ///
@@ -15,8 +16,16 @@ enum AMQPJSON {
     }
 
     /// The properties without the headers; absent ones are left out.
-    static func object(_ properties: MessageProperties) -> [UInt8] {
+    ///
+    /// Where only the beginning of the body is left, they say so.
+    static func object(_ properties: MessageProperties, cutBody: CutBody? = nil) -> [UInt8] {
         var members = FieldTable()
+        if let cutBody {
+            let cut: FieldTable = [
+                "bytes": .int64(Int64(clamping: cutBody.bytes)), "sha256": .string(cutBody.sha256),
+            ]
+            members[CutBody.member] = .table(cut)
+        }
         members["contentType"] = properties.contentType.map(FieldValue.string)
         members["contentEncoding"] = properties.contentEncoding.map(FieldValue.string)
         members["deliveryMode"] = properties.deliveryMode.map { .int64(Int64($0.rawValue)) }

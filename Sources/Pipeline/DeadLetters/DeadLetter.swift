@@ -15,6 +15,14 @@ enum Casualty: Sendable {
         case .delivery(let loss): loss.fault
         }
     }
+
+    /// Roughly the bytes that some of them take for as long as they wait.
+    static func weight(of casualties: [Casualty]) -> Int {
+        casualties.reduce(0) { weight, casualty in
+            guard case .message(let message, _) = casualty else { return weight + 1024 }
+            return weight + 1024 + message.body.count
+        }
+    }
 }
 
 /// A casualty as it travels: the message as it came, with what is needed to understand and repeat it around it.
@@ -41,8 +49,24 @@ struct DeadLetter: Sendable {
         }
     }
 
+    /// Cuts the body, which can never arrive as it is; what is left says so, with its size and its digest.
+    ///
+    /// A broker that does not take even the beginning gets half of that, and so on.
+    mutating func cut() {
+        let whole = message.body
+        let kept = whole.count > BodyLimits.kept ? BodyLimits.kept : whole.count / 2
+        var properties = message.properties
+        if properties.headers[DeadLetterHeaders.bodyCut] == nil { properties.headers.mark(BodyCut(of: whole)) }
+        message = OutgoingMessage(
+            exchange: message.exchange,
+            routingKey: message.routingKey,
+            properties: properties,
+            body: Array(whole.prefix(kept))
+        )
+    }
+
     /// Leaves out first the original headers, which may not fit into a frame together with ours, then the original
-    /// properties: the body and the reason must arrive whatever else the broker does not take.
+    /// properties: the reason must arrive whatever else the broker does not take.
     mutating func slim() {
         let isSlim = message.properties.headers[DeadLetterHeaders.headersDropped] != nil
         var properties = isSlim ? MessageProperties() : message.properties
@@ -72,6 +96,7 @@ struct DeadLetter: Sendable {
         headers[DeadLetterHeaders.deadID] = .string("\(hash)-\(String(mark, radix: 16))")
         headers[DeadLetterHeaders.contentHash] = .string(hash)
         headers[DeadLetterHeaders.redelivered] = .boolean(original.redelivered)
+        if let cut = original.cut { headers.mark(cut) }
         headers[DeadLetterHeaders.originExchange] = .string(fault.replay?.exchange ?? original.exchange)
         headers[DeadLetterHeaders.originRoutingKey] = .string(fault.replay?.routingKey ?? original.routingKey)
         if let replay = fault.replay { headers.entries += replay.markEntries }

@@ -60,7 +60,7 @@ package struct DeadLetterClerk: Service {
                 await drain.wait()
                 consumer.stop()
             }
-            while let batch = await consumer.next(atMost: Self.batch) {
+            while let batch = await consumer.next(atMost: Self.batch, bytes: DeadLetterFile.pageBytes) {
                 do {
                     let new = try await file(batch)
                     consumer.acknowledge(batch.map(\.tag))
@@ -81,13 +81,20 @@ package struct DeadLetterClerk: Service {
 
     private func file(_ batch: [IncomingMessage]) async throws(PostgresError) -> Int {
         let now = Timestamp(clamping: time.now().microseconds)
-        let items = batch.map { DeadLetterReading.item(of: $0, at: now, replayQueue: replayQueue) }
+        return try await file(batch.map { DeadLetterReading.item(of: $0, at: now, replayQueue: replayQueue) }[...])
+    }
+
+    /// In halves where the database refuses something of it, so that only the culprit is filed alone.
+    private func file(_ items: ArraySlice<DeadLetterItem>) async throws(PostgresError) -> Int {
+        guard items.count > 1 else {
+            guard let item = items.first else { return 0 }
+            return try await fileAlone(item)
+        }
         do {
-            return try await file.file(items)
+            return try await file.file(Array(items))
         } catch  where error.refusesContent {
-            var new = 0
-            for item in items { new += try await fileAlone(item) }
-            return new
+            let middle = items.startIndex + items.count / 2
+            return try await file(items[..<middle]) + file(items[middle...])
         }
     }
 

@@ -25,7 +25,9 @@ struct DeadLetterContent {
 
     private init(_ message: IncomingMessage, _ properties: [UInt8], _ headers: [UInt8]) {
         var bytes: [UInt8] = []
-        let parts = [Array(message.exchange.utf8), Array(message.routingKey.utf8), properties, headers, message.body]
+        var parts = [Array(message.exchange.utf8), Array(message.routingKey.utf8), properties, headers, message.body]
+        // What was cut off makes a difference, too.
+        if let cut = message.cut { parts.append(cut.sha256.bytes) }
         for part in parts {
             // The length before each part keeps them apart, whatever they contain.
             bytes += Array("\(part.count):".utf8)

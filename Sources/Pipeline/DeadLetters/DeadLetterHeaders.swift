@@ -22,6 +22,12 @@ enum DeadLetterHeaders {
     static let originExpiration = "x-bellhop-origin-expiration"
     /// The original `user_id`: the broker accepts none but the publisher's own.
     static let originUserID = "x-bellhop-origin-user-id"
+    /// Set where only the beginning of the original body is left.
+    static let bodyCut = "x-bellhop-body-cut"
+    /// How many bytes the original body had, where it was cut.
+    static let bodyBytes = "x-bellhop-body-bytes"
+    /// The SHA-256 of the original body, where it was cut.
+    static let bodyDigest = "x-bellhop-body-sha256"
     /// Set where the original headers were too large to travel along.
     static let headersDropped = "x-bellhop-headers-dropped"
 

@@ -8,33 +8,44 @@ struct DeadLetterQueue: Sendable {
     let exchange: String
     let surroundings: FrontDoor.Surroundings
 
+    /// One letter on its way.
+    private struct Waiting {
+        let position: Int
+        let fault: Fault
+        var letter: DeadLetter
+    }
+
     /// Publishes one letter for each casualty and waits for the confirms, for as long as it takes.
     ///
-    /// - Returns: for each casualty whether it lies in the queue; false only where a drain or a cancellation came first.
-    func bury(_ casualties: [Casualty], until drain: DrainSignal) async -> [Bool] {
+    /// Calls `ended` with the positions of those that lie in the queue as soon as they do, and at the end with those that
+    /// do not, which happens only where a drain or a cancellation came first.
+    func bury(
+        _ casualties: [Casualty],
+        until drain: DrainSignal,
+        _ ended: (_ positions: [Int], _ areBuried: Bool) async -> Void
+    ) async {
+        guard !casualties.isEmpty else { return }
         var chance = SystemRandomNumberGenerator()
         let now = Timestamp(clamping: surroundings.time.now().microseconds)
-        var letters = casualties.map { DeadLetter($0, to: exchange, at: now, using: &chance) }
-        var waiting = Array(letters.indices)
+        var waiting = casualties.enumerated().map { position, casualty in
+            let letter = DeadLetter(casualty, to: exchange, at: now, using: &chance)
+            return Waiting(position: position, fault: casualty.fault, letter: letter)
+        }
         var patience = Patience(drain: drain)
         while true {
-            let outcomes = await publisher.publish(waiting.map { letters[$0].message })
-            var remaining: [Int] = []
-            for (index, outcome) in zip(waiting, outcomes) {
-                guard outcome != .confirmed else {
-                    surroundings.metrics.countDeadLetter(casualties[index].fault)
-                    continue
-                }
-                if isHopeless(outcome, after: patience.failures) { letters[index].slim() }
-                remaining.append(index)
+            let outcomes = await publisher.publish(waiting.map(\.letter.message))
+            let buried = zip(waiting, outcomes).filter { $1 == .confirmed }.map(\.0)
+            if !buried.isEmpty {
+                for item in buried { surroundings.metrics.countDeadLetter(item.fault) }
+                surroundings.logger.info("dead-lettered", Self.summary(buried.map(\.fault.reason)))
+                await ended(buried.map(\.position), true)
             }
-            if waiting.count > remaining.count {
-                surroundings.logger.info("dead-lettered", Self.summary(casualties, of: waiting, but: remaining))
+            let first = outcomes.first { $0 != .confirmed }
+            waiting = zip(waiting, outcomes).filter { $1 != .confirmed }.map { waiting, outcome in
+                reduced(waiting, after: outcome, patience.failures)
             }
-            waiting = remaining
-            guard !waiting.isEmpty else { return Array(repeating: true, count: casualties.count) }
+            guard !waiting.isEmpty else { return }
             if patience.failures == 2 {
-                let first = outcomes.first { $0 != .confirmed }
                 surroundings.logger.warning(
                     "the broker does not take dead letters, holding the messages",
                     ["size": .integer(waiting.count), "first": .text(first.map { "\($0)" } ?? "-")]
@@ -42,14 +53,22 @@ struct DeadLetterQueue: Sendable {
             }
             guard await patience.pause(using: &chance) else { break }
         }
-        let unburied = Set(waiting)
-        return casualties.indices.map { !unburied.contains($0) }
+        await ended(waiting.map(\.position), false)
+    }
+
+    /// The letter with less in it, where it can never arrive as it is.
+    private func reduced(_ waiting: Waiting, after outcome: PublishOutcome, _ failures: Int) -> Waiting {
+        var smaller = waiting
+        if case .tooLarge = outcome {
+            smaller.letter.cut()
+        } else if isHopeless(outcome, after: failures) {
+            smaller.letter.slim()
+        }
+        return smaller
     }
 
     /// How many, and the reasons with their counts.
-    private static func summary(_ casualties: [Casualty], of sent: [Int], but remaining: [Int]) -> LogFields {
-        let kept = Set(remaining)
-        let reasons = sent.filter { !kept.contains($0) }.map { casualties[$0].fault.reason }
+    private static func summary(_ reasons: [String]) -> LogFields {
         let counts = Dictionary(reasons.map { ($0, 1) }, uniquingKeysWith: +).sorted { $0.key < $1.key }
         return [
             "messages": .integer(reasons.count),
@@ -63,7 +82,7 @@ struct DeadLetterQueue: Sendable {
         switch outcome {
         case .unwritable: true
         case .notSent, .unknown: failures >= 5 && publisher.isConnected && !publisher.isBlocked
-        case .confirmed, .unroutable, .refused: false
+        case .confirmed, .unroutable, .refused, .tooLarge: false
         }
     }
 }

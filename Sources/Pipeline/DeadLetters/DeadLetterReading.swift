@@ -53,7 +53,7 @@ struct DeadLetterReading {
             origin: DeadLetterItem.Origin(
                 exchange: text(DeadLetterHeaders.originExchange) ?? "",
                 routingKey: text(DeadLetterHeaders.originRoutingKey) ?? "",
-                properties: AMQPJSON.object(properties),
+                properties: AMQPJSON.object(properties, cutBody: headers.cutBody),
                 headers: AMQPJSON.object(original),
                 body: message.body
             ),
@@ -104,7 +104,7 @@ struct DeadLetterReading {
             hash: hash,
             reason: reason,
             error: "the broker took the message from \(death.queue): \(reason)".storable,
-            attempts: max(death.count, message.deliveryCount),
+            attempts: max(death.count, message.claimedDeliveryCount),
             at: death.at ?? now,
             exchange: death.exchange,
             routingKey: death.routingKey
@@ -156,7 +156,7 @@ struct DeadLetterReading {
             origin: DeadLetterItem.Origin(
                 exchange: exchange.storable,
                 routingKey: routingKey.storable,
-                properties: AMQPJSON.object(message.properties),
+                properties: AMQPJSON.object(message.properties, cutBody: message.cut.map(CutBody.init)),
                 headers: AMQPJSON.object(headers),
                 body: message.body
             ),

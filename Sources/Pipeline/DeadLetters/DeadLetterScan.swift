@@ -52,6 +52,8 @@ package struct DeadLetterScan: Sendable {
     }
 
     /// Publishes rejected messages to the replay queue; which of them the broker has confirmed.
+    ///
+    /// Those whose bodies were cut must not be among them.
     package static func republish(
         _ items: [DeadLetterItem],
         by operatorName: String,
@@ -73,7 +75,7 @@ package struct DeadLetterScan: Sendable {
     /// What comes within the silence; nil where nothing does.
     private func next(_ consumer: Consumer) async -> [IncomingMessage]? {
         await withTaskGroup(of: [IncomingMessage]?.self) { group in
-            group.addTask { await consumer.next(atMost: Self.batch) }
+            group.addTask { await consumer.next(atMost: Self.batch, bytes: DeadLetterFile.pageBytes) }
             group.addTask { [silence] in
                 try? await Task.sleep(for: silence)
                 return nil

@@ -33,28 +33,36 @@ struct Courier: Sendable {
         self.surroundings = surroundings
     }
 
+    /// What all batches of a lane work under.
+    struct Shift: Sendable {
+        let lane: Lane
+        let drain: DrainSignal
+        let asides: Asides
+    }
+
     /// What one batch works under.
     struct Run: Sendable {
         let claim: Claim
-        let lane: Lane
-        let drain: DrainSignal
+        let shift: Shift
+
+        var lane: Lane { shift.lane }
+        var drain: DrainSignal { shift.drain }
     }
+
+    /// Told of outcomes that have come to their end: the positions of their messages, and those among them that must not
+    /// be acknowledged, since something of theirs is unsettled.
+    typealias Settled = @Sendable (_ indices: [Int], _ unfinished: Set<Int>) -> Void
 
     /// Sends the parcels and settles them part by part, as their providers answer.
     ///
-    /// Calls `settled` for each part with the positions of its parcels' messages, and with those among them that must not
-    /// be acknowledged, since something of theirs is unsettled.
-    func deliver(
-        _ parcels: [Parcel],
-        _ run: Run,
-        _ settled: @escaping @Sendable (_ indices: [Int], _ unfinished: Set<Int>) -> Void
-    ) async {
+    /// Calls `settled` for each delivery once; what is given up may be told of after this has returned.
+    func deliver(_ parcels: [Parcel], _ run: Run, _ settled: @escaping Settled) async {
         let sentAt = Timestamp(clamping: surroundings.time.now().microseconds)
         await dispatcher.send(parcels, lane: run.lane) { part in
             let repeats = part.count { parcels[$0.position].isRepeat && $0.arrival.isStarted }
             surroundings.metrics.countRepeats(repeats)
             let outcomes = DeliveryOutcome.all(part, of: parcels, policy, sentAt)
-            settled(outcomes.map(\.index), await settle(outcomes, run))
+            await settle(outcomes, run, settled)
         }
     }
 
@@ -69,22 +77,25 @@ struct Courier: Sendable {
         }
     }
 
-    /// In the order that no crash can break: what is given up is dead-lettered before the ledger says so, what is to be
-    /// tried again is in the ledger before its resume is published.
+    /// Settles what is not lost, and leaves aside what is until its dead letter is confirmed: that may take as long as the
+    /// broker likes, and the others' claims end.
+    func settle(_ outcomes: [DeliveryOutcome], _ run: Run, _ settled: @escaping Settled) async {
+        let kept = outcomes.filter { $0.loss == nil }
+        let lost = kept.count == outcomes.count ? [] : outcomes.filter { $0.loss != nil }
+        if !lost.isEmpty { bury(lost, run, settled) }
+        if !kept.isEmpty { settled(kept.map(\.index), await settle(kept, run)) }
+    }
+
+    /// In the order that no crash can break: what is to be tried again is in the ledger before its resume is published.
     ///
     /// - Returns: the positions of the messages that must not be acknowledged, since something of theirs is unsettled.
-    func settle(_ outcomes: [DeliveryOutcome], _ run: Run) async -> Set<Int> {
-        guard !outcomes.isEmpty else { return [] }
-        var unfinished = await bury(outcomes, run)
-        let settled = outcomes.filter { !unfinished.contains($0.index) }
-        guard await write(settled, run) else { return unfinished.union(settled.map(\.index)) }
+    func settle(_ settled: [DeliveryOutcome], _ run: Run) async -> Set<Int> {
+        guard !settled.isEmpty else { return [] }
+        guard await write(settled, run) else { return Set(settled.map(\.index)) }
         surroundings.metrics.count(settled)
         await revoke(settled.compactMap(\.deadDevice), run)
         let unpublished = await resumes.send(Self.resumes(of: settled), lane: run.lane, until: run.drain)
-        for outcome in settled where unpublished.contains(outcome.settlement.key.notification) {
-            unfinished.insert(outcome.index)
-        }
-        return unfinished
+        return Set(settled.filter { unpublished.contains($0.settlement.key.notification) }.map(\.index))
     }
 
     /// Publishes resumes for what is in the hands of another; whether all of them are confirmed.
@@ -92,11 +103,17 @@ struct Courier: Sendable {
         await resumes.send(keys, lane: run.lane, until: run.drain).isEmpty
     }
 
-    private func bury(_ outcomes: [DeliveryOutcome], _ run: Run) async -> Set<Int> {
-        let lost = outcomes.compactMap { outcome in outcome.loss.map { (outcome.index, $0) } }
-        guard !lost.isEmpty else { return [] }
-        let buried = await deadLetters.bury(lost.map { .delivery($0.1) }, until: run.drain)
-        return Set(zip(lost, buried).filter { !$1 }.map(\.0.0))
+    /// In the order that no crash can break: what is given up is dead-lettered before the ledger says so.
+    private func bury(_ lost: [DeliveryOutcome], _ run: Run, _ settled: @escaping Settled) {
+        let casualties = lost.compactMap { outcome in outcome.loss.map(Casualty.delivery) }
+        run.shift.asides.add(weighing: Casualty.weight(of: casualties)) {
+            await deadLetters.bury(casualties, until: run.drain) { positions, areBuried in
+                let ended = positions.map { lost[$0] }
+                let indices = ended.map(\.index)
+                guard areBuried else { return settled(indices, Set(indices)) }
+                settled(indices, await settle(ended, run))
+            }
+        }
     }
 
     private func write(_ outcomes: [DeliveryOutcome], _ run: Run) async -> Bool {

@@ -11,8 +11,24 @@ struct BatchLoop: Sendable {
     /// Batches at once; each gives its place back by itself, which may be before it has ended.
     let batchesAtOnce: Int
 
-    func run(until drain: DrainSignal, _ work: @escaping @Sendable ([IncomingMessage], Gate) async -> Void) async {
+    /// Bytes of one batch, unless a single message has more: read into trees of JSON they take up to twenty times as much.
+    static let batchBytes = 2 << 20
+
+    /// One batch at work: it leaves the gate when others may come in, and leaves aside what has to wait.
+    typealias Work = @Sendable (_ batch: [IncomingMessage], Gate, Asides) async -> Void
+
+    func run(until drain: DrainSignal, _ work: @escaping Work) async {
         consumer.start()
+        let asides = Asides()
+        await withDiscardingTaskGroup { group in
+            group.addTask { await asides.run() }
+            await takeBatches(until: drain, asides, work)
+            asides.finish()
+        }
+        await consumer.close()
+    }
+
+    private func takeBatches(until drain: DrainSignal, _ asides: Asides, _ work: @escaping Work) async {
         let gate = Gate(places: batchesAtOnce)
         await withDiscardingTaskGroup { group in
             group.addTask { [consumer] in
@@ -21,11 +37,11 @@ struct BatchLoop: Sendable {
             }
             while true {
                 await gate.enter()
-                guard let messages = await consumer.next(atMost: batch) else { break }
-                group.addTask { await work(messages, gate) }
+                await asides.room()
+                guard let messages = await consumer.next(atMost: batch, bytes: Self.batchBytes) else { break }
+                group.addTask { await work(messages, gate, asides) }
             }
             gate.leave()
         }
-        await consumer.close()
     }
 }

@@ -88,46 +88,54 @@ package struct FrontDoor: Sendable {
         )
     }
 
-    /// What a batch has become once everything of it is stored: what is left is to send.
+    /// What a batch has become once everything of it is stored: what is left is to send, and to dead-letter.
+    ///
+    /// The messages themselves are forgotten by then, but for those that are at fault.
     struct Intake: Sendable {
-        let messages: [IncomingMessage]
+        let tags: [DeliveryTag]
         let run: Courier.Run
+        /// Messages that are at fault, each with its position; one may be there more than once.
+        fileprivate var casualties: [SortedBatch.Entry<Casualty>] = []
         fileprivate(set) var unfinished: Set<Int> = []
         fileprivate(set) var parcels: [Parcel] = []
         fileprivate var badges: [Parcel] = []
         fileprivate var withheld: [DeliveryOutcome] = []
         fileprivate var later: [ResumeSender.Way: [NotificationKey]] = [:]
         fileprivate var laterIndices: Set<Int> = []
+
+        /// Bytes of what the notifications say, while pushes of theirs are under way.
+        var sendingWeight: Int { parcels.isEmpty ? 0 : footprint }
+
+        fileprivate var footprint = 0
     }
 
-    /// The first phase: everything that the database and the dead-letter queue have to know.
-    func takeIn(_ messages: [IncomingMessage], lane: Lane, until drain: DrainSignal) async -> Intake {
+    /// The first phase: everything that the database has to know.
+    func takeIn(_ messages: [IncomingMessage], _ shift: Courier.Shift) async -> Intake {
         let started = surroundings.time.now()
         let now = Timestamp(clamping: started.microseconds)
         let catalogs = catalogs.current
         var chance = SystemRandomNumberGenerator()
         var intake = Intake(
-            messages: messages,
-            run: Courier.Run(claim: Claim(using: &chance), lane: lane, drain: drain)
+            tags: messages.map(\.tag),
+            run: Courier.Run(claim: Claim(using: &chance), shift: shift)
         )
         let sorted = SortedBatch(messages, catalogs: catalogs, names: names, arrival: now)
-        let persistence = Persistence(drain: drain, surroundings: surroundings)
+        let persistence = Persistence(drain: shift.drain, surroundings: surroundings)
         let decider = Decider(catalogs: catalogs, senders: senders, zones: zones, now: now)
-        // Rejections go out while the good ones are recorded: a flood of bad messages does not hold the good ones up.
-        async let rejected = bury(sorted.faults, of: messages, sorted, drain)
         async let kept = keeper.keep(sorted.plans, cancelling: sorted.cancellations, persistence)
         for app in sorted.repaired { surroundings.metrics.countRepair(app) }
         // What a producer fed before its event in the same batch counts for the event.
         let fed = await keeper.feed(sorted.feeds, persistence)
         let recorded = await recorder.record(sorted.records, as: intake.run.claim, decider, persistence)
         intake.parcels = recorded.parcels
+        intake.footprint = sorted.footprint
         await resume(sorted.resumed + recorded.duplicates, decider, persistence, into: &intake)
         await tell(sorted.badges, decider, persistence, into: &intake)
         let faults = recorded.faults + fed.faults + (await kept.faults)
-        for part in [recorded.unfinished, fed.unfinished, await kept.unfinished, await rejected] {
+        for part in [recorded.unfinished, fed.unfinished, await kept.unfinished] {
             intake.unfinished.formUnion(part)
         }
-        intake.unfinished.formUnion(await bury(faults, of: messages, sorted, drain))
+        intake.casualties = Self.casualties(sorted.faults + faults, of: messages, sorted)
         intake.unfinished.formUnion(await report(sorted, recorded, faults, intake.unfinished, persistence))
         let span = surroundings.time.now() - started
         surroundings.metrics.batch(messages.count, took: span)
@@ -135,16 +143,19 @@ package struct FrontDoor: Sendable {
         return intake
     }
 
-    /// The second phase: sends what was claimed and settles it.
+    /// The second phase: sends what was claimed and settles it, and dead-letters what is at fault.
     ///
     /// Calls `done` with messages as soon as all of theirs is settled, so that one that waits for a slow provider does not
-    /// keep the others of its batch from being acknowledged. What a drain gives up is never done.
-    func deliver(_ intake: Intake, _ done: @escaping @Sendable ([IncomingMessage]) -> Void) async {
-        let all = Array(intake.messages.indices)
+    /// keep the others of its batch from being acknowledged. What a drain gives up is never done; what waits for the
+    /// confirm of a dead letter may be done after this has returned.
+    func deliver(_ intake: Intake, _ done: @escaping @Sendable ([DeliveryTag]) -> Void) async {
+        let tags = intake.tags
+        let all = Array(tags.indices)
         let asides = Array(intake.laterIndices.union(intake.withheld.map(\.index)))
         let parts = OpenParts(
             messages: all.count,
             parts: all + asides + Parcel.indices(of: intake.parcels + intake.badges)
+                + intake.casualties.map(\.index)
         )
         let opening = Mutex<Set<Int>?>(intake.unfinished)
         // Whatever ends first takes those along of which nothing was left to do: one acknowledgement for all of them costs
@@ -155,8 +166,9 @@ package struct FrontDoor: Sendable {
                 return opening
             }
             let ended = parts.close(indices + (opened == nil ? [] : all), unfinished: unfinished.union(opened ?? []))
-            if !ended.isEmpty { done(ended.map { intake.messages[$0] }) }
+            if !ended.isEmpty { done(ended.map { tags[$0] }) }
         }
+        bury(intake.casualties, intake.run, close)
         async let sending: Void = courier.deliver(intake.parcels, intake.run, close)
         async let badges: Void = courier.tell(intake.badges, intake.run) { close($0, []) }
         var unfinished = await courier.settle(intake.withheld, intake.run)
@@ -191,6 +203,7 @@ package struct FrontDoor: Sendable {
             return
         }
         intake.parcels += work.parcels
+        intake.footprint += work.footprint
         intake.withheld = work.withheld
         intake.later = work.later
         let later = Set(work.later.values.joined())
@@ -239,20 +252,33 @@ package struct FrontDoor: Sendable {
         return told == nil ? Set(settled.keys) : []
     }
 
-    /// Dead-letters what is at fault and returns the indices of those that could not be, because of the drain.
-    private func bury(
+    private static func casualties(
         _ faults: [SortedBatch.Entry<Fault>],
         of messages: [IncomingMessage],
-        _ sorted: SortedBatch,
-        _ drain: DrainSignal
-    ) async -> Set<Int> {
-        guard !faults.isEmpty else { return [] }
-        let casualties = faults.map { entry in
+        _ sorted: SortedBatch
+    ) -> [SortedBatch.Entry<Casualty>] {
+        faults.map { entry in
             var fault = entry.work
             fault.replay = sorted.replayed[entry.index]
-            return Casualty.message(messages[entry.index], fault)
+            return .init(index: entry.index, work: .message(messages[entry.index], fault))
         }
-        let buried = await deadLetters.bury(casualties, until: drain)
-        return Set(zip(faults, buried).filter { !$1 }.map(\.0.index))
+    }
+
+    /// Leaves aside what is at fault until the broker has confirmed it: a dead-letter queue that takes nothing holds up
+    /// neither the pushes of the good ones nor the next batch.
+    private func bury(
+        _ casualties: [SortedBatch.Entry<Casualty>],
+        _ run: Courier.Run,
+        _ close: @escaping Courier.Settled
+    ) {
+        guard !casualties.isEmpty else { return }
+        let letters = casualties.map(\.work)
+        let indices = casualties.map(\.index)
+        run.shift.asides.add(weighing: Casualty.weight(of: letters)) { [deadLetters] in
+            await deadLetters.bury(letters, until: run.drain) { positions, areBuried in
+                let ended = positions.map { indices[$0] }
+                close(ended, areBuried ? [] : Set(ended))
+            }
+        }
     }
 }

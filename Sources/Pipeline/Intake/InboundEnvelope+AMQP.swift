@@ -11,6 +11,7 @@ extension InboundEnvelope {
             body: message.body,
             source: message.exchange == eventsExchange ? .eventsExchange(routingKey: message.routingKey) : .elsewhere
         )
+        publishedBytes = message.cut?.bytes
         let properties = message.properties
         contentType = properties.contentType
         messageID = properties.messageID

@@ -44,26 +44,32 @@ package struct LaneWorker: Service {
     /// Runs until the drain fires, then finishes the batches in flight; what was not begun goes back to the queue.
     package func run(until drain: DrainSignal) async throws {
         let loop = BatchLoop(consumer: consumer, batch: limits.batch, batchesAtOnce: limits.batchesAtOnce)
-        await loop.run(until: drain) { batch, gate in await process(batch, gate, drain) }
+        await loop.run(until: drain) { batch, gate, asides in
+            await process(batch, gate, Courier.Shift(lane: lane, drain: drain, asides: asides))
+        }
     }
 
     /// Messages that were handed out several times before may be what killed their worker: each goes alone, so that it
     /// takes no other down with it.
     ///
+    /// Only the broker's word makes one a suspect; a producer's would slow the lane down.
+    ///
     /// They are stored one after the other; what they send, they send side by side, since each holds a lease that does
     /// not wait for its turn.
-    private func process(_ batch: [IncomingMessage], _ gate: Gate, _ drain: DrainSignal) async {
+    private func process(_ batch: [IncomingMessage], _ gate: Gate, _ shift: Courier.Shift) async {
         let suspects = batch.filter { $0.deliveryCount >= Self.suspicion }
         let others = suspects.isEmpty ? batch : batch.filter { $0.deliveryCount < Self.suspicion }
         var intakes: [FrontDoor.Intake] = []
         for messages in [others] + suspects.map({ [$0] }) where !messages.isEmpty {
-            intakes.append(await frontDoor.takeIn(messages, lane: lane, until: drain))
+            intakes.append(await frontDoor.takeIn(messages, shift))
         }
         gate.leave()
         await withDiscardingTaskGroup { group in
             for intake in intakes {
                 group.addTask {
-                    await frontDoor.deliver(intake) { [consumer] in consumer.acknowledge($0.map(\.tag)) }
+                    await shift.asides.carrying(intake.sendingWeight) {
+                        await frontDoor.deliver(intake) { [consumer] in consumer.acknowledge($0) }
+                    }
                 }
             }
         }

@@ -38,8 +38,8 @@ struct Recorder: Sendable {
     ) async -> Recorded {
         var recorded = Recorded()
         var conflicts: [Int: [InboxRecord]] = [:]
-        for start in stride(from: 0, to: entries.count, by: Self.pairsPerStatement) {
-            let chunk = Array(entries[start..<min(start + Self.pairsPerStatement, entries.count)])
+        for range in Self.statements(for: entries.map(\.work.words.bytes)) {
+            let chunk = Array(entries[range])
             guard let opened = await open(chunk, decider, persistence) else {
                 recorded.unfinished.formUnion(chunk.map(\.index))
                 continue
@@ -104,6 +104,24 @@ struct Recorder: Sendable {
         }
     }
 
-    /// Bounds one statement whatever the audiences: 256 events of 1,000 users are many statements, not one.
+    /// Which pairs go into which statement, by the bytes of their words.
+    ///
+    /// Bounds one statement whatever the audiences: 256 events of 1,000 users are many statements, not one; and so is one
+    /// large event, whose words are in the statement once for each user.
+    static func statements(for bytes: [Int]) -> [Range<Int>] {
+        var ranges: [Range<Int>] = []
+        var (start, size) = (0, 0)
+        for (index, next) in bytes.enumerated() {
+            if index > start, index - start == pairsPerStatement || size + next > bytesPerStatement {
+                ranges.append(start..<index)
+                (start, size) = (index, 0)
+            }
+            size += next
+        }
+        if start < bytes.count { ranges.append(start..<bytes.count) }
+        return ranges
+    }
+
     private static let pairsPerStatement = 1024
+    private static let bytesPerStatement = 8 << 20
 }

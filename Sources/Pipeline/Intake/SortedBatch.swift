@@ -80,9 +80,20 @@ struct SortedBatch {
         }
     }
 
+    /// Bytes of what the notifications say, each event's words once.
+    var footprint: Int {
+        var sum = 0
+        var latest: InboxWords?
+        for record in records where record.work.words !== latest {
+            latest = record.work.words
+            sum += record.work.words.content.footprint
+        }
+        return sum
+    }
+
     /// What a log line says of the batch; empty parts are left out.
     func summary(_ intake: FrontDoor.Intake, took span: Duration) -> LogFields {
-        var fields: LogFields = ["lane": .text(intake.run.lane.rawValue), "messages": .integer(intake.messages.count)]
+        var fields: LogFields = ["lane": .text(intake.run.lane.rawValue), "messages": .integer(intake.tags.count)]
         let parts = [
             ("notifications", records.count), ("pushes", intake.parcels.count), ("refused", faults.count),
             ("planned", plans.count), ("cancelled", cancellations.count), ("fed", feeds.count),
@@ -95,11 +106,11 @@ struct SortedBatch {
     }
 
     private mutating func addResume(_ message: IncomingMessage, _ index: Int) {
-        if let badges = BadgeMessage.read(message.body) {
+        if message.cut == nil, let badges = BadgeMessage.read(message.body) {
             self.badges += badges.recipients.map { Entry(index: index, work: $0) }
             return
         }
-        guard let resume = ResumeMessage.read(message.body) else {
+        guard message.cut == nil, let resume = ResumeMessage.read(message.body) else {
             let fault = Fault(.resume, reason: RejectionReason.malformedJSON.rawValue, error: "not a resume message")
             faults.append(Entry(index: index, work: fault))
             return

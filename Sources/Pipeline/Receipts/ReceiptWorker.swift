@@ -48,11 +48,9 @@ package struct ReceiptWorker: Service {
     /// Runs until the drain fires, then finishes what is in hand; what was not begun goes back to the queue.
     package func run(until drain: DrainSignal) async throws {
         let loop = BatchLoop(consumer: consumer, batch: Self.batch, batchesAtOnce: Self.batchesAtOnce)
-        await loop.run(until: drain) { batch, gate in
-            let unfinished = await work(batch, drain)
+        await loop.run(until: drain) { batch, gate, asides in
+            await work(batch, Courier.Shift(lane: .normal, drain: drain, asides: asides))
             gate.leave()
-            let done = batch.indices.filter { !unfinished.contains($0) }
-            consumer.acknowledge(done.map { batch[$0].tag })
         }
     }
 
@@ -61,34 +59,45 @@ package struct ReceiptWorker: Service {
     /// Messages at once; two fill a question to Expo.
     private static let batch = 2
 
-    /// - Returns: the positions of the messages that must not be acknowledged.
-    private func work(_ messages: [IncomingMessage], _ drain: DrainSignal) async -> Set<Int> {
+    /// Acknowledges each message when all that it names is settled.
+    private func work(_ messages: [IncomingMessage], _ shift: Courier.Shift) async {
         var indices: [DeliveryKey: Int] = [:]
         var strays: [Int] = []
         for (index, message) in messages.enumerated() {
-            guard let named = ReceiptMessage.read(message.body) else {
+            guard message.cut == nil, let named = ReceiptMessage.read(message.body) else {
                 strays.append(index)
                 continue
             }
             for key in named.keys { indices[key] = index }
         }
-        var unfinished = await bury(strays, of: messages, drain)
-        guard !indices.isEmpty else { return unfinished }
         var chance = SystemRandomNumberGenerator()
-        let claim = Claim(using: &chance)
-        let persistence = Persistence(drain: drain, surroundings: surroundings)
-        let keys = Array(indices.keys)
-        let receipts = await persistence.insist { [book] () throws(PostgresError) in
-            try await book.claim(keys, as: claim)
-        }
-        guard let receipts else { return unfinished.union(indices.values) }
-        let outcomes = await ask(receipts).map { heard in
+        let run = Courier.Run(claim: Claim(using: &chance), shift: shift)
+        let heard = await hear(Array(indices.keys), run)
+        let outcomes = (heard ?? []).map { heard in
             let (receipt, rules) = (heard.receipt, rules(heard.receipt, isMassDeath: heard.isMassDeath))
             let outcome = ReceiptOutcome(receipt, heard.answer, index: indices[receipt.key] ?? 0, rules)
             return (receipt: receipt, outcome: outcome)
         }
-        unfinished.formUnion(await settle(outcomes, claim, drain, persistence))
-        return unfinished
+        let tags = messages.map(\.tag)
+        let settling = outcomes.compactMap(\.outcome.indexToSettle)
+        let parts = OpenParts(messages: tags.count, parts: Array(tags.indices) + strays + settling)
+        let close: Courier.Settled = { [consumer] indices, unfinished in
+            consumer.acknowledge(parts.close(indices, unfinished: unfinished).map { tags[$0] })
+        }
+        bury(strays, of: messages, shift, close)
+        await settle(outcomes, run, close)
+        close(Array(tags.indices), heard == nil ? Set(indices.values) : [])
+    }
+
+    /// Claims receipts and asks for them; nil where a drain came first.
+    private func hear(_ keys: [DeliveryKey], _ run: Courier.Run) async -> [Heard]? {
+        guard !keys.isEmpty else { return [] }
+        let persistence = Persistence(drain: run.drain, surroundings: surroundings)
+        let receipts = await persistence.insist { [book] () throws(PostgresError) in
+            try await book.claim(keys, as: run.claim)
+        }
+        guard let receipts else { return nil }
+        return await ask(receipts)
     }
 
     /// What a provider said of a delivery, and whether it called devices dead in masses.
@@ -164,10 +173,9 @@ package struct ReceiptWorker: Service {
     /// Retries go back by the lane of their notification's priority.
     private func settle(
         _ outcomes: [(receipt: OpenReceipt, outcome: ReceiptOutcome)],
-        _ claim: Claim,
-        _ drain: DrainSignal,
-        _ persistence: Persistence
-    ) async -> Set<Int> {
+        _ run: Courier.Run,
+        _ close: @escaping Courier.Settled
+    ) async {
         var settled: [Lane: [DeliveryOutcome]] = [:]
         var later: [Settlement] = []
         for (receipt, outcome) in outcomes {
@@ -176,22 +184,40 @@ package struct ReceiptWorker: Service {
             case .later(let settlement): later.append(settlement)
             }
         }
-        var unfinished: Set<Int> = []
         for (lane, outcomes) in settled {
-            unfinished.formUnion(await courier.settle(outcomes, Courier.Run(claim: claim, lane: lane, drain: drain)))
+            let shift = Courier.Shift(lane: lane, drain: run.drain, asides: run.shift.asides)
+            await courier.settle(outcomes, Courier.Run(claim: run.claim, shift: shift), close)
         }
+        guard !later.isEmpty else { return }
         // Where this is not written, they are due again in a few minutes: their messages need not come back for that.
+        let persistence = Persistence(drain: run.drain, surroundings: surroundings)
         _ = await persistence.insist { [ledger, later] () throws(PostgresError) in
-            try await ledger.settle(later, of: claim)
+            try await ledger.settle(later, of: run.claim)
         }
-        return unfinished
     }
 
-    private func bury(_ strays: [Int], of messages: [IncomingMessage], _ drain: DrainSignal) async -> Set<Int> {
-        guard !strays.isEmpty else { return [] }
+    private func bury(
+        _ strays: [Int],
+        of messages: [IncomingMessage],
+        _ shift: Courier.Shift,
+        _ close: @escaping Courier.Settled
+    ) {
+        guard !strays.isEmpty else { return }
         let fault = Fault(.receipt, reason: RejectionReason.malformedJSON.rawValue, error: "not a receipts message")
-        let buried = await deadLetters.bury(strays.map { .message(messages[$0], fault) }, until: drain)
-        return Set(zip(strays, buried).filter { !$1 }.map(\.0))
+        let casualties = strays.map { Casualty.message(messages[$0], fault) }
+        shift.asides.add(weighing: Casualty.weight(of: casualties)) { [deadLetters] in
+            await deadLetters.bury(casualties, until: shift.drain) { positions, areBuried in
+                let ended = positions.map { strays[$0] }
+                close(ended, areBuried ? [] : Set(ended))
+            }
+        }
+    }
+}
+
+extension ReceiptOutcome {
+    /// The position of its message, where something is to be settled now.
+    fileprivate var indexToSettle: Int? {
+        if case .settled(let outcome) = self { outcome.index } else { nil }
     }
 }
 

@@ -100,6 +100,10 @@ package struct ReplayRunner: Service {
         var messages: [(piece: ReplayPiece, message: OutgoingMessage)] = []
         for piece in pieces {
             guard let origin = piece.message else { continue }
+            guard origin.cutBody == nil else {
+                try await run.settleUnsendable(piece.position, of: replay.id, why: Self.bodyWasCut)
+                continue
+            }
             let mark = DeadLetterItem.ReplayMark(item: piece.deadID, replay: replay.id, round: piece.round)
             let replayed = Replayed(mark, by: replay.operator, origin: origin, arrivedAt: piece.arrivedAt)
             messages.append((piece, OutgoingMessage(replaying: origin, replayed, names: names)))
@@ -110,7 +114,7 @@ package struct ReplayRunner: Service {
         for (message, outcome) in zip(messages, outcomes) {
             switch outcome {
             case .confirmed: confirmed.append(message.piece.position)
-            case .unwritable(let why):
+            case .unwritable(let why), .tooLarge(let why):
                 try await run.settleUnsendable(message.piece.position, of: replay.id, why: why)
             case .refused, .unroutable, .notSent, .unknown: continue
             }
@@ -133,8 +137,9 @@ package struct ReplayRunner: Service {
     /// Items of a replay that may be under way at a time: enough to keep the lane busy, few enough to notice in time that
     /// they all fail.
     static let window = 1000
-    /// Messages in memory at a time: 64 MiB where each is as large as it may be, and mostly a thousandth of that.
+    /// Items in memory at a time; their bodies have a limit of their own.
     private static let page = 250
+    private static let bodyWasCut = "only the beginning of its body is left, and that is not the message"
     private static let leastOutcomes = 10
     private static let lease = Duration.seconds(30)
     private static let breath = Duration.milliseconds(20)
@@ -144,7 +149,7 @@ extension PublishOutcome {
     /// Whether publishing again would change anything.
     fileprivate var isFinal: Bool {
         switch self {
-        case .confirmed, .unwritable: true
+        case .confirmed, .unwritable, .tooLarge: true
         case .refused, .unroutable, .notSent, .unknown: false
         }
     }

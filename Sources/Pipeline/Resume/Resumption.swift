@@ -13,6 +13,8 @@ struct Resumption: Sendable {
     /// What there is to do for notifications that came back.
     struct Work: Sendable {
         var parcels: [Parcel] = []
+        /// Bytes of what the notifications say.
+        var footprint = 0
         /// Claimed, and not to be sent any more.
         var withheld: [DeliveryOutcome] = []
         /// In the hands of another: looked at again when the lease has ended.
@@ -41,6 +43,7 @@ struct Resumption: Sendable {
         }
         guard let found else { return nil }
         var work = Work()
+        work.footprint = found.notifications.values.reduce(0) { $0 + $1.content.footprint }
         var digests = DigestGathering()
         for claimed in found.harvest.claimed {
             let key = claimed.key.notification

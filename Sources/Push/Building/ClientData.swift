@@ -23,27 +23,31 @@ struct ClientData {
             if !message.metadata.isEmpty || !message.data.isEmpty { json.add("dataOmitted", plain: "true") }
             return
         }
+        var metadata = IndexedMembers(message.metadata)
+        var data = IndexedMembers(message.data)
+        func isFree(_ name: String) -> Bool { metadata[name] == nil && data[name] == nil }
         for member in message.metadata.members {
             guard json.bytes.count <= most else { return }
-            add(member, to: &json)
+            add(member, to: &json, where: isFree)
         }
         for member in message.data.members {
             guard json.bytes.count <= most else { return }
-            if !message.metadata.isEmpty, isInMetadata(member.key) { continue }
-            add(member, to: &json)
+            if let said = metadata[member.key], Self.isThere(said) { continue }
+            add(member, to: &json, where: isFree)
         }
     }
 
-    private func add(_ member: JSONObject.Member, to json: inout JSONBytes) {
-        guard let text = Self.text(of: member.value), !member.key.isEmpty, !isOurs(member.key) else { return }
-        guard Self.isReserved(member.key) else { return json.add(foreign: member.key, text) }
+    /// Writes a member, under another name where its own is reserved and the other one is free.
+    private func add(_ member: JSONObject.Member, to json: inout JSONBytes, where isFree: (String) -> Bool) {
+        guard Self.isThere(member.value), !member.key.isEmpty, !isOurs(member.key) else { return }
+        guard Self.isReserved(member.key) else { return json.add(foreign: member.key, Self.text(of: member.value)) }
         let renamed = "x_" + member.key
-        guard message.metadata[renamed] == nil, message.data[renamed] == nil else { return }
-        json.add(foreign: renamed, text)
+        if isFree(renamed) { json.add(foreign: renamed, Self.text(of: member.value)) }
     }
 
-    private func isInMetadata(_ key: String) -> Bool {
-        message.metadata[key].map { Self.text(of: $0) != nil } ?? false
+    /// `null` stands for a value that is not there.
+    private static func isThere(_ value: JSONValue) -> Bool {
+        if case .null = value { false } else { true }
     }
 
     private func isOurs(_ key: String) -> Bool {
@@ -61,10 +65,9 @@ struct ClientData {
         }
     }
 
-    /// Nil for `null`: a value that is not there.
-    private static func text(of value: JSONValue) -> String? {
+    private static func text(of value: JSONValue) -> String {
         switch value {
-        case .null: nil
+        case .null: "null"
         case .bool(let flag): flag ? "true" : "false"
         case .number(let number): number.text
         case .string(let text): text

@@ -22,9 +22,10 @@ struct ExpoData {
             guard json.bytes.count <= most else { return }
             json.add(foreign: member.key, member.value)
         }
+        var metadata = IndexedMembers(message.metadata)
         for member in message.data.members where isFree(member) {
             guard json.bytes.count <= most else { return }
-            guard message.metadata[member.key].map({ $0 == .null }) ?? true else { continue }
+            if let said = metadata[member.key], said != .null { continue }
             json.add(foreign: member.key, member.value)
         }
     }

@@ -63,6 +63,8 @@ package struct DeadLetterDesk: Sendable {
     }
 
     /// The items behind `deadID` in the order of their ids, with their messages: for whoever goes through all of them.
+    ///
+    /// At most so many, and no more of them than `DeadLetterFile.pageBytes` of bodies unless the first alone has more.
     package func messages(
         _ filter: DeadLetterFilter,
         after deadID: String,
@@ -71,9 +73,18 @@ package struct DeadLetterDesk: Sendable {
         var piece = filter.limit == nil ? filter.condition : filter.selection(of: "d.dead_id")
         if filter.limit != nil { piece.sql = "d.dead_id IN (\(piece.sql))" }
         let sql = """
-            SELECT \(DeadLetterSummary.columns), \(DeadLetterItem.Origin.columns), d.content_hash FROM dead_letters d
-            WHERE \(piece.sql) AND d.dead_id > \(piece.bind(.text(deadID)))
-            ORDER BY d.dead_id LIMIT \(piece.bind(.integer(Int64(page))))
+            WITH next AS (
+                SELECT d.dead_id, octet_length(d.body) AS bytes FROM dead_letters d
+                WHERE \(piece.sql) AND d.dead_id > \(piece.bind(.text(deadID)))
+                ORDER BY d.dead_id LIMIT \(piece.bind(.integer(Int64(page))))
+            ), page AS (
+                SELECT dead_id, sum(bytes) OVER upto AS bytes, row_number() OVER upto AS place
+                FROM next WINDOW upto AS (ORDER BY dead_id)
+            )
+            SELECT \(DeadLetterSummary.columns), \(DeadLetterItem.Origin.columns), d.content_hash
+            FROM page p JOIN dead_letters d ON d.dead_id = p.dead_id
+            WHERE p.place = 1 OR p.bytes <= \(piece.bind(.integer(Int64(DeadLetterFile.pageBytes))))
+            ORDER BY d.dead_id
             """
         return try await pool.run(Statement(sql, effect: .reads), piece.parameters).map(DeadLetterMessage.init)
     }

@@ -4,6 +4,10 @@ package import Postgres
 package struct DeadLetterFile: Sendable {
     private let pool: PostgresPool
 
+    /// Bytes of bodies that are filed, or read, in one go unless a single one has more: a letter may have 16 MiB, and most
+    /// have a thousandth.
+    package static let pageBytes = 8 << 20
+
     package init(pool: PostgresPool) {
         self.pool = pool
     }

@@ -17,6 +17,8 @@ package final class InboxWords: Sendable {
     package let event: Event
     /// Whether the event named a route that leads elsewhere by now.
     package let wasRerouted: Bool
+    /// About how many bytes a record of these words has in a statement.
+    package let bytes: Int
 
     /// The words for readers of one language; nothing of them is pushed from `expiresAt` on.
     package init(
@@ -35,6 +37,8 @@ package final class InboxWords: Sendable {
         data = content.data.isEmpty ? nil : content.data.jsonBytes
         extras = content.extras.json
         saidAt = event.sentAt
+        let texts = [content.title, content.body].reduce(0) { $0 + $1.utf8.count }
+        bytes = texts + [link, data, extras].reduce(0) { $0 + ($1?.count ?? 0) }
     }
 }
 

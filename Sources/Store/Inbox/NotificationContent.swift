@@ -15,6 +15,8 @@ package final class NotificationContent: Sendable {
     package let link: JSONObject?
     package let data: JSONObject
     package let extras: NotificationExtras
+    /// About how many bytes its data take in memory, for as long as it is in hand.
+    package let footprint: Int
 
     /// Nothing of it is pushed from `expiresAt` on.
     package init(event: Event, rendered: RenderedContent, priority: Priority, expiresAt: Timestamp?) {
@@ -27,6 +29,7 @@ package final class NotificationContent: Sendable {
         link = rendered.link?.json
         data = event.content.data
         extras = NotificationExtras(event.content, expiresAt: expiresAt)
+        footprint = data.footprint + extras.metadata.footprint
     }
 
     /// From the columns of `InboxStatements.load`; nil where they hold what no program of ours wrote.
@@ -44,6 +47,7 @@ package final class NotificationContent: Sendable {
         link = try rows.optionalJSON(row, 9).flatMap(Self.object)
         data = try rows.optionalJSON(row, 10).flatMap(Self.object) ?? JSONObject()
         extras = NotificationExtras(json: try rows.optionalJSON(row, 11))
+        footprint = data.footprint + extras.metadata.footprint
     }
 
     private static func object(_ json: [UInt8]) -> JSONObject? {

@@ -20,7 +20,9 @@ package struct ReplayBook: Sendable {
             Statement(
                 """
                 SELECT count(*) FILTER (WHERE d.first_failed_at < \(since)),
-                       count(*) FILTER (WHERE d.first_failed_at >= \(since) AND d.replays >= \(perItem))
+                       count(*) FILTER (WHERE d.first_failed_at >= \(since) AND d.replays >= \(perItem)),
+                       count(*) FILTER (WHERE d.first_failed_at >= \(since) AND d.replays < \(perItem)
+                                          AND \(CutBody.condition))
                 FROM dead_letters d WHERE \(left.sql)
                 """,
                 effect: .reads
@@ -30,7 +32,8 @@ package struct ReplayBook: Sendable {
         return ReplaySurvey(
             eligible: eligible,
             tooOften: Int(clamping: try rows.integer(0, 1)),
-            tooOld: Int(clamping: try rows.integer(0, 0))
+            tooOld: Int(clamping: try rows.integer(0, 0)),
+            cut: Int(clamping: try rows.integer(0, 2))
         )
     }
 

@@ -56,6 +56,8 @@ package struct ReplaySurvey: Sendable, Equatable {
     package let eligible: DeadLetterCount
     package let tooOften: Int
     package let tooOld: Int
+    /// Of their bodies only the beginning is left.
+    package let cut: Int
 }
 
 /// What became of an order.

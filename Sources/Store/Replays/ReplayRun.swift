@@ -30,8 +30,14 @@ package struct ReplayRun: Sendable {
     }
 
     /// The next items that wait, in the order of the replay; none where it was paused or taken over meanwhile.
+    ///
+    /// At most so many, and no more of them than `DeadLetterFile.pageBytes` of bodies unless the first alone has more.
     package func next(of id: Int64, atMost limit: Int) async throws(PostgresError) -> [ReplayPiece] {
-        try await pool.run(Self.next, [.integer(id), .integer(Int64(limit)), .text(runner)]).map(ReplayPiece.init)
+        let bytes = Int64(DeadLetterFile.pageBytes)
+        return try await pool.run(
+            Self.next,
+            [.integer(id), .integer(Int64(limit)), .text(runner), .integer(bytes)]
+        ).map(ReplayPiece.init)
     }
 
     /// Puts given-up deliveries back into the ledger, each by compare-and-set, and returns the notifications to resume.
@@ -125,13 +131,23 @@ package struct ReplayRun: Sendable {
 
     private static let next = Statement(
         """
-        SELECT i.position, i.dead_id, d.replays::bigint AS replays, d.notification_id IS NOT NULL AS is_delivery,
+        WITH next AS (
+            SELECT i.position, i.dead_id,
+                   CASE WHEN d.notification_id IS NULL THEN octet_length(d.body) ELSE 0 END AS bytes
+            FROM replay_items i JOIN dead_letters d ON d.dead_id = i.dead_id
+            WHERE i.replay_id = $1 AND i.state = 'waiting'
+              AND EXISTS (SELECT FROM replays r WHERE r.id = $1 AND r.state = 'running' AND r.runner = $3)
+            ORDER BY i.position LIMIT $2
+        ), page AS (
+            SELECT position, dead_id, sum(bytes) OVER upto AS bytes, row_number() OVER upto AS place
+            FROM next WINDOW upto AS (ORDER BY position)
+        )
+        SELECT p.position, p.dead_id, d.replays::bigint AS replays, d.notification_id IS NOT NULL AS is_delivery,
                CASE WHEN d.notification_id IS NULL THEN d.body ELSE '' END AS body, d.origin_exchange,
                d.origin_routing_key, d.properties, d.headers, d.first_failed_at
-        FROM replay_items i JOIN dead_letters d ON d.dead_id = i.dead_id
-        WHERE i.replay_id = $1 AND i.state = 'waiting'
-          AND EXISTS (SELECT FROM replays r WHERE r.id = $1 AND r.state = 'running' AND r.runner = $3)
-        ORDER BY i.position LIMIT $2
+        FROM page p JOIN dead_letters d ON d.dead_id = p.dead_id
+        WHERE p.place = 1 OR p.bytes <= $4::bigint
+        ORDER BY p.position
         """,
         effect: .reads
     )

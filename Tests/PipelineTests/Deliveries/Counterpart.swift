@@ -20,11 +20,16 @@ struct Counterpart: Sendable {
     let provider: PushProvider
 
     /// Runs a body with the app's shipped catalogue, unless `catalogs` is another, and ends everything afterwards.
+    ///
+    /// With `room` there is no clerk, and the dead-letter queue takes no more letters than that. `afterwards` looks at what
+    /// is left when all workers have ended.
     static func run(
         app: String = "drop",
         over provider: PushProvider = .fcm,
         catalogs: CatalogSet? = nil,
         looks: ReceiptPolicy? = nil,
+        onDeadLettersOf room: Int? = nil,
+        afterwards: @escaping @Sendable (Bench) async throws -> Void = { _ in },
         _ body: @escaping @Sendable (Counterpart) async throws -> Void
     ) async throws {
         let sandbox = try await ProviderSandbox.start()
@@ -40,11 +45,14 @@ struct Counterpart: Sendable {
             outfit.mail = senders.emailSenders
             outfit.receipts = senders.receipts
             if let looks { outfit.looks = looks }
+            outfit.hasClerk = room == nil
             let catalogs = try catalogs ?? Bench.shipped { $0 == "\(app).json5" }
             try await Bench.withTopology(catalogs: catalogs) { [outfit] bench in
+                if let room { try await bench.narrowDeadLetters(to: room) }
                 try await Rig.on(bench, outfit: outfit) { rig in
                     try await body(Counterpart(rig: rig, sandbox: sandbox, app: app, provider: provider))
                 }
+                try await afterwards(bench)
             }
             await senders.close()
         } catch {

@@ -36,7 +36,7 @@ extension PublishOutcome {
     fileprivate var mayHaveArrived: Bool {
         switch self {
         case .confirmed, .unknown, .refused: true
-        case .unroutable, .notSent, .unwritable: false
+        case .unroutable, .notSent, .unwritable, .tooLarge: false
         }
     }
 }

@@ -1,0 +1,39 @@
+import COpenSSL
+
+/// SHA-256 of bytes that come piece by piece, for what is never in memory as a whole.
+///
+/// Confined to whoever made it.
+package final class SHA256Stream {
+    private let context: OpaquePointer
+
+    package init() {
+        // As for a digest in one piece: an OpenSSL without SHA-256 must stop the process, not invent digests.
+        guard let context = EVP_MD_CTX_new(), EVP_DigestInit_ex(context, EVP_sha256(), nil) == 1 else {
+            preconditionFailure("OpenSSL cannot compute a SHA-256: \(OpenSSLErrors.drain())")
+        }
+        self.context = context
+    }
+
+    deinit {
+        EVP_MD_CTX_free(context)
+    }
+
+    /// Adds the next bytes, which are only read during the call.
+    package func add(_ bytes: UnsafeRawBufferPointer) {
+        guard EVP_DigestUpdate(context, bytes.baseAddress, bytes.count) == 1 else {
+            preconditionFailure("OpenSSL cannot compute a SHA-256: \(OpenSSLErrors.drain())")
+        }
+    }
+
+    /// The digest of all that was added; the stream starts over.
+    package func finish() -> Digest {
+        withUnsafeTemporaryAllocation(byteCount: Digest.byteCount, alignment: 8) { result in
+            let output = result.bindMemory(to: UInt8.self).baseAddress
+            guard EVP_DigestFinal_ex(context, output, nil) == 1, EVP_DigestInit_ex(context, EVP_sha256(), nil) == 1
+            else {
+                preconditionFailure("OpenSSL cannot compute a SHA-256: \(OpenSSLErrors.drain())")
+            }
+            return Digest(UnsafeRawBufferPointer(result))
+        }
+    }
+}

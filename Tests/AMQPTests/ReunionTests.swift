@@ -1,0 +1,98 @@
+import TestSupport
+import Testing
+
+@testable import AMQP
+
+@Suite(
+    "Coming back together",
+    .inTurn,
+    .enabled(if: Broker.isThere, Comment(rawValue: Broker.absence)),
+    .timeLimit(.minutes(5))
+)
+struct ReunionTests {
+    @Test("a connection that is back calls one that would have rested for long, and a publisher too")
+    func called() async throws {
+        try await Broker.withQueue { queue in
+            let proxy = try Broker.proxy()
+            let presence = BrokerPresence()
+            let log = EventLog()
+            let resting = Consumer(
+                ConsumerOptions(
+                    broker: try Broker.address(behind: proxy, heartbeat: 20),
+                    name: "test, resting",
+                    subscriptions: [.init(queue: queue, prefetch: 1)],
+                    presence: presence,
+                    chance: { 0 },
+                    observer: log.observer
+                )
+            )
+            let publisher = Publisher(
+                PublisherOptions(
+                    broker: try Broker.address(behind: proxy, heartbeat: 20),
+                    name: "test, resting",
+                    presence: presence,
+                    chance: { 0 }
+                )
+            )
+            proxy.refuse(true)
+            resting.start()
+            publisher.start()
+            let pause = Duration.milliseconds(12_800)
+            try await eventually("it rests for long") { log.pauses.contains(pause) }
+            let since = ContinuousClock.now
+            proxy.refuse(false)
+            let other = Consumer(
+                ConsumerOptions(
+                    broker: try Broker.address,
+                    name: "test, back",
+                    subscriptions: [.init(queue: queue, prefetch: 1)],
+                    presence: presence
+                )
+            )
+            other.start()
+            try await eventually("all are back") { resting.isConsuming && publisher.isConnected }
+            let took = since.duration(to: .now)
+            #expect(log.pauses.last == pause, "it did not wait for a further attempt")
+            #expect(took < pause, "the rest that it had announced was cut short")
+            await resting.close()
+            await other.close()
+            await publisher.close()
+            proxy.stop()
+        }
+    }
+
+    @Test("after a stop nothing is tried again, so that the thread sleeps while what was taken is finished")
+    func stopped() async throws {
+        try await Broker.withQueue { queue in
+            let address = try Broker.address
+            try await onThread {
+                let connection = try Connection(to: address, address.hosts[0], name: "test", .receiving)
+                let options = ConsumerOptions(
+                    broker: address,
+                    name: "test",
+                    subscriptions: [.init(queue: queue, prefetch: 1)]
+                )
+                var subscriptions = Subscriptions(options)
+                try connection.openChannel(ConsumerSession.channel)
+                let isThere = try subscriptions.subscribe(0, on: connection)
+                try subscriptions.cancelAll(on: connection)
+                let wait = subscriptions.untilNextAttempt
+                let next = subscriptions.nextDue()
+                #expect(isThere)
+                #expect(wait >= .seconds(10))
+                #expect(next == nil)
+                connection.close(waiting: 1000)
+            }
+        }
+    }
+}
+
+extension EventLog {
+    /// The pauses that were announced, in order.
+    fileprivate var pauses: [Duration] {
+        all.compactMap { event in
+            guard case .disconnected(_, let pause?) = event else { return nil }
+            return pause
+        }
+    }
+}

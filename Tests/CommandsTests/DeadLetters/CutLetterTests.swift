@@ -1,0 +1,102 @@
+import AMQP
+import BellhopRules
+import Foundation
+import Pipeline
+import Store
+import TestSupport
+import Testing
+import Workbench
+
+@testable import Commands
+
+@Suite(
+    "Letters of which only the beginning is left",
+    .inTurn,
+    .enabled(if: Ground.isThere, "needs both servers"),
+    .timeLimit(.minutes(5))
+)
+struct CutLetterTests {
+    private static let whole = #"{"id":"g1","to":{"user":"u1"},"title":"t","body":"b"}"#
+
+    /// A letter whose beginning alone is a sound event, and one that is whole.
+    private static func file(on rig: Rig) async throws {
+        try await DeskRig.file([("whole", whole), ("cut", whole.replacing("g1", with: "g2"))], on: rig)
+        _ = try await rig.bench.owner.run(
+            """
+            UPDATE dead_letters SET reason = 'too-large', properties = '{"bodyCut":{"bytes":17825792,"sha256":"ab12"}}'
+            WHERE dead_id = 'cut'
+            """
+        )
+    }
+
+    @Test("a replay refuses it with a clear word and takes the others; show says what is missing")
+    func replay() async throws {
+        try await DeskRig.with { prompt, rig in
+            try await Self.file(on: rig)
+            let alone = await prompt.run("dead-letters", "replay", "--reason", "too-large", "--yes", "--because", "x")
+            #expect(alone.code == .answerIsNo)
+            #expect(alone.output.contains("1 item cannot be replayed: only the beginning of the body is left"))
+            let dry = await prompt.run("dead-letters", "replay", "--dry-run", "--json")
+            #expect(dry.output.contains(#""items":1,"#))
+            #expect(dry.output.contains(#""bodyCut":1,"#))
+            let both = await prompt.run("dead-letters", "replay", "--yes", "--because", "x")
+            #expect(both.code == .done, "\(both.complaints)")
+            #expect(both.output.contains("1 item cannot be replayed"))
+            let events = try await rig.bench.column("SELECT event_id FROM notifications")
+            #expect(events == ["g1"])
+            let shown = await prompt.run("dead-letters", "show", "cut")
+            #expect(shown.output.contains("its body was cut: \(Self.whole.utf8.count) bytes are left of 17,825,792"))
+            #expect(shown.output.contains("the SHA-256 ab12"))
+        }
+    }
+
+    @Test("an edit wants a whole body, and what it hands in goes out")
+    func edit() async throws {
+        try await DeskRig.with { prompt, rig in
+            try await Self.file(on: rig)
+            let words = ["--yes", "--because", "x"]
+            let part = await prompt.run(["dead-letters", "edit", "cut", "--set", "/title=New"] + words)
+            #expect(part.code == .answerIsNo)
+            #expect(part.complaints.contains("only the beginning of its 17,825,792 bytes is left"))
+            let file = FileManager.default.temporaryDirectory.appendingPathComponent(Servers.uniqueName("whole"))
+            try Data(#"{"id":"g3","to":{"user":"u1"},"title":"t","body":"b"}"#.utf8).write(to: file)
+            defer { try? FileManager.default.removeItem(at: file) }
+            let all = await prompt.run(["dead-letters", "edit", "cut", "--file", file.path] + words)
+            #expect(all.code == .done, "\(all.complaints)\(all.output)")
+            let events = try await rig.bench.column("SELECT event_id FROM notifications")
+            #expect(events == ["g3"])
+        }
+    }
+
+    @Test("without the database too: what was cut stays in the queue, and the operator is told")
+    func fromQueue() async throws {
+        try await Bench.withTopology { bench in
+            var properties = MessageProperties()
+            properties.headers = [
+                "x-bellhop-dead-id": "cut", "x-bellhop-reason": "too-large", "x-bellhop-stage": "intake",
+                "x-bellhop-origin-exchange": .string(bench.names.events), "x-bellhop-body-cut": .boolean(true),
+                "x-bellhop-body-bytes": .int64(17_825_792), "x-bellhop-body-sha256": "ab12",
+            ]
+            let publisher = Publisher(PublisherOptions(broker: try bench.broker, name: "test"))
+            publisher.start()
+            let letter = OutgoingMessage(
+                exchange: bench.names.dead,
+                routingKey: bench.names.lane(.normal),
+                properties: properties,
+                body: Array(Self.whole.utf8)
+            )
+            let outcomes = await publisher.publish([letter])
+            #expect(outcomes == [.confirmed])
+            await publisher.close()
+            try await Workplace.withPrompt(on: bench) { prompt, _ in
+                let answer = await prompt.run("dead-letters", "--from-queue", "replay", "--yes")
+                #expect(answer.code == .answerIsNo, "\(answer.complaints)")
+                #expect(answer.output.contains("1 item cannot be replayed"))
+            }
+            let left = try await BrokerSession.with(try bench.broker, name: "test") { [names = bench.names] session in
+                try session.checkQueue(names.dead)?.messages
+            }
+            #expect(left == 1)
+        }
+    }
+}

@@ -1,0 +1,139 @@
+import AMQP
+import BellhopRules
+import ServiceRuntime
+import Store
+import TestSupport
+import Testing
+import Workbench
+
+@testable import Pipeline
+@testable import Postgres
+
+@Suite("Bounds of a batch", .inTurn, .timeLimit(.minutes(5)))
+struct BatchBoundsTests {
+    /// Counts what is asked of a database that refuses some numbers.
+    private actor Refusing {
+        let refused: Set<Int>
+        private(set) var statements = 0
+
+        init(_ refused: Set<Int>) {
+            self.refused = refused
+        }
+
+        func write(_ items: [Int]) -> [Int]? {
+            statements += 1
+            return refused.isDisjoint(with: items) ? items : nil
+        }
+    }
+
+    private static func write(_ count: Int, refusing refused: Set<Int>) async -> (refused: [Int], statements: Int) {
+        let database = Refusing(refused)
+        let surroundings = FrontDoor.Surroundings(
+            time: SystemTime(),
+            logger: Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text)),
+            metrics: PipelineMetrics(MetricsRegistry())
+        )
+        let persistence = Persistence(drain: DrainSignal(), surroundings: surroundings)
+        let results = await persistence.write(Array(0..<count)) {
+            (items: [Int]) async throws(PostgresError) -> [Int] in
+            guard let written = await database.write(items) else {
+                throw PostgresError(.server(.numericValueOutOfRange), "refused", sqlState: .numericValueOutOfRange)
+            }
+            return written
+        }
+        var found: [Int] = []
+        for (index, result) in results.enumerated() {
+            switch result {
+            case .written(let value): #expect(value == index)
+            case .refused: found.append(index)
+            case .abandoned: Issue.record("item \(index) was abandoned")
+            }
+        }
+        return (found, await database.statements)
+    }
+
+    @Test(
+        "a value that the database refuses is found among a thousand in some twenty statements",
+        arguments: [0, 700, 1023]
+    )
+    func halving(culprit: Int) async {
+        let outcome = await Self.write(1024, refusing: [culprit])
+        #expect(outcome.refused == [culprit])
+        #expect(outcome.statements == 21)
+    }
+
+    @Test("several culprits are all found, and nothing else is refused")
+    func manyCulprits() async {
+        let none = await Self.write(100, refusing: [])
+        #expect(none.statements == 1)
+        let some = await Self.write(100, refusing: [3, 4, 99])
+        #expect(some.refused == [3, 4, 99])
+        let all = await Self.write(16, refusing: Set(0..<16))
+        #expect(all.refused == Array(0..<16))
+        #expect(all.statements == 31)
+    }
+
+    @Test("a statement has 1,024 pairs or 8 MiB of words at most, and one pair at least")
+    func statements() {
+        #expect(Recorder.statements(for: []).isEmpty)
+        #expect(Recorder.statements(for: Array(repeating: 100, count: 2050)) == [0..<1024, 1024..<2048, 2048..<2050])
+        let quarter = 2 << 20
+        #expect(Recorder.statements(for: Array(repeating: quarter, count: 9)) == [0..<4, 4..<8, 8..<9])
+        #expect(Recorder.statements(for: [9 << 20, 1, 9 << 20]) == [0..<1, 1..<2, 2..<3])
+    }
+
+    @Test("a lane that has too much in hand waits until less is in hand")
+    func room() async throws {
+        let asides = Asides(limit: 100)
+        let door = AsyncStream<Void>.makeStream()
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await asides.run() }
+            await asides.room()
+            asides.add(weighing: 60) { for await _ in door.stream { break } }
+            await asides.room()
+            await asides.carrying(60) {
+                group.addTask {
+                    await asides.room()
+                    #expect(asides.weight < 100)
+                    asides.finish()
+                }
+                #expect(asides.weight == 120)
+            }
+            door.continuation.yield()
+        }
+        #expect(asides.weight == 0)
+    }
+
+    @Test(
+        "a delivery count of a producer's own makes nothing a suspect: such messages go in batches as others do",
+        .enabled(
+            if: Servers.amqpURL != nil && Servers.databaseURL != nil,
+            "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"
+        )
+    )
+    func forgedDeliveryCount() async throws {
+        try await Bench.withTopology { bench in
+            let publisher = Publisher(PublisherOptions(broker: try bench.broker, name: "test"))
+            publisher.start()
+            var properties = MessageProperties()
+            properties.headers = ["x-delivery-count": 5]
+            let outcomes = await publisher.publish(
+                (0..<200).map { number in
+                    OutgoingMessage(
+                        exchange: bench.names.events,
+                        routingKey: "drop.system",
+                        properties: properties,
+                        body: Array(#"{"id":"e\#(number)","to":{"user":"u"},"title":"t","body":""}"#.utf8)
+                    )
+                }
+            )
+            await publisher.close()
+            let areConfirmed = outcomes.allSatisfy { $0 == .confirmed }
+            #expect(areConfirmed)
+            try await Rig.on(bench) { rig in
+                try await rig.waitUntilIdle(events: 200)
+                #expect(rig.batches < 50)
+            }
+        }
+    }
+}

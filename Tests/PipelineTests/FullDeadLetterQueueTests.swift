@@ -1,0 +1,111 @@
+import AMQP
+import Pipeline
+import Sandbox
+import TestSupport
+import Testing
+import Workbench
+
+@Suite(
+    "A dead-letter queue that takes nothing",
+    .inTurn,
+    .enabled(
+        if: Servers.amqpURL != nil && Servers.databaseURL != nil,
+        "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"
+    ),
+    .timeLimit(.minutes(5))
+)
+struct FullDeadLetterQueueTests {
+    @Test("refused messages hold up neither the pushes beside them nor the batches after them, and wait for room")
+    func refusedMessages() async throws {
+        try await Counterpart.run(onDeadLettersOf: 1) { counterpart in
+            let (rig, bench) = (counterpart.rig, counterpart.rig.bench)
+            try await counterpart.register((0..<5).map { ("u\($0)", "t\($0)") })
+            try await bench.fillDeadLetters()
+            // More such batches than may be stored at a time.
+            for round in 0..<5 {
+                let good = (0..<5).map { user in
+                    rig.event(
+                        #"{"id":"e\#(round)-\#(user)","to":{"user":"u\#(user)"},"title":"Hei","body":""}"#,
+                        key: "drop.transaction_complete"
+                    )
+                }
+                let bad = rig.event("bad \(round)", key: "drop.transaction_complete")
+                try await rig.publish(good.prefix(2) + [bad] + good.suffix(3))
+                try await rig.wait(
+                    for: (round + 1) * 5,
+                    "SELECT count(*) FROM deliveries WHERE state = 'delivered'"
+                )
+            }
+            #expect(counterpart.sandbox.received(.fcm).count == 25)
+            let letters = try await bench.takeDeadLetters(5)
+            let bodies = Set(letters.map { String(decoding: $0.body, as: UTF8.self) })
+            let bad = Set((0..<5).map { "bad \($0)" })
+            #expect(bodies == bad)
+        }
+    }
+
+    @Test("what was delivered is settled beside a delivery whose dead letter waits, and that one is failed afterwards")
+    func givenUpDelivery() async throws {
+        try await Counterpart.run(onDeadLettersOf: 1) { counterpart in
+            let (rig, bench) = (counterpart.rig, counterpart.rig.bench)
+            let users = (0..<30).map { "u\($0)" }
+            try await counterpart.register(users.map { ($0, $0 == "u7" ? "refused" : "t-\($0)") })
+            counterpart.sandbox.setFaults([
+                SandboxFault(.fcm, .answer(.init(status: 400, reason: "INVALID_ARGUMENT")), match: "refused")
+            ])
+            try await bench.fillDeadLetters()
+            try await counterpart.publish(["e1"], to: users)
+            try await rig.wait(for: 29, "SELECT count(*) FROM deliveries WHERE state = 'delivered'")
+            let open = try await bench.column("SELECT user_id FROM deliveries WHERE state <> 'delivered'")
+            #expect(open == ["u7"])
+            let letters = try await bench.takeDeadLetters(1)
+            #expect(letters.first?.routingKey == "delivery")
+            try await rig.wait(for: 1, "SELECT count(*) FROM deliveries WHERE state = 'failed' AND user_id = 'u7'")
+        }
+    }
+}
+
+extension Bench {
+    /// Puts a dead-letter queue in the place of the usual one that refuses more than so many letters.
+    func narrowDeadLetters(to room: Int) async throws {
+        let names = self.names
+        try await BrokerSession.with(try broker, name: "test, narrowing") { session in
+            try session.deleteQueue(names.dead)
+            let arguments: FieldTable = [
+                "x-queue-type": "quorum", "x-max-length": .int64(Int64(room)), "x-overflow": "reject-publish",
+            ]
+            try session.declareQueue(names.dead, arguments: arguments)
+            try session.bind(names.dead, to: names.dead, key: "")
+        }
+    }
+
+    /// Publishes until it refuses.
+    func fillDeadLetters() async throws {
+        let publisher = Publisher(PublisherOptions(broker: try broker, name: "test, filling"))
+        publisher.start()
+        let filler = OutgoingMessage(exchange: "", routingKey: names.dead, body: Array("filler".utf8))
+        var outcome = PublishOutcome.confirmed
+        while outcome == .confirmed { outcome = await publisher.publish([filler]).first ?? .confirmed }
+        await publisher.close()
+        guard outcome == .refused else { throw BenchError("the queue does not refuse: \(outcome)") }
+    }
+
+    /// Takes letters off the queue until so many have come, fillers left out.
+    func takeDeadLetters(_ count: Int) async throws -> [IncomingMessage] {
+        let consumer = Consumer(
+            ConsumerOptions(
+                broker: try broker,
+                name: "test, making room",
+                subscriptions: [.init(queue: names.dead, prefetch: 10)]
+            )
+        )
+        consumer.start()
+        var letters: [IncomingMessage] = []
+        while letters.count < count, let batch = await consumer.next(atMost: 10) {
+            consumer.acknowledge(batch.map(\.tag))
+            letters += batch.filter { $0.exchange == names.dead }
+        }
+        await consumer.close()
+        return letters
+    }
+}

@@ -1,0 +1,109 @@
+import BellhopRules
+import Store
+import TestSupport
+import Testing
+import Workbench
+
+@testable import AMQP
+@testable import Pipeline
+
+@Suite(
+    "Messages that are too large to be published again",
+    .inTurn,
+    .enabled(
+        if: Servers.amqpURL != nil && Servers.databaseURL != nil,
+        "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"
+    ),
+    .timeLimit(.minutes(5))
+)
+struct TooLargeTests {
+    @Test("two bodies of 17 MiB become two dead letters with their beginnings, and the event behind them is pushed")
+    func seventeen() async throws {
+        // Blanks behind a whole event: its beginning alone would be taken for it.
+        let event = Array(#"{"id":"big","to":{"user":"u1"},"title":"t","body":"b"}"#.utf8)
+        let body = event + Array(repeating: UInt8(ascii: " "), count: 17 << 20)
+        let leavesNothing: @Sendable (Bench) async throws -> Void = { bench in
+            let names = bench.names
+            let waiting = try await BrokerSession.with(try bench.broker, name: "test") { session in
+                try (Lane.allCases.map(names.lane) + [names.dead]).map { try session.checkQueue($0)?.messages }
+            }
+            #expect(waiting == [0, 0, 0, 0])
+        }
+        try await Counterpart.run(afterwards: leavesNothing) { counterpart in
+            let (rig, bench) = (counterpart.rig, counterpart.rig.bench)
+            try await counterpart.register([("u1", "t1")])
+            let publisher = Publisher(
+                PublisherOptions(broker: try bench.broker, name: "test, large", bodyLimit: 32 << 20)
+            )
+            publisher.start()
+            for _ in 0..<2 {
+                let message = OutgoingMessage(
+                    exchange: bench.names.events,
+                    routingKey: "drop.transaction_complete",
+                    properties: MessageProperties(),
+                    body: body
+                )
+                let outcomes = await publisher.publish([message])
+                #expect(outcomes == [.confirmed])
+            }
+            try await counterpart.publish(["good"], to: ["u1"])
+            try await rig.wait(
+                for: 1,
+                "SELECT count(*) FROM deliveries WHERE state = 'delivered'",
+                within: .seconds(30)
+            )
+            try await rig.wait(for: 2, "SELECT count(*) FROM dead_letters WHERE reason = 'too-large'")
+            let letters = try await bench.column(
+                """
+                SELECT concat_ws('|', error, octet_length(body), properties->'bodyCut'->>'bytes',
+                                 properties->'bodyCut'->>'sha256')
+                FROM dead_letters
+                """
+            )
+            let cut = BodyCut(of: body)
+            let words = "the body has \(body.count) bytes, the limit is 262144|262144|\(body.count)|\(cut.sha256)"
+            #expect(letters == [words, words])
+            let notifications = try await bench.count("SELECT count(*) FROM notifications")
+            #expect(notifications == 1)
+            await publisher.close()
+        }
+    }
+
+    @Test("a letter whose body nobody takes is cut, then halved, and says what it was")
+    func cutLetter() throws {
+        var chance = SystemRandomNumberGenerator()
+        let body = Array(repeating: UInt8(ascii: "x"), count: 300_000)
+        let message = IncomingMessage(
+            Delivery(
+                subscription: 0,
+                number: 1,
+                redelivered: false,
+                message: ReceivedMessage(exchange: "e", routingKey: "k", properties: .init(), body: body),
+                cost: body.count
+            ),
+            queue: "q",
+            epoch: 1
+        )
+        let fault = Fault(.intake, reason: "too-large", error: "the body is too large")
+        var letter = DeadLetter(.message(message, fault), to: "dead", at: .init(clamping: 0), using: &chance)
+        let sizes = (0..<20).map { _ in
+            letter.cut()
+            return letter.message.body.count
+        }
+        #expect(sizes.prefix(3) == [262_144, 131_072, 65_536])
+        #expect(sizes.last == 0, "something of it arrives in any case")
+        let headers = letter.message.properties.headers
+        let cut = CutBody(bytes: body.count, sha256: BodyCut(of: body).sha256.description)
+        #expect(headers.cutBody == cut)
+        #expect(headers[DeadLetterHeaders.reason] == .string("too-large"))
+    }
+
+    @Test("what a producer writes in the place of our headers cuts nothing")
+    func forged() {
+        var properties = MessageProperties()
+        properties.headers = ["x-bellhop-body-cut": .boolean(true), "x-bellhop-body-bytes": 9]
+        let json = AMQPJSON.object(properties)
+        let origin = DeadLetterItem.Origin(exchange: "", routingKey: "", properties: json, headers: [], body: [])
+        #expect(origin.cutBody == nil)
+    }
+}

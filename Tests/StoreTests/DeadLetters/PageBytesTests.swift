@@ -1,0 +1,68 @@
+import BellhopRules
+import Postgres
+import Store
+import TestSupport
+import Testing
+import Workbench
+
+@Suite(
+    "Pages of large letters",
+    .inTurn,
+    .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
+    .timeLimit(.minutes(5))
+)
+struct PageBytesTests {
+    /// Two of 3 MiB fit into a page, the one of 9 MiB fits into none.
+    private static let letters = [3, 3, 3, 9, 1].enumerated().map { number, size in
+        Letters.rejected("l\(number)", body: String(repeating: "x", count: size << 20))
+    }
+
+    @Test("whoever goes through all letters gets as many at a time as fit, and one at least")
+    func desk() async throws {
+        try await Desk.with(Self.letters) { desk in
+            var pages: [[String]] = []
+            var last = ""
+            while true {
+                let page = try await desk.messages(DeadLetterFilter(), after: last, atMost: 200)
+                guard let end = page.last else { break }
+                last = end.summary.deadID
+                pages.append(page.map(\.summary.deadID))
+            }
+            #expect(pages == [["l0", "l1"], ["l2"], ["l3"], ["l4"]])
+            var some = DeadLetterFilter()
+            some.limit = 2
+            let limited = try await desk.messages(some, after: "", atMost: 200)
+            #expect(limited.count <= 2)
+        }
+    }
+
+    @Test("a replay takes as many as fit at a time")
+    func replay() async throws {
+        try await Bench.withSchema { bench in
+            _ = try await DeadLetterFile(pool: bench.pool).file(Self.letters)
+            let admin = try Bench.makePool(setUp: bench.namespace.setUp(as: .admin))
+            let limits = ReplayLimits(perItem: 5, failedSince: Letters.ago(86_400))
+            let order = ReplayOrder(DeadLetterFilter(), limits: limits, pace: .init())
+            let start = try await ReplayBook(pool: admin).start(
+                order,
+                agreed: 10,
+                by: DeskOperator(name: "ada", because: "a test")
+            )
+            await admin.close()
+            guard case .started(let id, _) = start else { throw BenchError("the replay did not begin: \(start)") }
+            let run = ReplayRun(pool: bench.pool, runner: "test")
+            _ = try await run.take(for: .seconds(60))
+            var sizes: [Int] = []
+            while true {
+                let pieces = try await run.next(of: id, atMost: 250)
+                guard !pieces.isEmpty else { break }
+                sizes.append(pieces.reduce(0) { $0 + ($1.message?.body.count ?? 0) } >> 20)
+                try await run.markSent(pieces.map(\.position), of: id)
+            }
+            #expect(sizes.reduce(0, +) == 19)
+            let largest = sizes.max() ?? 0
+            #expect(largest <= 9)
+            #expect(sizes.count >= 3)
+        }
+    }
+}
