@@ -16,9 +16,16 @@ struct DeadLetterContent {
         self.init(message, AMQPJSON.object(properties), AMQPJSON.object(headers))
     }
 
-    /// For a message that the broker itself dead-lettered: its death is part of what it is.
-    init(death message: IncomingMessage) {
-        self.init(message, AMQPJSON.object(message.properties), AMQPJSON.object(message.properties.headers))
+    /// For a message that no letter of ours names: where and of what it died is part of what it is.
+    ///
+    /// When it died, how often it has been handed out and what else changes from one death of a content to the next stays
+    /// out, so that the same trouble is the same item however often it comes.
+    init(_ message: IncomingMessage, diedIn queue: String, of reason: String) {
+        let headers = message.properties.headers.removing(where: DeadLetterHeaders.belongsToBroker)
+        let death: FieldTable = ["queue": .string(queue), "reason": .string(reason), "headers": .table(headers)]
+        var properties = message.properties
+        properties.headers = [:]
+        self.init(message, AMQPJSON.object(properties), AMQPJSON.object(death))
     }
 
     private init(_ message: IncomingMessage, _ properties: [UInt8], _ headers: [UInt8]) {

@@ -39,7 +39,7 @@ package struct DeadLetterScan: Sendable {
         do {
             while let batch = await next(consumer) {
                 let now = Timestamp(clamping: SystemTime().now().microseconds)
-                let items = batch.map { DeadLetterReading.item(of: $0, at: now, replayQueue: names.replay) }
+                let items = batch.map { DeadLetterReading.item(of: $0, at: now, names: names) }
                 let done = try await body(items)
                 consumer.acknowledge(done.sorted().map { batch[$0].tag })
             }
