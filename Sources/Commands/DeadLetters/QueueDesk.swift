@@ -135,12 +135,21 @@ struct QueueDesk: Sendable {
 
     /// Calls `body` with the items that match; the positions that it returns leave the queue.
     private func forEach(_ body: ([DeadLetterItem]) async throws -> Set<Int>) async throws {
-        let exists = try await scan.run { items in
+        let reach = try await scan.run { items in
             let matching = items.indices.filter { filter.matches(items[$0]) }
             guard !matching.isEmpty else { return [] }
             return Set(try await body(matching.map { items[$0] }).map { matching[$0] })
         }
-        guard exists else {
+        switch reach {
+        case .everything: return
+        case .part(let left):
+            throw CommandFailure(
+                .tryAgain,
+                attempted: "going through \(names.dead)",
+                cameBack: "\(left.of("letter")) behind those that were looked at could not be looked at as well",
+                whatToDo: "let a scheduler file them, or make the queue shorter with --limit and a replay"
+            )
+        case .noQueue:
             throw CommandFailure(
                 .configuration,
                 attempted: "reading \(names.dead)",
