@@ -41,11 +41,17 @@ struct QueueDesk: Sendable {
         let limit = filter.limit ?? 50
         var latest: [DeadLetterItem] = []
         var count = 0
-        try await forEach { items in
+        let short = try await forEach { items in
             count += items.count
             latest = Array((latest + items.map(Self.withoutBody)).sorted { $0.failedAt > $1.failedAt }.prefix(limit))
             return []
         }
+        let code = show(latest, of: count)
+        if let short { throw short }
+        return code
+    }
+
+    private func show(_ latest: [DeadLetterItem], of count: Int) -> ExitCode {
         let lines = latest.map { DeadLetterLine($0) }
         guard !words.has("json") else {
             let items = lines.map { line in JSONText.object(line.listed) }
@@ -76,20 +82,21 @@ struct QueueDesk: Sendable {
     private func export() async throws -> ExitCode {
         let file = try ExportFile(path: words.value("output"), print: request.surroundings.print)
         var count = 0
-        try await forEach { items in
+        let short = try await forEach { items in
             try file.write(items.map { DeadLetterLine($0).json.description })
             count += items.count
             return []
         }
         try file.close()
         if let path = words.value("output") { request.surroundings.print("Wrote \(count.of("item")) to \(path).") }
+        if let short { throw short }
         return count == 0 ? .answerIsNo : .done
     }
 
     /// Moves rejected messages to the replay queue, each only once the broker has confirmed it there.
     private func replay() async throws -> ExitCode {
         var (rejected, deliveries) = (0, 0)
-        try await forEach { items in
+        let short = try await forEach { items in
             deliveries += items.count { $0.delivery != nil }
             rejected += items.count { $0.delivery == nil }
             return []
@@ -99,6 +106,7 @@ struct QueueDesk: Sendable {
         }
         guard rejected > 0 else {
             request.surroundings.print("No rejected messages match in \(names.dead).")
+            if let short { throw short }
             return .answerIsNo
         }
         guard try DeskSession.confirm(rejected, "replays \(rejected.of("rejected message"))", request) else {
@@ -110,7 +118,7 @@ struct QueueDesk: Sendable {
         var sent = 0
         let result: Result<Void, any Error>
         do {
-            try await forEach { items in
+            _ = try await forEach { items in
                 // What has arrived since the count was agreed to stays.
                 let chosen = items.indices.filter { items[$0].delivery == nil }.prefix(rejected - sent)
                 let confirmed = await DeadLetterScan.republish(
@@ -130,24 +138,27 @@ struct QueueDesk: Sendable {
         await publisher.close()
         try result.get()
         request.surroundings.print("Moved \(sent.of("message")) to \(names.replay).")
+        if let short { throw short }
         return sent == rejected ? .done : .tryAgain
     }
 
     /// Calls `body` with the items that match; the positions that it returns leave the queue.
-    private func forEach(_ body: ([DeadLetterItem]) async throws -> Set<Int>) async throws {
+    ///
+    /// - Returns: what to say in the end where not all letters could be looked at.
+    private func forEach(_ body: ([DeadLetterItem]) async throws -> Set<Int>) async throws -> CommandFailure? {
         let reach = try await scan.run { items in
             let matching = items.indices.filter { filter.matches(items[$0]) }
             guard !matching.isEmpty else { return [] }
             return Set(try await body(matching.map { items[$0] }).map { matching[$0] })
         }
         switch reach {
-        case .everything: return
+        case .everything: return nil
         case .part(let left):
-            throw CommandFailure(
+            return CommandFailure(
                 .tryAgain,
                 attempted: "going through \(names.dead)",
-                cameBack: "\(left.of("letter")) behind those that were looked at could not be looked at as well",
-                whatToDo: "let a scheduler file them, or make the queue shorter with --limit and a replay"
+                cameBack: "\(left.of("letter")) behind those that were looked at could not be reached",
+                whatToDo: "let a scheduler file them, or move some on with replay, and try again"
             )
         case .noQueue:
             throw CommandFailure(
