@@ -76,7 +76,7 @@ struct FieldTableTests {
         #expect(values.first == .void)
     }
 
-    @Test("what the broker writes is read behind any number of values, and of two headers of such a name the first is its")
+    @Test("what the broker writes is read behind any number of values; of two headers of such a name the first is its")
     func behindTheLimit() throws {
         let wide = [UInt8](repeating: FieldKind.void.rawValue, count: 5_000)
         let death = RawTable.entry("x-death", .array, [FieldKind.int8.rawValue, 7])

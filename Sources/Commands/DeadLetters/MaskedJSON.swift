@@ -3,7 +3,9 @@ import BellhopRules
 /// JSON as somebody may see it who has no business with the person behind it: its structure, and what names things.
 enum MaskedJSON {
     /// Members of an event, a feed or a letter of ours that say what kind of thing it is and whose, and nothing of what
-    /// somebody did or wrote. Only where these stand: in data and metadata the same names are a producer's own.
+    /// somebody did or wrote.
+    ///
+    /// Only where these stand: in data and metadata the same names are a producer's own.
     private static let tellingFields: Set<String> = [
         "app", "channel", "collapseKey", "deliverAt", "environment", "eventType", "expiresAt", "id", "notificationId",
         "notifications", "permission", "platform", "provider", "sentAtIso", "target", "topic", "userId",

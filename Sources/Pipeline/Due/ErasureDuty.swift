@@ -11,7 +11,7 @@ package struct ErasureDuty: Service {
     private let loop: DutyLoop
     private let patience: Duration
 
-    /// - Parameter patience: no statement takes longer; `interval` is how often it looks.
+    /// Looks once in an `interval`; no statement takes longer than `patience`.
     package init(tools: DutyTools, interval: Duration = .seconds(15), patience: Duration = .seconds(60)) {
         book = ErasureBook(pool: tools.pool)
         loop = tools.loop(of: name, every: interval, trouble: "the database cannot be asked for erasures")

@@ -19,7 +19,9 @@ package struct DeadLetterItem: Sendable {
     package var failedAt: Timestamp
     package var origin: Origin
     /// Whether the broker had handed the message out before it was dead-lettered: then an item with the same content may
-    /// be this very message, filed by a worker that died before it could acknowledge. With ``Identity/content`` it is the
+    /// be this very message, filed by a worker that died before it could acknowledge.
+    ///
+    /// With ``Identity/content`` it is the
     /// letter itself that had been handed out before, to a clerk that may have filed it.
     package var redelivered: Bool
     /// What its id was made of.

@@ -83,7 +83,8 @@ struct LetterAudience {
     private static let workLists = ["notifications", "badges", "deliveries"]
 
     private static func object(_ body: [UInt8]) -> JSONObject? {
-        try? JSONParser(limits: .init(bytes: body.count, depth: JSONParser.Limits.event.depth + 1)).parse(body).get().object
+        try? JSONParser(limits: .init(bytes: body.count, depth: JSONParser.Limits.event.depth + 1)).parse(body).get()
+            .object
     }
 
     /// Where the members of an event or a feed stand.

@@ -13,7 +13,9 @@ enum RecurringDeaths {
         _ connection: PostgresConnection
     ) throws(PostgresError) -> Int {
         guard !letters.isEmpty else { return 0 }
-        let deaths = Dictionary(grouping: letters, by: \.deadID).compactMap { Deaths($0.key, $0.value) }.sorted { $0.id < $1.id }
+        let deaths = Dictionary(grouping: letters, by: \.deadID).compactMap { Deaths($0.key, $0.value) }.sorted {
+            $0.id < $1.id
+        }
         let known = try count(deaths, connection)
         let others = deaths.filter { !known.contains($0.id) }
         guard !others.isEmpty else { return 0 }
@@ -68,7 +70,9 @@ enum RecurringDeaths {
     }
 
     /// What opens again is as old as the death that opens it, since what had failed before was dealt with; its history tells
-    /// the earlier one. What a replay holds stays with it: it sends the very same content.
+    /// the earlier one.
+    ///
+    /// What a replay holds stays with it: it sends the very same content.
     private static let countDeaths = Statement(
         """
         WITH letter AS (

@@ -93,7 +93,8 @@ struct ForgedLetterTests {
         var counted = letter
         counted["x-delivery-count"] = 99
         return [
-            ["x-death": death(names.events, lane)], ["x-death": death("x", lane)], ["x-death": death(names.work, bytes)],
+            ["x-death": death(names.events, lane)], ["x-death": death("x", lane)],
+            ["x-death": death(names.work, bytes)],
             ["x-death": death(names.work, .string(names.replay))], letter, hidden, counted,
         ]
     }
@@ -121,7 +122,9 @@ struct ForgedLetterTests {
         let dead = bench.names.dead
         let deadline = ContinuousClock.now + LongestWait.duration
         while ContinuousClock.now < deadline {
-            let found = try await BrokerSession.with(try bench.broker, name: "test") { try $0.checkQueue(dead)?.messages }
+            let found = try await BrokerSession.with(try bench.broker, name: "test") { session in
+                try session.checkQueue(dead)?.messages
+            }
             if found == messages.count { return }
             try await Task.sleep(for: .milliseconds(50))
         }

@@ -4,7 +4,11 @@ import TestSupport
 import Testing
 import Workbench
 
-@Suite("Recurring deaths", .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"), .timeLimit(.minutes(5)))
+@Suite(
+    "Recurring deaths",
+    .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
+    .timeLimit(.minutes(5))
+)
 struct RecurringDeathTests {
     @Test("what has no name of its own is one item, which counts its deaths and opens again after a discard")
     func recurring() async throws {
