@@ -61,12 +61,15 @@ struct LetterAudience {
     static func body(_ body: [UInt8], without erased: Set<RecipientKey>) -> [UInt8]? {
         guard var root = object(body) else { return nil }
         var isForSomebody = false
+        var isWork = false
         for list in workLists {
             guard let entries = root[list]?.array else { continue }
+            isWork = true
             let left = entries.filter { entry in RecipientKey(workEntry: entry).map { !erased.contains($0) } ?? true }
             if !left.isEmpty { isForSomebody = true }
             root[list] = .array(left)
         }
+        guard isForSomebody || !isWork || root["to"] != nil else { return nil }
         let users = Set(erased.map(\.user.text))
         let isStructured = root["specversion"] != nil
         guard !isStructured || root["data"]?.object != nil else { return isForSomebody ? bytes(root) : nil }

@@ -34,7 +34,7 @@ struct ErasedPersonTests {
                 for: 1,
                 "SELECT count(*) FROM dead_letters WHERE body = convert_to('{ marker', 'UTF8')"
             )
-            try await ground.rig.wait(for: 0, "SELECT count(*) FROM erasures")
+            try await ground.rig.wait(for: 1, "SELECT (count(*) = 0)::integer::bigint FROM erasures")
             let deadline = ContinuousClock.now + LongestWait.duration
             var after = try await Self.mentions(on: ground.bench)
             while !after.isEmpty, ContinuousClock.now < deadline {
@@ -78,7 +78,7 @@ struct ErasedPersonTests {
             ),
         ])
         try await rig.wait(for: 3, "SELECT count(*) FROM events")
-        try await ground.counterpart.waitUntilSettled(1)
+        try await rig.wait(for: 1, "SELECT count(*) FROM deliveries WHERE state = 'delivered' AND channel = 'push'")
         _ = try await ground.bench.owner.run("UPDATE notifications SET read_at = now()")
         // FCM refuses this one for good.
         ground.refuseAll()
