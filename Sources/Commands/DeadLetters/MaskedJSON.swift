@@ -72,7 +72,7 @@ enum MaskedJSON {
     }
 
     private static func isTelling(header name: String) -> Bool {
-        if let prefix = ["ce-", "ce_", "cloudevents:", "cloudevents_"].first(where: name.hasPrefix) {
+        if let prefix = ["ce-", "ce_", "cloudevents:", "cloudevents_"].first(where: { name.hasPrefix($0) }) {
             return tellingAttributes.contains(String(name.dropFirst(prefix.count)))
         }
         return name == "traceparent" || name == "x-delivery-count" || name.hasPrefix("x-death")

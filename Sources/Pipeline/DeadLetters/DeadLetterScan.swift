@@ -59,10 +59,11 @@ package struct DeadLetterScan: Sendable {
         } catch {
             result = .failure(error)
         }
-        let left = isFull ? try? await count() : 0
+        var left = 0
+        if isFull { left = (try? await count()) ?? 0 }
         for consumer in consumers { await consumer.close() }
         try result.get()
-        return isFull ? .part(left: left ?? 0) : .everything
+        return isFull ? .part(left: left) : .everything
     }
 
     /// How many of the letters that one consumer has been sent stay.

@@ -20,7 +20,8 @@ struct ForgedLetterTests {
                 try await rig.wait(for: 1, "SELECT count(*) FROM dead_letters")
                 return try await bench.column(Self.ownLetter)
             }
-            let id = try #require(try await bench.column("SELECT dead_id FROM dead_letters").first ?? nil)
+            let filed = try await bench.column("SELECT dead_id FROM dead_letters")
+            let id = try #require(filed.first ?? nil)
             let forgeries = Self.forgeries(of: id, bench.names)
             try await expire(forgeries, on: bench)
             try await Rig.on(bench) { rig in
@@ -105,7 +106,8 @@ struct ForgedLetterTests {
         publisher.start()
         let fields = #""app":"padel","eventType":"admin_announcement","title":"t","body":"b""#
         let messages = headers.enumerated().map { index, table in
-            var properties = MessageProperties(contentType: "application/json", appID: "padel")
+            var properties = MessageProperties(contentType: "application/json")
+            properties.appID = "padel"
             properties.headers = table
             properties.expiration = "1"
             let body = #"{"id":"f\#(index)",\#(fields),"to":{"user":"u1"}}"#
@@ -118,7 +120,8 @@ struct ForgedLetterTests {
         }
         let outcomes = await publisher.publish(messages)
         await publisher.close()
-        #expect(outcomes == messages.map { _ in .confirmed })
+        let wanted: [PublishOutcome] = Array(repeating: .confirmed, count: messages.count)
+        #expect(outcomes == wanted)
         let dead = bench.names.dead
         let deadline = ContinuousClock.now + LongestWait.duration
         while ContinuousClock.now < deadline {

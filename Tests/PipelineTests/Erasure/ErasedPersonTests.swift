@@ -163,8 +163,7 @@ struct ErasedPersonTests {
     /// Tables in which a row says anything of the person, in text or in bytes.
     private static func mentions(on bench: Bench) async throws -> [String] {
         let tables = try await bench.column(
-            "SELECT table_name::text FROM information_schema.tables WHERE table_schema = $1 ORDER BY 1",
-            [.text(bench.namespace.name)]
+            "SELECT table_name::text FROM information_schema.tables WHERE table_schema = '\(bench.namespace)' ORDER BY 1"
         )
         var found: [String] = []
         for table in tables.compactMap({ $0 }) {
