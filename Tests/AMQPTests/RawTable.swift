@@ -137,3 +137,31 @@ enum RandomFields {
             ? letters[Int.random(in: 0..<letters.count, using: &chance)] : UInt8.random(in: 0...255, using: &chance)
     }
 }
+
+extension FieldTable {
+    /// What RabbitMQ makes of a message's headers.
+    ///
+    /// They are sorted by name, byte by byte, and of one name the first entry is left; numbers of 64 bits have a sign.
+    /// Tables inside keep their order. Before 3.13 it does so in quorum queues only, and keeps a name twice.
+    var rewritten: FieldTable {
+        var seen: Set<[UInt8]> = []
+        let named = signed.entries.map { entry in (name: entry.name.withWireBytes { Array($0) }, entry: entry) }
+        let first = named.filter { seen.insert($0.name).inserted }
+        return FieldTable(first.sorted { $0.name.lexicographicallyPrecedes($1.name) }.map(\.entry))
+    }
+
+    fileprivate var signed: FieldTable {
+        FieldTable(entries.map { .init($0.name, $0.value.signed) })
+    }
+}
+
+extension FieldValue {
+    fileprivate var signed: FieldValue {
+        switch self {
+        case .uint64(let number): .int64(Int64(bitPattern: number))
+        case .array(let values): .array(values.map(\.signed))
+        case .table(let table): .table(table.signed)
+        default: self
+        }
+    }
+}

@@ -7,7 +7,12 @@ import TestSupport
 import Testing
 import Workbench
 
-@Suite("Erasure", .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"), .timeLimit(.minutes(5)))
+@Suite(
+    "Erasure",
+    .inTurn,
+    .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
+    .timeLimit(.minutes(5))
+)
 struct ErasureTests {
     @Test("what was being written while its user was erased goes with the second turn, which waits for it")
     func inFlight() async throws {
