@@ -19,9 +19,11 @@ struct DeadLetterContent {
     /// For a message that no letter of ours names: where and of what it died is part of what it is.
     ///
     /// When it died, how often it has been handed out and what else changes from one death of a content to the next stays
-    /// out, so that the same trouble is the same item however often it comes.
+    /// out, so that the same trouble is the same item however often it comes; so does the order of the headers, which the
+    /// broker changes when it adds one.
     init(_ message: IncomingMessage, diedIn queue: String, of reason: String) {
-        let headers = message.properties.headers.removing(where: DeadLetterHeaders.belongsToBroker)
+        let own = message.properties.headers.removing(where: DeadLetterHeaders.belongsToBroker)
+        let headers = FieldTable(own.entries.sorted { $0.name < $1.name })
         let death: FieldTable = ["queue": .string(queue), "reason": .string(reason), "headers": .table(headers)]
         var properties = message.properties
         properties.headers = [:]
