@@ -85,9 +85,10 @@ struct LetterAudience {
     /// The lists of internal messages: resumes, badges, receipts.
     private static let workLists = ["notifications", "badges", "deliveries"]
 
+    /// Nil also for what is larger than any event may be: read as a tree it would be many times as large.
     private static func object(_ body: [UInt8]) -> JSONObject? {
-        try? JSONParser(limits: .init(bytes: body.count, depth: JSONParser.Limits.event.depth + 1)).parse(body).get()
-            .object
+        let limits = JSONParser.Limits(bytes: JSONParser.Limits.event.bytes, depth: JSONParser.Limits.event.depth + 1)
+        return try? JSONParser(limits: limits).parse(body).get().object
     }
 
     /// Where the members of an event or a feed stand.
@@ -145,23 +146,23 @@ struct IllegibleNames {
     init(in body: [UInt8], atMost limit: Int) {
         var place = body.startIndex
         while users.count < limit, let quote = body[place...].firstIndex(of: Self.quote) {
-            guard let key = Self.string(in: body, at: quote) else { return }
-            place = key.end
-            guard Self.keys.contains(key.text) else { continue }
+            guard let end = Self.end(of: quote, in: body) else { return }
+            place = end
+            guard Self.keys.contains(where: { body[(quote + 1)..<(end - 1)].elementsEqual($0.utf8) }) else { continue }
             var next = Self.skip(body, from: place, Self.blanks + [UInt8(ascii: ":")])
             let isList = body[next...].first == UInt8(ascii: "[")
             if isList { next += 1 }
             repeat {
                 next = Self.skip(body, from: next, Self.blanks + (isList ? [UInt8(ascii: ",")] : []))
-                guard body[next...].first == Self.quote, let value = Self.string(in: body, at: next) else { break }
-                users.append(value.text)
-                next = value.end
-                place = next
+                guard body[next...].first == Self.quote, let end = Self.end(of: next, in: body) else { break }
+                if let user = Self.text(body[next..<end]) { users.append(user) }
+                next = end
+                place = end
             } while isList && users.count < limit
         }
     }
 
-    private static let keys: Set<String> = ["user", "users", "userId"]
+    private static let keys = ["user", "users", "userId"]
     private static let quote = UInt8(ascii: "\"")
     private static let blanks = Array(" \t\r\n".utf8)
 
@@ -169,15 +170,16 @@ struct IllegibleNames {
         body[start...].firstIndex { !wanted.contains($0) } ?? body.endIndex
     }
 
-    /// The string whose opening quote is at `start`, and the place behind its closing one; nil where it has no end.
-    private static func string(in body: [UInt8], at start: Int) -> (text: String, end: Int)? {
+    /// The place behind the closing quote of the string that begins at `start`; nil where it has no end.
+    private static func end(of start: Int, in body: [UInt8]) -> Int? {
         var place = start + 1
         while place < body.endIndex, body[place] != quote {
             place += body[place] == UInt8(ascii: "\\") ? 2 : 1
         }
-        guard place < body.endIndex else { return nil }
-        let literal = Array(body[start...place])
-        let text = (try? JSONParser(limits: .init(bytes: literal.count, depth: 1)).parse(literal).get())?.string
-        return (text ?? "", place + 1)
+        return place < body.endIndex ? place + 1 : nil
+    }
+
+    private static func text(_ literal: ArraySlice<UInt8>) -> String? {
+        try? JSONParser(limits: .init(bytes: literal.count, depth: 1)).parse(Array(literal)).get().string
     }
 }
