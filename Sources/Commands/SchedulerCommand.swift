@@ -60,6 +60,7 @@ struct SchedulerCommand: Command {
                 ReceiptHandOver(tools: tools), DueEventPublisher(tools: tools), BadgeBell(tools: tools),
                 ReminderBell(tools: tools, catalogs: source, zones: process.zones),
                 ReplayRunner(tools: tools), DeadLetterMeter(tools: tools, catalogs: source),
+                ErasureDuty(tools: tools),
                 process.reload(of: source),
             ] + (retention.map { [$0] } ?? []),
             listen: configuration.metricsListen.shifted(by: Self.portOffset) ?? configuration.metricsListen,

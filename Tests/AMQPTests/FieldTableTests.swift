@@ -76,6 +76,22 @@ struct FieldTableTests {
         #expect(values.first == .void)
     }
 
+    @Test("what the broker writes is read behind any number of values; of two headers of such a name the first is its")
+    func behindTheLimit() throws {
+        let wide = [UInt8](repeating: FieldKind.void.rawValue, count: 5_000)
+        let death = RawTable.entry("x-death", .array, [FieldKind.int8.rawValue, 7])
+        let forged = RawTable.entry("x-death", .array, wide)
+        let count = RawTable.entry("x-delivery-count", .int8(3))
+        let entries = RawTable.entry("x-c", .array, wide) + RawTable.entry("x-d", .int8(1)) + death + forged + count
+        let read = try RawTable.read(entries)
+        #expect(read["x-death"] == .array([.int8(7)]))
+        #expect(read["x-delivery-count"] == .int8(3))
+        #expect(read["x-d"] == .omitted)
+        #expect(read.isCut)
+        let whole = try RawTable.read(RawTable.entry("x-d", .int8(1)) + forged)
+        #expect(!whole.isCut)
+    }
+
     @Test("names that are too long and tables that are too deep are not written")
     func unwritable() throws {
         let long = String(repeating: "x", count: 256)

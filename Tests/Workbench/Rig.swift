@@ -184,6 +184,7 @@ package struct Rig: Sendable {
             BadgeBell(tools: tools, rhythm: .init(interval: interval, calm: interval)),
             ReminderBell(tools: tools, catalogs: catalogs, zones: zones, interval: interval),
             ReplayRunner(tools: tools, interval: interval),
+            ErasureDuty(tools: tools, interval: interval, patience: .zero),
         ]
     }
 

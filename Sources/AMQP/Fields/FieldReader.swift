@@ -2,17 +2,40 @@ import CRabbitMQ
 
 /// Turns librabbitmq's tables into values, with a bound on depth and number: a header of 128 KiB can hold a hundred
 /// thousand values or twenty thousand levels, and every consumer of the queue would have to pay for them.
+///
+/// What the broker writes is read whatever else there is, with a bound of its own: it sorts a table when it adds to it, so
+/// that a producer could otherwise put as many values in front of it as are read at all.
 struct FieldReader {
     static let depthLimit = 16
     static let valueLimit = 4096
+    /// How many values of one header of the broker are read.
+    static let brokerValueLimit = 256
 
-    private var remaining = FieldReader.valueLimit
+    private var remaining: Int
 
     /// Reads the headers of one message.
     static func table(_ table: amqp_table_t) -> FieldTable {
-        var reader = FieldReader()
-        return reader.read(table, depth: 1)
+        var reader = FieldReader(remaining: valueLimit)
+        var read: [FieldTable.Entry] = []
+        var unread = Set(brokerHeaders)
+        let entries = UnsafeBufferPointer(start: table.entries, count: Int(clamping: max(0, table.num_entries)))
+        read.reserveCapacity(min(entries.count, valueLimit))
+        var isFull = false
+        for entry in entries {
+            if let name = brokerHeaders.first(where: { $0.names(entry.key) }), unread.remove(name) != nil {
+                var ofBroker = FieldReader(remaining: brokerValueLimit)
+                read.append(.init(name, ofBroker.next(entry.value, depth: 1) ?? .omitted))
+            } else if !isFull {
+                let value = reader.next(entry.value, depth: 1)
+                isFull = value == nil
+                read.append(.init(String(entry.key), value ?? .omitted))
+            }
+        }
+        return FieldTable(read)
     }
+
+    /// Of several headers of one such name the first is the broker's.
+    private static let brokerHeaders = ["x-death", "x-delivery-count", "x-acquired-count"]
 
     private mutating func read(_ table: amqp_table_t, depth: Int) -> FieldTable {
         let entries = UnsafeBufferPointer(start: table.entries, count: Int(clamping: max(0, table.num_entries)))
@@ -79,6 +102,11 @@ struct FieldReader {
 }
 
 extension String {
+    /// Whether these are the bytes of its UTF-8.
+    fileprivate func names(_ bytes: amqp_bytes_t) -> Bool {
+        utf8.count == bytes.len && UnsafeRawBufferPointer(start: bytes.bytes, count: bytes.len).elementsEqual(utf8)
+    }
+
     init(_ bytes: amqp_bytes_t) {
         self.init(wire: UnsafeRawBufferPointer(start: bytes.bytes, count: bytes.len))
     }

@@ -20,6 +20,29 @@ package struct FieldTable: Sendable, Equatable {
 
     package var isEmpty: Bool { entries.isEmpty }
 
+    /// Whether reading gave up at one of its own values: then there may be names that do not stand here.
+    package var isCut: Bool {
+        entries.contains { entry in
+            if case .omitted = entry.value { true } else { false }
+        }
+    }
+
+    /// How many values of one message's headers are read, nested ones included.
+    package static let readableValues = FieldReader.valueLimit
+
+    /// The table without the entries with which it would hold more values than these, nested ones included.
+    package func prefix(ofValues limit: Int) -> FieldTable {
+        var room = limit
+        return FieldTable(
+            entries.filter { entry in
+                let count = entry.value.valueCount
+                guard count <= room else { return false }
+                room -= count
+                return true
+            }
+        )
+    }
+
     /// The first value of that name.
     ///
     /// Setting replaces it at its place, or appends; setting `nil` removes all of the name.

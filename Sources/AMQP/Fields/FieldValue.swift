@@ -24,6 +24,15 @@ package indirect enum FieldValue: Sendable, Equatable {
     /// Stands where reading gave up: nested deeper than 16, or beyond 4,096 values in one message. Written as void.
     case omitted
 
+    /// As reading counts them: the value, and all that are inside it.
+    var valueCount: Int {
+        switch self {
+        case .array(let values): values.reduce(1) { $0 + $1.valueCount }
+        case .table(let table): table.entries.reduce(1) { $0 + $1.value.valueCount }
+        default: 1
+        }
+    }
+
     /// The text of a string, else `nil`.
     package var text: String? {
         guard case .string(let text) = self else { return nil }

@@ -170,7 +170,10 @@ extension DeskSession {
         }
         for change in changes {
             let place = change.place.text.isEmpty ? "the whole body" : change.place.text
-            if let before = change.before { print("- \(place) \(text(MaskedJSON.body(before)))") }
+            if let before = change.before {
+                let masked = change.place.text.isEmpty ? MaskedJSON.body(before) : MaskedJSON.part(before)
+                print("- \(place) \(text(masked))")
+            }
             if let after = change.after { print("+ \(place) \(text(after))") }
         }
         guard copy.origin.routingKey != dossier.origin.routingKey else { return }

@@ -2,29 +2,62 @@ import BellhopRules
 
 /// JSON as somebody may see it who has no business with the person behind it: its structure, and what names things.
 enum MaskedJSON {
-    /// Members whose values say what kind of thing it is, and nothing of what somebody did or wrote.
-    private static let telling: Set<String> = [
-        "app", "collapseKey", "channel", "datacontenttype", "deliverAt", "environment", "eventType", "everyone",
-        "expiresAt", "id", "notificationId", "notifications", "permission", "platform", "provider", "sentAtIso",
-        "source",
-        "specversion", "target", "time", "to", "topic", "type", "user", "userId", "users",
+    /// Members of an event, a feed or a letter of ours that say what kind of thing it is and whose, and nothing of what
+    /// somebody did or wrote.
+    ///
+    /// Only where these stand: in data and metadata the same names are a producer's own.
+    private static let tellingFields: Set<String> = [
+        "app", "channel", "collapseKey", "deliverAt", "environment", "eventType", "expiresAt", "id", "notificationId",
+        "notifications", "permission", "platform", "provider", "sentAtIso", "target", "topic", "userId",
     ]
 
+    /// The context attributes of a CloudEvent that say as little.
+    private static let tellingAttributes: Set<String> = [
+        "datacontenttype", "id", "source", "specversion", "time", "traceparent", "type",
+    ]
+
+    private static let audiences: Set<String> = ["user", "users", "topic", "everyone"]
+
+    /// A whole message.
     static func body(_ value: JSONValue) -> JSONValue {
-        mask(value, isTelling: false)
+        guard let object = value.object else { return part(value) }
+        guard object["specversion"] != nil else { return fields(object) }
+        return mapped(object) { name, value in
+            if name == "data", let data = value.object { return fields(data) }
+            return tellingAttributes.contains(name) ? plain(value) : part(value)
+        }
     }
 
-    private static func mask(_ value: JSONValue, isTelling: Bool) -> JSONValue {
+    /// Something inside a message: all of it masked.
+    static func part(_ value: JSONValue) -> JSONValue {
         switch value {
-        case .null, .bool: return value
-        case .number, .string: return isTelling ? value : .string(mask(value.string))
-        case .array(let values): return .array(values.map { mask($0, isTelling: isTelling) })
-        case .object(let object):
-            let members = object.members.map { member in
-                (member.key, mask(member.value, isTelling: telling.contains(member.key)))
-            }
-            return .object(JSONObject(members))
+        case .null, .bool: value
+        case .number, .string: .string(mask(value.string))
+        case .array(let values): .array(values.map(part))
+        case .object(let object): mapped(object) { part($1) }
         }
+    }
+
+    private static func fields(_ object: JSONObject) -> JSONValue {
+        mapped(object) { name, value in
+            if name == "to", let audience = value.object {
+                return mapped(audience) { audiences.contains($0) ? plain($1) : part($1) }
+            }
+            return tellingFields.contains(name) ? plain(value) : part(value)
+        }
+    }
+
+    /// As it is, but for objects: nothing that tells is one.
+    private static func plain(_ value: JSONValue) -> JSONValue {
+        switch value {
+        case .object: part(value)
+        case .array(let values): .array(values.map(plain))
+        case .null, .bool, .number, .string: value
+        }
+    }
+
+    private static func mapped(_ object: JSONObject, _ change: (String, JSONValue) -> JSONValue) -> JSONValue {
+        .object(JSONObject(object.members.map { ($0.key, change($0.key, $0.value)) }))
     }
 
     /// What stands for a text; nil for a number.
@@ -32,21 +65,16 @@ enum MaskedJSON {
         text.map { "••• \($0.count.of("character"))" } ?? "•••"
     }
 
-    /// Headers: what the broker writes and what CloudEvents names stays, the producer's own are masked.
+    /// Headers: what the broker writes and the telling attributes of CloudEvents stay, all others are masked.
     static func headers(_ value: JSONValue) -> JSONValue {
-        guard let object = value.object else { return mask(value, isTelling: false) }
-        let members = object.members.map { member in
-            (
-                member.key,
-                isTelling(header: member.key.lowercased()) ? member.value : mask(member.value, isTelling: false)
-            )
-        }
-        return .object(JSONObject(members))
+        guard let object = value.object else { return part(value) }
+        return mapped(object) { isTelling(header: $0.lowercased()) ? $1 : part($1) }
     }
 
     private static func isTelling(header name: String) -> Bool {
-        let isCloudEvent = ["ce-", "ce_", "cloudevents:", "cloudevents_"].contains { name.hasPrefix($0) }
-        if isCloudEvent { return !name.hasSuffix("subject") }
+        if let prefix = ["ce-", "ce_", "cloudevents:", "cloudevents_"].first(where: { name.hasPrefix($0) }) {
+            return tellingAttributes.contains(String(name.dropFirst(prefix.count)))
+        }
         return name == "traceparent" || name == "x-delivery-count" || name.hasPrefix("x-death")
             || name.hasPrefix("x-first-death-") || name.hasPrefix("x-last-death-")
     }

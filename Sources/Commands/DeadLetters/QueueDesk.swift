@@ -41,11 +41,17 @@ struct QueueDesk: Sendable {
         let limit = filter.limit ?? 50
         var latest: [DeadLetterItem] = []
         var count = 0
-        try await forEach { items in
+        let short = try await forEach { items in
             count += items.count
             latest = Array((latest + items.map(Self.withoutBody)).sorted { $0.failedAt > $1.failedAt }.prefix(limit))
             return []
         }
+        let code = show(latest, of: count)
+        if let short { throw short }
+        return code
+    }
+
+    private func show(_ latest: [DeadLetterItem], of count: Int) -> ExitCode {
         let lines = latest.map { DeadLetterLine($0) }
         guard !words.has("json") else {
             let items = lines.map { line in JSONText.object(line.listed) }
@@ -76,20 +82,21 @@ struct QueueDesk: Sendable {
     private func export() async throws -> ExitCode {
         let file = try ExportFile(path: words.value("output"), print: request.surroundings.print)
         var count = 0
-        try await forEach { items in
+        let short = try await forEach { items in
             try file.write(items.map { DeadLetterLine($0).json.description })
             count += items.count
             return []
         }
         try file.close()
         if let path = words.value("output") { request.surroundings.print("Wrote \(count.of("item")) to \(path).") }
+        if let short { throw short }
         return count == 0 ? .answerIsNo : .done
     }
 
     /// Moves rejected messages to the replay queue, each only once the broker has confirmed it there.
     private func replay() async throws -> ExitCode {
         var (rejected, deliveries, cut) = (0, 0, 0)
-        try await forEach { items in
+        let short = try await forEach { items in
             deliveries += items.count { $0.delivery != nil }
             rejected += items.count(where: Self.isReplayable)
             cut += items.count { $0.origin.cutBody != nil }
@@ -101,6 +108,7 @@ struct QueueDesk: Sendable {
         }
         guard rejected > 0 else {
             request.surroundings.print("No rejected messages match in \(names.dead).")
+            if let short { throw short }
             return .answerIsNo
         }
         guard try DeskSession.confirm(rejected, "replays \(rejected.of("rejected message"))", request) else {
@@ -112,7 +120,7 @@ struct QueueDesk: Sendable {
         var sent = 0
         let result: Result<Void, any Error>
         do {
-            try await forEach { items in
+            _ = try await forEach { items in
                 // What has arrived since the count was agreed to stays.
                 let chosen = items.indices.filter { Self.isReplayable(items[$0]) }.prefix(rejected - sent)
                 let confirmed = await DeadLetterScan.republish(
@@ -132,6 +140,7 @@ struct QueueDesk: Sendable {
         await publisher.close()
         try result.get()
         request.surroundings.print("Moved \(sent.of("message")) to \(names.replay).")
+        if let short { throw short }
         return sent == rejected ? .done : .tryAgain
     }
 
@@ -141,13 +150,24 @@ struct QueueDesk: Sendable {
     }
 
     /// Calls `body` with the items that match; the positions that it returns leave the queue.
-    private func forEach(_ body: ([DeadLetterItem]) async throws -> Set<Int>) async throws {
-        let exists = try await scan.run { items in
+    ///
+    /// - Returns: what to say in the end where not all letters could be looked at.
+    private func forEach(_ body: ([DeadLetterItem]) async throws -> Set<Int>) async throws -> CommandFailure? {
+        let reach = try await scan.run { items in
             let matching = items.indices.filter { filter.matches(items[$0]) }
             guard !matching.isEmpty else { return [] }
             return Set(try await body(matching.map { items[$0] }).map { matching[$0] })
         }
-        guard exists else {
+        switch reach {
+        case .everything: return nil
+        case .part(let left):
+            return CommandFailure(
+                .tryAgain,
+                attempted: "going through \(names.dead)",
+                cameBack: "\(left.of("letter")) behind those that were looked at could not be reached",
+                whatToDo: "let a scheduler file them, or move some on with replay, and try again"
+            )
+        case .noQueue:
             throw CommandFailure(
                 .configuration,
                 attempted: "reading \(names.dead)",

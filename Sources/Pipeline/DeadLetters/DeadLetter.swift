@@ -102,7 +102,10 @@ struct DeadLetter: Sendable {
         if let replay = fault.replay { headers.entries += replay.markEntries }
         var displaced = FieldTable()
         let ownMarks = fault.replay == nil ? [] : Replayed.headerNames
-        for entry in original.properties.headers.entries where !ownMarks.contains(entry.name) {
+        let all = original.properties.headers.removing(where: ownMarks.contains)
+        let kept = all.prefix(ofValues: DeadLetterHeaders.valuesOfProducers)
+        if kept.entries.count < all.entries.count { headers[DeadLetterHeaders.headersDropped] = .boolean(true) }
+        for entry in kept.entries {
             if DeadLetterHeaders.isOurs(entry.name) || DeadLetterHeaders.belongsToBroker(entry.name) {
                 displaced.entries.append(entry)
             } else {
@@ -146,7 +149,7 @@ struct DeadLetter: Sendable {
         properties.headers = headers
         return OutgoingMessage(
             exchange: exchange,
-            routingKey: "delivery",
+            routingKey: DeadLetterHeaders.deliveryKey,
             properties: properties,
             body: JSONWriter.canonicalBytes(of: .object(body))
         )

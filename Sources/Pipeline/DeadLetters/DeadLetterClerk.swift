@@ -17,7 +17,7 @@ package struct DeadLetterClerk: Service {
     private let time: any TimeSource
     private let logger: Logger
     private let filed: Counter
-    private let replayQueue: String
+    private let names: TopologyNames
     private let current = CurrentConsumer()
 
     /// Whether dead letters can arrive: it has a consumer, and that is subscribed.
@@ -29,7 +29,7 @@ package struct DeadLetterClerk: Service {
         pool = tools.pool
         time = tools.time
         logger = tools.logger.labelled(name)
-        replayQueue = tools.names.replay
+        names = tools.names
         file = DeadLetterFile(pool: tools.pool)
         filed = tools.metrics.counter("bellhop_dead_letters_filed_total", help: "Dead letters filed into the table.")
     }
@@ -81,7 +81,7 @@ package struct DeadLetterClerk: Service {
 
     private func file(_ batch: [IncomingMessage]) async throws(PostgresError) -> Int {
         let now = Timestamp(clamping: time.now().microseconds)
-        return try await file(batch.map { DeadLetterReading.item(of: $0, at: now, replayQueue: replayQueue) }[...])
+        return try await file(batch.map { DeadLetterReading.item(of: $0, at: now, names: names) }[...])
     }
 
     /// In halves where the database refuses something of it, so that only the culprit is filed alone.

@@ -16,11 +16,18 @@ struct DeadLetterContent {
         self.init(message, AMQPJSON.object(properties), AMQPJSON.object(headers))
     }
 
-    /// For a message that the broker itself dead-lettered: its death is part of what it is; how often the letter was
-    /// delivered since is not.
-    init(death message: IncomingMessage) {
-        let headers = message.properties.headers.removing(where: DeadLetterHeaders.countsDeliveries)
-        self.init(message, AMQPJSON.object(message.properties), AMQPJSON.object(headers))
+    /// For a message that no letter of ours names: where and of what it died is part of what it is.
+    ///
+    /// When it died, how often it has been handed out and what else changes from one death of a content to the next stays
+    /// out, so that the same trouble is the same item however often it comes; so does the order of the headers, which the
+    /// broker changes when it adds one.
+    init(_ message: IncomingMessage, diedIn queue: String, of reason: String) {
+        let own = message.properties.headers.removing(where: DeadLetterHeaders.belongsToBroker)
+        let headers = FieldTable(own.entries.sorted { $0.name < $1.name })
+        let death: FieldTable = ["queue": .string(queue), "reason": .string(reason), "headers": .table(headers)]
+        var properties = message.properties
+        properties.headers = [:]
+        self.init(message, AMQPJSON.object(properties), AMQPJSON.object(death))
     }
 
     private init(_ message: IncomingMessage, _ properties: [UInt8], _ headers: [UInt8]) {

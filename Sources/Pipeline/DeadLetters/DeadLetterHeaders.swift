@@ -1,5 +1,13 @@
+import AMQP
+
 /// The headers that a dead letter carries beside its original body and properties.
 enum DeadLetterHeaders {
+    /// The routing key of a letter about a delivery; that of a message that was refused is the queue it came from.
+    static let deliveryKey = "delivery"
+    /// How many header values of a producer travel along: with ours and the broker's they stay below what is read, so that
+    /// nothing of ours is ever out of sight behind theirs.
+    static let valuesOfProducers = FieldTable.readableValues - 64
+
     static let deadID = "x-bellhop-dead-id"
     static let contentHash = "x-bellhop-content-hash"
     static let redelivered = "x-bellhop-redelivered"
@@ -57,13 +65,7 @@ enum DeadLetterHeaders {
     /// dead-letter cycle, or route it elsewhere.
     static func belongsToBroker(_ name: String) -> Bool {
         let lowered = name.lowercased()
-        return lowered == "cc" || lowered == "bcc" || countsDeliveries(lowered)
+        return lowered == "cc" || lowered == "bcc" || lowered == "x-delivery-count" || lowered == "x-acquired-count"
             || lowered.hasPrefix("x-death") || lowered.hasPrefix("x-first-death-") || lowered.hasPrefix("x-last-death-")
-    }
-
-    /// What a quorum queue writes when it delivers a message again.
-    static func countsDeliveries(_ name: String) -> Bool {
-        let lowered = name.lowercased()
-        return lowered == "x-delivery-count" || lowered == "x-acquired-count"
     }
 }

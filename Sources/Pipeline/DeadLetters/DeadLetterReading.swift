@@ -10,21 +10,30 @@ struct DeadLetterReading {
     private let message: IncomingMessage
     private let headers: FieldTable
     private let now: Timestamp
-    /// The queue whose messages carry marks of ours.
-    private let replayQueue: String
+    private let names: TopologyNames
 
-    static func item(of message: IncomingMessage, at now: Timestamp, replayQueue: String) -> DeadLetterItem {
+    static func item(of message: IncomingMessage, at now: Timestamp, names: TopologyNames) -> DeadLetterItem {
         let reading = DeadLetterReading(
             message: message,
             headers: message.properties.headers,
             now: now,
-            replayQueue: replayQueue
+            names: names
         )
-        // The broker writes x-death on what it dead-letters itself; we take it off what we do. So a producer who adds
-        // headers with our prefix cannot have its message filed under another's id.
         if let death = reading.death { return reading.brokersItem(death) }
-        guard let id = reading.headers[DeadLetterHeaders.deadID]?.text else { return reading.foundItem() }
+        guard reading.isOurs, let id = reading.headers[DeadLetterHeaders.deadID]?.text else {
+            return reading.foundItem()
+        }
         return reading.ownItem(id)
+    }
+
+    /// Whether our headers are our word.
+    ///
+    /// The broker writes `x-death` on what it dead-letters itself, whose other headers are a producer's; we take it off what
+    /// we bury. It also leaves such a message its routing key, and ours have keys that are our own. Where reading gave up
+    /// before the end of the headers, it may have given up before anything.
+    private var isOurs: Bool {
+        message.exchange == names.dead && names.isKeyOfOurLetters(message.routingKey)
+            && headers["x-death"] == nil && !headers.isCut
     }
 
     private func ownItem(_ id: String) -> DeadLetterItem {
@@ -73,44 +82,48 @@ struct DeadLetterReading {
     private struct Death {
         let queue: String
         let reason: String
-        let exchange: String
-        let routingKey: String
-        let count: Int
         let at: Timestamp?
     }
 
     /// The newest entry of `x-death`, which is the first.
+    ///
+    /// Only its queue and its reason are the broker's word: up to RabbitMQ 3.13, where a producer has sent an entry of the
+    /// same two, the broker counts it one higher and leaves the rest as it is. A time that is not over is not believed.
     private var death: Death? {
         guard case .array(let deaths) = headers["x-death"], case .table(let death) = deaths.first else { return nil }
-        var keys: [FieldValue] = []
-        if case .array(let found) = death["routing-keys"] { keys = found }
         var at: Timestamp?
         if case .timestamp(let seconds) = death["time"] { at = Timestamp(seconds: seconds) }
         return Death(
             queue: death["queue"]?.text ?? "",
-            reason: death["reason"]?.text ?? "unexplained",
-            exchange: death["exchange"]?.text ?? "",
-            routingKey: keys.first?.text ?? "",
-            count: death["count"]?.integer ?? 1,
-            at: at
+            reason: (death["reason"]?.text ?? "unexplained").replacingOccurrences(of: "_", with: "-").storable,
+            at: at.flatMap { $0 <= now ? $0 : nil }
         )
     }
 
+    /// Where it came from the routing key says, which the dead-letter exchange leaves as it is and which the broker has held
+    /// against the producer's permissions.
+    ///
+    /// So a message came through the events exchange unless it died in a queue that no producer can write to, and what
+    /// somebody has put straight on a lane is taken for a message under the lane's name.
     private func brokersItem(_ death: Death) -> DeadLetterItem {
-        let hash = DeadLetterContent(death: message).hash
-        let reason = death.reason.replacingOccurrences(of: "_", with: "-").storable
+        let hash = DeadLetterContent(message, diedIn: death.queue, of: death.reason).hash
+        let isInternal = names.isInternal(queue: death.queue)
         var item = brokerSide(
             id: "broker-\(hash)",
             hash: hash,
-            reason: reason,
-            error: "the broker took the message from \(death.queue): \(reason)".storable,
-            attempts: max(death.count, message.claimedDeliveryCount),
+            reason: death.reason,
+            error: "the broker took the message from \(death.queue): \(death.reason)".storable,
             at: death.at ?? now,
-            exchange: death.exchange,
-            routingKey: death.routingKey
+            exchange: isInternal ? names.work : names.events
         )
+        if !isInternal {
+            // Whatever its properties say, the key says whose it is.
+            let words = message.routingKey.split(separator: ".", maxSplits: 1)
+            item.app = words.first.map { String($0).storable }
+            item.eventType = words.count > 1 ? String(words[1]).storable : item.eventType
+        }
         // Only our own publishers reach that queue, so there the marks are no producer's.
-        guard death.queue == replayQueue, let replayed = Replayed(marks: headers) else { return item }
+        guard death.queue == names.replay, let replayed = Replayed(marks: headers) else { return item }
         item.replay = replayed.mark
         item.origin.exchange = replayed.exchange.storable
         item.origin.routingKey = replayed.routingKey.storable
@@ -119,16 +132,14 @@ struct DeadLetterReading {
 
     /// Neither ours nor the broker's: kept all the same.
     private func foundItem() -> DeadLetterItem {
-        let hash = DeadLetterContent(death: message).hash
+        let hash = DeadLetterContent(message, diedIn: "", of: "").hash
         return brokerSide(
             id: "found-\(hash)",
             hash: hash,
             reason: "unexplained",
             error: "the message was put into the dead-letter queue without a reason",
-            attempts: 1,
             at: now,
-            exchange: message.exchange,
-            routingKey: message.routingKey
+            exchange: message.exchange
         )
     }
 
@@ -137,32 +148,32 @@ struct DeadLetterReading {
         hash: String,
         reason: String,
         error: String,
-        attempts: Int,
         at failedAt: Timestamp,
-        exchange: String,
-        routingKey: String
+        exchange: String
     ) -> DeadLetterItem {
-        DeadLetterItem(
+        var item = DeadLetterItem(
             deadID: id,
             stage: "broker",
             reason: reason,
             error: error,
             app: message.properties.appID?.storable
-                ?? routingKey.split(separator: ".").first.map { String($0).storable },
+                ?? message.routingKey.split(separator: ".").first.map { String($0).storable },
             eventType: message.properties.type?.storable,
             eventID: message.properties.messageID?.storable,
-            attempts: Int(Int32(clamping: attempts)),
+            attempts: 1,
             failedAt: failedAt,
             origin: DeadLetterItem.Origin(
                 exchange: exchange.storable,
-                routingKey: routingKey.storable,
+                routingKey: message.routingKey.storable,
                 properties: AMQPJSON.object(message.properties, cutBody: message.cut.map(CutBody.init)),
                 headers: AMQPJSON.object(headers),
                 body: message.body
             ),
-            redelivered: false,
+            redelivered: message.redelivered,
             contentHash: Array(hash.utf8)
         )
+        item.identity = .content
+        return item
     }
 }
 

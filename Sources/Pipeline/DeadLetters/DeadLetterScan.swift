@@ -10,45 +10,94 @@ package import Store
 package struct DeadLetterScan: Sendable {
     private let broker: BrokerAddress
     private let names: TopologyNames
-    /// The operator's program waits so long for the next message before it takes the queue for empty.
-    private let silence: Duration
+    private let bounds: Bounds
 
-    package init(broker: BrokerAddress, names: TopologyNames, silence: Duration = .seconds(2)) {
-        self.broker = broker
-        self.names = names
-        self.silence = silence
+    /// How long it waits, and how much it looks at.
+    package struct Bounds: Sendable {
+        /// The operator's program waits so long for the next message before it takes the queue for empty.
+        package var silence = Duration.seconds(2)
+        /// What one consumer may hold without settling it: no more than AMQP can say.
+        package var held = Int(UInt16.max)
+        /// Consumers that hold what others cannot: a connection and some megabytes each.
+        package var consumers = 16
+
+        package init() {}
     }
 
-    /// Calls `body` with all items that lie in the queue, in batches; those whose positions it returns leave the queue.
+    /// How far a scan has come.
+    package enum Reach: Sendable, Equatable {
+        /// The broker has no such queue.
+        case noQueue
+        case everything
+        /// So many letters lie behind what was looked at.
+        case part(left: Int)
+    }
+
+    package init(broker: BrokerAddress, names: TopologyNames, bounds: Bounds = Bounds()) {
+        self.broker = broker
+        self.names = names
+        self.bounds = bounds
+    }
+
+    /// Calls `body` with the items that lie in the queue, in batches; those whose positions it returns leave the queue.
     ///
-    /// Throws where the broker cannot be reached; false where it has no such queue.
-    package func run(_ body: ([DeadLetterItem]) async throws -> Set<Int>) async throws -> Bool {
-        let queue = names.dead
-        let exists = try await BrokerSession.with(broker, name: "bellhop dead-letters") { session in
-            try session.checkQueue(queue) != nil
+    /// What is looked at and stays is held until the end, so that it does not come round again; a consumer that holds as
+    /// much as it may is joined by another. Throws where the broker cannot be reached.
+    package func run(_ body: ([DeadLetterItem]) async throws -> Set<Int>) async throws -> Reach {
+        guard try await count() != nil else { return .noQueue }
+        var consumers: [Consumer] = []
+        var isFull = true
+        let result: Result<Void, any Error>
+        do {
+            while isFull, consumers.count < bounds.consumers {
+                let consumer = makeConsumer()
+                consumers.append(consumer)
+                consumer.start()
+                isFull = try await goThrough(consumer, body) >= bounds.held
+            }
+            result = .success(())
+        } catch {
+            result = .failure(error)
         }
-        guard exists else { return false }
-        let consumer = Consumer(
+        var left = 0
+        if isFull { left = (try? await count()) ?? 0 }
+        for consumer in consumers { await consumer.close() }
+        try result.get()
+        return isFull ? .part(left: left) : .everything
+    }
+
+    /// How many of the letters that one consumer has been sent stay.
+    private func goThrough(
+        _ consumer: Consumer,
+        _ body: ([DeadLetterItem]) async throws -> Set<Int>
+    ) async throws -> Int {
+        var held = 0
+        while let batch = await next(consumer) {
+            let now = Timestamp(clamping: SystemTime().now().microseconds)
+            let items = batch.map { DeadLetterReading.item(of: $0, at: now, names: names) }
+            let done = try await body(items)
+            consumer.acknowledge(done.sorted().map { batch[$0].tag })
+            held += batch.count - done.count
+        }
+        return held
+    }
+
+    private func makeConsumer() -> Consumer {
+        Consumer(
             ConsumerOptions(
                 broker: broker,
                 name: "bellhop dead-letters",
-                subscriptions: [.init(queue: queue, prefetch: Int(UInt16.max))]
+                subscriptions: [.init(queue: names.dead, prefetch: bounds.held)]
             )
         )
-        consumer.start()
-        do {
-            while let batch = await next(consumer) {
-                let now = Timestamp(clamping: SystemTime().now().microseconds)
-                let items = batch.map { DeadLetterReading.item(of: $0, at: now, replayQueue: names.replay) }
-                let done = try await body(items)
-                consumer.acknowledge(done.sorted().map { batch[$0].tag })
-            }
-        } catch {
-            await consumer.close()
-            throw error
+    }
+
+    /// The letters that nobody holds; nil where there is no such queue.
+    private func count() async throws -> Int? {
+        let queue = names.dead
+        return try await BrokerSession.with(broker, name: "bellhop dead-letters") { session in
+            try session.checkQueue(queue)?.messages
         }
-        await consumer.close()
-        return true
     }
 
     /// Publishes rejected messages to the replay queue; which of them the broker has confirmed.
@@ -76,8 +125,8 @@ package struct DeadLetterScan: Sendable {
     private func next(_ consumer: Consumer) async -> [IncomingMessage]? {
         await withTaskGroup(of: [IncomingMessage]?.self) { group in
             group.addTask { await consumer.next(atMost: Self.batch, bytes: DeadLetterFile.pageBytes) }
-            group.addTask { [silence] in
-                try? await Task.sleep(for: silence)
+            group.addTask { [bounds] in
+                try? await Task.sleep(for: bounds.silence)
                 return nil
             }
             let first = await group.next() ?? nil

@@ -80,9 +80,10 @@ extension OutgoingMessage {
         properties.userID = nil
         properties.priority = nil
         properties.deliveryMode = .persistent
-        properties.headers = (AMQPJSON.table(origin.headers) ?? FieldTable()).removing { name in
+        let headers = (AMQPJSON.table(origin.headers) ?? FieldTable()).removing { name in
             DeadLetterHeaders.isOurs(name) || DeadLetterHeaders.belongsToBroker(name)
         }
+        properties.headers = headers.prefix(ofValues: DeadLetterHeaders.valuesOfProducers)
         properties.headers.entries += replayed.markEntries
         self.init(exchange: names.work, routingKey: names.replay, properties: properties, body: origin.body)
     }

@@ -27,6 +27,19 @@ package struct TopologyNames: Sendable {
         exchange != events && (routingKey == replay || Lane.allCases.contains { resume($0) == routingKey })
     }
 
+    /// Whether a queue takes internal work: nothing is bound to it but the exchange that only our own publishers may use.
+    func isInternal(queue: String) -> Bool {
+        queue == replay || queue == receipts || Lane.allCases.contains { resume($0) == queue }
+    }
+
+    /// Whether a letter of ours travels under this key.
+    ///
+    /// What the broker moves into the dead-letter queue keeps its own key, and to the exchange before that queue only our
+    /// own publishers may write.
+    func isKeyOfOurLetters(_ key: String) -> Bool {
+        key == DeadLetterHeaders.deliveryKey || isInternal(queue: key) || Lane.allCases.contains { lane($0) == key }
+    }
+
     /// The exchange of one retry tier, and the queue of the same name.
     package func retry(_ tier: RetryTier) -> String { "\(namespace).retry.\(tier.name)" }
 }

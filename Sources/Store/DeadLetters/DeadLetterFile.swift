@@ -19,21 +19,27 @@ package struct DeadLetterFile: Sendable {
     /// way round, too: while the broker is away a worker holds its letter, and the message, redelivered meanwhile, may
     /// bring the next one first.
     ///
-    /// What died again after a replay is no new item: the one that is filed opens again, one death older.
+    /// What died again after a replay is no new item: the one that is filed opens again, one death older. Nor is what dies
+    /// again without a name of its own: ``RecurringDeaths``. Whoever has been erased meanwhile is left out.
     package func file(_ items: [DeadLetterItem]) async throws(PostgresError) -> Int {
         guard !items.isEmpty else { return 0 }
         return try await pool.transaction { (connection) throws(PostgresError) in
-            let known = try RepeatedDeaths.count(items, connection)
-            let unknown = zip(items, known).filter { !$1 }.map(\.0)
-            let firsts = unknown.filter { !$0.redelivered }
-            let repeats = unknown.filter { $0.redelivered }
-            var filed = 0
+            let spared = try LettersOfErased.spare(items, connection)
+            let known = try RepeatedDeaths.count(spared, connection)
+            let unknown = zip(spared, known).filter { !$1 }.map(\.0)
+            let named = unknown.filter { $0.identity == .letter }
+            let firsts = named.filter { !$0.redelivered }
+            let repeats = named.filter { $0.redelivered }
+            var filed = try RecurringDeaths.file(unknown.filter { $0.identity == .content }, connection)
             let overtaken = try Self.countOvertaken(firsts, connection)
             let fresh = firsts.filter { !overtaken.contains($0.deadID) }
             if !fresh.isEmpty { filed += try connection.run(Self.insert, Self.parameters(of: fresh)).count }
             // One at a time: two repeats inside one batch may be copies of each other. They are rare.
             for item in repeats {
-                let seen = try connection.run(Self.countCopy, [.bytes(item.contentHash), .text(item.deadID)])
+                let seen = try connection.run(
+                    Self.countCopy,
+                    [.bytes(item.contentHash), .text(item.deadID), .instant(item.failedAt.microseconds)]
+                )
                 if seen.isEmpty { filed += try connection.run(Self.insert, Self.parameters(of: [item])).count }
             }
             return filed
@@ -73,7 +79,7 @@ package struct DeadLetterFile: Sendable {
             .textArray(items.map(\.app)),
             .textArray(items.map(\.eventType)),
             .textArray(items.map(\.eventID)),
-            .textArray(items.map(\.user)),
+            .textArray(items.map { $0.user ?? LetterAudience(of: $0).only?.text }),
             .integerArray(items.map { Int64($0.attempts) }),
             .instantArray(items.map { $0.failedAt.microseconds }),
             .instantArray(items.map { $0.failedAt.microseconds }),
@@ -86,7 +92,7 @@ package struct DeadLetterFile: Sendable {
             .textArray(items.map { $0.delivery?.notification.notification.text }),
             .textArray(items.map { $0.delivery?.channel.rawValue }),
             .textArray(items.map { $0.delivery?.target }),
-            .integerArray(items.map { Int64($0.replay?.round ?? 0) }),
+            .integerArray(items.map { Int64($0.replay?.round ?? 0) }), .textArray(items.map(\.peopleHashes)),
         ]
     }
 
@@ -95,27 +101,40 @@ package struct DeadLetterFile: Sendable {
         INSERT INTO dead_letters
             (dead_id, fingerprint, stage, reason, pointer, error, provider, app, event_type, event_id, user_id, attempts,
              first_failed_at, last_failed_at, origin_exchange, origin_routing_key, properties, headers, body,
-             content_hash, notification_id, channel, target, replays, deaths)
-        SELECT letter.*, letter.replays + 1 FROM unnest(
+             content_hash, notification_id, channel, target, deaths, replays, people)
+        SELECT dead_id, fingerprint, stage, reason, pointer, error, provider, app, event_type, event_id, user_id, attempts,
+               first_failed_at, last_failed_at, origin_exchange, origin_routing_key, properties, headers, body,
+               content_hash, notification_id, channel, target, replays + 1, replays,
+               coalesce(string_to_array(people, ','), '{}')
+        FROM unnest(
             $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
             $10::text[], $11::text[], $12::bigint[], $13::timestamptz[], $14::timestamptz[], $15::text[], $16::text[],
             $17::jsonb[], $18::jsonb[], $19::bytea[], $20::bytea[], $21::text[], $22::text[], $23::text[],
-            $24::bigint[])
+            $24::bigint[], $25::text[])
             AS letter (dead_id, fingerprint, stage, reason, pointer, error, provider, app, event_type, event_id, user_id,
                        attempts, first_failed_at, last_failed_at, origin_exchange, origin_routing_key, properties,
-                       headers, body, content_hash, notification_id, channel, target, replays)
+                       headers, body, content_hash, notification_id, channel, target, replays, people)
         ON CONFLICT DO NOTHING
         RETURNING dead_id
         """
     )
 
-    /// The oldest item with this content; none means that the message is new.
+    /// The oldest item with this content that waits, or one that was closed after this letter had been written; none means
+    /// that the message is new: what has died since an item was closed must not hide behind it.
     ///
-    /// The same dead id again is the clerk's own redelivery, which must not count.
+    /// The same dead id again is the clerk's own redelivery, which must not count. However many items have this content,
+    /// one of each is looked at.
     private static let countCopy = Statement(
         """
-        UPDATE dead_letters SET copies = copies + (dead_id <> $2::text)::integer
-        WHERE dead_id = (SELECT dead_id FROM dead_letters WHERE content_hash = $1 ORDER BY filed_at, dead_id LIMIT 1)
+        UPDATE dead_letters SET copies = copies + 1
+        WHERE NOT EXISTS (SELECT FROM dead_letters WHERE dead_id = $2::text)
+          AND dead_id = coalesce(
+            (SELECT dead_id FROM dead_letters WHERE content_hash = $1 AND state IN ('open', 'replaying')
+             ORDER BY filed_at, dead_id LIMIT 1),
+            (SELECT dead_id FROM (
+                SELECT dead_id, changed_at FROM dead_letters WHERE content_hash = $1 AND state IN ('resolved', 'discarded')
+                ORDER BY changed_at DESC LIMIT 1) AS closed
+             WHERE closed.changed_at > $3::timestamptz))
         RETURNING dead_id
         """
     )

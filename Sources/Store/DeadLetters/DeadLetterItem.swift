@@ -20,7 +20,12 @@ package struct DeadLetterItem: Sendable {
     package var origin: Origin
     /// Whether the broker had handed the message out before it was dead-lettered: then an item with the same content may
     /// be this very message, filed by a worker that died before it could acknowledge.
+    ///
+    /// With ``Identity/content`` it is the
+    /// letter itself that had been handed out before, to a clerk that may have filed it.
     package var redelivered: Bool
+    /// What its id was made of.
+    package var identity = Identity.letter
     /// What tells two messages of the same content from one.
     package var contentHash: [UInt8]
     /// The line of the ledger that was given up; nil for a message that was rejected.
@@ -60,6 +65,14 @@ package struct DeadLetterItem: Sendable {
         self.origin = origin
         self.redelivered = redelivered
         self.contentHash = contentHash
+    }
+
+    /// What makes two letters the same item.
+    package enum Identity: Sendable {
+        /// Each letter has an id of its own.
+        case letter
+        /// Nobody has given the message an id, so all of the same content, which died in the same way, are one item.
+        case content
     }
 
     /// What a replayed message carries, so that its next death is known for one of the same item.

@@ -26,10 +26,9 @@ extension DeadLetterDesk {
     package func bringIn(_ letters: [ImportedLetter], by desk: DeskOperator) async throws(PostgresError) -> Int {
         guard !letters.isEmpty else { return 0 }
         return try await pool.transaction { (connection) throws(PostgresError) in
-            let rows = try connection.run(
-                DeadLetterFile.insert,
-                DeadLetterFile.parameters(of: letters.map(\.item))
-            )
+            // An export outlives the people in it.
+            let spared = try LettersOfErased.spare(letters.map(\.item), connection)
+            let rows = try connection.run(DeadLetterFile.insert, DeadLetterFile.parameters(of: spared))
             let fresh = Set(try rows.map { (rows, row) throws(PostgresError) in try rows.text(row, 0) })
             let added = letters.filter { fresh.contains($0.item.deadID) }
             _ = try connection.run(

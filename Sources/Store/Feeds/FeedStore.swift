@@ -49,7 +49,7 @@ private struct FeedRound {
 
     func apply(on connection: PostgresConnection) throws(PostgresError) {
         if !recipients.isEmpty { try RecipientFeed.upsert(recipients, on: connection) }
-        if !erasures.isEmpty { try RecipientFeed.erase(erasures, on: connection) }
+        if !erasures.isEmpty { try Erasure.run(erasures, on: connection) }
         if !subscriptions.isEmpty { try SubscriptionFeed.upsert(subscriptions, on: connection) }
         if !revocations.isEmpty { try SubscriptionFeed.revoke(revocations, on: connection) }
         if !follows.isEmpty { try FollowFeed.add(follows, on: connection) }
@@ -70,6 +70,13 @@ struct Word<Content> {
         app = entry.update.app
         user = entry.update.change.user
         saidAt = entry.saidAt
+        self.content = content
+    }
+
+    init(app: AppID, user: UserID, saidAt: Timestamp, _ content: Content) {
+        self.app = app
+        self.user = user
+        self.saidAt = saidAt
         self.content = content
     }
 

@@ -1,7 +1,7 @@
 import BellhopRules
 import Postgres
 
-/// `recipient.upserted` and `recipient.deleted`.
+/// `recipient.upserted`; the end of a recipient is ``Erasure``.
 enum RecipientFeed {
     static func upsert(_ words: [Word<RecipientUpdate>], on connection: PostgresConnection) throws(PostgresError) {
         let who = Word.who(words)
@@ -34,15 +34,6 @@ enum RecipientFeed {
                 .jsonArray(documents.map { $0.content.preferences.value?.jsonBytes ?? Array("null".utf8) })
             ]
         )
-    }
-
-    /// The tombstone first, so that whatever is recorded from now on sees it; then everything that is older.
-    static func erase(_ words: [Word<UserID>], on connection: PostgresConnection) throws(PostgresError) {
-        let who = Word.who(words)
-        _ = try connection.run(bury, who)
-        for statement in erasures {
-            _ = try connection.run(statement, Array(who.prefix(3)))
-        }
     }
 
     private static let welcomeBack = Statement(
@@ -103,49 +94,6 @@ enum RecipientFeed {
             WHERE notification_preferences.source_time <= excluded.source_time
         """
     )
-
-    private static let bury = Statement(
-        """
-        INSERT INTO tombstones AS t (app, subject_hash, deleted_at)
-        SELECT r.app, r.person, r.said_at
-        FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::bytea[]) AS r (app, user_id, said_at, person)
-        ORDER BY r.app, r.person
-        ON CONFLICT (app, subject_hash) DO UPDATE SET
-            deleted_at = greatest(t.deleted_at, excluded.deleted_at),
-            returned_at = CASE WHEN t.returned_at > excluded.deleted_at THEN t.returned_at END,
-            recorded_at = now()
-        """
-    )
-
-    /// Rows that carry a source's time go where it is not newer than the deletion; the others go with the person, unless
-    /// the person has been fed anew since.
-    private static let erasures: [Statement] =
-        [
-            ("notifications", "user_id"), ("deliveries", "user_id"), ("dead_letters", "user_id"),
-            ("badge_updates", "user_id"),
-        ].map { table, owner in
-            Statement(
-                """
-                DELETE FROM \(table) t
-                USING unnest($1::text[], $2::text[], $3::timestamptz[]) AS r (app, user_id, said_at)
-                WHERE t.app = r.app AND t.\(owner) = r.user_id AND NOT EXISTS (
-                    SELECT FROM recipients p
-                    WHERE p.app = r.app AND p.user_id = r.user_id AND p.source_time > r.said_at)
-                """
-            )
-        }
-        + [
-            ("recipients", "user_id"), ("notification_preferences", "profile_id"), ("push_subscriptions", "profile_id"),
-            ("follows", "user_id"), ("reminders", "user_id"),
-        ].map { table, owner in
-            Statement(
-                """
-                DELETE FROM \(table) t
-                USING unnest($1::text[], $2::text[], $3::timestamptz[]) AS r (app, user_id, said_at)
-                WHERE t.app = r.app AND t.\(owner) = r.user_id AND t.source_time <= r.said_at
-                """
-            )
-        }
 }
 
 /// The condition under which a word is not older than a deletion.

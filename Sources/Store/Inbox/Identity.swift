@@ -29,6 +29,9 @@ package struct SubjectHash: Sendable, Hashable {
         bytes = Array(SHA256.digest(of: Array(parts.joined(separator: "\u{0}").utf8)).bytes.prefix(16))
     }
 
+    /// For where it stands in a list of texts.
+    var hex: String { bytes.map { byte in String(byte >> 4, radix: 16) + String(byte & 15, radix: 16) }.joined() }
+
     package static func recipient(_ app: AppID, _ user: UserID) -> SubjectHash {
         SubjectHash("recipient", app.text, user.text)
     }

@@ -7,13 +7,30 @@ package struct PlannedEvent: Sendable {
     package let contentHash: ContentHash
     let priority: Priority
     /// As it is published when its time has come: without `deliverAt`, with the expiry that its type gives it.
-    let content: [UInt8]
+    private(set) var content: [UInt8]
 
     package init(event: Event, contentHash: ContentHash, priority: Priority, expiresAt: Timestamp?) {
         self.event = event
         self.contentHash = contentHash
         self.priority = priority
         content = event.plainForm(expiresAt: expiresAt)
+    }
+
+    /// The same for those who are left; nil for nobody.
+    fileprivate func without(_ people: Set<RecipientKey>) -> PlannedEvent? {
+        guard let rest = LetterAudience.body(content, without: people) else { return nil }
+        var other = self
+        other.content = rest
+        return other
+    }
+
+    /// Whom to ask about: those whom it names.
+    fileprivate func questions(_ index: Int) -> [ErasedPeople.Question] {
+        guard case .users(let users) = event.audience else { return [] }
+        return users.map { user in
+            let person = RecipientKey(app: event.app, user: user)
+            return ErasedPeople.Question(message: index, person: person, saidAt: event.sentAt)
+        }
     }
 }
 
@@ -51,12 +68,25 @@ package struct EventPlans: Sendable {
         case duplicate
         /// Other words were there already under this id; they stay.
         case conflict
-        /// Its cancellation had come first.
+        /// Its cancellation had come first, or all whom it names were erased.
         case cancelled
     }
 
-    /// Keeps each event once; the answers are in the order of `plans`.
+    /// Keeps each event once, for those who have not been erased since it was said; the answers are in the order of
+    /// `plans`.
     package func keep(_ plans: [PlannedEvent]) async throws(PostgresError) -> [Outcome] {
+        let questions = plans.indices.flatMap { plans[$0].questions($0) }
+        guard !questions.isEmpty else { return try await insert(plans) }
+        let rows = try await pool.run(ErasedPeople.lookUp, ErasedPeople.parameters(questions))
+        let erased = try ErasedPeople.read(rows, questions)
+        let spared = plans.indices.map { index in
+            erased[index].map { plans[index].without($0) } ?? plans[index]
+        }
+        var kept = try await insert(spared.compactMap { $0 }).makeIterator()
+        return spared.map { $0 == nil ? .cancelled : kept.next() ?? .cancelled }
+    }
+
+    private func insert(_ plans: [PlannedEvent]) async throws(PostgresError) -> [Outcome] {
         let apps = Parameter.textArray(plans.map { $0.event.app.text })
         let ids = Parameter.textArray(plans.map { $0.event.id.text })
         let inserted = try await pool.run(

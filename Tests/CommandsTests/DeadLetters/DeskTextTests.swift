@@ -64,6 +64,32 @@ struct DeskTextTests {
         )
     }
 
+    @Test("a name that tells at its own place tells nothing inside data, metadata or another extension of CloudEvents")
+    func maskingInside() throws {
+        let inside: JSONValue = ["id": "p1", "to": "ada", "user": "u1", "source": "home", "target": ["userId": "u1"]]
+        let hidden: JSONValue = [
+            "id": "••• 2 characters", "to": "••• 3 characters", "user": "••• 2 characters",
+            "source": "••• 4 characters", "target": ["userId": "••• 2 characters"],
+        ]
+        let plain = MaskedJSON.body(["id": "e1", "data": inside, "metadata": inside, "target": inside])
+        let maskedPlain: JSONValue = ["id": "e1", "data": hidden, "metadata": hidden, "target": hidden]
+        #expect(plain == maskedPlain)
+        let fields: JSONValue = ["to": ["user": "u1", "name": "ada"], "title": "Hei", "data": inside]
+        let event = MaskedJSON.body(["specversion": "1.0", "id": "7", "subject": "ada", "data": fields])
+        let maskedFields: JSONValue = [
+            "to": ["user": "u1", "name": "••• 3 characters"], "title": "••• 3 characters", "data": hidden,
+        ]
+        let maskedEvent: JSONValue = [
+            "specversion": "1.0", "id": "7", "subject": "••• 3 characters", "data": maskedFields,
+        ]
+        #expect(event == maskedEvent)
+        let headers = MaskedJSON.headers(["ce-type": "t", "ce-customer": "ada", "cloudEvents:subject": "ada"])
+        let maskedHeaders: JSONValue = [
+            "ce-type": "t", "ce-customer": "••• 3 characters", "cloudEvents:subject": "••• 3 characters",
+        ]
+        #expect(headers == maskedHeaders)
+    }
+
     @Test("every reason that can be given has its line, in the runbook too")
     func advice() throws {
         let runbook = try String(contentsOf: Self.repository("docs/runbooks/dead-letters.md"), encoding: .utf8)

@@ -74,7 +74,7 @@ struct ExportTests {
                 ]
                 return OutgoingMessage(
                     exchange: bench.names.dead,
-                    routingKey: "x",
+                    routingKey: bench.names.lane(.normal),
                     properties: properties,
                     body: Array(good.utf8)
                 )

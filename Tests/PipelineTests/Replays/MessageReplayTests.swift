@@ -158,7 +158,7 @@ struct MessageReplayTests {
             ]
             let letter = OutgoingMessage(
                 exchange: ground.bench.names.dead,
-                routingKey: "x",
+                routingKey: "drop.transaction_complete",
                 properties: properties,
                 body: Array(body.utf8)
             )

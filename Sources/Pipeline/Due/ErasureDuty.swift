@@ -1,0 +1,28 @@
+import Postgres
+package import ServiceRuntime
+import Store
+
+/// Erases once more whoever was erased a minute ago: what was being written meanwhile has been written by now.
+///
+/// Any number may run.
+package struct ErasureDuty: Service {
+    package let name = "erasures"
+    private let book: ErasureBook
+    private let loop: DutyLoop
+    private let patience: Duration
+
+    /// Looks once in an `interval`; no statement takes longer than `patience`.
+    package init(tools: DutyTools, interval: Duration = .seconds(15), patience: Duration = .seconds(60)) {
+        book = ErasureBook(pool: tools.pool)
+        loop = tools.loop(of: name, every: interval, trouble: "the database cannot be asked for erasures")
+        self.patience = patience
+    }
+
+    package func run(until drain: DrainSignal) async throws {
+        await loop.run(until: drain) { () throws(PostgresError) in
+            try await book.repeatDue(after: patience, atMost: Self.batch) < Self.batch ? .later : .atOnce
+        }
+    }
+
+    private static let batch = 100
+}

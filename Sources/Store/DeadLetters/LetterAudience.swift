@@ -1,0 +1,185 @@
+import BellhopRules
+import Foundation
+
+/// Whom a message is for, read without asking whether it is right in anything else: so that what was refused can be found,
+/// and taken back, when one of them is erased.
+///
+/// A mention in the words or the data of somebody else's message is theirs, and no more found here than in their inbox.
+struct LetterAudience {
+    /// Each once, and no more than ``limit``.
+    private(set) var people: [RecipientKey] = []
+    /// When it says that it was said; nil where it does not.
+    private(set) var saidAt: Timestamp?
+
+    /// More than a message may name: what names more keeps those behind.
+    static let limit = 4096
+
+    /// The user, where there is one and no more.
+    var only: UserID? {
+        let users = Set(people.map(\.user))
+        return users.count == 1 ? users.first : nil
+    }
+
+    init(of item: DeadLetterItem) {
+        self.init(item.origin.body, app: item.app)
+        saidAt = saidAt ?? Self.stamp(item.origin.properties)
+        guard let delivery = item.delivery?.notification.recipient else { return }
+        if !people.contains(delivery) { people.append(delivery) }
+    }
+
+    /// `app` is whose the message is as far as its letter knows; the body may say another.
+    init(_ body: [UInt8], app: String?) {
+        guard let root = Self.object(body) else {
+            add(IllegibleNames(in: body, atMost: Self.limit).users, of: [app])
+            return
+        }
+        for list in Self.workLists {
+            for entry in root[list]?.array ?? [] where people.count < Self.limit {
+                guard let key = RecipientKey(workEntry: entry) else { continue }
+                people.append(key)
+            }
+        }
+        let fields = Self.fields(of: root)
+        add(Self.users(in: fields), of: [app, fields["app"]?.string])
+        saidAt = (fields["sentAtIso"]?.string ?? root["time"]?.string).flatMap(Timestamp.init(validating:))
+    }
+
+    private mutating func add(_ users: [String], of apps: [String?]) {
+        var known = Set(people)
+        for app in Set(apps.compactMap { $0.flatMap(AppID.init(validating:)) }) {
+            for user in users where people.count < Self.limit {
+                guard let user = UserID(validating: user) else { continue }
+                let key = RecipientKey(app: app, user: user)
+                if known.insert(key).inserted { people.append(key) }
+            }
+        }
+    }
+
+    // MARK: - Taking people out
+
+    /// The body without these people; nil where nobody is left, or where it cannot be rewritten.
+    static func body(_ body: [UInt8], without erased: Set<RecipientKey>) -> [UInt8]? {
+        guard var root = object(body) else { return nil }
+        var isForSomebody = false
+        var isWork = false
+        for list in workLists {
+            guard let entries = root[list]?.array else { continue }
+            isWork = true
+            let left = entries.filter { entry in RecipientKey(workEntry: entry).map { !erased.contains($0) } ?? true }
+            if !left.isEmpty { isForSomebody = true }
+            root[list] = .array(left)
+        }
+        guard isForSomebody || !isWork || root["to"] != nil else { return nil }
+        let users = Set(erased.map(\.user.text))
+        let isStructured = root["specversion"] != nil
+        guard !isStructured || root["data"]?.object != nil else { return isForSomebody ? bytes(root) : nil }
+        guard let fields = fields(of: root).without(users) else { return isForSomebody ? bytes(root) : nil }
+        if isStructured { root["data"] = .object(fields) } else { root = fields }
+        return bytes(root)
+    }
+
+    private static func bytes(_ object: JSONObject) -> [UInt8] { JSONWriter.canonicalBytes(of: .object(object)) }
+
+    // MARK: - Reading
+
+    /// The lists of internal messages: resumes, badges, receipts.
+    private static let workLists = ["notifications", "badges", "deliveries"]
+
+    /// Nil also for what is larger than any event may be: read as a tree it would be many times as large.
+    private static func object(_ body: [UInt8]) -> JSONObject? {
+        let limits = JSONParser.Limits(bytes: JSONParser.Limits.event.bytes, depth: JSONParser.Limits.event.depth + 1)
+        return try? JSONParser(limits: limits).parse(body).get().object
+    }
+
+    /// Where the members of an event or a feed stand.
+    private static func fields(of root: JSONObject) -> JSONObject {
+        guard root["specversion"] != nil else { return root }
+        if let data = root["data"]?.object { return data }
+        guard let text = root["data_base64"]?.string, let data = Data(base64Encoded: text) else { return JSONObject() }
+        return object([UInt8](data)) ?? JSONObject()
+    }
+
+    private static func users(in fields: JSONObject) -> [String] {
+        let to = fields["to"]
+        let named = [fields["userId"]?.string, to?["user"]?.string].compactMap { $0 }
+        return named + (to?["users"]?.array ?? []).compactMap(\.string)
+    }
+
+    /// The AMQP timestamp, as letters keep it.
+    private static func stamp(_ properties: [UInt8]) -> Timestamp? {
+        object(properties)?["timestamp"]?["$timestamp"]?.string.flatMap { UInt64($0) }
+            .flatMap(Timestamp.init(seconds:))
+    }
+}
+
+extension JSONObject {
+    /// The members of an event or a feed without some of its users; nil where it was for nobody else.
+    fileprivate func without(_ users: Set<String>) -> JSONObject? {
+        if let user = self["userId"]?.string, users.contains(user) { return nil }
+        guard var to = self["to"]?.object else { return self }
+        if let user = to["user"]?.string, users.contains(user) { return nil }
+        guard let list = to["users"]?.array else { return self }
+        let left = list.filter { element in element.string.map { !users.contains($0) } ?? true }
+        guard left.contains(where: { $0.string != nil }) else { return nil }
+        to["users"] = .array(left)
+        var rest = self
+        rest["to"] = .object(to)
+        return rest
+    }
+}
+
+extension RecipientKey {
+    /// What an internal message says: an array that begins with app and user.
+    fileprivate init?(workEntry: JSONValue) {
+        guard let parts = workEntry.array, parts.count >= 2, let app = parts[0].string.flatMap(AppID.init(validating:)),
+            let user = parts[1].string.flatMap(UserID.init(validating:))
+        else { return nil }
+        self.init(app: app, user: user)
+    }
+}
+
+/// The users that a body names which is no JSON, cut short or broken in one place: every string that stands behind one of
+/// the keys under which users are named.
+struct IllegibleNames {
+    private(set) var users: [String] = []
+
+    init(in body: [UInt8], atMost limit: Int) {
+        var place = body.startIndex
+        while users.count < limit, let quote = body[place...].firstIndex(of: Self.quote) {
+            guard let end = Self.end(of: quote, in: body) else { return }
+            place = end
+            guard Self.keys.contains(where: { body[(quote + 1)..<(end - 1)].elementsEqual($0.utf8) }) else { continue }
+            var next = Self.skip(body, from: place, Self.blanks + [UInt8(ascii: ":")])
+            let isList = body[next...].first == UInt8(ascii: "[")
+            if isList { next += 1 }
+            repeat {
+                next = Self.skip(body, from: next, Self.blanks + (isList ? [UInt8(ascii: ",")] : []))
+                guard body[next...].first == Self.quote, let end = Self.end(of: next, in: body) else { break }
+                if let user = Self.text(body[next..<end]) { users.append(user) }
+                next = end
+                place = end
+            } while isList && users.count < limit
+        }
+    }
+
+    private static let keys = ["user", "users", "userId"]
+    private static let quote = UInt8(ascii: "\"")
+    private static let blanks = Array(" \t\r\n".utf8)
+
+    private static func skip(_ body: [UInt8], from start: Int, _ wanted: [UInt8]) -> Int {
+        body[start...].firstIndex { !wanted.contains($0) } ?? body.endIndex
+    }
+
+    /// The place behind the closing quote of the string that begins at `start`; nil where it has no end.
+    private static func end(of start: Int, in body: [UInt8]) -> Int? {
+        var place = start + 1
+        while place < body.endIndex, body[place] != quote {
+            place += body[place] == UInt8(ascii: "\\") ? 2 : 1
+        }
+        return place < body.endIndex ? place + 1 : nil
+    }
+
+    private static func text(_ literal: ArraySlice<UInt8>) -> String? {
+        try? JSONParser(limits: .init(bytes: literal.count, depth: 1)).parse(Array(literal)).get().string
+    }
+}

@@ -1,0 +1,104 @@
+import BellhopRules
+import Postgres
+
+/// Keeps erased people out of the dead letters: of those that come, and of those that are there.
+enum LettersOfErased {
+    /// The letters as they may be filed: without people who have been erased since they were said, and none that was for
+    /// nobody else.
+    static func spare(
+        _ items: [DeadLetterItem],
+        _ connection: PostgresConnection
+    ) throws(PostgresError) -> [DeadLetterItem] {
+        let questions = items.indices.flatMap { index in
+            let audience = LetterAudience(of: items[index])
+            return audience.people.map {
+                ErasedPeople.Question(message: index, person: $0, saidAt: audience.saidAt)
+            }
+        }
+        guard !questions.isEmpty else { return items }
+        let rows = try connection.run(ErasedPeople.lookUp, ErasedPeople.parameters(questions))
+        let erased = try ErasedPeople.read(rows, questions)
+        guard !erased.isEmpty else { return items }
+        return items.indices.compactMap { index in
+            guard let people = erased[index] else { return items[index] }
+            return items[index].without(people)
+        }
+    }
+
+    /// Takes people out of what is filed, a page at a time: each page names fewer of them than the one before.
+    static func erase(_ words: [Word<UserID>], on connection: PostgresConnection) throws(PostgresError) {
+        let who = Word.who(words)
+        while true {
+            let rows = try connection.run(find, who)
+            var letters: [String: (body: [UInt8], people: Set<RecipientKey>)] = [:]
+            for row in rows.indices {
+                guard let place = Int(exactly: try rows.integer(row, 2) - 1), words.indices.contains(place) else {
+                    continue
+                }
+                let word = words[place]
+                let body = try rows.bytes(row, 1)
+                letters[try rows.text(row, 0), default: (body, [])].people
+                    .insert(RecipientKey(app: word.app, user: word.user))
+            }
+            guard !letters.isEmpty else { return }
+            for (id, letter) in letters.sorted(by: { $0.key < $1.key }) {
+                try rewrite(id, letter.body, without: letter.people, connection)
+            }
+        }
+    }
+
+    private static func rewrite(
+        _ id: String,
+        _ body: [UInt8],
+        without people: Set<RecipientKey>,
+        _ connection: PostgresConnection
+    ) throws(PostgresError) {
+        guard let rest = LetterAudience.body(body, without: people) else {
+            _ = try connection.run("DELETE FROM dead_letters WHERE dead_id = $1", [.text(id)])
+            return
+        }
+        let hashes = people.map { SubjectHash.recipient($0.app, $0.user).hex }
+        _ = try connection.run(takeOut, [.text(id), .bytes(rest), .textArray(hashes)])
+    }
+
+    /// Locks a page of letters for any of these people, less those who have been fed anew since.
+    private static let find = Statement(
+        """
+        SELECT d.dead_id, d.body, r.position
+        FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::bytea[]) WITH ORDINALITY
+             AS r (app, user_id, said_at, person, position)
+        JOIN dead_letters d ON d.people @> ARRAY[encode(r.person, 'hex')]
+        WHERE NOT EXISTS (
+            SELECT FROM recipients p WHERE p.app = r.app AND p.user_id = r.user_id AND p.source_time > r.said_at)
+        ORDER BY d.dead_id LIMIT 20
+        FOR UPDATE OF d
+        """
+    )
+
+    private static let takeOut = Statement(
+        """
+        UPDATE dead_letters
+        SET body = $2, changed_at = now(),
+            people = ARRAY(SELECT p FROM unnest(people) AS p WHERE p <> ALL ($3::text[]))
+        WHERE dead_id = $1
+        """
+    )
+}
+
+extension DeadLetterItem {
+    /// Nil where it was for nobody else.
+    fileprivate func without(_ people: Set<RecipientKey>) -> DeadLetterItem? {
+        if let user, people.contains(where: { $0.user.text == user }) { return nil }
+        guard let body = LetterAudience.body(origin.body, without: people) else { return nil }
+        var other = self
+        other.origin.body = body
+        return other
+    }
+
+    /// The hashes under which those whom it is for are found again, in one text; nil for nobody.
+    var peopleHashes: String? {
+        let people = LetterAudience(of: self).people
+        guard !people.isEmpty else { return nil }
+        return people.map { SubjectHash.recipient($0.app, $0.user).hex }.joined(separator: ",")
+    }
+}

@@ -1,0 +1,44 @@
+import BellhopRules
+import Postgres
+
+/// Asks of messages that were under way whether somebody whom they are for has been erased meanwhile.
+enum ErasedPeople {
+    /// Somebody whom a message is for, and when it says that it was said.
+    struct Question {
+        /// Which message it is.
+        let message: Int
+        let person: RecipientKey
+        let saidAt: Timestamp?
+    }
+
+    static func parameters(_ questions: [Question]) -> [Parameter] {
+        [
+            .textArray(questions.map(\.person.app.text)),
+            .bytesArray(questions.map { SubjectHash.recipient($0.person.app, $0.person.user).bytes }),
+            .instantArray(questions.map { $0.saidAt?.microseconds }),
+        ]
+    }
+
+    /// For each message the people that it must not name any more.
+    static func read(_ rows: Rows, _ questions: [Question]) throws(PostgresError) -> [Int: Set<RecipientKey>] {
+        var erased: [Int: Set<RecipientKey>] = [:]
+        for row in rows.indices {
+            guard let place = Int(exactly: try rows.integer(row, 0) - 1), questions.indices.contains(place) else {
+                continue
+            }
+            erased[questions[place].message, default: []].insert(questions[place].person)
+        }
+        return erased
+    }
+
+    /// In the way of records: what says no time is older than an erasure unless the person has been fed anew since.
+    static let lookUp = Statement(
+        """
+        SELECT r.position
+        FROM unnest($1::text[], $2::bytea[], $3::timestamptz[]) WITH ORDINALITY AS r (app, person, said_at, position)
+        JOIN tombstones t ON t.app = r.app AND t.subject_hash = r.person
+        WHERE CASE WHEN r.said_at IS NULL THEN t.returned_at IS NULL ELSE r.said_at <= t.deleted_at END
+        """,
+        effect: .reads
+    )
+}

@@ -1,0 +1,158 @@
+import BellhopRules
+package import Postgres
+
+/// `recipient.deleted`: a tombstone for the person, and an end to everything that names them.
+enum Erasure {
+    /// The tombstone first, so that whatever begins from now on sees it; then everything that is older.
+    ///
+    /// What had begun before may still write. So the person is noted for ``ErasureBook``, and for that long only.
+    static func run(_ words: [Word<UserID>], on connection: PostgresConnection) throws(PostgresError) {
+        let who = Word.who(words)
+        _ = try connection.run(bury, who)
+        _ = try connection.run(note, Array(who.prefix(3)))
+        try takeOut(words, on: connection)
+    }
+
+    /// Everything but the tombstone; a second time it finds what has been written meanwhile.
+    static func takeOut(_ words: [Word<UserID>], on connection: PostgresConnection) throws(PostgresError) {
+        let who = Array(Word.who(words).prefix(3))
+        for statement in owned { _ = try connection.run(statement, who) }
+        try LettersOfErased.erase(words, on: connection)
+        _ = try connection.run(events, who)
+        _ = try connection.run(filters, Array(who.prefix(2)))
+    }
+
+    private static let bury = Statement(
+        """
+        INSERT INTO tombstones AS t (app, subject_hash, deleted_at)
+        SELECT r.app, r.person, r.said_at
+        FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::bytea[]) AS r (app, user_id, said_at, person)
+        ORDER BY r.app, r.person
+        ON CONFLICT (app, subject_hash) DO UPDATE SET
+            deleted_at = greatest(t.deleted_at, excluded.deleted_at),
+            returned_at = CASE WHEN t.returned_at > excluded.deleted_at THEN t.returned_at END,
+            recorded_at = now()
+        """
+    )
+
+    private static let note = Statement(
+        """
+        INSERT INTO erasures AS e (app, user_id, said_at)
+        SELECT r.app, r.user_id, r.said_at
+        FROM unnest($1::text[], $2::text[], $3::timestamptz[]) AS r (app, user_id, said_at)
+        ORDER BY r.user_id, r.app
+        ON CONFLICT (user_id, app) DO UPDATE SET
+            said_at = greatest(e.said_at, excluded.said_at), recorded_at = now(), transaction = excluded.transaction
+        """
+    )
+
+    /// Rows that carry a source's time go where it is not newer than the deletion; the others go with the person, unless
+    /// the person has been fed anew since.
+    private static let owned: [Statement] =
+        [
+            ("notifications", "user_id"), ("deliveries", "user_id"), ("dead_letters", "user_id"),
+            ("badge_updates", "user_id"),
+        ].map { table, owner in
+            Statement(
+                """
+                DELETE FROM \(table) t
+                USING unnest($1::text[], $2::text[], $3::timestamptz[]) AS r (app, user_id, said_at)
+                WHERE t.app = r.app AND t.\(owner) = r.user_id AND \(isGone)
+                """
+            )
+        }
+        + [
+            ("recipients", "user_id"), ("notification_preferences", "profile_id"), ("push_subscriptions", "profile_id"),
+            ("follows", "user_id"), ("reminders", "user_id"),
+        ].map { table, owner in
+            Statement(
+                """
+                DELETE FROM \(table) t
+                USING unnest($1::text[], $2::text[], $3::timestamptz[]) AS r (app, user_id, said_at)
+                WHERE t.app = r.app AND t.\(owner) = r.user_id AND t.source_time <= r.said_at
+                """
+            )
+        }
+
+    private static let isGone = """
+        NOT EXISTS (
+            SELECT FROM recipients p WHERE p.app = r.app AND p.user_id = r.user_id AND p.source_time > r.said_at)
+        """
+
+    /// An event that is kept for several people loses the one; one that was for nobody else ends without its content.
+    ///
+    /// It is found by the user, whatever the planner thinks of an index by app while the table is small.
+    private static let events = Statement(
+        """
+        UPDATE events e SET
+            content = CASE WHEN rest.users <> '[]' THEN jsonb_set(e.content, '{to,users}', rest.users) END,
+            content_hash = CASE WHEN rest.users <> '[]' THEN e.content_hash END,
+            cancelled_at = CASE WHEN rest.users <> '[]' THEN e.cancelled_at ELSE coalesce(e.cancelled_at, now()) END
+        FROM (
+            SELECT k.app, k.id, (k.content #> '{to,users}') - array_agg(r.user_id) AS users
+            FROM unnest($1::text[], $2::text[], $3::timestamptz[]) AS r (app, user_id, said_at)
+            CROSS JOIN LATERAL (
+                SELECT n.app, n.id, n.content FROM events n
+                WHERE (n.content #> '{to,users}') ? r.user_id OFFSET 0
+            ) AS k
+            WHERE k.app = r.app AND \(isGone)
+            GROUP BY k.app, k.id, k.content
+        ) AS rest
+        WHERE e.app = rest.app AND e.id = rest.id
+        """
+    )
+
+    private static let filters = Statement("SELECT forget_in_filters($1, $2)")
+}
+
+/// Erases once more those whose erasure other transactions may have missed, and then forgets who they were.
+///
+/// A statement that began before an erasure was committed sees no tombstone, and what it writes is not seen by the
+/// erasure. To make each record wait for its user's erasure would cost every event; looking again costs the erased alone.
+package struct ErasureBook: Sendable {
+    private let pool: PostgresPool
+
+    package init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    /// Takes so many erasures whose time has come, and returns how many it was.
+    ///
+    /// Their time has come when every transaction has ended that wrote while they ran, and `patience` has passed: as long
+    /// as any statement may take, for one that had begun and not written yet.
+    package func repeatDue(after patience: Duration, atMost limit: Int) async throws(PostgresError) -> Int {
+        try await pool.transaction { (connection) throws(PostgresError) in
+            let rows = try connection.run(Self.due, [.integer(patience.milliseconds), .integer(Int64(limit))])
+            guard !rows.isEmpty else { return 0 }
+            var words: [Word<UserID>] = []
+            for row in rows.indices {
+                guard let app = AppID(validating: try rows.text(row, 0)),
+                    let user = UserID(validating: try rows.text(row, 1))
+                else { continue }
+                words.append(Word(app: app, user: user, saidAt: Timestamp(clamping: try rows.instant(row, 2)), user))
+            }
+            if !words.isEmpty { try Erasure.takeOut(words, on: connection) }
+            let apps = try rows.map { (rows, row) throws(PostgresError) in try rows.text(row, 0) }
+            let users = try rows.map { (rows, row) throws(PostgresError) in try rows.text(row, 1) }
+            _ = try connection.run(Self.forget, [.textArray(apps), .textArray(users)])
+            return rows.count
+        }
+    }
+
+    private static let due = Statement(
+        """
+        SELECT app, user_id, said_at FROM erasures
+        WHERE recorded_at <= now() - $1::bigint * interval '1 ms'
+          AND transaction < pg_snapshot_xmin(pg_current_snapshot())
+        ORDER BY recorded_at LIMIT $2
+        FOR UPDATE SKIP LOCKED
+        """
+    )
+
+    private static let forget = Statement(
+        """
+        DELETE FROM erasures e USING unnest($1::text[], $2::text[]) AS r (app, user_id)
+        WHERE e.app = r.app AND e.user_id = r.user_id
+        """
+    )
+}

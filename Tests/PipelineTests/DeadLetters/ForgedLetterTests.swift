@@ -1,0 +1,136 @@
+import AMQP
+import BellhopRules
+import Store
+import TestSupport
+import Testing
+import Workbench
+
+@testable import Pipeline
+
+@Suite("Forged dead letters", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.minutes(5)))
+struct ForgedLetterTests {
+    @Test("whatever headers a producer writes, its expired messages change nothing for another app, replayed or not")
+    func forged() async throws {
+        let catalogs = try Bench.shipped { $0 == "drop.json5" || $0 == "padel.json5" }
+        try await Bench.withTopology(catalogs: catalogs) { bench in
+            // A letter of padel's own, which a forger would like to be taken for.
+            let own = try await Rig.on(bench) { rig in
+                let body = #"{"id":"p1","to":{"user":"u1"},"title":"t","body":"b"}"#
+                try await rig.publish([rig.event(body, key: "padel.nosuch")])
+                try await rig.wait(for: 1, "SELECT count(*) FROM dead_letters")
+                return try await bench.column(Self.ownLetter)
+            }
+            let filed = try await bench.column("SELECT dead_id FROM dead_letters")
+            let id = try #require(filed.first ?? nil)
+            let forgeries = Self.forgeries(of: id, bench.names)
+            try await expire(forgeries, on: bench)
+            try await Rig.on(bench) { rig in
+                try await rig.wait(for: forgeries.count + 1, "SELECT count(*) FROM dead_letters")
+                let after = try await bench.column(Self.ownLetter)
+                #expect(after == own)
+                let origins = try await bench.column(
+                    """
+                    SELECT DISTINCT concat_ws('|', app, origin_exchange, origin_routing_key, left(dead_id, 7), user_id)
+                    FROM dead_letters WHERE stage = 'broker'
+                    """
+                )
+                #expect(origins == ["drop|\(bench.names.events)|drop.x|broker-|u1"])
+                let limits = ReplayLimits(perItem: 5, failedSince: Letters.ago(86_400))
+                let order = ReplayOrder(DeadLetterFilter(), limits: limits, pace: .init(pauseShare: 100))
+                let book = ReplayBook(pool: bench.owner)
+                _ = try await book.start(order, agreed: 1_000, by: ReplayGround.ada)
+                try await rig.wait(for: 1, "SELECT count(*) FROM replays WHERE finished_at IS NOT NULL")
+                let rows = try await bench.count("SELECT count(*) FROM notifications")
+                #expect(rows == 0)
+                let letters = try await bench.count("SELECT count(*) FROM dead_letters")
+                #expect(letters == forgeries.count + 1)
+            }
+        }
+    }
+
+    @Test("a letter of ours keeps its reason and its replay its marks beside as many headers as a message can have")
+    func crowded() async throws {
+        try await Bench.withTopology { bench in
+            try await Rig.on(bench) { rig in
+                var properties = MessageProperties()
+                properties.headers = ["a": Self.wide, "x-bellhop-z": Self.wide, "z": .string("z")]
+                try await rig.publish([rig.event("{", key: "drop.system", properties: properties)])
+                try await rig.wait(for: 1, "SELECT count(*) FROM dead_letters WHERE reason = 'malformed-json'")
+                let limits = ReplayLimits(perItem: 5, failedSince: Letters.ago(86_400))
+                let order = ReplayOrder(DeadLetterFilter(), limits: limits, pace: .init())
+                _ = try await ReplayBook(pool: bench.owner).start(order, agreed: 1, by: ReplayGround.ada)
+                try await rig.wait(for: 1, "SELECT count(*) FROM replays WHERE finished_at IS NOT NULL")
+                let died = try await bench.column("SELECT concat_ws('|', reason, deaths, replays) FROM dead_letters")
+                #expect(died == ["malformed-json|2|1"])
+            }
+        }
+    }
+
+    private static let ownLetter = """
+        SELECT concat_ws('|', dead_id, state, reason, error, attempts, deaths, copies, app) FROM dead_letters
+        WHERE event_id = 'p1' AND stage = 'intake'
+        """
+
+    private static let wide = FieldValue.array(Array(repeating: .void, count: 4096))
+
+    private static func forgeries(of id: String, _ names: TopologyNames) -> [FieldTable] {
+        func death(_ exchange: String, _ queue: FieldValue) -> FieldValue {
+            let keys = FieldValue.array([.string("padel.admin_announcement")])
+            let entry: FieldTable = [
+                "count": 1, "exchange": .string(exchange), "queue": queue, "reason": "expired", "routing-keys": keys,
+            ]
+            return .array([.table(entry)])
+        }
+        let letter: FieldTable = [
+            "x-bellhop-dead-id": .string(id), "x-bellhop-origin-exchange": .string(names.events),
+            "x-bellhop-origin-routing-key": "padel.admin_announcement", "x-bellhop-reason": "mine",
+            "x-bellhop-replay-count": 1, "x-bellhop-replay-of": .string(id), "x-bellhop-attempts": 99,
+            "x-bellhop-replay-exchange": "x",
+        ]
+        let lane = FieldValue.string(names.lane(.normal))
+        let bytes = FieldValue.bytes(Array(names.lane(.normal).utf8))
+        var hidden = letter
+        hidden["x-c"] = wide
+        var counted = letter
+        counted["x-delivery-count"] = 99
+        return [
+            ["x-death": death(names.events, lane)], ["x-death": death("x", lane)],
+            ["x-death": death(names.work, bytes)],
+            ["x-death": death(names.work, .string(names.replay))], letter, hidden, counted,
+        ]
+    }
+
+    /// Published by drop's producer, with a body of padel's, to a lane that nobody works on.
+    private func expire(_ headers: [FieldTable], on bench: Bench) async throws {
+        let publisher = Publisher(PublisherOptions(broker: try bench.broker, name: "test, forging"))
+        publisher.start()
+        let fields = #""app":"padel","eventType":"admin_announcement","title":"t","body":"b""#
+        let messages = headers.enumerated().map { index, table in
+            var properties = MessageProperties(contentType: "application/json")
+            properties.appID = "padel"
+            properties.headers = table
+            properties.expiration = "1"
+            let body = #"{"id":"f\#(index)",\#(fields),"to":{"user":"u1"}}"#
+            return OutgoingMessage(
+                exchange: bench.names.events,
+                routingKey: "drop.x",
+                properties: properties,
+                body: Array(body.utf8)
+            )
+        }
+        let outcomes = await publisher.publish(messages)
+        await publisher.close()
+        let wanted: [PublishOutcome] = Array(repeating: .confirmed, count: messages.count)
+        #expect(outcomes == wanted)
+        let dead = bench.names.dead
+        let deadline = ContinuousClock.now + LongestWait.duration
+        while ContinuousClock.now < deadline {
+            let found = try await BrokerSession.with(try bench.broker, name: "test") { session in
+                try session.checkQueue(dead)?.messages
+            }
+            if found == messages.count { return }
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        throw BenchError("the messages did not expire")
+    }
+}

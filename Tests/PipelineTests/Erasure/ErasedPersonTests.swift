@@ -1,0 +1,185 @@
+import AMQP
+import BellhopRules
+import Sandbox
+import Store
+import TestSupport
+import Testing
+import Workbench
+
+@testable import Pipeline
+
+@Suite("An erased person", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.minutes(5)))
+struct ErasedPersonTests {
+    @Test("after every kind of trouble no column of any table holds the person's id, words or devices")
+    func nothingStays() async throws {
+        try await ReplayGround.with { ground in
+            try await live(ground)
+            try await getIntoTrouble(ground)
+            try await leaveWords(ground)
+            let before = try await Self.mentions(on: ground.bench)
+            #expect(before.count > 8, "\(before)")
+
+            try await ground.rig.publish([
+                ground.rig.event(#"{"userId":"\#(Self.person)"}"#, key: "drop.recipient.deleted")
+            ])
+            try await ground.rig.wait(for: 1, "SELECT count(*) FROM tombstones")
+            // What was in a queue at the time; the marker behind it says that it has been dealt with.
+            try await ground.rig.publish([
+                Self.brokerLetter(ground, Self.event("late", #"{"user":"PERSON"}"#)),
+                ground.rig.event(Self.event("late2", #"{"user":"PERSON"}"#), key: "drop.nosuch"),
+                ground.rig.event(Self.event("late3", #"{"user":"PERSON"}"#, Self.later), key: "drop.system"),
+            ])
+            try await ground.rig.publish([ground.rig.event("{ marker", key: "drop.system")])
+            try await ground.rig.wait(
+                for: 1,
+                "SELECT count(*) FROM dead_letters WHERE body = convert_to('{ marker', 'UTF8')"
+            )
+            try await ground.rig.wait(for: 1, "SELECT (count(*) = 0)::integer::bigint FROM erasures")
+            let deadline = ContinuousClock.now + LongestWait.duration
+            var after = try await Self.mentions(on: ground.bench)
+            while !after.isEmpty, ContinuousClock.now < deadline {
+                try await Task.sleep(for: .milliseconds(50))
+                after = try await Self.mentions(on: ground.bench)
+            }
+            #expect(after.isEmpty, "\(after)")
+            let others = try await ground.bench.column(
+                "SELECT convert_from(body, 'UTF8')::jsonb #>> '{to,users}' FROM dead_letters WHERE event_id = 'shared'"
+            )
+            #expect(others == [#"["other"]"#])
+            let audit = try await ground.bench.column("SELECT DISTINCT filter ->> 'user' FROM audit")
+            #expect(audit == ["(erased)"])
+        }
+    }
+
+    // MARK: - A life
+
+    private func live(_ ground: ReplayGround) async throws {
+        let rig = ground.rig
+        try await ground.counterpart.register([(Self.person, "token-of-the-erased")])
+        let reminder = #""id":"r1","localTime":"09:00","title":"WORDS","body":"WORDS""#
+        let feeds = [
+            ("recipient.upserted", #""email":"erased@example.com","preferences":{"master":true}"#),
+            ("follow.added", #""topic":"venue:1""#), ("reminder.set", reminder),
+        ]
+        try await rig.publish(
+            feeds.map { type, fields in
+                rig.event(Self.filled(#"{"userId":"PERSON",\#(fields)}"#), key: "drop.\(type)")
+            }
+        )
+        try await rig.wait(for: 1, "SELECT count(*) FROM reminders")
+        try await rig.publish([
+            rig.event(Self.event("e1", #"{"user":"PERSON"}"#), key: "drop.transaction_complete"),
+            rig.event(Self.event("p1", #"{"user":"PERSON"}"#, Self.later), key: "drop.system"),
+            rig.event(Self.event("p2", #"{"user":"PERSON"}"#, Self.later), key: "drop.system"),
+            rig.event(#"{"id":"p2"}"#, key: "drop.event.cancelled"),
+            rig.event(
+                #"{"id":"p3","to":{"users":["\#(Self.person)","other"]},"title":"t","body":"b"\#(Self.later)}"#,
+                key: "drop.system"
+            ),
+        ])
+        try await rig.wait(for: 3, "SELECT count(*) FROM events")
+        try await rig.wait(for: 1, "SELECT count(*) FROM deliveries WHERE state = 'delivered' AND channel = 'push'")
+        _ = try await ground.bench.owner.run("UPDATE notifications SET read_at = now()")
+        // FCM refuses this one for good.
+        ground.refuseAll()
+        try await rig.publish([
+            rig.event(Self.event("e2", #"{"user":"PERSON"}"#), key: "drop.transaction_complete")
+        ])
+        try await rig.wait(for: 1, "SELECT count(*) FROM dead_letters WHERE notification_id IS NOT NULL")
+    }
+
+    private func getIntoTrouble(_ ground: ReplayGround) async throws {
+        let rig = ground.rig
+        let found = OutgoingMessage(
+            exchange: ground.bench.names.dead,
+            routingKey: "drop.system",
+            properties: MessageProperties(),
+            body: Array(Self.event("found", #"{"user":"PERSON"}"#).utf8)
+        )
+        let resume = #"{"notifications":[["drop","PERSON","noti_0123456789abcdef"]]}"#
+        let letters = [
+            rig.event(Self.event("u", #"{"user":"PERSON"}"#), key: "drop.nosuch"),
+            rig.event(Self.event("i", #"{"user":"PERSON"}"#, #","expiresAt":7"#), key: "drop.system"),
+            rig.event(
+                Self.event("e1", #"{"user":"PERSON"}"#, #","route":"/x""#),
+                key: "drop.transaction_complete"
+            ),
+            rig.event(String(Self.event("m", #"{"users":["PERSON"]}"#).dropLast()), key: "drop.system"),
+            rig.event(Self.filled(#"{"userId":"PERSON","token":7}"#), key: "drop.subscription.upserted"),
+            rig.event(
+                #"{"id":"shared","to":{"users":["\#(Self.person)","other"]},"title":7}"#,
+                key: "drop.system"
+            ),
+            Self.brokerLetter(ground, Self.event("b", #"{"user":"PERSON"}"#)),
+            Self.brokerLetter(ground, Self.filled(resume), from: ground.bench.names.resume(.normal)), found,
+        ]
+        try await rig.publish(letters)
+        try await rig.wait(for: letters.count + 1, "SELECT count(*) FROM dead_letters")
+    }
+
+    /// An operator's acts on what is this person's.
+    private func leaveWords(_ ground: ReplayGround) async throws {
+        var filter = DeadLetterFilter()
+        filter.user = Self.person
+        _ = try await ground.desk.perform(.note, on: filter, agreed: 100, by: ReplayGround.ada)
+        try await ground.desk.audit("show", filter, items: 1, by: ReplayGround.ada)
+        filter.app = "drop"
+        _ = try await ground.book.start(ground.order(filter), agreed: 100, by: ReplayGround.ada)
+    }
+
+    /// As the broker moves a message.
+    private static func brokerLetter(
+        _ ground: ReplayGround,
+        _ body: String,
+        from queue: String? = nil
+    ) -> OutgoingMessage {
+        let names = ground.bench.names
+        let death: FieldTable = [
+            "queue": .string(queue ?? names.lane(.normal)), "reason": "delivery_limit", "count": 1,
+        ]
+        var properties = MessageProperties()
+        properties.headers = ["x-death": .array([.table(death)])]
+        return OutgoingMessage(
+            exchange: names.dead,
+            routingKey: queue ?? "drop.system",
+            properties: properties,
+            body: Array(body.utf8)
+        )
+    }
+
+    private static let person = "person-to-be-erased"
+    private static let later = #","deliverAt":"2030-01-01T00:00:00Z""#
+
+    private static func event(_ id: String, _ to: String, _ more: String = "") -> String {
+        filled(#"{"id":"\#(id)","to":\#(to),"title":"WORDS","body":"WORDS"\#(more)}"#)
+    }
+
+    private static func filled(_ text: String) -> String {
+        text.replacing("PERSON", with: person).replacing("WORDS", with: "words-to-be-erased")
+    }
+
+    // MARK: - Looking everywhere
+
+    /// Tables in which a row says anything of the person, in text or in bytes.
+    private static func mentions(on bench: Bench) async throws -> [String] {
+        let tables = try await bench.column(
+            "SELECT table_name::text FROM information_schema.tables WHERE table_schema = '\(bench.namespace)' ORDER BY 1"
+        )
+        var found: [String] = []
+        for table in tables.compactMap({ $0 }) {
+            for needle in [person, "words-to-be-erased", "token-of-the-erased", "erased@example.com"] {
+                let hex = needle.utf8.map { byte in
+                    (byte < 16 ? "0" : "") + String(byte, radix: 16)
+                }.joined()
+                let rows = try await bench.count(
+                    """
+                    SELECT count(*) FROM \(table) AS r
+                    WHERE strpos(r::text, '\(needle)') > 0 OR strpos(r::text, '\(hex)') > 0
+                    """
+                )
+                if rows > 0 { found.append("\(table): \(needle)") }
+            }
+        }
+        return found
+    }
+}

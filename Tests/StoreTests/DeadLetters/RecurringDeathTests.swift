@@ -1,0 +1,79 @@
+import BellhopRules
+import Store
+import TestSupport
+import Testing
+import Workbench
+
+@Suite(
+    "Recurring deaths",
+    .inTurn,
+    .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
+    .timeLimit(.minutes(5))
+)
+struct RecurringDeathTests {
+    @Test("what has no name of its own is one item, which counts its deaths and opens again after a discard")
+    func recurring() async throws {
+        try await Bench.withSchema { bench in
+            let file = DeadLetterFile(pool: bench.pool)
+            let new = try await file.file(Array(repeating: letter(), count: 4))
+            #expect(new == 1)
+            for _ in 1...6 { _ = try await file.file([letter()]) }
+            var items = try await Self.items(bench)
+            #expect(items == ["broker-1|open|10"])
+            _ = try await bench.owner.run("UPDATE dead_letters SET state = 'discarded'")
+            _ = try await file.file([letter(isAgain: true)])
+            items = try await Self.items(bench)
+            #expect(items == ["broker-1|discarded|10"])
+            _ = try await file.file([letter(), letter()])
+            items = try await Self.items(bench)
+            #expect(items == ["broker-1|open|12"])
+            let history = try await bench.column("SELECT kind FROM dead_letter_history")
+            #expect(history == ["died"])
+        }
+    }
+
+    @Test("letters that were handed out before count as many as came side by side, and once however often they come")
+    func again() async throws {
+        try await Bench.withSchema { bench in
+            let file = DeadLetterFile(pool: bench.pool)
+            let three = Array(repeating: letter(isAgain: true), count: 3)
+            for _ in 1...2 { _ = try await file.file(three) }
+            let items = try await Self.items(bench)
+            #expect(items == ["broker-1|open|3"])
+        }
+    }
+
+    @Test("a redelivered message is a copy of an item that waits, and a new item where that was closed before it died")
+    func behindClosed() async throws {
+        try await Bench.withSchema { bench in
+            let file = DeadLetterFile(pool: bench.pool)
+            _ = try await file.file([named("a-1", failedAt: Letters.ago(60))])
+            _ = try await bench.owner.run(
+                "UPDATE dead_letters SET state = 'discarded', changed_at = now() - interval '30 s'"
+            )
+            _ = try await file.file([named("a-2", failedAt: Letters.ago(40), isAgain: true)])
+            _ = try await file.file([named("a-3", failedAt: Letters.ago(20), isAgain: true)])
+            _ = try await file.file([named("a-4", failedAt: Letters.ago(10), isAgain: true)])
+            let items = try await Self.items(bench)
+            #expect(items == ["a-1|discarded|2", "a-3|open|2"])
+        }
+    }
+
+    private static func items(_ bench: Bench) async throws -> [String?] {
+        try await bench.column("SELECT concat_ws('|', dead_id, state, copies) FROM dead_letters ORDER BY dead_id")
+    }
+
+    private func letter(isAgain: Bool = false) -> DeadLetterItem {
+        var item = Letters.rejected("broker-1", reason: "expired")
+        item.identity = .content
+        item.redelivered = isAgain
+        return item
+    }
+
+    private func named(_ id: String, failedAt: Timestamp, isAgain: Bool = false) -> DeadLetterItem {
+        var item = Letters.rejected(id, failedAt: failedAt)
+        item.contentHash = [7]
+        item.redelivered = isAgain
+        return item
+    }
+}

@@ -1,0 +1,137 @@
+import BellhopRules
+import Foundation
+import Postgres
+import Store
+import Synchronization
+import TestSupport
+import Testing
+import Workbench
+
+@Suite(
+    "Erasure",
+    .inTurn,
+    .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
+    .timeLimit(.minutes(5))
+)
+struct ErasureTests {
+    @Test("what was being written while its user was erased goes with the second turn, which waits for it")
+    func inFlight() async throws {
+        try await Bench.withSchema { bench in
+            let (isOpen, mayEnd) = (Flag(), Flag())
+            async let writing: Void = bench.owner.transaction { (connection) throws(PostgresError) in
+                try connection.execute("SET LOCAL ROLE bellhop_worker")
+                _ = try connection.run(Self.record)
+                isOpen.raise()
+                mayEnd.waitUntilRaised()
+            }
+            while !isOpen.isRaised { try await Task.sleep(for: .milliseconds(5)) }
+            try await bench.feed([#"{"app":"drop","eventType":"recipient.deleted","userId":"u1"}"#])
+            let book = ErasureBook(pool: bench.pool)
+            let early = try await book.repeatDue(after: .zero, atMost: 10)
+            #expect(early == 0)
+            mayEnd.raise()
+            try await writing
+            let missed = try await bench.count("SELECT count(*) FROM notifications")
+            #expect(missed == 1)
+            let impatient = try await book.repeatDue(after: .seconds(600), atMost: 10)
+            #expect(impatient == 0)
+            // Whatever other tests write at the moment is waited for as well.
+            let deadline = ContinuousClock.now + LongestWait.duration
+            while try await book.repeatDue(after: .zero, atMost: 10) == 0 {
+                try #require(ContinuousClock.now < deadline)
+                try await Task.sleep(for: .milliseconds(20))
+            }
+            let left = try await bench.count("SELECT count(*) FROM notifications")
+            #expect(left == 0)
+            let noted = try await bench.count("SELECT count(*) FROM erasures")
+            #expect(noted == 0)
+        }
+    }
+
+    @Test("a letter or a kept event that comes after the erasure is taken in without the person, or not at all")
+    func late() async throws {
+        try await Bench.withSchema { bench in
+            try await bench.feed([
+                #"{"app":"drop","eventType":"recipient.deleted","userId":"u1","sentAtIso":"2026-02-01T00:00:00Z"}"#
+            ])
+            let before = #""sentAtIso":"2026-01-01T00:00:00Z""#
+            let after = #""sentAtIso":"2026-03-01T00:00:00Z""#
+            let bodies = [
+                "a": #"{"to":{"user":"u1"},\#(before)}"#, "b": #"{"to":{"users":["u1","u2"]},\#(before)}"#,
+                "c": #"{"to":{"user":"u1"},\#(after)}"#, "d": #"{"userId":"u1"}"#,
+                "e": #"{"to":{"user":"u1"},"title":"cut"#, "f": #"{"to":{"topic":"t"},"data":{"userId":"u1"}}"#,
+                "g": #"{"specversion":"1.0","data":{"to":{"users":["u2","u1"]}}}"#,
+                "h": #"{"notifications":[["drop","u1","n"],["drop","u2","n"],["padel","u1","n"]]}"#,
+            ]
+            let letters = bodies.map { Letters.rejected($0.key, body: $0.value) }
+            _ = try await DeadLetterFile(pool: bench.pool).file(letters)
+            let filed = try await bench.column(Self.letters)
+            let shared = #"{"notifications":[["drop","u2","n"],["padel","u1","n"]]}"#
+            let late = bodies["c"] ?? ""
+            let topic = bodies["f"] ?? ""
+            let expected: [String?] = [
+                #"b {"sentAtIso":"2026-01-01T00:00:00Z","to":{"users":["u2"]}} u2"#, "c \(late) u1",
+                "f \(topic) -", #"g {"data":{"to":{"users":["u2"]}},"specversion":"1.0"} u2"#,
+                "h \(shared) -",
+            ]
+            #expect(filed == expected)
+            let plans = try [#"["u1"]"#, #"["u1","u2"]"#].map { try bench.plan(for: $0, before) }
+            let outcomes = try await EventPlans(pool: bench.pool).keep(plans)
+            #expect(outcomes == [.cancelled, .kept])
+            let kept = try await bench.column("SELECT content #>> '{to,users}' FROM events")
+            #expect(kept == [#"["u2"]"#])
+        }
+    }
+
+    @Test("a person who was fed anew keeps the letters that came since, and an old word does not take them")
+    func returned() async throws {
+        try await Bench.withSchema { bench in
+            let deleted =
+                #"{"app":"drop","eventType":"recipient.deleted","userId":"u1","sentAtIso":"2026-02-01T00:00:00Z"}"#
+            try await bench.feed([
+                deleted,
+                #"{"app":"drop","eventType":"recipient.upserted","userId":"u1","sentAtIso":"2026-03-01T00:00:00Z"}"#,
+            ])
+            let letters = [Letters.rejected("a", body: #"{"to":{"user":"u1"}}"#)]
+            _ = try await DeadLetterFile(pool: bench.pool).file(letters)
+            try await bench.feed([deleted])
+            let filed = try await bench.column(Self.letters)
+            #expect(filed == [#"a {"to":{"user":"u1"}} u1"#])
+        }
+    }
+
+    private static let letters = """
+        SELECT concat_ws(' ', dead_id, convert_from(body, 'UTF8'), coalesce(user_id, '-')) FROM dead_letters
+        ORDER BY dead_id
+        """
+
+    private static let record: Statement = """
+        INSERT INTO notifications (app, user_id, id, event_id, content_hash, type, title, body, priority)
+        VALUES ('drop', 'u1', 'noti_0', 'e1', '', 'system', 't', 'b', 'low')
+        """
+}
+
+/// Raised on one thread and waited for on another, which it may block.
+private final class Flag: Sendable {
+    private let raised = Mutex(false)
+
+    var isRaised: Bool { raised.withLock { $0 } }
+
+    func raise() { raised.withLock { $0 = true } }
+
+    func waitUntilRaised() {
+        let deadline = ContinuousClock.now + LongestWait.duration
+        while !isRaised, ContinuousClock.now < deadline { usleep(2_000) }
+    }
+}
+
+extension Bench {
+    fileprivate func plan(for users: String, _ more: String) throws -> PlannedEvent {
+        let body = """
+            {"id":"p\(users.count)","app":"drop","eventType":"system","to":{"users":\(users)},"title":"t","body":"",
+            "deliverAt":"2030-01-01T00:00:00Z",\(more)}
+            """
+        guard case .event(let event) = try submission(body) else { throw BenchError("no event") }
+        return PlannedEvent(event: event, contentHash: ContentHash(of: event), priority: .low, expiresAt: nil)
+    }
+}
