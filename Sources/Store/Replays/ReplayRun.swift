@@ -128,7 +128,7 @@ package struct ReplayRun: Sendable {
         SELECT i.position, i.dead_id, d.replays::bigint AS replays, d.notification_id IS NOT NULL AS is_delivery,
                CASE WHEN d.notification_id IS NULL THEN d.body ELSE '' END AS body, d.origin_exchange,
                d.origin_routing_key, d.properties, d.headers, d.first_failed_at
-        FROM replay_items i JOIN dead_letters d ON d.dead_id = i.dead_id
+        FROM replay_items i JOIN dead_letters d ON d.dead_id = ANY (ARRAY[i.dead_id])
         WHERE i.replay_id = $1 AND i.state = 'waiting'
           AND EXISTS (SELECT FROM replays r WHERE r.id = $1 AND r.state = 'running' AND r.runner = $3)
         ORDER BY i.position LIMIT $2
