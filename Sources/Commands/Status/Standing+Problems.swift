@@ -84,7 +84,9 @@ extension Standing {
             }
             if store.planned.overdue > 0 {
                 let late = Self.counted(store.planned.overdue, "planned event", "is", "are")
-                problems.append("\(late) overdue by more than a minute: does a scheduler run, and does the broker take?")
+                problems.append(
+                    "\(late) overdue by more than a minute: does a scheduler run, and does the broker confirm?"
+                )
             }
             let open = store.deadLetters.map(\.count).reduce(0, +)
             if open > 0 {

@@ -91,6 +91,30 @@ struct BreakerTests {
         }
     }
 
+    @Test("devices live again also where the key is mended only after an hour, whatever the breaker says by then")
+    func mendedLate() async throws {
+        try await Counterpart.run { counterpart in
+            let users = (0..<120).map { "u\($0)" }
+            try await counterpart.register(users.map { ($0, "t-\($0)") })
+            counterpart.sandbox.setFaults([Self.refusal(404, "UNREGISTERED")])
+            try await counterpart.publish(["e1"], to: users)
+            let rig = counterpart.rig
+            try await rig.wait(for: 1, "SELECT count(*) FROM breakers WHERE reason = 'mass-death' AND failures >= 1")
+            // What could not be taken back at the alarm, an hour later.
+            for change in [
+                "UPDATE breakers SET deaths_since = now() - interval '70 min', reason = 'certificate'",
+                """
+                UPDATE push_subscriptions SET revoked_at = now() - interval '61 min', revoke_reason = 'UNREGISTERED'
+                WHERE profile_id IN ('u1', 'u2', 'u3')
+                """,
+            ] { _ = try await rig.bench.owner.run(Statement(change)) }
+            counterpart.sandbox.setFaults([])
+            try await rig.wait(for: 0, "SELECT count(*) FROM breakers")
+            let ended = "SELECT count(*) FROM push_subscriptions WHERE revoked_at IS NOT NULL"
+            #expect(try await rig.bench.count(ended) == 0)
+        }
+    }
+
     @Test("where many people's devices are called another sender's, nobody loses one, and all is delivered afterwards")
     func foreignToAll() async throws {
         try await Counterpart.run { counterpart in

@@ -59,6 +59,15 @@ enum Crowd {
         return read
     }
 
+    /// How often an index was searched so far.
+    static func scans(of index: String, in bench: Bench, by worker: PostgresPool) async throws -> Int {
+        _ = try await rowsRead(bench, by: worker)
+        return try await bench.count(
+            "SELECT idx_scan FROM pg_stat_user_indexes WHERE schemaname = $1 AND indexrelname = $2",
+            [.text("\(bench.namespace)"), .text(index)]
+        )
+    }
+
     /// Each with `$1` rows, most of them of users of their own.
     private static let rows = [
         """

@@ -18,7 +18,7 @@ struct PlanningTests {
             try await Self.closing(first) {
                 try await StatementTour(bench: bench, pool: first, round: 2).run()
                 try await Crowd.arrive(at: bench)
-                try await Self.expectKeys(on: first, "on tables that were empty when they were counted")
+                try await Self.expectKeys(bench, on: first, "on tables that were empty when they were counted")
                 try await Self.expectFewRows(bench, first, round: 3)
             }
             try await Self.look(bench, round: 4, "on tables that have grown since they were counted")
@@ -57,7 +57,8 @@ struct PlanningTests {
                     """,
                     [.textArray([]), .bytesArray([])]
                 )
-                let faults = try await ServerPlans.looks(on: pool).filter { !Keys.suffice(for: $0) }
+                let keys = try await Keys(in: bench)
+                let faults = try await ServerPlans.looks(on: pool).filter { !keys.suffice(for: $0) }
                 #expect(faults.map(\.table) == ["tombstones"])
             }
         }
@@ -67,14 +68,15 @@ struct PlanningTests {
         let pool = try StatementTour.pool(on: bench)
         try await closing(pool) {
             try await StatementTour(bench: bench, pool: pool, round: round).run()
-            try await expectKeys(on: pool, situation)
+            try await expectKeys(bench, on: pool, situation)
         }
     }
 
-    private static func expectKeys(on pool: PostgresPool, _ situation: String) async throws {
+    private static func expectKeys(_ bench: Bench, on pool: PostgresPool, _ situation: String) async throws {
+        let keys = try await Keys(in: bench)
         let looks = try await ServerPlans.looks(on: pool)
         #expect(looks.count > 80)
-        for look in looks where !Keys.suffice(for: look) {
+        for look in looks where !keys.suffice(for: look) {
             Issue.record("\(situation): \(look)")
         }
     }

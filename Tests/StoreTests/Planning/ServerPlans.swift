@@ -50,13 +50,17 @@ enum ServerPlans {
             WHERE statement !~ '^(EXPLAIN|BEGIN|COMMIT)' AND statement !~ 'pg_(prepared_statements|stat)'
             """
         )
-        return try rows.map { (rows, row) throws(PostgresError) in
-            Prepared(
-                name: try rows.text(row, 0),
-                sql: try rows.text(row, 1),
-                parameters: Int(clamping: try rows.integer(row, 2))
+        var prepared: [Prepared] = []
+        for row in rows.indices {
+            prepared.append(
+                Prepared(
+                    name: try rows.text(row, 0),
+                    sql: try rows.text(row, 1),
+                    parameters: Int(clamping: try rows.integer(row, 2))
+                )
             )
         }
+        return prepared
     }
 
     private struct Explained: Decodable {
@@ -82,6 +86,9 @@ enum ServerPlans {
             case parts = "Plans"
         }
 
+        /// What hands on each row as it comes.
+        private static let streams: Set<String> = ["LockRows", "Subquery Scan", "Nested Loop"]
+
         func collect(of statement: String, isLimited: Bool, into looks: inout [TableLook]) {
             // What a bitmap is made of stands below its heap.
             if kind.hasSuffix("Scan"), kind != "Bitmap Heap Scan", table != nil || index != nil {
@@ -96,8 +103,11 @@ enum ServerPlans {
                     )
                 )
             }
-            let goesOn = kind == "Limit" || isLimited && (kind == "LockRows" || kind == "Subquery Scan")
-            for part in parts ?? [] { part.collect(of: statement, isLimited: goesOn, into: &looks) }
+            let goesOn = kind == "Limit" || isLimited && Self.streams.contains(kind)
+            for (place, part) in (parts ?? []).enumerated() {
+                // Only the outer side of a join is read no further than it takes.
+                part.collect(of: statement, isLimited: goesOn && place == 0, into: &looks)
+            }
         }
     }
 }

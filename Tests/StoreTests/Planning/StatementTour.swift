@@ -85,7 +85,7 @@ struct StatementTour {
             )
         }
         _ = try await revocations.revoke(devices)
-        _ = try await revocations.takeBack(app: keys[0].app, provider: "fcm")
+        _ = try await revocations.takeBack(app: keys[0].app, provider: "fcm", since: Letters.ago(600))
         _ = try await revocations.revokeStale(days: 90)
         // Whoever reads leaves a word for the badges.
         _ = try await bench.owner.run(
@@ -134,6 +134,7 @@ struct StatementTour {
         try await breakers.reopen(key, reason: Revocations.massDeath)
         _ = try await breakers.knock(key)
         _ = try await breakers.all()
+        _ = try await breakers.deathsSince(key)
         _ = try await breakers.close(key)
         _ = try await BudgetBook(pool: pool).draw(
             BudgetBook.Draw(name: "tour", capacity: 10, refillPerSecond: 1, wanted: 1, reserve: 0)
