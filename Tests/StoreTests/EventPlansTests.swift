@@ -22,7 +22,10 @@ struct EventPlansTests {
         let plan = PlannedEvent(event: event, contentHash: ContentHash(of: event), priority: .low, expiresAt: nil)
         let outcomes = try await EventPlans(pool: bench.pool).keep([plan])
         #expect(outcomes == [.kept])
-        _ = try await bench.owner.run("UPDATE events SET planned_at = now() WHERE id = $1", [.text(id)])
+        _ = try await bench.owner.run(
+            "UPDATE events SET planned_at = now() WHERE app = 'drop' AND id = $1",
+            [.text(id)]
+        )
         return event
     }
 

@@ -53,10 +53,13 @@ package struct Inbox: Sendable {
             fresh.insert(try inserted.text(row, 0))
         }
         let open = Self.unclear(records, inserted: fresh)
-        let stored = try await pool.run(InboxStatements.lookUp, NotificationKey.parameters(open.map { records[$0].key }))
+        let keys = open.map { records[$0].key }
+        let stored = try await pool.run(InboxStatements.lookUp, NotificationKey.parameters(keys))
         var hashes: [Int: [UInt8]] = [:]
         for row in stored.indices {
-            guard let place = Int(exactly: try stored.integer(row, 0) - 1), open.indices.contains(place) else { continue }
+            guard let place = Int(exactly: try stored.integer(row, 0) - 1), open.indices.contains(place) else {
+                continue
+            }
             hashes[open[place]] = try stored.bytes(row, 1)
         }
         var outcomes = records.map { _ in Outcome.recorded }

@@ -26,7 +26,8 @@ struct LostConfirmTests {
         let proxy = try TCPProxy(to: host.name, Int(host.port))
         defer { proxy.stop() }
         let url = proxy.url(replacingHostOf: try #require(Servers.amqpURL))
-        let publisher = Publisher(PublisherOptions(broker: try BrokerAddress(validating: url), name: "test, due events"))
+        let broker = try BrokerAddress(validating: url)
+        let publisher = Publisher(PublisherOptions(broker: broker, name: "test, due events"))
         publisher.start()
         let tools = DutyTools(
             pool: bench.pool,

@@ -35,8 +35,11 @@ enum Crowd {
     }
 
     static func arrive(at bench: Bench) async throws {
-        for rows in rows {
-            _ = try await bench.owner.run(Statement(rows), [.integer(Int64(size))])
+        try await bench.owner.withConnection { (connection) throws(PostgresError) in
+            for rows in rows { _ = try connection.run(Statement(rows), [.integer(Int64(size))]) }
+            // So that what this has read is not taken for what somebody reads later.
+            _ = try connection.run("SELECT pg_stat_force_next_flush() IS NULL")
+            _ = try connection.run("SELECT 1 AS pg_stat")
         }
     }
 
@@ -126,8 +129,8 @@ enum Crowd {
         """,
         """
         WITH replay AS (
-            INSERT INTO replays (state, filter, operator, because, items, pause_share, finished_at)
-            VALUES ('done', '{}', 'ada', 'a test', 1, 20, now() - interval '2 d') RETURNING id
+            INSERT INTO replays (state, filter, operator, because, items, pause_share, started_at, finished_at)
+            VALUES ('done', '{}', 'ada', 'a test', 1, 20, now() - interval '2 d', now() - interval '2 d') RETURNING id
         )
         INSERT INTO replay_items (replay_id, position, dead_id, state, outcome, settled_at)
         SELECT replay.id, n, 'crowd-' || n, 'settled', 'delivered', now() FROM replay, generate_series(1, $1) n
