@@ -1,3 +1,4 @@
+import Postgres
 import Sandbox
 import TestSupport
 import Testing
