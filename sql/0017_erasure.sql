@@ -80,6 +80,5 @@ CREATE INDEX dead_letters_closed_content ON dead_letters (content_hash, changed_
 COMMENT ON COLUMN dead_letters.copies IS
     'How often a redelivered message has brought the same letter; for what the broker took, how often the same has died.';
 
--- What dashboards ask for every few seconds: counts of open items without their rows, and the oldest.
-CREATE INDEX dead_letters_open ON dead_letters (app, reason) WHERE state = 'open';
+-- What dashboards ask for every few seconds: the age of the oldest open item.
 CREATE INDEX dead_letters_oldest ON dead_letters (first_failed_at) WHERE state = 'open';

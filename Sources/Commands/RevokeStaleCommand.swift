@@ -28,11 +28,15 @@ struct RevokeStaleCommand: Command {
         let pool = try Footing(configuration: configuration).pool(
             as: .worker,
             name: Self.name,
-            size: 1,
-            patience: .seconds(600)
+            size: 1
         )
         do {
-            let count = try await Revocations(pool: pool).revokeStale(days: days)
+            var told = 0
+            let count = try await Revocations(pool: pool).revokeStale(days: days) { progress in
+                guard progress.looked - told >= Self.stride else { return }
+                told = progress.looked
+                surroundings.terminal?.show("\(progress.looked) subscriptions looked at, \(progress.changed) ended")
+            }
             await pool.close()
             surroundings.print(
                 words.has("json") ? JSONText.object([("revoked", .number(count))]).description : sentence(count)
@@ -43,6 +47,9 @@ struct RevokeStaleCommand: Command {
             throw error
         }
     }
+
+    /// Subscriptions between two words on how far it has come.
+    private static let stride = 100_000
 
     private func sentence(_ count: Int) -> String {
         let devices = count == 1 ? "1 subscription" : "\(count) subscriptions"

@@ -36,6 +36,25 @@ struct RevokeStaleTests {
         }
     }
 
+    @Test("page by page every device is looked at, and how far it has come is told")
+    func pages() async throws {
+        try await Bench.withSchema { bench in
+            _ = try await bench.pool.run(
+                """
+                INSERT INTO push_subscriptions (app, profile_id, id, platform, provider, device_token, registered_at,
+                                                last_seen_at, source_time)
+                SELECT 'drop', 'u' || n, 's' || n, 'ios', 'apns', 't' || n, seen, seen, seen
+                FROM generate_series(1, 5) n, LATERAL (SELECT now() - n * interval '40 days' AS seen) AS s
+                """
+            )
+            var told: [Revocations.Progress] = []
+            let count = try await Revocations(pool: bench.pool).revokeStale(days: 90, pageSize: 2) { told.append($0) }
+            #expect(count == 3)
+            #expect(told.map(\.looked) == [2, 4, 5])
+            #expect(told.map(\.changed) == [0, 2, 3])
+        }
+    }
+
     @Test(
         "without days, or with ones that are none, it says what it wants",
         arguments: [[], ["--days", "0"], ["--days", "x"]]

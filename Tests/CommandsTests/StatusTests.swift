@@ -31,6 +31,7 @@ struct StatusTests {
                 // One of them waits for its expansion, which has no time.
                 #expect(seen.plannedEvents.waiting == 2)
                 #expect(seen.plannedEvents.nextAt == "2100-01-01T00:00:00.000Z")
+                #expect(seen.plannedEvents.overdue == 0)
                 #expect(seen.deadLetters.open == 1)
                 #expect(seen.deadLetters.groups.map(\.reason) == ["invalid-field"])
                 #expect(seen.problems.contains { $0.hasPrefix("no worker runs, 2 messages wait") })
@@ -38,6 +39,18 @@ struct StatusTests {
                 #expect(text.contains("1 delivery is overdue"))
                 #expect(text.contains("deferred, quiet-hours"))
                 #expect(text.split(separator: "\n").allSatisfy { $0.count <= 100 })
+            }
+        }
+    }
+
+    @Test("events whose time came more than a minute ago and that nobody has published are told as a problem")
+    func overdueEvents() async throws {
+        try await Bench.withTopology { bench in
+            try await Self.fill(bench, events: false)
+            _ = try await bench.owner.run("UPDATE events SET planned_at = now() - interval '2 min' WHERE id = 'e1'")
+            try await Workplace.withPrompt(on: bench) { prompt, _ in
+                let seen = try await eventually(prompt) { $0.plannedEvents.overdue == 1 }
+                #expect(seen.problems.contains { $0.hasPrefix("1 planned event is overdue by more than a minute") })
             }
         }
     }
@@ -194,6 +207,7 @@ private struct StatusAnswer: Decodable {
     struct Planned: Decodable {
         let waiting: Int
         let nextAt: String?
+        let overdue: Int
     }
 
     struct DeadLetters: Decodable {

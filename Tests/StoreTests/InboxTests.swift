@@ -25,6 +25,23 @@ struct InboxTests {
         }
     }
 
+    @Test("of a batch only what was not new is looked at twice")
+    func closerLook() async throws {
+        try await Bench.withSchema { bench in
+            let pool = try StatementTour.pool(on: bench)
+            let inbox = Inbox(pool: pool)
+            let users = (1...200).map { "u\($0)" }
+            _ = try await inbox.record(try bench.records(id: "e1", users: ["u7"], title: "Hei"))
+            let before = try await Crowd.scans(of: "notifications_pkey", in: bench, by: pool)
+            let outcomes = try await inbox.record(try bench.records(id: "e1", users: users, title: "Hei"))
+            let after = try await Crowd.scans(of: "notifications_pkey", in: bench, by: pool)
+            await pool.close()
+            #expect(outcomes.enumerated().allSatisfy { ($1 == .duplicate) == ($0 == 6) })
+            // One for each that is inserted, and one for the closer look.
+            #expect(after - before < 250)
+        }
+    }
+
     @Test("two copies inside one batch are one record")
     func copiesInABatch() async throws {
         try await Bench.withSchema { bench in

@@ -27,10 +27,31 @@ struct TakeBackTests {
 
     private static func takeBack(_ bench: Bench) async throws -> [String?] {
         let app = try #require(AppID(validating: "drop"))
-        _ = try await Revocations(pool: bench.pool).takeBack(app: app, provider: "fcm")
+        _ = try await Revocations(pool: bench.pool).takeBack(
+            app: app,
+            provider: "fcm",
+            since: Letters.ago(600),
+            pageSize: 2
+        )
         return try await bench.column(
             "SELECT profile_id FROM push_subscriptions WHERE revoked_at IS NULL ORDER BY profile_id"
         )
+    }
+
+    @Test("page by page all of them live again, and what was ended before the alarm stays ended")
+    func pages() async throws {
+        try await Bench.withSchema { bench in
+            _ = try await bench.owner.run(
+                """
+                INSERT INTO push_subscriptions (app, profile_id, id, platform, provider, device_token, registered_at,
+                    last_seen_at, source_time, revoked_at, revoke_reason)
+                SELECT 'drop', 'u' || n, 's', 'ios', 'fcm', 't' || n, d, d, d,
+                       now() - CASE n % 4 WHEN 0 THEN interval '1 h' ELSE interval '1 min' END, 'UNREGISTERED'
+                FROM generate_series(1, 9) n, (SELECT now() - interval '2 d' AS d) AS days
+                """
+            )
+            #expect(try await Self.takeBack(bench) == ["u1", "u2", "u3", "u5", "u6", "u7", "u9"])
+        }
     }
 
     @Test("a device that an answer has cost its owner lives again, one that its owner logged out does not")

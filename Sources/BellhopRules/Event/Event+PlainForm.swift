@@ -2,8 +2,9 @@ extension Event {
     /// The event as a plain JSON body, complete and canonical: reading it again gives an equal event, whichever form it
     /// came in.
     ///
-    /// This is how an event is kept until it falls due. `expiresAt` stands in for an event that says nothing of its own.
-    public func plainForm(expiresAt: Timestamp? = nil) -> [UInt8] {
+    /// This is how an event is kept until it falls due, and how it is published then, `withoutDeliverAt`. `expiresAt` stands
+    /// in for an event that says nothing of its own.
+    public func plainForm(expiresAt: Timestamp? = nil, withoutDeliverAt: Bool = false) -> [UInt8] {
         var fields = JSONObject()
         fields[EventField.id.rawValue] = .string(id.text)
         fields[EventField.app.rawValue] = .string(app.text)
@@ -19,6 +20,7 @@ extension Event {
         fields[EventField.imageUrl.rawValue] = content.imageURL.map(JSONValue.string)
         fields[EventField.collapseKey.rawValue] = content.collapseKey.map(JSONValue.string)
         fields[EventField.sentAtIso.rawValue] = (sentAt?.description).map(JSONValue.string)
+        let deliverAt = withoutDeliverAt ? nil : self.deliverAt
         fields[EventField.deliverAt.rawValue] = (deliverAt?.description).map(JSONValue.string)
         fields[EventField.expiresAt.rawValue] = ((self.expiresAt ?? expiresAt)?.description).map(JSONValue.string)
         return JSONWriter.canonicalBytes(of: .object(fields))

@@ -45,6 +45,11 @@ final class BenchChild: Sendable {
         self.identifier = identifier
     }
 
+    /// Holds it up, or lets it go on.
+    func send(_ signal: CInt) {
+        if isRunning { kill(identifier, signal) }
+    }
+
     var isRunning: Bool { collect() == nil }
 
     /// Ends the run with the child's own last words where it has ended by itself.

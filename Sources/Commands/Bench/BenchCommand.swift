@@ -2,7 +2,7 @@ import Foundation
 import Pipeline
 import ServiceRuntime
 
-/// `bellhop bench [latency|idle|decision]`: what a worker does in a second, takes, and makes one wait for.
+/// `bellhop bench [latency|idle|decision|erasures]`: what a worker does in a second, takes, and makes one wait for.
 struct BenchCommand: Command {
     static let name = "bench"
     static let summary = "Measures a worker: events a second, processor time an event, latency, memory."
@@ -10,12 +10,14 @@ struct BenchCommand: Command {
         "bench [--events N] [--users N] [--workers N] [--seed N] [--stub URL --stub-ca FILE] [--json] [--keep]",
         "bench latency [--events N] [--rate N/s] [--seed N] [--json] [--keep]",
         "bench idle [--json] [--keep]",
+        "bench erasures [--events N] [--erasures N] [--users N] [--workers N] [--seed N] [--json] [--keep]",
         "bench decision [--events N] [--users N] [--seed N] [--json]",
     ]
     static let options = [
         Option.taking("events", "N", "events of a run (50000; latency: 500; decision: 1000000)"),
         Option.taking("users", "N", "users that they go to (100000; latency: 1000)"),
         Option.taking("workers", "N", "worker processes that drain the lane (1)"),
+        Option.taking("erasures", "N", "users that are erased between the two halves (20000)"),
         Option.taking("rate", "N/s", "events a second of a latency run (50/s)"),
         Option.taking("seed", "N", "decides users and events (1)"),
         Option.taking("stub", "URL", "an HTTP/2 server in place of our own, or BENCH_STUB"),
@@ -42,7 +44,7 @@ struct BenchCommand: Command {
     }
 
     private enum ServedRun: String {
-        case throughput, latency, idle
+        case throughput, latency, idle, erasures
     }
 
     private let words: Words
@@ -51,11 +53,12 @@ struct BenchCommand: Command {
     private let users: Int?
     private let workers: Int
     private let rate: Int
+    private let erasures: Int
     private let seed: UInt64
 
     init(_ words: Words) throws(CommandFailure) {
         guard words.operands.count <= 1, let mode = Mode(words.operands.first) else {
-            throw .usage(of: Self.name, "expected nothing, latency, idle or decision")
+            throw .usage(of: Self.name, "expected nothing, latency, idle, decision or erasures")
         }
         self.words = words
         self.mode = mode
@@ -63,6 +66,7 @@ struct BenchCommand: Command {
         users = try Self.count("users", words, 1...10_000_000)
         workers = try Self.count("workers", words, 1...64) ?? 1
         rate = try Self.count("rate", words, 1...10_000, unit: "/s") ?? 50
+        erasures = try Self.count("erasures", words, 1...1_000_000) ?? 20_000
         seed = UInt64(try Self.count("seed", words, 0...Int.max) ?? 1)
     }
 
@@ -125,6 +129,16 @@ struct BenchCommand: Command {
         case .idle:
             let report = try await IdleRun(watch: .seconds(10)).measure(on: ground)
             return Outcome(text: report.text, json: report.json)
+        case .erasures:
+            let run = ErasureRun(
+                workload: workload(events: 20_000, users: 100_000),
+                workers: workers,
+                erasures: erasures,
+                say: say
+            )
+            let report = try await run.measure(on: ground)
+            let code = report.verification.faults.isEmpty ? ExitCode.done : .answerIsNo
+            return Outcome(text: report.text, json: report.json, code: code)
         }
     }
 

@@ -161,25 +161,29 @@ final class BenchGround: Sendable {
     func publish(_ events: Range<Int>, of workload: Workload) async throws {
         for start in stride(from: events.lowerBound, to: events.upperBound, by: 5_000) {
             try Task.checkCancellation()
-            let messages = (start..<min(start + 5_000, events.upperBound)).map { event in
-                OutgoingMessage(
-                    exchange: names.events,
-                    routingKey: "\(Workload.appName).\(workload.type(ofEvent: event))",
-                    properties: MessageProperties(
-                        contentType: "application/json",
-                        messageID: workload.id(ofEvent: event)
-                    ),
-                    body: Array(workload.body(ofEvent: event).utf8)
-                )
-            }
-            guard let failure = await publisher.publish(messages).first(where: { $0 != .confirmed }) else { continue }
-            throw CommandFailure(
-                .tryAgain,
-                attempted: "publishing the benchmark's events",
-                cameBack: "\(failure)",
-                whatToDo: "see that the broker takes messages"
-            )
+            let part = start..<min(start + 5_000, events.upperBound)
+            try await insist(part.flatMap(workload.publications).filter(events.contains).map { message($0, workload) })
         }
+    }
+
+    private func message(_ event: Int, _ workload: Workload) -> OutgoingMessage {
+        OutgoingMessage(
+            exchange: names.events,
+            routingKey: "\(Workload.appName).\(workload.type(ofEvent: event))",
+            properties: MessageProperties(contentType: "application/json", messageID: workload.id(ofEvent: event)),
+            body: Array(workload.body(ofEvent: event).utf8)
+        )
+    }
+
+    /// Publishes and wants every confirm.
+    func insist(_ messages: [OutgoingMessage]) async throws {
+        guard let failure = await publisher.publish(messages).first(where: { $0 != .confirmed }) else { return }
+        throw CommandFailure(
+            .tryAgain,
+            attempted: "publishing the benchmark's events",
+            cameBack: "\(failure)",
+            whatToDo: "see that the broker takes messages"
+        )
     }
 
     /// Messages in the dead-letter queue, counted by looking rather than by the broker's late statistics.

@@ -10,9 +10,6 @@ struct ThroughputRun: Sendable {
     /// Says what is going on; nothing where JSON is wanted.
     let say: @Sendable (String) -> Void
 
-    /// Nothing moves for so long only when something is broken.
-    private static let patience = Duration.seconds(60)
-
     func measure(on ground: BenchGround) async throws -> ThroughputReport {
         let stub = try await PushStub.start(ground, at: stub)
         say("seeding \(workload.users) users")
@@ -28,7 +25,7 @@ struct ThroughputRun: Sendable {
         let children = try (1...workers).map {
             try ground.start([WorkerCommand.name, "--lanes", "normal"], log: "worker\($0)")
         }
-        try await settle(ground, children)
+        try await ground.awaitEnd(of: workload.events, children)
         let used = meter.read() - before
         let worker = children.compactMap { ProcessTable.processorTime(of: Int($0.identifier)) }
         let peaks = children.compactMap { ProcessTable.memory(of: Int($0.identifier))?.peak }
@@ -50,45 +47,7 @@ struct ThroughputRun: Sendable {
             others: used,
             peakMemory: peaks.max() ?? 0,
             machine: try await MachineDescription(ground, load: load),
-            verification: try await verify(ground, stub)
-        )
-    }
-
-    /// Waits until everything is recorded and nothing is owed any more.
-    ///
-    /// Four questions a second, on a connection whose costs are not counted.
-    private func settle(_ ground: BenchGround, _ children: [BenchChild]) async throws {
-        var recorded = -1
-        var moved = ContinuousClock.now
-        while true {
-            try await Task.sleep(for: .milliseconds(250))
-            for child in children { try child.expectRunning() }
-            let found = try await ground.ledger.notifications()
-            if found >= workload.events, try await ground.ledger.isSettled() { return }
-            if found != recorded { moved = .now }
-            recorded = found
-            guard ContinuousClock.now - moved < Self.patience else {
-                throw CommandFailure(
-                    .answerIsNo,
-                    attempted: "draining the lane",
-                    cameBack: "nothing moved for a minute at \(found) of \(workload.events) events",
-                    whatToDo: "run it with --keep and read the workers' logs in \(ground.folder)"
-                )
-            }
-        }
-    }
-
-    private func verify(_ ground: BenchGround, _ stub: PushStub) async throws -> Verification {
-        let expected = workload.expectation()
-        return Verification(
-            expectedEvents: workload.events,
-            notifications: try await ground.ledger.notifications(),
-            distinctNotifications: try await ground.ledger.distinctEvents(),
-            expectedEndings: expected.endings,
-            endings: try await ground.ledger.endings(),
-            hasDeadLetters: try await ground.hasDeadLetters(),
-            expectedPushes: expected.pushes,
-            pushes: try await stub.answered()
+            verification: try await ground.verification(of: workload, stub)
         )
     }
 }

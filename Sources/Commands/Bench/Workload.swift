@@ -92,6 +92,19 @@ struct Workload: Sendable {
 
     func id(ofEvent event: Int) -> String { "evt_bench_\(Self.padded(event, 10))" }
 
+    /// What is published in the place of an event: itself, and at every two-hundredth the copy of one that came shortly
+    /// before, as from a producer that repeats what it is not sure of.
+    func publications(atEvent event: Int) -> [Int] {
+        event % Self.repeatEvery == Self.repeatEvery - 1 ? [event, event - Self.repeatEvery / 2] : [event]
+    }
+
+    private static let repeatEvery = 200
+
+    /// The same with another number of events.
+    func lasting(_ events: Int) -> Workload {
+        Workload(seed: seed, events: events, users: users, utcHour: utcHour)
+    }
+
     /// About 300 bytes, words from the catalogue's template.
     func body(ofEvent event: Int) -> String {
         var chance = WorkloadChance(seed: seed, stream: 0xE4E7_0000_0000_0000 | UInt64(event))

@@ -102,7 +102,7 @@ extension Standing {
         .object([
             ("waiting", .number(store.planned.count)),
             ("waitingIsCapped", .flag(store.planned.count >= StoreStanding.most)),
-            ("nextAt", .instant(store.planned.next)),
+            ("nextAt", .instant(store.planned.next)), ("overdue", .number(store.planned.overdue)),
         ])
     }
 

@@ -82,6 +82,12 @@ extension Standing {
                 let late = store.overdue == 1 ? "1 delivery is" : "\(store.overdue) deliveries are"
                 problems.append("\(late) overdue by more than 10 minutes: does a scheduler run?")
             }
+            if store.planned.overdue > 0 {
+                let late = Self.counted(store.planned.overdue, "planned event", "is", "are")
+                problems.append(
+                    "\(late) overdue by more than a minute: does a scheduler run, and does the broker confirm?"
+                )
+            }
             let open = store.deadLetters.map(\.count).reduce(0, +)
             if open > 0 {
                 let letters = Self.counted(open, "open dead letter", "waits", "wait")

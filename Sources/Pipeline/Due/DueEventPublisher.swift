@@ -29,16 +29,21 @@ package struct DueEventPublisher: Service {
         await loop.run(until: drain, publishDue)
     }
 
-    /// What is taken and not marked, since the broker or the database fails, comes up again in ten minutes.
+    /// What is not known to have gone out is given back at once: to publish it twice is harmless, to keep it is not.
     private func publishDue() async throws(PostgresError) -> DutyLoop.Next {
         let due = try await plans.takeDue(atMost: Self.batch)
         guard !due.isEmpty else { return .later }
         let outcomes = await tools.publisher.publish(due.map { tools.event($0.app, $0.type.text, $0.body) })
         let confirmed = zip(due, outcomes).filter { $1 == .confirmed }.map(\.0)
+        let open = zip(due, outcomes).filter { $1 != .confirmed }.map(\.0)
+        try await plans.giveBack(open)
         try await plans.markExpanded(confirmed)
         published.increment(by: confirmed.count)
-        logger.info("published events that were due", ["events": .integer(confirmed.count)])
-        return due.count < Self.batch ? .later : .atOnce
+        logger.info(
+            "published events that were due",
+            ["events": .integer(confirmed.count), "unconfirmed": .integer(open.count)]
+        )
+        return open.isEmpty && due.count == Self.batch ? .atOnce : .later
     }
 
     private static let batch = 200

@@ -153,10 +153,6 @@ package final class Breakers: Sendable {
         }
     }
 
-    private func isMassDeath(_ key: BreakerKey) -> Bool {
-        state.withLock { $0.open[key]?.reason == Revocations.massDeath }
-    }
-
     // MARK: - What all workers know
 
     /// Reads what the others have met with.
@@ -203,18 +199,20 @@ package final class Breakers: Sendable {
         VerdictReason.deviceTokenNotForTopic.rawValue,
     ]
 
+    /// Lets the devices live again that answers have cost which are doubted; what it does not come to now, `close` does.
     private func takeBack(_ key: BreakerKey) async throws(PostgresError) {
-        let count = try await revocations.takeBack(app: key.app, provider: key.provider)
+        guard let since = try await book.deathsSince(key) else { return }
+        let count = try await revocations.takeBack(app: key.app, provider: key.provider, since: since)
         if count > 0 { logger.error("devices that were just called dead live again", ["devices": .integer(count)]) }
     }
 
+    /// The row goes last: where taking back fails, the breaker stays open, and its next probe brings both once more.
     private func close(_ key: BreakerKey) async {
-        let wasMassDeath = isMassDeath(key)
-        forget(key)
         do throws(PostgresError) {
-            guard try await book.close(key) else { return }
-            // What was being revoked at the moment of the alarm was not there to be taken back.
-            if wasMassDeath { try await takeBack(key) }
+            // Also what was being revoked at the moment of the alarm, which was not there to be taken back yet.
+            try await takeBack(key)
+            guard try await book.close(key) else { return forget(key) }
+            forget(key)
             logger.notice(
                 "the provider takes messages again",
                 ["app": .text(key.app.text), "provider": .text(key.provider)]

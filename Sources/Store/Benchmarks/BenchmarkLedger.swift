@@ -51,6 +51,17 @@ package struct BenchmarkLedger: Sendable {
         }
     }
 
+    /// From now on the server knows no more of the tombstones than that there are none.
+    package func stopCountingTombstones() async throws(PostgresError) {
+        try await pool.withConnection { (connection) throws(PostgresError) in
+            try connection.execute("ALTER TABLE tombstones SET (autovacuum_enabled = off); ANALYZE tombstones")
+        }
+    }
+
+    package func tombstones() async throws(PostgresError) -> Int {
+        Int(clamping: try await number("SELECT count(*) FROM tombstones"))
+    }
+
     package func notifications() async throws(PostgresError) -> Int {
         Int(clamping: try await number("SELECT count(*) FROM notifications"))
     }
@@ -94,17 +105,17 @@ package struct BenchmarkLedger: Sendable {
         return endings
     }
 
-    /// Nil where nothing was recorded.
-    package func span() async throws(PostgresError) -> Span? {
+    /// Of what was recorded since that instant, in microseconds since 1970; nil where nothing was.
+    package func span(since start: Int64 = 0) async throws(PostgresError) -> Span? {
         let rows = try await pool.run(
             Statement(
                 """
-                SELECT (SELECT min(created_at) FROM notifications),
+                SELECT (SELECT min(created_at) FROM notifications WHERE created_at >= $1),
                        greatest((SELECT max(updated_at) FROM deliveries), (SELECT max(created_at) FROM notifications))
                 """,
                 effect: .reads
             ),
-            []
+            [.instant(start)]
         )
         guard let first = try rows.optionalInstant(0, 0), let last = try rows.optionalInstant(0, 1) else { return nil }
         return Span(firstRecorded: first, lastSettled: last)

@@ -59,8 +59,11 @@ package struct DeadLetterGauge: Sendable {
 
     private static let outcomes = Statement(
         """
-        SELECT i.outcome, count(*) FROM replay_items i JOIN replays r ON r.id = i.replay_id
-        WHERE i.state = 'settled' AND r.started_at > now() - interval '1 day'
+        SELECT i.outcome, count(*) FROM replays r
+        CROSS JOIN LATERAL (
+            SELECT outcome FROM replay_items WHERE replay_id = r.id AND state = 'settled' OFFSET 0
+        ) AS i
+        WHERE r.started_at > now() - interval '1 day'
         GROUP BY i.outcome
         """,
         effect: .reads

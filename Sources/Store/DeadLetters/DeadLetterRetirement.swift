@@ -34,12 +34,14 @@ package struct DeadLetterRetirement: Sendable {
     private static let delete = Statement(
         """
         WITH gone AS (
-            DELETE FROM dead_letters WHERE dead_id IN (
+            DELETE FROM dead_letters d USING (
                 SELECT dead_id FROM dead_letters
                 WHERE state IN ('resolved', 'discarded') AND changed_at < now() - $1::bigint * interval '1 ms'
                   AND replay_id IS NULL AND (exported_at IS NOT NULL OR $2::boolean)
-                LIMIT 1000 FOR UPDATE SKIP LOCKED)
-            RETURNING dead_id
+                ORDER BY changed_at LIMIT 1000 FOR UPDATE SKIP LOCKED
+            ) AS old
+            WHERE d.dead_id = ANY (ARRAY[old.dead_id])
+            RETURNING d.dead_id
         ), audited AS (
             INSERT INTO audit (operator, act, filter, items, because)
             SELECT 'bellhop', 'delete', '{"states": ["discarded", "resolved"]}', count(*), $3::text FROM gone

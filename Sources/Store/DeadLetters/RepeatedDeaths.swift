@@ -76,7 +76,7 @@ enum RepeatedDeaths {
         """
         SELECT k.position, d.dead_id
         FROM unnest($1::text[]) WITH ORDINALITY AS k (dead_id, position)
-        JOIN dead_letters d ON d.dead_id = k.dead_id
+        CROSS JOIN LATERAL (SELECT dead_id FROM dead_letters WHERE dead_id = k.dead_id OFFSET 0) AS d
         """,
         effect: .reads
     )
@@ -86,8 +86,12 @@ enum RepeatedDeaths {
         SELECT k.position, d.dead_id
         FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[]) WITH ORDINALITY
             AS k (app, user_id, notification_id, channel, target, position)
-        JOIN dead_letters d ON d.app = k.app AND d.user_id = k.user_id AND d.notification_id = k.notification_id
-            AND d.channel = k.channel AND d.target = k.target
+        CROSS JOIN LATERAL (
+            SELECT dead_id FROM dead_letters
+            WHERE app || '' = k.app AND user_id = k.user_id AND notification_id = k.notification_id
+              AND channel = k.channel AND target = k.target
+            LIMIT 1
+        ) AS d
         """,
         effect: .reads
     )
@@ -104,25 +108,25 @@ enum RepeatedDeaths {
         ), listed AS MATERIALIZED (
             SELECT i.replay_id, i.position, l.reason
             FROM letter l
-            JOIN dead_letters d ON d.dead_id = l.dead_id
-            JOIN replay_items i ON i.dead_id = d.dead_id AND i.replay_id = d.replay_id
-            WHERE i.state <> 'settled' AND (l.replay IS NULL OR l.replay = d.replay_id)
+            JOIN dead_letters d ON d.dead_id = ANY (ARRAY[l.dead_id])
+            JOIN replay_items i ON i.dead_id = ANY (ARRAY[l.dead_id]) AND i.replay_id + 0 = coalesce(d.replay_id, 0)
+            WHERE i.state || '' <> 'settled' AND (l.replay IS NULL OR l.replay = coalesce(d.replay_id, 0))
               AND CASE WHEN l.round IS NULL THEN d.attempts < l.attempts ELSE d.deaths <= l.round END
-            ORDER BY i.replay_id, i.position
+            ORDER BY i.replay_id + 0, i.position
             FOR UPDATE OF i
         ), dying AS MATERIALIZED (
             SELECT d.dead_id, d.reason, d.error, d.last_failed_at
-            FROM letter l JOIN dead_letters d ON d.dead_id = l.dead_id
+            FROM letter l JOIN dead_letters d ON d.dead_id = ANY (ARRAY[l.dead_id])
             WHERE (SELECT count(*) FROM listed) >= 0
               AND CASE WHEN l.round IS NULL THEN d.attempts < l.attempts ELSE d.deaths <= l.round END
-            ORDER BY d.dead_id
+            ORDER BY l.dead_id
             FOR UPDATE OF d
         ), remembered AS (
             INSERT INTO dead_letter_history (dead_id, at, kind, words)
             SELECT dead_id, last_failed_at, 'died', reason || ': ' || error FROM dying
         ), returned AS (
             UPDATE replay_items i SET state = 'settled', outcome = 'failed', detail = l.reason, settled_at = now()
-            FROM listed l WHERE i.replay_id = l.replay_id AND i.position = l.position
+            FROM listed l WHERE i.replay_id = ANY (ARRAY[l.replay_id]) AND i.position = l.position
         )
         UPDATE dead_letters d
         SET state = 'open', replay_id = NULL, resolution = NULL, changed_at = now(), last_failed_at = l.failed_at,
@@ -133,7 +137,7 @@ enum RepeatedDeaths {
             fingerprint = l.fingerprint, stage = l.stage, reason = l.reason, pointer = l.pointer, error = l.error,
             provider = l.provider
         FROM dying y JOIN letter l ON l.dead_id = y.dead_id
-        WHERE d.dead_id = y.dead_id
+        WHERE d.dead_id = ANY (ARRAY[y.dead_id])
         """
     )
 }

@@ -57,7 +57,7 @@ enum Erasure {
                 """
                 DELETE FROM \(table) t
                 USING unnest($1::text[], $2::text[], $3::timestamptz[]) AS r (app, user_id, said_at)
-                WHERE t.app = r.app AND t.\(owner) = r.user_id AND \(isGone)
+                WHERE t.app || '' = r.app AND t.\(owner) = ANY (ARRAY[r.user_id]) AND \(isGone)
                 """
             )
         }
@@ -69,14 +69,15 @@ enum Erasure {
                 """
                 DELETE FROM \(table) t
                 USING unnest($1::text[], $2::text[], $3::timestamptz[]) AS r (app, user_id, said_at)
-                WHERE t.app = r.app AND t.\(owner) = r.user_id AND t.source_time <= r.said_at
+                WHERE t.app || '' = r.app AND t.\(owner) = ANY (ARRAY[r.user_id]) AND t.source_time <= r.said_at
                 """
             )
         }
 
     private static let isGone = """
         NOT EXISTS (
-            SELECT FROM recipients p WHERE p.app = r.app AND p.user_id = r.user_id AND p.source_time > r.said_at)
+            SELECT FROM recipients p
+            WHERE p.app = r.app AND p.user_id = r.user_id AND p.source_time > r.said_at OFFSET 0)
         """
 
     /// An event that is kept for several people loses the one; one that was for nobody else ends without its content.
@@ -86,7 +87,7 @@ enum Erasure {
         """
         UPDATE events e SET
             content = CASE WHEN rest.users <> '[]' THEN jsonb_set(e.content, '{to,users}', rest.users) END,
-            content_hash = CASE WHEN rest.users <> '[]' THEN e.content_hash END,
+            body = NULL, content_hash = CASE WHEN rest.users <> '[]' THEN e.content_hash END,
             cancelled_at = CASE WHEN rest.users <> '[]' THEN e.cancelled_at ELSE coalesce(e.cancelled_at, now()) END
         FROM (
             SELECT k.app, k.id, (k.content #> '{to,users}') - array_agg(r.user_id) AS users
@@ -98,7 +99,7 @@ enum Erasure {
             WHERE k.app = r.app AND \(isGone)
             GROUP BY k.app, k.id, k.content
         ) AS rest
-        WHERE e.app = rest.app AND e.id = rest.id
+        WHERE e.app = ANY (ARRAY[rest.app]) AND e.id = rest.id
         """
     )
 

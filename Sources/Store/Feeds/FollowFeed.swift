@@ -43,7 +43,7 @@ enum FollowFeed {
         FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::text[], $5::text[], $6::boolean[], $7::boolean[],
                     $8::boolean[])
              AS r (app, user_id, said_at, topic, role, role_given, muted, muted_given)
-        WHERE t.app = r.app AND t.user_id = r.user_id AND t.topic = r.topic AND t.source_time <= r.said_at
+        WHERE t.app = r.app AND t.user_id = ANY (ARRAY[r.user_id]) AND t.topic = r.topic AND t.source_time <= r.said_at
         """
     )
 

@@ -24,9 +24,9 @@ enum LateDevices {
                d.app, d.user_id, d.notification_id, d.channel, s.id, d.state, d.reason, d.due_at, d.decision, d.urgency
         FROM unnest($1::text[], $2::text[], $3::text[]) AS r (app, user_id, id)
         JOIN push_subscriptions s
-            ON s.app = r.app AND s.profile_id = r.user_id AND s.id = r.id AND s.revoked_at IS NULL
-        JOIN deliveries d ON d.app = s.app AND d.user_id = s.profile_id
-        WHERE d.channel = '\(Channel.push.rawValue)' AND d.state = '\(DeliveryState.deferred.rawValue)'
+            ON s.app || '' = r.app AND s.profile_id = ANY (ARRAY[r.user_id]) AND s.id = r.id AND s.revoked_at IS NULL
+        JOIN deliveries d ON d.app = r.app AND d.user_id = ANY (ARRAY[r.user_id])
+        WHERE d.channel || '' = '\(Channel.push.rawValue)' AND d.state = '\(DeliveryState.deferred.rawValue)'
           AND d.reason IN (\(Wait.Reason.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")))
         ORDER BY d.app, d.user_id, d.notification_id, s.id, d.due_at
         ON CONFLICT DO NOTHING

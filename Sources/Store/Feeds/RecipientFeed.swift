@@ -40,7 +40,7 @@ enum RecipientFeed {
         """
         UPDATE tombstones t SET returned_at = r.said_at
         FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::bytea[]) AS r (app, user_id, said_at, person)
-        WHERE t.app = r.app AND t.subject_hash = r.person AND t.deleted_at < r.said_at
+        WHERE t.app = ANY (ARRAY[r.app]) AND t.subject_hash = r.person AND t.deleted_at < r.said_at
         """
     )
 
@@ -68,7 +68,7 @@ enum RecipientFeed {
                     $8::text[], $9::boolean[], $10::boolean[], $11::boolean[], $12::boolean[], $13::boolean[])
              AS r (app, user_id, said_at, locale, locale_given, timezone, timezone_given, email, email_given,
                    push, push_given, mail, mail_given)
-        WHERE t.app = r.app AND t.user_id = r.user_id AND t.source_time <= r.said_at
+        WHERE t.app = r.app AND t.user_id = ANY (ARRAY[r.user_id]) AND t.source_time <= r.said_at
         """
     )
 
@@ -77,7 +77,7 @@ enum RecipientFeed {
         """
         UPDATE reminders t SET next_fire_at = NULL
         FROM unnest($1::text[], $2::text[]) AS r (app, user_id)
-        WHERE t.app = r.app AND t.user_id = r.user_id AND t.timezone IS NULL
+        WHERE t.app = r.app AND t.user_id = ANY (ARRAY[r.user_id]) AND t.timezone IS NULL
         """
     )
 
@@ -102,7 +102,8 @@ enum Tombstone {
     static func spares(_ subject: String) -> String {
         """
         NOT EXISTS (
-            SELECT FROM tombstones x WHERE x.app = r.app AND x.subject_hash = \(subject) AND x.deleted_at >= r.said_at)
+            SELECT FROM tombstones x WHERE x.app = r.app AND x.subject_hash = \(subject) AND x.deleted_at >= r.said_at
+            OFFSET 0)
         """
     }
 }

@@ -90,16 +90,21 @@ enum SubscriptionFeed {
              revoked_at, revoke_reason)
         SELECT r.app, r.user_id, CASE WHEN EXISTS (
                    SELECT FROM push_subscriptions o
-                   WHERE o.app = r.app AND o.profile_id = r.user_id AND o.id = r.id AND o.device_token <> r.token
-               ) THEN r.id || '_' || left(md5(r.said_at::text), 8) ELSE r.id END, r.token, r.platform, r.provider, r.said_at, r.said_at, '-infinity',
+                   WHERE o.app || '' = r.app AND o.profile_id = r.user_id AND o.id = r.id AND o.device_token <> r.token
+                   OFFSET 0
+               ) THEN r.id || '_' || left(md5(r.said_at::text), 8) ELSE r.id END, r.token, r.platform, r.provider,
+               r.said_at, r.said_at, '-infinity',
                g.deleted_at, CASE WHEN g.deleted_at IS NOT NULL THEN \(RevokeReason.unsubscribed.literal) END
         FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::bytea[], $5::bytea[], $6::text[], $7::text[],
                     $8::text[], $9::text[])
              AS r (app, user_id, said_at, person, subject, id, token, platform, provider)
-        LEFT JOIN tombstones g ON g.app = r.app AND g.subject_hash = r.subject AND g.deleted_at >= r.said_at
+        LEFT JOIN tombstones g
+            ON g.app = ANY (ARRAY[r.app]) AND g.subject_hash = r.subject AND g.deleted_at >= r.said_at
         WHERE \(Tombstone.spares("r.person")) AND NOT EXISTS (
             SELECT FROM push_subscriptions o
-            WHERE o.app = r.app AND o.profile_id = r.user_id AND o.device_token = r.token AND o.provider = r.provider
+            WHERE o.app || '' = r.app AND o.profile_id = r.user_id AND o.device_token = r.token
+              AND o.provider = r.provider
+            OFFSET 0
         )
         ORDER BY r.app, r.user_id, r.id
         ON CONFLICT (app, profile_id, id) DO NOTHING
@@ -109,7 +114,8 @@ enum SubscriptionFeed {
 
     /// A subscription is found by its token: its id outlives the token that it was made of.
     private static let isDevice = """
-        t.app = r.app AND t.profile_id = r.user_id AND t.device_token = r.token AND t.provider = r.provider
+        t.app || '' = r.app AND t.profile_id = ANY (ARRAY[r.user_id]) AND t.device_token = r.token
+          AND t.provider = r.provider
         """
 
     /// Not where the new token was revoked since: the device has logged out, and the rotation was only heard later.
@@ -118,13 +124,13 @@ enum SubscriptionFeed {
         UPDATE push_subscriptions t SET device_token = r.token
         FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::text[], $5::text[], $6::bytea[])
              AS r (app, user_id, said_at, former, token, subject)
-        WHERE t.app = r.app AND t.profile_id = r.user_id AND t.device_token = r.former AND t.revoked_at IS NULL
-          AND t.source_time <= r.said_at AND NOT EXISTS (
+        WHERE t.app || '' = r.app AND t.profile_id = ANY (ARRAY[r.user_id]) AND t.device_token = r.former
+          AND t.revoked_at IS NULL AND t.source_time <= r.said_at AND NOT EXISTS (
               SELECT FROM push_subscriptions o
-              WHERE o.app = r.app AND o.profile_id = r.user_id AND o.device_token = r.token
+              WHERE o.app || '' = r.app AND o.profile_id = r.user_id AND o.device_token = r.token OFFSET 0
           ) AND NOT EXISTS (
               SELECT FROM tombstones g
-              WHERE g.app = r.app AND g.subject_hash = r.subject AND g.deleted_at >= r.said_at
+              WHERE g.app = r.app AND g.subject_hash = r.subject AND g.deleted_at >= r.said_at OFFSET 0
           )
         """
     )
@@ -134,8 +140,8 @@ enum SubscriptionFeed {
         """
         UPDATE push_subscriptions t SET revoked_at = r.said_at, revoke_reason = \(RevokeReason.replaced.literal)
         FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::text[]) AS r (app, user_id, said_at, former)
-        WHERE t.app = r.app AND t.profile_id = r.user_id AND t.device_token = r.former AND t.revoked_at IS NULL
-          AND t.source_time <= r.said_at
+        WHERE t.app || '' = r.app AND t.profile_id = ANY (ARRAY[r.user_id]) AND t.device_token = r.former
+          AND t.revoked_at IS NULL AND t.source_time <= r.said_at
         """
     )
 
@@ -173,9 +179,9 @@ enum SubscriptionFeed {
         UPDATE push_subscriptions t SET revoked_at = o.registered_at, revoke_reason = \(RevokeReason.tokenMoved.literal)
         FROM (SELECT DISTINCT app, token FROM unnest($1::text[], $2::text[]) AS r (app, token)) AS r
         JOIN push_subscriptions o
-            ON o.app = r.app AND md5(o.device_token) = md5(r.token) AND o.device_token = r.token
-        WHERE t.app = r.app AND md5(t.device_token) = md5(r.token) AND t.device_token = r.token AND t.revoked_at IS NULL
-          AND (t.registered_at, t.profile_id, t.id) < (o.registered_at, o.profile_id, o.id)
+            ON o.app || '' = r.app AND md5(o.device_token) = ANY (ARRAY[md5(r.token)]) AND o.device_token = r.token
+        WHERE t.app || '' = r.app AND md5(t.device_token) = ANY (ARRAY[md5(r.token)])
+          AND t.device_token = r.token AND t.revoked_at IS NULL AND (t.registered_at, t.profile_id, t.id) < (o.registered_at, o.profile_id, o.id)
         """
     )
 
@@ -191,9 +197,11 @@ enum SubscriptionFeed {
                 PARTITION BY s.app, s.profile_id ORDER BY s.last_seen_at DESC, s.registered_at DESC, s.id
             ) AS rank
             FROM (SELECT DISTINCT app, user_id FROM unnest($1::text[], $2::text[]) AS r (app, user_id)) AS r
-            JOIN push_subscriptions s ON s.app = r.app AND s.profile_id = r.user_id AND s.revoked_at IS NULL
+            JOIN push_subscriptions s
+                ON s.app || '' = r.app AND s.profile_id = ANY (ARRAY[r.user_id]) AND s.revoked_at IS NULL
         ) AS ranked
-        WHERE ranked.rank > \(mostDevices) AND t.app = ranked.app AND t.profile_id = ranked.profile_id AND t.id = ranked.id
+        WHERE ranked.rank > \(mostDevices) AND t.app || '' = ranked.app
+          AND t.profile_id = ANY (ARRAY[ranked.profile_id]) AND t.id = ranked.id
         """
     )
 
@@ -213,7 +221,8 @@ enum SubscriptionFeed {
         UPDATE push_subscriptions t
         SET revoked_at = r.said_at, revoke_reason = \(RevokeReason.unsubscribed.literal), source_time = r.said_at
         FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::text[]) AS r (app, user_id, said_at, token)
-        WHERE t.app = r.app AND t.profile_id = r.user_id AND t.device_token = r.token AND t.source_time <= r.said_at
+        WHERE t.app || '' = r.app AND t.profile_id = ANY (ARRAY[r.user_id]) AND t.device_token = r.token
+          AND t.source_time <= r.said_at
         """
     )
 }

@@ -52,6 +52,8 @@ package struct BreakerBook: Sendable {
     }
 
     /// Opens it, unless it is open already.
+    ///
+    /// An alarm of deaths doubts all answers of the last ten minutes, also where something else had opened it.
     package func open(_ key: BreakerKey, reason: String) async throws(PostgresError) {
         _ = try await pool.run(Self.open, key.parameters + [.text(reason), .integer(firstPause.milliseconds)])
     }
@@ -60,6 +62,14 @@ package struct BreakerBook: Sendable {
     package func reopen(_ key: BreakerKey, reason: String, isTelling: Bool = true) async throws(PostgresError) {
         let pause: [Parameter] = [.integer(firstPause.milliseconds), .boolean(isTelling)]
         _ = try await pool.run(Self.reopen, key.parameters + [.text(reason)] + pause)
+    }
+
+    /// Since when its provider's word that devices are gone is doubted; nil where it is not, or the breaker is closed.
+    ///
+    /// Stays as it is for as long as the breaker is open, whatever the reason comes to be.
+    package func deathsSince(_ key: BreakerKey) async throws(PostgresError) -> Timestamp? {
+        let rows = try await pool.run(Self.deaths, key.parameters)
+        return rows.isEmpty ? nil : try rows.optionalInstant(0, 0).map(Timestamp.init(clamping:))
     }
 
     /// A probe went well; whether it was open.
@@ -101,16 +111,28 @@ package struct BreakerBook: Sendable {
 
     private static let open = Statement(
         """
-        INSERT INTO breakers (app, provider, platform, reason, probe_at)
-        VALUES ($1, $2, $3, $4, now() + $5::bigint * interval '1 ms')
-        ON CONFLICT DO NOTHING
+        INSERT INTO breakers AS b (app, provider, platform, reason, probe_at, deaths_since)
+        VALUES ($1, $2, $3, $4, now() + $5::bigint * interval '1 ms', \(doubt))
+        ON CONFLICT (app, provider, platform) DO UPDATE SET deaths_since = excluded.deaths_since
+            WHERE b.deaths_since IS NULL AND excluded.deaths_since IS NOT NULL
         """
+    )
+
+    private static let doubt = "CASE $4 WHEN '\(Revocations.massDeath)' THEN now() - interval '10 min' END"
+
+    /// One that an older program opened does not say it.
+    private static let deaths = Statement(
+        """
+        SELECT coalesce(deaths_since, CASE reason WHEN '\(Revocations.massDeath)' THEN opened_at - interval '10 min' END)
+        FROM breakers WHERE \(isKey)
+        """,
+        effect: .reads
     )
 
     private static let reopen = Statement(
         """
         UPDATE breakers
-        SET reason = $4, failures = failures + 1,
+        SET reason = $4, failures = failures + 1, deaths_since = coalesce(deaths_since, \(doubt)),
             probe_at = now() + interval '1 ms'
                 * CASE WHEN $6 THEN least($5::bigint * power(2, least(failures + 1, 20)), 300000) ELSE $5::bigint END
         WHERE \(isKey)

@@ -52,15 +52,39 @@ package struct Inbox: Sendable {
         for row in inserted.indices {
             fresh.insert(try inserted.text(row, 0))
         }
-        let stored = try await pool.run(InboxStatements.lookUp, NotificationKey.parameters(records.map(\.key)))
-        var hashes: [Int64: [UInt8]] = [:]
+        let open = Self.unclear(records, inserted: fresh)
+        let keys = open.map { records[$0].key }
+        let stored = try await pool.run(InboxStatements.lookUp, NotificationKey.parameters(keys))
+        var hashes: [Int: [UInt8]] = [:]
         for row in stored.indices {
-            hashes[try stored.integer(row, 0)] = try stored.bytes(row, 1)
+            guard let place = Int(exactly: try stored.integer(row, 0) - 1), open.indices.contains(place) else {
+                continue
+            }
+            hashes[open[place]] = try stored.bytes(row, 1)
         }
-        return records.enumerated().map { position, record in
-            guard let hash = hashes[Int64(position) + 1] else { return .recipientErased }
-            guard hash == record.words.contentHash.bytes else { return .conflict }
-            return fresh.remove(record.id.text) == nil ? .duplicate : .recorded
+        var outcomes = records.map { _ in Outcome.recorded }
+        for position in open {
+            let record = records[position]
+            guard let hash = hashes[position] else {
+                outcomes[position] = .recipientErased
+                continue
+            }
+            let isSame = hash == record.words.contentHash.bytes
+            guard isSame, fresh.remove(record.id.text) != nil else {
+                outcomes[position] = isSame ? .duplicate : .conflict
+                continue
+            }
+        }
+        return outcomes
+    }
+
+    /// The places of those that need a closer look: what was not inserted, and copies inside the batch.
+    private static func unclear(_ sorted: [InboxRecord], inserted: Set<String>) -> [Int] {
+        sorted.indices.filter { index in
+            let id = sorted[index].id
+            let hasCopy =
+                index > 0 && sorted[index - 1].id == id || index + 1 < sorted.count && sorted[index + 1].id == id
+            return hasCopy || !inserted.contains(id.text)
         }
     }
 

@@ -55,6 +55,7 @@ enum InboxStatements {
                 SELECT FROM tombstones t
                 WHERE t.app = r.app AND t.subject_hash = r.subject_hash
                   AND CASE WHEN r.said_at IS NULL THEN t.returned_at IS NULL ELSE r.said_at <= t.deleted_at END
+                OFFSET 0
             )
             ON CONFLICT (app, user_id, id) DO NOTHING
             RETURNING app, user_id, id
@@ -72,11 +73,24 @@ enum InboxStatements {
         """
     )
 
+    /// The notification that `key` names by `app`, `user_id` and `id`, or the next one: whoever joins it compares the id.
+    ///
+    /// The list's index begins like the primary key. To a server that takes the table for small the two are worth the same
+    /// for one id, and by the list's it would read all that the user has; only the primary key has the order of the ids.
+    static func one(_ columns: String, of key: String, id: String = "id") -> String {
+        """
+        (SELECT \(columns) FROM notifications
+         WHERE app = \(key).app AND user_id = \(key).user_id AND id >= \(key).\(id)
+         ORDER BY id LIMIT 1)
+        """
+    }
+
     static let lookUp = Statement(
         """
         SELECT r.position, n.content_hash
         FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY AS r (app, user_id, id, position)
-        JOIN notifications n ON n.app = r.app AND n.user_id = r.user_id AND n.id = r.id
+        CROSS JOIN LATERAL \(one("id, content_hash", of: "r")) AS n
+        WHERE n.id = r.id
         """,
         effect: .reads
     )
@@ -93,7 +107,8 @@ enum InboxStatements {
                      AND l.extras ->> 'collapseKey' = n.extras ->> 'collapseKey'),
                n.created_at
         FROM unnest($1::text[], $2::text[], $3::text[]) AS r (app, user_id, id)
-        JOIN notifications n ON n.app = r.app AND n.user_id = r.user_id AND n.id = r.id
+        CROSS JOIN LATERAL \(one("*", of: "r")) AS n
+        WHERE n.id = r.id
         """,
         effect: .reads
     )

@@ -66,7 +66,7 @@ package struct DueDeliveries: Sendable {
             WHERE pg_try_advisory_xact_lock(hashtextextended(app || ' ' || user_id, 0))
         ), due AS (
             SELECT d.app, d.user_id, d.notification_id, d.channel, d.target, h.urgency, h.due_at AS waiting_since
-            FROM held h JOIN deliveries d USING (app, user_id)
+            FROM held h JOIN deliveries d ON d.app = h.app AND d.user_id = ANY (ARRAY[h.user_id])
             WHERE d.due_at IS NOT NULL AND (d.state IN ('deferred', 'pending') AND d.due_at <= now()
                 OR d.state IN ('retrying', 'sending') AND d.due_at <= now() - $2::bigint * interval '1 ms')
             ORDER BY d.app, d.user_id, d.notification_id, d.channel, d.target
@@ -76,8 +76,8 @@ package struct DueDeliveries: Sendable {
             SET state = CASE d.state WHEN 'sending' THEN 'sending' ELSE 'pending' END,
                 due_at = now() + interval '10 min'
             FROM due
-            WHERE d.app = due.app AND d.user_id = due.user_id AND d.notification_id = due.notification_id
-              AND d.channel = due.channel AND d.target = due.target
+            WHERE d.app = due.app AND d.user_id = ANY (ARRAY[due.user_id])
+              AND d.notification_id = due.notification_id AND d.channel = due.channel AND d.target = due.target
             RETURNING d.app, d.user_id, d.notification_id, due.urgency, due.waiting_since
         )
         SELECT DISTINCT app, user_id, notification_id, urgency::bigint AS urgency, waiting_since

@@ -25,7 +25,8 @@ enum LedgerStatements {
                        ELSE coalesce(d.due_at, now())
                    END AS free_at
             FROM unnest($1::text[], $2::text[], $3::text[]) AS k (app, user_id, id)
-            JOIN deliveries d ON d.app = k.app AND d.user_id = k.user_id AND d.notification_id = k.id
+            JOIN deliveries d
+                ON d.app = k.app AND d.user_id = ANY (ARRAY[k.user_id]) AND d.notification_id = k.id
             WHERE d.state IN ('pending', 'sending', 'retrying', 'deferred')
             ORDER BY d.app, d.user_id, d.notification_id, d.channel, d.target
             FOR UPDATE OF d SKIP LOCKED
@@ -34,8 +35,8 @@ enum LedgerStatements {
             SET state = 'sending', claim = $4, unknown_sends = o.unknown_sends, updated_at = now(),
                 due_at = now() + $5::bigint * interval '1 ms' + interval '1 min'
             FROM owed o
-            WHERE o.is_free AND d.app = o.app AND d.user_id = o.user_id AND d.notification_id = o.notification_id
-              AND d.channel = o.channel AND d.target = o.target
+            WHERE o.is_free AND d.app = o.app AND d.user_id = ANY (ARRAY[o.user_id])
+              AND d.notification_id = o.notification_id AND d.channel = o.channel AND d.target = o.target
         )
         SELECT app, user_id, notification_id, channel, target, attempts::bigint, state, is_free,
                ceil(extract(epoch FROM free_at - now()) * 1000)::bigint, unknown_sends::bigint,
@@ -62,8 +63,8 @@ enum LedgerStatements {
                     $9::boolean[], $10::bigint[], $12::boolean[], $13::jsonb[], $14::timestamptz[])
              AS s (app, user_id, id, channel, target, state, reason, provider_message_id, burns, due_in, is_unknown,
                    decision, sent_at)
-        WHERE d.app = s.app AND d.user_id = s.user_id AND d.notification_id = s.id AND d.channel = s.channel
-          AND d.target = s.target AND d.claim = $11 AND d.state IN ('sending', 'accepted')
+        WHERE d.app = s.app AND d.user_id = ANY (ARRAY[s.user_id]) AND d.notification_id = s.id
+          AND d.channel = s.channel AND d.target = s.target AND d.claim = $11 AND d.state IN ('sending', 'accepted')
         """
     )
 }

@@ -89,28 +89,30 @@ package struct ReceiptBook: Sendable {
         )
         UPDATE deliveries d SET due_at = now() + interval '10 min'
         FROM due
-        WHERE d.app = due.app AND d.user_id = due.user_id AND d.notification_id = due.notification_id
-          AND d.channel = due.channel AND d.target = due.target
+        WHERE d.app = due.app AND d.user_id = ANY (ARRAY[due.user_id])
+          AND d.notification_id = due.notification_id AND d.channel = due.channel AND d.target = due.target
         RETURNING d.app, d.user_id, d.notification_id, d.channel, d.target
         """
     )
 
+    /// That it has been sent says its state already; that `sent_at` says so too must not lead to the index of all those that
+    /// were.
     private static let claim = Statement(
         """
         WITH waiting AS (
             SELECT d.app, d.user_id, d.notification_id, d.channel, d.target
             FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[])
                  AS k (app, user_id, id, channel, target)
-            JOIN deliveries d ON d.app = k.app AND d.user_id = k.user_id AND d.notification_id = k.id
+            JOIN deliveries d ON d.app = k.app AND d.user_id = ANY (ARRAY[k.user_id]) AND d.notification_id = k.id
                 AND d.channel = k.channel AND d.target = k.target
-            WHERE d.state = 'accepted' AND d.sent_at IS NOT NULL
+            WHERE d.state = 'accepted' AND coalesce(d.sent_at, 'infinity') < 'infinity'
             ORDER BY d.app, d.user_id, d.notification_id, d.channel, d.target
             FOR UPDATE OF d
         ), taken AS (
             UPDATE deliveries d SET claim = $6
             FROM waiting w
-            WHERE d.app = w.app AND d.user_id = w.user_id AND d.notification_id = w.notification_id
-              AND d.channel = w.channel AND d.target = w.target
+            WHERE d.app = w.app AND d.user_id = ANY (ARRAY[w.user_id])
+              AND d.notification_id = w.notification_id AND d.channel = w.channel AND d.target = w.target
             RETURNING d.app, d.user_id, d.notification_id, d.channel, d.target, d.provider_message_id, d.attempts,
                       d.sent_at, d.urgency
         )
@@ -118,8 +120,10 @@ package struct ReceiptBook: Sendable {
                t.sent_at, floor(extract(epoch FROM now() - t.sent_at) * 1000)::bigint, t.urgency::bigint,
                n.event_id, n.type, s.device_token
         FROM taken t
-        LEFT JOIN notifications n ON n.app = t.app AND n.user_id = t.user_id AND n.id = t.notification_id
-        LEFT JOIN push_subscriptions s ON s.app = t.app AND s.profile_id = t.user_id AND s.id = t.target
+        LEFT JOIN LATERAL \(InboxStatements.one("id, event_id, type", of: "t", id: "notification_id")) AS n
+            ON n.id = t.notification_id
+        LEFT JOIN push_subscriptions s
+            ON s.app || '' = t.app AND s.profile_id = ANY (ARRAY[t.user_id]) AND s.id = t.target
         """
     )
 }

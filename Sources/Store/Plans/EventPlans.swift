@@ -6,14 +6,21 @@ package struct PlannedEvent: Sendable {
     package let event: Event
     package let contentHash: ContentHash
     let priority: Priority
-    /// As it is published when its time has come: without `deliverAt`, with the expiry that its type gives it.
+    /// With the expiry that its type gives it.
     private(set) var content: [UInt8]
+    /// What is published when its time has come, without `deliverAt`; nil where it waits for its expansion instead.
+    private(set) var body: String?
 
     package init(event: Event, contentHash: ContentHash, priority: Priority, expiresAt: Timestamp?) {
         self.event = event
         self.contentHash = contentHash
         self.priority = priority
         content = event.plainForm(expiresAt: expiresAt)
+        guard event.deliverAt != nil, case .users = event.audience else {
+            body = nil
+            return
+        }
+        body = String(decoding: event.plainForm(expiresAt: expiresAt, withoutDeliverAt: true), as: UTF8.self)
     }
 
     /// The same for those who are left; nil for nobody.
@@ -21,6 +28,9 @@ package struct PlannedEvent: Sendable {
         guard let rest = LetterAudience.body(content, without: people) else { return nil }
         var other = self
         other.content = rest
+        if let body {
+            other.body = LetterAudience.body(Array(body.utf8), without: people).map { String(decoding: $0, as: UTF8.self) }
+        }
         return other
     }
 
@@ -95,7 +105,7 @@ package struct EventPlans: Sendable {
                 apps, ids, .bytesArray(plans.map { $0.contentHash.bytes }),
                 .jsonArray(plans.map(\.content)),
                 .instantArray(plans.map { $0.event.deliverAt?.microseconds }),
-                .integerArray(plans.map { $0.priority.urgency }),
+                .integerArray(plans.map { $0.priority.urgency }), .textArray(plans.map(\.body)),
             ]
         )
         var fresh: Set<[String]> = []
@@ -130,7 +140,8 @@ package struct EventPlans: Sendable {
 
     /// Takes events whose time has come, the urgent first, then the oldest.
     ///
-    /// Whoever takes them publishes them, and marks them. Those that nobody marks within ten minutes come up again.
+    /// Whoever takes them publishes them, and then marks them or gives them back. Those of which neither is heard, since
+    /// whoever took them died, come up again after half a minute.
     package func takeDue(atMost limit: Int) async throws(PostgresError) -> [DueEvent] {
         let rows = try await pool.run(Self.takeDue, [.integer(Int64(limit))])
         var due: [DueEvent] = []
@@ -144,25 +155,52 @@ package struct EventPlans: Sendable {
         return due
     }
 
+    /// Lets them come up again at once, since they have not gone out for all that is known.
+    package func giveBack(_ events: [DueEvent]) async throws(PostgresError) {
+        guard !events.isEmpty else { return }
+        _ = try await pool.run(Self.giveBack, [.textArray(events.map(\.app.text)), .textArray(events.map(\.id.text))])
+    }
+
     /// From now on nothing is left to be done about these events.
     package func markExpanded(_ events: [DueEvent]) async throws(PostgresError) {
         guard !events.isEmpty else { return }
         _ = try await pool.run(Self.mark, [.textArray(events.map(\.app.text)), .textArray(events.map(\.id.text))])
     }
 
+    /// Those of one urgency whose time has come, in the order and with the very condition of their index: in one scan over
+    /// all urgencies, what is urgent and far ahead would lie before what is not and is due.
+    ///
     /// Only events for named users: the others wait for their expansion.
+    private static func oldest(_ urgency: Int) -> String {
+        """
+        (SELECT app, id, urgency, planned_at FROM events
+         WHERE urgency = \(urgency) AND planned_at <= now() AND expanded_at IS NULL AND cancelled_at IS NULL
+           AND content -> 'to' ? 'users' AND coalesce(handed_over_at <= now() - interval '30 s', true)
+         ORDER BY planned_at LIMIT $1
+         FOR UPDATE SKIP LOCKED)
+        """
+    }
+
     private static let takeDue = Statement(
         """
-        UPDATE events e SET handed_over_at = now()
-        FROM (
-            SELECT app, id FROM events
-            WHERE planned_at <= now() AND expanded_at IS NULL AND cancelled_at IS NULL
-              AND coalesce(handed_over_at <= now() - interval '10 min', true) AND content -> 'to' ? 'users'
+        WITH urgent AS (\(oldest(0))), usual AS (\(oldest(1))), idle AS (\(oldest(2))), due AS MATERIALIZED (
+            SELECT app, id FROM (
+                SELECT * FROM urgent UNION ALL SELECT * FROM usual UNION ALL SELECT * FROM idle
+            ) AS oldest
             ORDER BY urgency, planned_at LIMIT $1
-            FOR UPDATE SKIP LOCKED
-        ) AS due
-        WHERE e.app = due.app AND e.id = due.id
-        RETURNING e.app, e.id, e.content ->> 'eventType', (e.content - 'deliverAt')::text
+        )
+        UPDATE events e SET handed_over_at = now()
+        FROM due
+        WHERE e.app = ANY (ARRAY[due.app]) AND e.id = due.id
+        RETURNING e.app, e.id, e.content ->> 'eventType', coalesce(e.body, (e.content - 'deliverAt')::text)
+        """
+    )
+
+    private static let giveBack = Statement(
+        """
+        UPDATE events e SET handed_over_at = NULL
+        FROM unnest($1::text[], $2::text[]) AS r (app, id)
+        WHERE e.app = ANY (ARRAY[r.app]) AND e.id = r.id AND e.expanded_at IS NULL
         """
     )
 
@@ -170,16 +208,16 @@ package struct EventPlans: Sendable {
         """
         UPDATE events e SET expanded_at = now()
         FROM unnest($1::text[], $2::text[]) AS r (app, id)
-        WHERE e.app = r.app AND e.id = r.id AND e.expanded_at IS NULL
+        WHERE e.app = ANY (ARRAY[r.app]) AND e.id = r.id AND e.expanded_at IS NULL
         """
     )
 
     private static let insert = Statement(
         """
-        INSERT INTO events (app, id, content_hash, content, planned_at, urgency)
-        SELECT DISTINCT ON (app, id) app, id, content_hash, content, coalesce(planned_at, now()), urgency
-        FROM unnest($1::text[], $2::text[], $3::bytea[], $4::jsonb[], $5::timestamptz[], $6::bigint[]) WITH ORDINALITY
-             AS r (app, id, content_hash, content, planned_at, urgency, position)
+        INSERT INTO events (app, id, content_hash, content, planned_at, urgency, body)
+        SELECT DISTINCT ON (app, id) app, id, content_hash, content, coalesce(planned_at, now()), urgency, body
+        FROM unnest($1::text[], $2::text[], $3::bytea[], $4::jsonb[], $5::timestamptz[], $6::bigint[], $7::text[])
+             WITH ORDINALITY AS r (app, id, content_hash, content, planned_at, urgency, body, position)
         ORDER BY app, id, position
         ON CONFLICT (app, id) DO NOTHING
         RETURNING app, id
@@ -190,7 +228,7 @@ package struct EventPlans: Sendable {
         """
         SELECT r.position, coalesce(e.content_hash, ''::bytea), e.cancelled_at IS NOT NULL
         FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS r (app, id, position)
-        JOIN events e ON e.app = r.app AND e.id = r.id
+        JOIN events e ON e.app = ANY (ARRAY[r.app]) AND e.id = r.id
         """
     )
 

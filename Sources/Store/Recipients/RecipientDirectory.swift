@@ -88,14 +88,20 @@ package struct RecipientDirectory: Sendable {
         """
         SELECT k.position, r.locale, r.timezone, r.push_enabled, p.preferences, r.email_enabled, r.email
         FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (app, user_id, position)
-        LEFT JOIN recipients r ON r.app = k.app AND r.user_id = k.user_id
-        LEFT JOIN notification_preferences p ON p.app = k.app AND p.profile_id = k.user_id
+        LEFT JOIN LATERAL (
+            SELECT * FROM recipients WHERE app = k.app AND user_id = k.user_id OFFSET 0
+        ) AS r ON true
+        LEFT JOIN LATERAL (
+            SELECT * FROM notification_preferences WHERE app = k.app AND profile_id = k.user_id OFFSET 0
+        ) AS p ON true
         WHERE r.app IS NOT NULL OR p.app IS NOT NULL
         """,
         effect: .reads
     )
 
     /// Only Apple's devices show a number that somebody has to tell them.
+    ///
+    /// A user's devices come in the order of their key, which no other index of theirs has.
     private static let devices = Statement(
         """
         SELECT k.position, s.id, s.device_token, s.platform, s.provider, s.permission, s.environment,
@@ -107,8 +113,11 @@ package struct RecipientDirectory: Sendable {
                ) END,
                CASE WHEN s.provider = 'webpush' THEN s.subscription END
         FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (app, user_id, position)
-        JOIN push_subscriptions s ON s.app = k.app AND s.profile_id = k.user_id AND s.revoked_at IS NULL
-        ORDER BY s.id
+        CROSS JOIN LATERAL (
+            SELECT * FROM push_subscriptions
+            WHERE app = k.app AND profile_id = k.user_id AND revoked_at IS NULL
+            ORDER BY id OFFSET 0
+        ) AS s
         """,
         effect: .reads
     )

@@ -74,12 +74,12 @@ package struct ReminderBook: Sendable {
     private static let open = Statement(
         """
         (SELECT \(columns)
-         FROM reminders r LEFT JOIN recipients p ON p.app = r.app AND p.user_id = r.user_id
+         FROM reminders r LEFT JOIN recipients p ON p.app = r.app AND p.user_id = ANY (ARRAY[r.user_id])
          WHERE r.next_fire_at <= now() AND r.removed_at IS NULL
          ORDER BY r.next_fire_at LIMIT $1)
         UNION ALL
         (SELECT \(columns)
-         FROM reminders r LEFT JOIN recipients p ON p.app = r.app AND p.user_id = r.user_id
+         FROM reminders r LEFT JOIN recipients p ON p.app = r.app AND p.user_id = ANY (ARRAY[r.user_id])
          WHERE r.next_fire_at IS NULL AND r.removed_at IS NULL
          LIMIT $1)
         """,
@@ -93,8 +93,8 @@ package struct ReminderBook: Sendable {
             last_fired_on = greatest(t.last_fired_on, r.fired_on::date)
         FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::timestamptz[], $6::text[])
              AS r (app, user_id, id, source_time, next_fire_at, fired_on)
-        WHERE t.app = r.app AND t.user_id = r.user_id AND t.id = r.id AND t.source_time = r.source_time
-          AND t.removed_at IS NULL
+        WHERE t.app = r.app AND t.user_id = ANY (ARRAY[r.user_id]) AND t.id = r.id AND t.source_time = r.source_time
+          AND coalesce(t.removed_at, 'infinity') = 'infinity'
         """
     )
 }

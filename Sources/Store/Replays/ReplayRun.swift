@@ -134,7 +134,7 @@ package struct ReplayRun: Sendable {
         WITH next AS (
             SELECT i.position, i.dead_id,
                    CASE WHEN d.notification_id IS NULL THEN octet_length(d.body) ELSE 0 END AS bytes
-            FROM replay_items i JOIN dead_letters d ON d.dead_id = i.dead_id
+            FROM replay_items i JOIN dead_letters d ON d.dead_id = ANY (ARRAY[i.dead_id])
             WHERE i.replay_id = $1 AND i.state = 'waiting'
               AND EXISTS (SELECT FROM replays r WHERE r.id = $1 AND r.state = 'running' AND r.runner = $3)
             ORDER BY i.position LIMIT $2
@@ -145,7 +145,7 @@ package struct ReplayRun: Sendable {
         SELECT p.position, p.dead_id, d.replays::bigint AS replays, d.notification_id IS NOT NULL AS is_delivery,
                CASE WHEN d.notification_id IS NULL THEN d.body ELSE '' END AS body, d.origin_exchange,
                d.origin_routing_key, d.properties, d.headers, d.first_failed_at
-        FROM page p JOIN dead_letters d ON d.dead_id = p.dead_id
+        FROM page p JOIN dead_letters d ON d.dead_id = ANY (ARRAY[p.dead_id])
         WHERE p.place = 1 OR p.bytes <= $4::bigint
         ORDER BY p.position
         """,

@@ -16,7 +16,7 @@ enum ReplayStatements {
         """
         WITH item AS MATERIALIZED (
             SELECT i.position, i.dead_id FROM replay_items i
-            WHERE i.replay_id = $1 AND i.position = ANY($2::bigint[]) AND i.state = 'waiting'
+            WHERE i.replay_id = $1 AND i.position = ANY($2::bigint[]) AND i.state || '' = 'waiting'
               AND EXISTS (SELECT FROM replays r WHERE r.id = $1 AND r.state = 'running' AND r.runner = $3)
             ORDER BY i.position
             FOR UPDATE OF i
@@ -33,8 +33,8 @@ enum ReplayStatements {
             SET state = 'pending', reason = NULL, claim = NULL, due_at = now() + interval '10 min', updated_at = now(),
                 attempts = greatest(l.attempts, least(line.attempts, 32000))
             FROM line
-            WHERE l.app = line.app AND l.user_id = line.user_id AND l.notification_id = line.notification_id
-              AND l.channel = line.channel AND l.target = line.target AND l.state = 'failed'
+            WHERE l.app = line.app AND l.user_id = ANY (ARRAY[line.user_id])
+              AND l.notification_id = line.notification_id AND l.channel = line.channel AND l.target = line.target AND l.state = 'failed'
             RETURNING l.app, l.user_id, l.notification_id
         ), verdict AS (
             SELECT position, dead_id, CASE
@@ -48,7 +48,7 @@ enum ReplayStatements {
             UPDATE replay_items i
             SET state = CASE WHEN v.outcome IS NULL THEN 'sent' ELSE 'settled' END, outcome = v.outcome,
                 settled_at = CASE WHEN v.outcome IS NOT NULL THEN now() END
-            FROM verdict v WHERE i.replay_id = $1 AND i.position = v.position
+            FROM verdict v WHERE i.replay_id + 0 = $1 AND i.dead_id = ANY (ARRAY[v.dead_id])
         ), counted AS (
             UPDATE dead_letters d
             SET replays = d.replays + (v.outcome IS NULL)::integer,
@@ -56,7 +56,8 @@ enum ReplayStatements {
                     ELSE 'resolved' END,
                 replay_id = CASE WHEN v.outcome IS NULL THEN d.replay_id END,
                 resolution = v.outcome, changed_at = now()
-            FROM verdict v WHERE d.dead_id = v.dead_id AND d.state = 'replaying' AND d.replay_id = $1
+            FROM verdict v
+            WHERE d.dead_id = ANY (ARRAY[v.dead_id]) AND d.state || '' = 'replaying' AND coalesce(d.replay_id, 0) = $1
         )
         SELECT app, user_id, notification_id FROM owed
         """
@@ -68,7 +69,7 @@ enum ReplayStatements {
         FROM replay_items i
         CROSS JOIN LATERAL (
             SELECT app, user_id, notification_id, channel, target FROM dead_letters
-            WHERE dead_id = i.dead_id AND notification_id IS NOT NULL LIMIT 1
+            WHERE dead_id = i.dead_id AND coalesce(notification_id, '') <> '' LIMIT 1
         ) AS d
         \(standing)
         WHERE i.replay_id = $1 AND i.state = 'sent' AND l.state = 'pending'
@@ -80,12 +81,13 @@ enum ReplayStatements {
     static let markSent = Statement(
         """
         WITH waiting AS MATERIALIZED (
-            SELECT position FROM replay_items
-            WHERE replay_id = $1 AND position = ANY($2::bigint[]) AND state = 'waiting'
+            SELECT replay_id, position FROM replay_items
+            WHERE replay_id = $1 AND position = ANY($2::bigint[]) AND state || '' = 'waiting'
             ORDER BY position
             FOR UPDATE
         )
-        UPDATE replay_items i SET state = 'sent' FROM waiting w WHERE i.replay_id = $1 AND i.position = w.position
+        UPDATE replay_items i SET state = 'sent'
+        FROM waiting w WHERE i.replay_id = ANY (ARRAY[w.replay_id]) AND i.position = w.position
         """
     )
 
@@ -97,7 +99,7 @@ enum ReplayStatements {
             RETURNING dead_id
         )
         UPDATE dead_letters d SET state = 'open', replay_id = NULL, changed_at = now()
-        FROM item WHERE d.dead_id = item.dead_id AND d.replay_id = $1
+        FROM item WHERE d.dead_id = ANY (ARRAY[item.dead_id]) AND coalesce(d.replay_id, 0) = $1
         """
     )
 
@@ -117,7 +119,7 @@ enum ReplayStatements {
             FROM sent s
             CROSS JOIN LATERAL (
                 SELECT app, user_id, notification_id, channel, target FROM dead_letters
-                WHERE dead_id = s.dead_id AND notification_id IS NOT NULL LIMIT 1
+                WHERE dead_id = s.dead_id AND coalesce(notification_id, '') <> '' LIMIT 1
             ) AS d
             \(standing)
             WHERE coalesce(
@@ -133,13 +135,14 @@ enum ReplayStatements {
         ), noted AS (
             UPDATE replay_items i
             SET state = 'settled', outcome = s.outcome, detail = s.reason, settled_at = now()
-            FROM settled s WHERE i.replay_id = $1 AND i.position = s.position
+            FROM settled s WHERE i.replay_id + 0 = $1 AND i.dead_id = ANY (ARRAY[s.dead_id])
         ), moved AS (
             UPDATE dead_letters d
             SET state = CASE WHEN \(reopens("s.outcome")) THEN 'open' ELSE 'resolved' END, replay_id = NULL,
                 resolution = CASE WHEN \(reopens("s.outcome")) THEN NULL ELSE concat_ws(', ', s.outcome, s.reason) END,
                 changed_at = now()
-            FROM settled s WHERE d.dead_id = s.dead_id AND d.state = 'replaying' AND d.replay_id = $1
+            FROM settled s
+            WHERE d.dead_id = ANY (ARRAY[s.dead_id]) AND d.state || '' = 'replaying' AND coalesce(d.replay_id, 0) = $1
         )
         SELECT outcome, count(*) FROM settled GROUP BY outcome
         """
@@ -192,24 +195,25 @@ enum ReplayStatements {
             ORDER BY dead_id, round DESC
         ), listed AS MATERIALIZED (
             SELECT i.replay_id, i.position, w.outcome
-            FROM word w JOIN replay_items i ON i.replay_id = w.replay AND i.dead_id = w.dead_id
-            WHERE i.state <> 'settled'
-            ORDER BY i.replay_id, i.position
+            FROM word w JOIN replay_items i ON i.replay_id + 0 = w.replay AND i.dead_id = ANY (ARRAY[w.dead_id])
+            WHERE i.state || '' <> 'settled'
+            ORDER BY i.replay_id + 0, i.position
             FOR UPDATE OF i
         ), noted AS (
             UPDATE replay_items i SET state = 'settled', outcome = l.outcome, settled_at = now()
-            FROM listed l WHERE i.replay_id = l.replay_id AND i.position = l.position
+            FROM listed l WHERE i.replay_id = ANY (ARRAY[l.replay_id]) AND i.position = l.position
         ), done AS MATERIALIZED (
             SELECT d.dead_id, w.round, w.outcome
-            FROM word w JOIN dead_letters d ON d.dead_id = w.dead_id
-            WHERE (SELECT count(*) FROM listed) >= 0 AND d.deaths <= w.round AND d.state IN ('open', 'replaying')
-            ORDER BY d.dead_id
+            FROM word w JOIN dead_letters d ON d.dead_id = ANY (ARRAY[w.dead_id])
+            WHERE (SELECT count(*) FROM listed) >= 0 AND d.deaths <= w.round
+              AND d.state || '' IN ('open', 'replaying')
+            ORDER BY w.dead_id
             FOR UPDATE OF d
         )
         UPDATE dead_letters d
         SET state = 'resolved', replay_id = NULL, resolution = o.outcome, changed_at = now(),
             replays = greatest(d.replays, o.round)
-        FROM done o WHERE d.dead_id = o.dead_id
+        FROM done o WHERE d.dead_id = ANY (ARRAY[o.dead_id])
         """
     )
 

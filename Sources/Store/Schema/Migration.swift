@@ -33,5 +33,6 @@ package struct Migration: Sendable, Equatable {
         Migration("0014_dead_letter_desk", PackageResources._014_dead_letter_desk_sql),
         Migration("0015_user_first", PackageResources._015_user_first_sql),
         Migration("0017_erasure", PackageResources._017_erasure_sql),
+        Migration("0018_plans_and_due_events", PackageResources._018_plans_and_due_events_sql),
     ]
 }

@@ -22,6 +22,8 @@ extension Namespace {
     /// them for small; on tables that grow faster than its statistics they are not small.
     private static let planning = [
         "SET plan_cache_mode TO force_generic_plan", "SET enable_seqscan TO off", "SET enable_memoize TO off",
+        // What is due is read in the order of its index, and no further than it takes: a bitmap would gather all of it.
+        "SET enable_bitmapscan TO off",
         // Where there is no way but a whole table, the price of having chosen it must not look worth compiling for.
         "SET jit TO off",
     ]

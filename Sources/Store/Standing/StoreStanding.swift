@@ -28,6 +28,8 @@ package struct StoreStanding: Sendable, Equatable {
         package let count: Int
         /// The earliest `deliverAt`, in microseconds since 1970; nil where none has one.
         package let next: Int64?
+        /// How many should have been published more than a minute ago.
+        package let overdue: Int
     }
 
     /// Above this nothing is counted.
@@ -75,7 +77,8 @@ package struct StoreStanding: Sendable, Equatable {
         self.overdue = overdue
         self.planned = Planned(
             count: Int(clamping: try plannedRows.integer(0, 0)),
-            next: try plannedRows.optionalInstant(0, 1)
+            next: try plannedRows.optionalInstant(0, 1),
+            overdue: Int(clamping: try plannedRows.integer(0, 2))
         )
         self.deadLetters = deadLetters
         breakers = try await BreakerBook(pool: pool).all()
@@ -99,12 +102,15 @@ package struct StoreStanding: Sendable, Equatable {
     /// What waits for its expansion has no time to wait for: only events for named users come next.
     private static let plannedStatement = Statement(
         """
-        SELECT count(*), min(planned_at) FILTER (WHERE content -> 'to' ? 'users')
+        SELECT (SELECT count(*) FROM (
+                   SELECT FROM events WHERE expanded_at IS NULL AND cancelled_at IS NULL LIMIT \(most)
+               ) AS waiting),
+               min(planned_at), count(*) FILTER (WHERE planned_at < now() - interval '1 min')
         FROM (
-            SELECT planned_at, content FROM events
-            WHERE expanded_at IS NULL AND cancelled_at IS NULL
+            SELECT planned_at FROM events
+            WHERE expanded_at IS NULL AND cancelled_at IS NULL AND content -> 'to' ? 'users'
             ORDER BY planned_at LIMIT \(most)
-        ) AS waiting
+        ) AS timed
         """,
         effect: .reads
     )

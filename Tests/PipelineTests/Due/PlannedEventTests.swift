@@ -40,13 +40,13 @@ struct PlannedEventTests {
                 try await rig.wait(for: 1, "SELECT count(*) FROM events WHERE expanded_at IS NOT NULL")
                 // A crash between the publish and the mark makes it come once more.
                 _ = try await bench.owner.run(
-                    "UPDATE events SET expanded_at = NULL, handed_over_at = now() - interval '11 min' WHERE id = 'kept'",
+                    "UPDATE events SET expanded_at = NULL, handed_over_at = now() - interval '31 s' WHERE id = 'kept'",
                     []
                 )
                 try await rig.wait(for: 1, "SELECT count(*) FROM events WHERE expanded_at IS NOT NULL")
                 try await rig.wait(
                     for: 1,
-                    "SELECT count(*) FROM events WHERE id = 'kept' AND handed_over_at > now() - interval '1 min'"
+                    "SELECT count(*) FROM events WHERE id = 'kept' AND handed_over_at > now() - interval '30 s'"
                 )
                 let events = try await bench.column("SELECT event_id FROM notifications")
                 #expect(events == ["kept"])

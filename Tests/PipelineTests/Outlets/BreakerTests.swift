@@ -1,3 +1,4 @@
+import Postgres
 import Sandbox
 import TestSupport
 import Testing
@@ -89,6 +90,28 @@ struct BreakerTests {
                 try await rig.bench.count("SELECT count(*) FROM push_subscriptions WHERE revoked_at IS NULL") == 120
             )
             try await rig.wait(for: 0, "SELECT count(*) FROM breakers")
+        }
+    }
+
+    @Test("devices live again also where the key is mended only after an hour, whatever the breaker says by then")
+    func mendedLate() async throws {
+        try await Counterpart.run { counterpart in
+            let users = (0..<120).map { "u\($0)" }
+            try await counterpart.register(users.map { ($0, "t-\($0)") })
+            counterpart.sandbox.setFaults([Self.refusal(404, "UNREGISTERED")])
+            try await counterpart.publish(["e1"], to: users)
+            let rig = counterpart.rig
+            try await rig.wait(for: 1, "SELECT count(*) FROM breakers WHERE reason = 'mass-death' AND failures >= 1")
+            // What could not be taken back at the alarm, an hour later.
+            for change in [
+                "UPDATE breakers SET deaths_since = now() - interval '70 min', reason = 'certificate'",
+                """
+                UPDATE push_subscriptions SET revoked_at = now() - interval '61 min', revoke_reason = 'UNREGISTERED'
+                WHERE profile_id IN ('u1', 'u2', 'u3')
+                """,
+            ] { _ = try await rig.bench.owner.run(Statement(change)) }
+            counterpart.sandbox.setFaults([])
+            try await rig.wait(for: 120, "SELECT count(*) FROM push_subscriptions WHERE revoked_at IS NULL")
         }
     }
 

@@ -1,0 +1,84 @@
+import AMQP
+import BellhopRules
+import ServiceRuntime
+import Store
+import TestSupport
+import Testing
+import Workbench
+
+@testable import Pipeline
+
+@Suite(
+    "Events that fall due while the broker cannot be heard",
+    .enabled(
+        if: Servers.amqpURL != nil && Servers.databaseURL != nil,
+        "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"
+    ),
+    .timeLimit(.minutes(5))
+)
+struct LostConfirmTests {
+    /// Runs the duty beside a body; what it publishes goes through a proxy.
+    private static func withDuty(
+        on bench: Bench,
+        _ body: (TCPProxy) async throws -> Void
+    ) async throws {
+        let host = try #require(try bench.broker.hosts.first)
+        let proxy = try TCPProxy(to: host.name, Int(host.port))
+        defer { proxy.stop() }
+        let url = proxy.url(replacingHostOf: try #require(Servers.amqpURL))
+        let broker = try BrokerAddress(validating: url)
+        let publisher = Publisher(PublisherOptions(broker: broker, name: "test, due events"))
+        publisher.start()
+        let tools = DutyTools(
+            pool: bench.pool,
+            publisher: publisher,
+            names: bench.names,
+            logger: Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text)),
+            metrics: MetricsRegistry()
+        )
+        let drain = DrainSignal()
+        let duty = DueEventPublisher(tools: tools, interval: .milliseconds(100))
+        let running = Task { try await duty.run(until: drain) }
+        let result: Result<Void, any Error>
+        do {
+            try await eventually("connected") { publisher.isConnected }
+            result = .success(try await body(proxy))
+        } catch {
+            result = .failure(error)
+        }
+        drain.fire()
+        _ = try await running.value
+        await publisher.close()
+        try result.get()
+    }
+
+    @Test("a connection that is lost with confirms outstanding keeps no event back")
+    func lostConnection() async throws {
+        try await Bench.withTopology { bench in
+            try await Self.withDuty(on: bench) { proxy in
+                proxy.blackHole(true)
+                _ = try await bench.owner.run(
+                    """
+                    INSERT INTO events (app, id, content_hash, content, planned_at)
+                    SELECT 'drop', 'e' || n, '', '{"to": {"users": ["u1"]}, "eventType": "system"}', now()
+                    FROM generate_series(1, 20) AS n
+                    """
+                )
+                try await Self.wait(for: 20, "handed_over_at IS NOT NULL AND expanded_at IS NULL", in: bench)
+                // By themselves they would not come up any more.
+                _ = try await bench.owner.run("UPDATE events SET handed_over_at = 'infinity'")
+                proxy.cutAll()
+                proxy.blackHole(false)
+                try await Self.wait(for: 20, "expanded_at IS NOT NULL", in: bench)
+            }
+        }
+    }
+
+    private static func wait(for count: Int, _ condition: String, in bench: Bench) async throws {
+        let deadline = ContinuousClock.now + LongestWait.duration
+        while try await bench.count("SELECT count(*) FROM events WHERE \(condition)") < count {
+            guard ContinuousClock.now < deadline else { throw BenchError("never \(count) events with \(condition)") }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+}

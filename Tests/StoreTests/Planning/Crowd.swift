@@ -1,0 +1,139 @@
+import Postgres
+import Workbench
+
+/// Rows of others in every table, so many that reading them all would be noticed.
+enum Crowd {
+    static let size = 20_000
+
+    private static let tables = [
+        "notifications", "deliveries", "recipients", "notification_preferences", "push_subscriptions", "follows",
+        "reminders", "badge_updates", "events", "tombstones", "dead_letters", "replays", "replay_items", "breakers",
+        "provider_budgets",
+    ]
+
+    /// Nobody but the test counts rows here.
+    static func stopCounting(in bench: Bench) async throws {
+        let statements = tables.map { "ALTER TABLE \($0) SET (autovacuum_enabled = off);" }.joined()
+        try await bench.owner.withConnection { (connection) throws(PostgresError) in
+            try connection.execute(statements)
+        }
+    }
+
+    /// Leaves the tables without a page.
+    static func forget(in bench: Bench) async throws {
+        let all = tables.joined(separator: ", ")
+        try await bench.owner.withConnection { (connection) throws(PostgresError) in
+            try connection.execute("TRUNCATE \(all) CASCADE")
+        }
+    }
+
+    static func count(in bench: Bench) async throws {
+        let all = tables.joined(separator: ", ")
+        try await bench.owner.withConnection { (connection) throws(PostgresError) in
+            try connection.execute("ANALYZE \(all)")
+        }
+    }
+
+    static func arrive(at bench: Bench) async throws {
+        try await bench.owner.withConnection { (connection) throws(PostgresError) in
+            for rows in rows { _ = try connection.run(Statement(rows), [.integer(Int64(size))]) }
+            // So that what this has read is not taken for what somebody reads later.
+            _ = try connection.run("SELECT pg_stat_force_next_flush() IS NULL")
+            _ = try connection.run("SELECT 1 AS pg_stat")
+        }
+    }
+
+    /// Entries of indexes and rows of whole tables that have been read so far, by table; the worker's own come at once.
+    static func rowsRead(_ bench: Bench, by worker: PostgresPool) async throws -> [String: Int] {
+        _ = try await worker.run("SELECT pg_stat_force_next_flush() IS NULL")
+        // What one transaction has done is told at its end.
+        _ = try await worker.run("SELECT 1 AS pg_stat")
+        let rows = try await bench.owner.run(
+            """
+            SELECT t.relname::text, (t.seq_tup_read + coalesce(sum(i.idx_tup_read), 0))::bigint
+            FROM pg_stat_user_tables t LEFT JOIN pg_stat_user_indexes i ON i.relid = t.relid
+            WHERE t.schemaname = $1 AND NOT t.relname = ANY ($2::text[])
+            GROUP BY t.relid, t.relname, t.seq_tup_read
+            """,
+            [.text("\(bench.namespace)"), .textArray(["schema_migrations"])]
+        )
+        var read: [String: Int] = [:]
+        for row in rows.indices { read[try rows.text(row, 0)] = Int(clamping: try rows.integer(row, 1)) }
+        return read
+    }
+
+    /// How often an index was searched so far.
+    static func scans(of index: String, in bench: Bench, by worker: PostgresPool) async throws -> Int {
+        _ = try await rowsRead(bench, by: worker)
+        return try await bench.count(
+            "SELECT idx_scan FROM pg_stat_user_indexes WHERE schemaname = $1 AND indexrelname = $2",
+            [.text("\(bench.namespace)"), .text(index)]
+        )
+    }
+
+    /// Each with `$1` rows, most of them of users of their own.
+    private static let rows = [
+        """
+        INSERT INTO notifications (app, user_id, id, event_id, content_hash, type, title, body, priority)
+        SELECT 'drop', 'crowd-' || n, 'n' || n, 'e' || n, '', 'system', 't', 'b', 'low' FROM generate_series(1, $1) n
+        """,
+        """
+        INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, due_at, sent_at)
+        SELECT 'drop', 'crowd-' || n, 'n' || n, 'push', 's', CASE n % 2 WHEN 0 THEN 'accepted' ELSE 'deferred' END,
+               now() + interval '1 h', CASE n % 2 WHEN 0 THEN now() END
+        FROM generate_series(1, $1) n
+        """,
+        """
+        INSERT INTO recipients (app, user_id, source_time)
+        SELECT 'drop', 'crowd-' || n, now() FROM generate_series(1, $1) n
+        """,
+        """
+        INSERT INTO notification_preferences (app, profile_id, preferences, source_time)
+        SELECT 'drop', 'crowd-' || n, '{}', now() FROM generate_series(1, $1) n
+        """,
+        """
+        INSERT INTO push_subscriptions
+            (app, profile_id, id, platform, provider, device_token, registered_at, last_seen_at, source_time, revoked_at,
+             revoke_reason)
+        SELECT 'drop', 'crowd-' || n, 's', 'ios', 'fcm', 'crowd-' || n, now(), now(), now(),
+               CASE n % 2 WHEN 0 THEN now() - interval '1 h' END, CASE n % 2 WHEN 0 THEN 'UNREGISTERED' END
+        FROM generate_series(1, $1) n
+        """,
+        """
+        INSERT INTO follows (app, topic, user_id, since, source_time)
+        SELECT 'drop', 'venue:1', 'crowd-' || n, now(), now() FROM generate_series(1, $1) n
+        """,
+        """
+        INSERT INTO reminders (app, user_id, id, local_time, title, body, source_time, next_fire_at)
+        SELECT 'drop', 'crowd-' || n, 'r', '09:00', 't', 'b', now(), now() + interval '1 h' FROM generate_series(1, $1) n
+        """,
+        """
+        INSERT INTO badge_updates (app, user_id, requested_at)
+        SELECT 'drop', 'crowd-' || n, now() + interval '1 h' FROM generate_series(1, $1) n
+        """,
+        """
+        INSERT INTO events (app, id, content_hash, content, planned_at)
+        SELECT 'drop', 'crowd-' || n, '', '{"to": {"topic": "venue:1"}}', now() FROM generate_series(1, $1) n
+        """,
+        """
+        INSERT INTO tombstones (app, subject_hash, deleted_at)
+        SELECT 'drop', decode(md5(n::text), 'hex'), now() FROM generate_series(1, $1) n
+        """,
+        """
+        INSERT INTO dead_letters
+            (dead_id, fingerprint, state, stage, reason, error, app, user_id, attempts, first_failed_at, last_failed_at,
+             origin_exchange, origin_routing_key, properties, headers, body, content_hash)
+        SELECT 'crowd-' || n, 'f', CASE n % 2 WHEN 0 THEN 'resolved' ELSE 'discarded' END, 'intake', 'malformed-json', '',
+               'drop', 'crowd-' || n, 2, now(), now(), '', '', '{}', '{}', '', decode(md5(n::text), 'hex')
+        FROM generate_series(1, $1) n
+        """,
+        """
+        WITH replay AS (
+            INSERT INTO replays (state, filter, operator, because, items, pause_share, started_at, finished_at)
+            VALUES ('done', '{}', 'ada', 'a test', 1, 20, now() - interval '2 d', now() - interval '2 d') RETURNING id
+        )
+        INSERT INTO replay_items (replay_id, position, dead_id, state, outcome, settled_at)
+        SELECT replay.id, n, 'crowd-' || n, 'settled', 'delivered', now() FROM replay, generate_series(1, $1) n
+        """,
+    ]
+}

@@ -1,0 +1,103 @@
+import BellhopRules
+import Postgres
+import ServiceRuntime
+import Store
+import TestSupport
+import Workbench
+
+/// The part of a ``StatementTour`` that is about dead letters and replays.
+struct DeskTour {
+    let bench: Bench
+    let pool: PostgresPool
+    let round: Int
+
+    private func name(_ what: String) -> String { "tour\(round)-\(what)" }
+
+    func run() async throws {
+        try await letters()
+        try await replay()
+        _ = try await DeadLetterGauge(of: pool)
+        guard let retention = DeadLetterRetention("30d") else { throw BenchError("no retention") }
+        let retirement = DeadLetterRetirement(pool: pool, retention: retention)
+        _ = try await retirement.deleteBatch()
+        try await retirement.forgetReplays()
+    }
+
+    private func letters() async throws {
+        let file = DeadLetterFile(pool: pool)
+        let key = try Letters.key(user: name("1"), event: "tour\(round)")
+        _ = try await file.file([Letters.delivery(key, attempts: 2)])
+        _ = try await file.file([Letters.delivery(key, attempts: 3), letter("first"), letter("second")])
+        // Handed out before it died: it may be a copy of what is filed.
+        var copy = letter("copy")
+        copy.redelivered = true
+        copy.contentHash = Array(name("first").utf8)
+        _ = try await file.file([copy])
+        // What came to the clerk before its own forerunner.
+        var late = letter("late")
+        late.attempts = 2
+        _ = try await file.file([late])
+        var overtaken = letter("overtaken")
+        overtaken.contentHash = late.contentHash
+        overtaken.failedAt = Letters.ago(3600)
+        _ = try await file.file([overtaken])
+    }
+
+    private func letter(_ what: String) -> DeadLetterItem {
+        Letters.rejected(name(what), user: name("1"))
+    }
+
+    private func replay() async throws {
+        let admin = try Bench.makePool(setUp: bench.namespace.setUp(as: .admin))
+        let id: Int64
+        do {
+            id = try await start(ReplayBook(pool: admin))
+        } catch {
+            await admin.close()
+            throw error
+        }
+        await admin.close()
+        let run = ReplayRun(pool: pool, runner: "tour")
+        _ = try await run.take(for: .seconds(60))
+        let pieces = try await run.next(of: id, atMost: 10)
+        try await run.markSent(pieces.filter { $0.message != nil }.map(\.position), of: id)
+        _ = try await run.send(deliveries: pieces.filter { $0.message == nil }.map(\.position), of: id)
+        _ = try await run.unclaimed(of: id)
+        _ = try await run.load(of: id)
+        try await run.setRamp(1, of: id)
+        try await again(pieces[0].deadID, in: id)
+        try await ReplayReports(pool: pool).settle(
+            pieces.dropFirst().map { piece in
+                ReplayReports.Report(
+                    DeadLetterItem.ReplayMark(item: piece.deadID, replay: id, round: piece.round),
+                    .recorded
+                )
+            }
+        )
+        try await run.settleUnsendable(pieces[0].position, of: id, why: "a tour")
+        _ = try await run.collect(of: id, atMost: 10)
+        _ = try await run.pauseIfFailing(id, least: 1)
+        _ = try await run.finish(id)
+        try await run.release()
+    }
+
+    /// A replayed message that dies once more.
+    private func again(_ item: String, in replay: Int64) async throws {
+        var letter = letter("again")
+        letter.replay = DeadLetterItem.ReplayMark(item: item, replay: replay, round: 1)
+        _ = try await DeadLetterFile(pool: pool).file([letter])
+    }
+
+    private func start(_ book: ReplayBook) async throws -> Int64 {
+        var filter = DeadLetterFilter()
+        filter.user = name("1")
+        let limits = ReplayLimits(perItem: 5, failedSince: Letters.ago(86_400))
+        let outcome = try await book.start(
+            ReplayOrder(filter, limits: limits, pace: .init()),
+            agreed: 100,
+            by: DeskOperator(name: "ada", because: "a tour")
+        )
+        guard case .started(let id, _) = outcome else { throw BenchError("no replay was started: \(outcome)") }
+        return id
+    }
+}

@@ -1,0 +1,19 @@
+import Postgres
+import Workbench
+
+/// The expression that each index of a schema begins with.
+enum IndexHeads {
+    static func all(in bench: Bench) async throws -> [String: String] {
+        let rows = try await bench.owner.run(
+            """
+            SELECT c.relname::text, pg_get_indexdef(c.oid, 1, true)
+            FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+            WHERE n.nspname = $1 AND c.relkind = 'i'
+            """,
+            [.text("\(bench.namespace)")]
+        )
+        var heads: [String: String] = [:]
+        for row in rows.indices { heads[try rows.text(row, 0)] = try rows.text(row, 1) }
+        return heads
+    }
+}

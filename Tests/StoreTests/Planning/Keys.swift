@@ -1,0 +1,40 @@
+import Workbench
+
+/// What of a table a statement may read.
+struct Keys: Sendable {
+    /// By index, what it begins with: a condition on what comes after alone reads all of it.
+    let heads: [String: String]
+
+    init(in bench: Bench) async throws {
+        heads = try await IndexHeads.all(in: bench)
+    }
+
+    /// The columns that lead to few rows of each table, however large it is: those of one user, one event, one letter.
+    private static let narrow: [String: [String]] = [
+        "notifications": ["user_id"], "deliveries": ["user_id"], "recipients": ["user_id"],
+        "notification_preferences": ["profile_id"], "push_subscriptions": ["profile_id", "md5(device_token)"],
+        "follows": ["user_id"], "reminders": ["user_id"], "badge_updates": ["user_id"], "events": ["id"],
+        "tombstones": ["subject_hash"], "dead_letters": ["dead_id", "content_hash", "user_id", "replay_id"],
+        "replay_items": ["replay_id", "dead_id"],
+    ]
+
+    /// Tables that hold a handful of rows whatever users and producers do.
+    private static let small: Set<String> = ["breakers", "provider_budgets", "replays"]
+
+    /// What is counted as a whole, once in a while, by schedulers: an index that holds nothing else.
+    private static let whole: Set<String> = ["dead_letters_open"]
+
+    /// What is due is read in order from an index that holds nothing else, and no further than it takes.
+    func suffice(for look: TableLook) -> Bool {
+        if Self.small.contains(look.table) || Self.whole.contains(look.index) { return true }
+        guard look.kind != "Seq Scan", !look.index.isEmpty else { return false }
+        if look.isLimited, look.kind.hasPrefix("Index") { return true }
+        guard let head = heads[look.index], Self.isGiven(head, in: look) else { return false }
+        return (Self.narrow[look.table] ?? []).contains { Self.isGiven($0, in: look) }
+    }
+
+    /// `(user_id = …`, never `other_id = …`.
+    private static func isGiven(_ column: String, in look: TableLook) -> Bool {
+        look.condition.contains("(\(column) = ") || look.condition.contains("(\(column) >= ")
+    }
+}

@@ -1,0 +1,101 @@
+import Postgres
+import Store
+import TestSupport
+import Testing
+import Workbench
+
+/// What a worker's statements cost must not hang on when the server last counted the rows of a table.
+@Suite("Planning", .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"), .timeLimit(.minutes(5)))
+struct PlanningTests {
+    @Test("every statement goes by a key, whatever the server knew of the tables when it planned it")
+    func byKey() async throws {
+        try await Bench.withSchema { bench in
+            try await Crowd.stopCounting(in: bench)
+            try await Self.look(bench, round: 1, "on tables that nobody has counted")
+            try await Crowd.forget(in: bench)
+            try await Crowd.count(in: bench)
+            let first = try StatementTour.pool(on: bench)
+            try await Self.closing(first) {
+                try await StatementTour(bench: bench, pool: first, round: 2).run()
+                try await Crowd.arrive(at: bench)
+                try await Self.expectKeys(bench, on: first, "on tables that were empty when they were counted")
+                try await Self.expectFewRows(bench, first, round: 3)
+            }
+            try await Self.look(bench, round: 4, "on tables that have grown since they were counted")
+            try await Crowd.count(in: bench)
+            try await Self.look(bench, round: 5, "on tables that are counted")
+        }
+    }
+
+    @Test("no statement of workers and schedulers is left out of the look at the plans")
+    func complete() async throws {
+        try await Bench.withSchema { bench in
+            let pool = try StatementTour.pool(on: bench)
+            try await Self.closing(pool) {
+                try await StatementTour(bench: bench, pool: pool, round: 1).run()
+                let run = try await ServerPlans.prepared(on: pool).map(\.sql.normalised)
+                let written = try WrittenStatements.all()
+                #expect(written.count > 60)
+                for statement in written {
+                    let isRun = run.contains { statement.matches($0) }
+                    #expect(isRun, "StatementTour does not run this one of \(statement.file): \(statement.fragments)")
+                }
+            }
+        }
+    }
+
+    @Test("a statement that reads a whole table for each element of a batch is found out")
+    func finds() async throws {
+        try await Bench.withSchema { bench in
+            try await Crowd.count(in: bench)
+            let pool = try StatementTour.pool(on: bench)
+            try await Self.closing(pool) {
+                _ = try await pool.run(
+                    """
+                    SELECT r.app FROM unnest($1::text[], $2::bytea[]) AS r (app, subject_hash)
+                    JOIN tombstones t ON t.app = r.app AND t.subject_hash = r.subject_hash
+                    """,
+                    [.textArray([]), .bytesArray([])]
+                )
+                let keys = try await Keys(in: bench)
+                let faults = try await ServerPlans.looks(on: pool).filter { !keys.suffice(for: $0) }
+                #expect(faults.map(\.table) == ["tombstones"])
+            }
+        }
+    }
+
+    private static func look(_ bench: Bench, round: Int, _ situation: String) async throws {
+        let pool = try StatementTour.pool(on: bench)
+        try await closing(pool) {
+            try await StatementTour(bench: bench, pool: pool, round: round).run()
+            try await expectKeys(bench, on: pool, situation)
+        }
+    }
+
+    private static func expectKeys(_ bench: Bench, on pool: PostgresPool, _ situation: String) async throws {
+        let keys = try await Keys(in: bench)
+        let looks = try await ServerPlans.looks(on: pool)
+        #expect(looks.count > 80)
+        for look in looks where !keys.suffice(for: look) {
+            Issue.record("\(situation): \(look)")
+        }
+    }
+
+    /// A whole tour on large tables, by plans that were made for empty ones.
+    private static func expectFewRows(_ bench: Bench, _ pool: PostgresPool, round: Int) async throws {
+        let before = try await Crowd.rowsRead(bench, by: pool)
+        try await StatementTour(bench: bench, pool: pool, round: round, walks: false).run()
+        let after = try await Crowd.rowsRead(bench, by: pool)
+        for (table, rows) in after {
+            let read = rows - (before[table] ?? 0)
+            #expect(read < Crowd.size / 10, "\(read) rows of \(table)")
+        }
+    }
+
+    private static func closing(_ pool: PostgresPool, _ body: () async throws -> Void) async throws {
+        let result: Result<Void, any Error>
+        do { result = .success(try await body()) } catch { result = .failure(error) }
+        await pool.close()
+        try result.get()
+    }
+}

@@ -1,0 +1,193 @@
+import BellhopRules
+import Postgres
+import Store
+import TestSupport
+import Workbench
+
+/// Does once everything that workers and schedulers do with the database, on one connection, so that the server can then
+/// be asked how it goes about each statement.
+///
+/// A method of `Store` that the processes call belongs in here; ``WrittenStatements`` finds those that are missing.
+struct StatementTour {
+    let bench: Bench
+    /// With a worker's rights, of a single connection.
+    let pool: PostgresPool
+    /// Tells the users, events and letters of one tour from those of another.
+    let round: Int
+    /// Whether that which walks through a whole table on purpose is part of it.
+    var walks = true
+
+    static func pool(on bench: Bench) throws -> PostgresPool {
+        try Bench.makePool(setUp: bench.namespace.setUp(as: .worker), size: 1)
+    }
+
+    private var users: [String] { (1...3).map { "tour\(round)-\($0)" } }
+
+    private var words: FeedWords { FeedWords(users: users) }
+
+    func run() async throws {
+        try await feeds()
+        try await notifications()
+        try await people()
+        try await duties()
+        try await gateways()
+        try await DeskTour(bench: bench, pool: pool, round: round).run()
+    }
+
+    private func feeds() async throws {
+        let store = FeedStore(pool: pool)
+        for part in words.parts {
+            let entries = try part.map { FeedEntry(update: try Bench.update($0), arrival: Letters.now) }
+            _ = try await store.apply(entries)
+        }
+    }
+
+    // MARK: - The inbox and the ledger
+
+    private func notifications() async throws {
+        let inbox = Inbox(pool: pool)
+        let ledger = Ledger(pool: pool, lease: .zero)
+        let records = try bench.records(id: "tour\(round)", users: users, title: "Hei").map { record in
+            var record = record
+            record.deliveries = [.sending(to: "sub_1")]
+            return record
+        }
+        _ = try await inbox.record(records, as: .fresh)
+        _ = try await inbox.record(records, as: .fresh)
+        _ = try await inbox.foresee(records)
+        let keys = records.map(\.key)
+        _ = try await inbox.notifications(keys)
+        let claim = Claim.fresh
+        let claimed = try await ledger.claim(keys, as: claim).claimed
+        let settlements = claimed.map { delivery in
+            var settlement = Settlement(delivery.key, .accepted, providerMessageID: "ticket", dueIn: .zero)
+            settlement.sentAt = Letters.ago(60)
+            return settlement
+        }
+        _ = try await ledger.settle(settlements, of: claim)
+        let receipts = ReceiptBook(pool: pool)
+        _ = try await receipts.take(atMost: 10)
+        _ = try await receipts.claim(claimed.map(\.key), as: .fresh)
+        _ = try await DueDeliveries(pool: pool, strandedAfter: .zero).take(about: 10)
+    }
+
+    // MARK: - People and their devices
+
+    private func people() async throws {
+        let keys = try users.map(Self.recipient)
+        _ = try await RecipientDirectory(pool: pool).recipients(of: Set(keys))
+        let revocations = Revocations(pool: pool)
+        let devices = try keys.map { key in
+            DeadDevice(
+                recipient: key,
+                subscription: "sub_1",
+                token: try Self.identifier(DeviceToken(validating: "token-\(key.user.text)")),
+                reason: "UNREGISTERED",
+                deadSince: Letters.now
+            )
+        }
+        _ = try await revocations.revoke(devices)
+        _ = try await revocations.takeBack(app: keys[0].app, provider: "fcm", since: Letters.ago(600))
+        if walks { _ = try await revocations.revokeStale(days: 90) }
+        // Whoever reads leaves a word for the badges.
+        _ = try await bench.owner.run(
+            "UPDATE notifications SET read_at = now() WHERE app = 'drop' AND user_id = $1",
+            [.text(users[0])]
+        )
+        let badges = BadgeBook(pool: pool)
+        try await badges.finish(try await badges.take(atMost: 10, calm: .zero))
+    }
+
+    // MARK: - What falls due
+
+    private func duties() async throws {
+        let plans = EventPlans(pool: pool)
+        let later = Timestamp(clamping: Letters.now.microseconds + 60_000_000)
+        let events = try ["kept", "taken-back"].map { id in
+            try event(#"{"id":"\#(id)\#(round)","to":{"user":"\#(users[0])"},"deliverAt":"\#(later)""#)
+        }
+        let topic = try event(#"{"id":"wide\#(round)","to":{"topic":"venue:1"}"#)
+        _ = try await plans.keep(events + [topic])
+        _ = try await plans.cancel([EventCancellation(app: events[1].event.app, event: events[1].event.id)])
+        _ = try await bench.owner.run(
+            "UPDATE events SET planned_at = now() WHERE app = 'drop' AND id = $1",
+            [.text("kept\(round)")]
+        )
+        let due = try await plans.takeDue(atMost: 10)
+        try await plans.giveBack(due)
+        try await plans.markExpanded(due)
+        let reminders = ReminderBook(pool: pool)
+        let open = try await reminders.open(atMost: 10)
+        try await reminders.keep(open.map { ReminderPlan($0, next: later) })
+    }
+
+    private func event(_ beginning: String) throws -> PlannedEvent {
+        let json = beginning + #","app":"drop","eventType":"system","title":"Hei","body":""}"#
+        guard case .event(let event) = try bench.submission(json) else { throw BenchError("no event: \(json)") }
+        return PlannedEvent(event: event, contentHash: ContentHash(of: event), priority: .low, expiresAt: nil)
+    }
+
+    // MARK: - Providers
+
+    private func gateways() async throws {
+        let breakers = BreakerBook(pool: pool)
+        let key = BreakerKey(app: try Self.recipient(users[0]).app, provider: "fcm")
+        try await breakers.open(key, reason: Revocations.massDeath)
+        try await breakers.reopen(key, reason: Revocations.massDeath)
+        _ = try await breakers.knock(key)
+        _ = try await breakers.all()
+        _ = try await breakers.deathsSince(key)
+        _ = try await breakers.close(key)
+        _ = try await BudgetBook(pool: pool).draw(
+            BudgetBook.Draw(name: "tour", capacity: 10, refillPerSecond: 1, wanted: 1, reserve: 0)
+        )
+    }
+
+    private static func recipient(_ user: String) throws -> RecipientKey {
+        RecipientKey(
+            app: try identifier(AppID(validating: "drop")),
+            user: try identifier(UserID(validating: user))
+        )
+    }
+
+    private static func identifier<Identifier>(_ made: Identifier?) throws -> Identifier {
+        guard let made else { throw BenchError("not an identifier") }
+        return made
+    }
+}
+
+/// Words of every kind about three users, in the order in which a tour says them.
+private struct FeedWords {
+    let users: [String]
+
+    var parts: [[String]] {
+        let all = users.flatMap { user in
+            [
+                word("recipient.upserted", user, #","timezone":"Europe/Oslo","preferences":{"enabled":true}"#),
+                word("subscription.upserted", user, device("former-\(user)")),
+                word("follow.added", user, #","topic":"venue:1""#),
+                word("reminder.set", user, #","id":"r1","localTime":"09:00","title":"T","body":"B""#),
+                word("follow.added", user, #","topic":"venue:2""#),
+                word("reminder.set", user, #","id":"r2","localTime":"09:00","title":"T","body":"B""#),
+            ]
+        }
+        let changes = [
+            word("subscription.upserted", users[0], device("token-\(users[0])") + replacing("former-\(users[0])")),
+            word("subscription.revoked", users[0], #","token":"token-\#(users[0])""#),
+            word("follow.removed", users[1], #","topic":"venue:2""#),
+            word("reminder.removed", users[1], #","id":"r2""#),
+            word("recipient.deleted", users[2], ""),
+        ]
+        return [all, changes]
+    }
+
+    private func replacing(_ token: String) -> String { #","replaces":"\#(token)""# }
+
+    private func device(_ token: String) -> String {
+        #","token":"\#(token)","platform":"android","provider":"fcm""#
+    }
+
+    private func word(_ type: String, _ user: String, _ rest: String) -> String {
+        #"{"app":"drop","eventType":"\#(type)","userId":"\#(user)"\#(rest)}"#
+    }
+}

@@ -1,0 +1,91 @@
+import Foundation
+
+/// The statements that stand in the sources of `Store` and that workers or schedulers run.
+enum WrittenStatements {
+    struct Written: Sendable {
+        let file: String
+        /// What stands between the interpolations.
+        let fragments: [String]
+
+        /// Whether it is this text.
+        func matches(_ sql: String) -> Bool {
+            var rest = sql[...]
+            for fragment in fragments {
+                guard let place = rest.range(of: fragment) else { return false }
+                rest = rest[place.upperBound...]
+            }
+            return true
+        }
+    }
+
+    /// What only commands of operators, benchmarks and migrations run, with plans of their own.
+    private static let forOperators: Set<String> = [
+        "Benchmarks", "Schema", "Standing", "Stories", "Topology", "LedgerLook.swift", "ReplayBook.swift",
+        "DeadLetterDesk.swift", "DeadLetterDesk+Acts.swift", "DeadLetterDesk+Editing.swift", "ImportedLetter.swift",
+        "DeadLetterFilter+SQL.swift", "DeadLetterViews.swift",
+    ]
+
+    static func all() throws -> [Written] {
+        let store = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Sources/Store")
+        guard let files = FileManager.default.enumerator(at: store, includingPropertiesForKeys: nil) else { return [] }
+        var written: [Written] = []
+        for case let file as URL in files where file.pathExtension == "swift" {
+            guard forOperators.isDisjoint(with: file.pathComponents) else { continue }
+            let source = try String(contentsOf: file, encoding: .utf8)
+            for sql in literals(in: source) {
+                written.append(Written(file: file.lastPathComponent, fragments: fragments(of: sql)))
+            }
+        }
+        return written
+    }
+
+    /// The literals that begin with a verb of SQL, with what surrounds them cut off.
+    private static func literals(in source: String) -> [Substring] {
+        var found: [Substring] = []
+        for (start, end) in [("\"\"\"", "\"\"\""), ("\"", "\"")] {
+            var rest = source[...]
+            while let opening = rest.range(of: start) {
+                rest = rest[opening.upperBound...]
+                guard let closing = rest.range(of: end) else { break }
+                let literal = rest[..<closing.lowerBound]
+                let isWhole = start.count == 3 || !literal.contains("\n")
+                if isWhole, isStatement(literal) { found.append(literal) }
+                rest = rest[(isWhole ? closing.upperBound : opening.upperBound)...]
+            }
+        }
+        return found
+    }
+
+    private static func isStatement(_ literal: Substring) -> Bool {
+        let text = literal.drop { $0.isWhitespace || $0 == "(" }
+        return ["SELECT ", "INSERT INTO ", "UPDATE ", "DELETE FROM ", "WITH "].contains { text.hasPrefix($0) }
+    }
+
+    private static func fragments(of literal: Substring) -> [String] {
+        var fragments: [String] = []
+        var text = ""
+        var rest = literal
+        while let character = rest.popFirst() {
+            guard character == "\\", rest.first == "(" else {
+                text.append(character)
+                continue
+            }
+            fragments.append(text.normalised)
+            text = ""
+            skipInterpolation(&rest)
+        }
+        fragments.append(text.normalised)
+        return fragments.filter { !$0.isEmpty }
+    }
+
+    /// From its parenthesis to the one that closes it.
+    private static func skipInterpolation(_ rest: inout Substring) {
+        var depth = 0
+        while let character = rest.popFirst() {
+            if character == "(" { depth += 1 }
+            if character == ")" { depth -= 1 }
+            if depth == 0 { return }
+        }
+    }
+}
