@@ -1,0 +1,15 @@
+import Cryptography
+import Foundation
+import Testing
+
+@Suite("A process's memory")
+struct ProcessMemoryTests {
+    @Test("no core file is written, and the process says so of itself")
+    func dumps() throws {
+        let isGranted = ProcessMemory.forbidDumps()
+        #expect(isGranted)
+        let limits = try String(contentsOfFile: "/proc/self/limits", encoding: .utf8)
+        let core = try #require(limits.split(separator: "\n").first { $0.hasPrefix("Max core file size") })
+        #expect(core.split(separator: " ").dropFirst(4).prefix(2) == ["0", "0"])
+    }
+}
