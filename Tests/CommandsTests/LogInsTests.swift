@@ -113,7 +113,8 @@ struct LogInsTests {
         for (service, role) in [("setup", "owner"), ("worker", "worker"), ("scheduler", "scheduler")] {
             let found = services.first { $0.contains("  \(service):\n    <<: *bellhop\n") }
             let words = try #require(found)
-            #expect(words.contains("source: database_url_\(role)\n"))
+            let source = "source: database_url_\(role)\n"
+            #expect(words.contains(source))
         }
         #expect(text.contains("./deploy/container/log-ins:/docker-entrypoint-initdb.d/"))
         #expect(!text.contains("9464:"))

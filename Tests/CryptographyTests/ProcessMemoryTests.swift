@@ -9,7 +9,8 @@ struct ProcessMemoryTests {
         let isGranted = ProcessMemory.forbidDumps()
         #expect(isGranted)
         let limits = try String(contentsOfFile: "/proc/self/limits", encoding: .utf8)
-        let core = try #require(limits.split(separator: "\n").first { $0.hasPrefix("Max core file size") })
-        #expect(core.split(separator: " ").dropFirst(4).prefix(2) == ["0", "0"])
+        let line = limits.split(separator: "\n").first { $0.hasPrefix("Max core file size") }
+        let core = try #require(line).split(separator: " ").dropFirst(4).prefix(2).map(String.init)
+        #expect(core == ["0", "0"])
     }
 }

@@ -63,7 +63,8 @@ struct RightsTests {
                 """
             )
             #expect(!paths.isEmpty)
-            for path in paths { #expect(path == "search_path=\(bench.namespace), pg_temp") }
+            let right = "search_path=\(bench.namespace), pg_temp"
+            for path in paths { #expect(path == right) }
         }
     }
 
