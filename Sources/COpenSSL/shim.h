@@ -1,6 +1,8 @@
 #pragma once
 
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 
 #include <openssl/bio.h>
 #include <openssl/core_names.h>
@@ -22,6 +24,14 @@
 // Frees what OpenSSL allocated; its own name for this is a macro.
 static inline void bellhop_openssl_free(void *memory) {
     OPENSSL_free(memory);
+}
+
+// Keeps this process's memory, with the keys in it, out of core files and away
+// from the debuggers of its own user. Returns 1 if both hold from now on.
+static inline int bellhop_forbid_dumps(void) {
+    struct rlimit none = {0, 0};
+    int is_limited = setrlimit(RLIMIT_CORE, &none) == 0;
+    return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0 && is_limited;
 }
 
 // Swift sees neither variadic functions nor casted macros.

@@ -33,7 +33,7 @@ static inline amqp_rpc_reply_t bellhop_amqp_login_plain(
                                     password);
 }
 
-// TLS 1.2 at least, the chain verified, and the certificate's names compared
+// TLS 1.2 at least, the chain verified, and the certificate's alternative names compared
 // with `host` by OpenSSL itself: librabbitmq 0.11 knows no IP addresses and no
 // TLS minimum beyond "not SSL 3". Returns 1, or 0 if OpenSSL refused.
 static inline int bellhop_amqp_tls_harden(amqp_socket_t *socket,
@@ -43,7 +43,9 @@ static inline int bellhop_amqp_tls_harden(amqp_socket_t *socket,
   X509_VERIFY_PARAM *checks = SSL_CTX_get0_param(context);
   if (SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) != 1) return 0;
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
-  X509_VERIFY_PARAM_set_hostflags(checks, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+  X509_VERIFY_PARAM_set_hostflags(checks,
+                                  X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS |
+                                      X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
   if (host_is_ip) {
     if (X509_VERIFY_PARAM_set1_ip_asc(checks, host) != 1) return 0;
     amqp_ssl_socket_set_verify_hostname(socket, 0);

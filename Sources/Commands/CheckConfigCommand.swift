@@ -1,4 +1,5 @@
 import BellhopRules
+import Postgres
 import Push
 import ServiceRuntime
 
@@ -20,17 +21,32 @@ struct CheckConfigCommand: Command {
         let configuration = try surroundings.configuration(words)
         let files = try Files(configuration)
         if words.has("json") {
-            surroundings.print(json(configuration, files).description)
+            surroundings.print(json(configuration, files, try Self.warnings(configuration)).description)
         } else {
             surroundings.print(configuration.describe())
             surroundings.print("")
             surroundings.print("catalogues: \(files.catalogsInWords)")
             surroundings.print("providers:  \(files.providersInWords)")
+            for warning in try Self.warnings(configuration) { surroundings.print("warning:    \(warning)") }
         }
         return .done
     }
 
-    private func json(_ configuration: BellhopConfiguration, _ files: Files) -> JSONText {
+    /// What works, and is less safe than whoever wrote it may think.
+    private static func warnings(_ configuration: BellhopConfiguration) throws -> [String] {
+        guard let text = configuration.databaseURL?.revealed else { return [] }
+        let url = try DatabaseURL(text)
+        guard url.mayBeOverheard else { return [] }
+        let name = Setting.databaseURL.environmentName
+        let mode = url["sslmode"] ?? "prefer"
+        return ["\(name) goes to another machine with sslmode=\(mode), which proves nothing of it: write verify-full"]
+    }
+
+    private func json(
+        _ configuration: BellhopConfiguration,
+        _ files: Files,
+        _ warnings: [String]
+    ) -> JSONText {
         let settings = configuration.effective.map { effective in
             JSONText.object([
                 ("setting", .text(effective.setting.environmentName)), ("value", .optional(effective.shown)),
@@ -41,6 +57,7 @@ struct CheckConfigCommand: Command {
             ("settings", .list(settings)),
             ("apps", .list((files.catalogs?.catalogs ?? []).map { .text($0.app.text) })),
             ("pushedApps", .list(files.pushedApps.map { .text($0.text) })),
+            ("warnings", .list(warnings.map { .text($0) })),
         ])
     }
 }

@@ -137,7 +137,7 @@ final class PrivateBroker: Sendable {
     }
 
     /// Ports that nobody listened on a moment ago.
-    private static func freePorts(_ count: Int) throws -> [Int] {
+    static func freePorts(_ count: Int) throws -> [Int] {
         let proxies = try (0..<count).map { _ in try TCPProxy(to: "127.0.0.1", 1) }
         defer { for proxy in proxies { proxy.stop() } }
         return proxies.map(\.port)
@@ -154,6 +154,9 @@ struct Certificates: Sendable {
     let serverKey: String
     let client: String
     let clientKey: String
+    /// A server's certificate that has the name "localhost" as its subject and no alternative names.
+    let named: String
+    let namedKey: String
 
     init(in folder: URL) throws {
         func path(_ name: String) -> String { folder.appendingPathComponent(name).path }
@@ -161,6 +164,7 @@ struct Certificates: Sendable {
         strangeAuthority = path("strange.pem")
         (server, serverKey) = (path("server.pem"), path("server.key"))
         (client, clientKey) = (path("client.pem"), path("client.key"))
+        (named, namedKey) = (path("localhost.pem"), path("localhost.key"))
         let script = """
             set -e
             for name in ca strange; do
@@ -175,6 +179,7 @@ struct Certificates: Sendable {
             }
             sign server 'subjectAltName=DNS:localhost,IP:127.0.0.1'
             sign client 'extendedKeyUsage=clientAuth'
+            sign localhost 'extendedKeyUsage=serverAuth'
             """
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/bin/sh")

@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 
@@ -90,6 +91,28 @@ struct TLSTests {
         // Resolves to 127.0.0.1 without being an address to OpenSSL, and is in no certificate.
         let error = await refusal(try await address("127.1"))
         #expect(error?.code == .tls)
+        #expect(error?.description.contains("verify failed") == true)
+    }
+
+    @Test("a certificate that names the host as its subject alone is refused")
+    func subjectAlone() async throws {
+        let broker = try await PrivateBroker.shared()
+        let port = try #require(try PrivateBroker.freePorts(1).first)
+        let server = Process()
+        server.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
+        server.arguments = [
+            "s_server", "-accept", "127.0.0.1:\(port)", "-quiet", "-cert", broker.certificates.named, "-key",
+            broker.certificates.namedKey,
+        ]
+        server.standardInput = Pipe()
+        server.standardOutput = FileHandle.nullDevice
+        server.standardError = FileHandle.nullDevice
+        try server.run()
+        defer { server.terminate() }
+        let address = try await address(port: port, isKnown: false)
+        let deadline = ContinuousClock.now + LongestWait.duration
+        var error = await refusal(address)
+        while error?.code == .unreachable, ContinuousClock.now < deadline { error = await refusal(address) }
         #expect(error?.description.contains("verify failed") == true)
     }
 

@@ -35,6 +35,21 @@ struct CheckConfigTests {
         }
     }
 
+    @Test(
+        "a database on another machine without proof of which it is gets a warning",
+        arguments: [
+            ("postgres://b@db1/bellhop", true), ("postgres://b@db1/bellhop?sslmode=require", true),
+            ("postgres://b@localhost,db2/bellhop", true), ("postgres://b@db1/bellhop?sslmode=verify-full", false),
+            ("postgres://b@localhost/bellhop", false), ("postgres://b@127.0.0.1/bellhop", false),
+            ("postgres:///bellhop?host=/run/postgresql", false),
+        ]
+    )
+    func overheardDatabase(_ url: String, _ warns: Bool) async {
+        let answer = await Prompt().with("BELLHOP_DATABASE_URL", url).run("check-config")
+        #expect(answer.code == .done)
+        #expect(answer.output.contains("write verify-full") == warns)
+    }
+
     @Test("every fault is told at once")
     func faults() async {
         let prompt = Prompt(environment: ["BELLHOP_BACTH": "3", "BELLHOP_RETRY_LIMIT": "0"])

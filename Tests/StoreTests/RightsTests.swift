@@ -58,6 +58,66 @@ struct RightsTests {
         }
     }
 
+    @Test("what runs with its owner's rights looks temporary tables up last")
+    func trustedFunctions() async throws {
+        try await Bench.withSchema { bench in
+            let paths = try await bench.column(
+                """
+                SELECT array_to_string(proconfig, ';') FROM pg_proc
+                WHERE prosecdef AND pronamespace = '\(bench.namespace)'::regnamespace
+                """
+            )
+            #expect(!paths.isEmpty)
+            let right = "search_path=\(bench.namespace), pg_temp"
+            for path in paths { #expect(path == right) }
+        }
+    }
+
+    @Test("a temporary table of the same name takes nothing from a trigger of the owner's")
+    func temporaryTable() async throws {
+        try await Bench.withSchema { bench in
+            _ = try await Inbox(pool: bench.pool).record(try bench.records(id: "e1", users: ["u1"], title: "Hei"))
+            let api = try Bench.makePool(setUp: bench.namespace.setUp(as: .api))
+            let caught = try await api.transaction { (connection) throws(PostgresError) in
+                try connection.signIn("drop", "u1")
+                try connection.execute(
+                    """
+                    CREATE TEMPORARY TABLE badge_updates (app text, user_id text, requested_at timestamptz,
+                        handed_over_at timestamptz, PRIMARY KEY (app, user_id));
+                    GRANT ALL ON pg_temp.badge_updates TO PUBLIC;
+                    UPDATE notifications SET read_at = now();
+                    """
+                )
+                return try connection.run("SELECT count(*) FROM pg_temp.badge_updates").integer(0, 0)
+            }
+            await api.close()
+            #expect(caught == 0)
+            #expect(try await bench.count("SELECT count(*) FROM badge_updates") == 1)
+        }
+    }
+
+    @Test("the audit keeps the log-in beside the name that is given, and nobody writes it")
+    func auditedLogIn() async throws {
+        try await Bench.withSchema { bench in
+            let desk = try Bench.makePool(setUp: bench.namespace.setUp(as: .admin))
+            _ = try await desk.run(
+                "INSERT INTO audit (operator, act, filter, items, because) VALUES ('somebody', 'note', '{}', 1, 'x')"
+            )
+            await #expect(throws: PostgresError.self) {
+                try await desk.run(
+                    """
+                    INSERT INTO audit (operator, act, filter, items, because, login)
+                    VALUES ('somebody', 'note', '{}', 1, 'x', 'another')
+                    """
+                )
+            }
+            let logIns = try await bench.column("SELECT login FROM audit")
+            let own = try await bench.column("SELECT session_user::text")
+            await desk.close()
+            #expect(logIns == own)
+        }
+    }
+
     @Test("none of the roles escapes row-level security")
     func noBypass() async throws {
         try await Bench.withSchema { bench in

@@ -41,6 +41,8 @@ public struct Device: Hashable, Sendable {
     public let environment: PushEnvironment?
     /// What messages for a browser are encrypted with; nil for other devices, and where they cannot be read.
     public let webPushKeys: WebPushKeys?
+    /// Whether a push to it was ever taken; a token that was only handed in may be made up.
+    public let wasReached: Bool
 
     /// A device as it is stored.
     public init(
@@ -50,7 +52,8 @@ public struct Device: Hashable, Sendable {
         provider: PushProvider,
         permission: PushPermission? = nil,
         environment: PushEnvironment? = nil,
-        webPushKeys: WebPushKeys? = nil
+        webPushKeys: WebPushKeys? = nil,
+        wasReached: Bool = false
     ) {
         self.subscription = subscription
         self.token = token
@@ -59,5 +62,6 @@ public struct Device: Hashable, Sendable {
         self.permission = permission
         self.environment = environment
         self.webPushKeys = webPushKeys
+        self.wasReached = wasReached
     }
 }

@@ -10,7 +10,10 @@ public struct SubscriptionUpdate: Hashable, Sendable {
     public let platform: DevicePlatform
     /// Through whom it is reached.
     public let provider: PushProvider
-    /// A browser's `PushSubscription` with its keys, for Web Push.
+    /// What messages to a browser are made with: `endpoint`, `keys.p256dh`, `keys.auth` and `vapidKeyID`.
+    ///
+    /// Nothing else of its `PushSubscription` is kept, which whoever registers it may make as long as a message; other
+    /// providers' devices have none.
     public let subscription: FieldUpdate<JSONObject>
     /// What the user has answered the system.
     public let permission: FieldUpdate<PushPermission>
@@ -30,25 +33,35 @@ public struct SubscriptionUpdate: Hashable, Sendable {
         }
         self.platform = platform
         self.provider = provider
-        subscription = try reader.update("subscription") { key throws(FieldFault) in try reader.object(key) }
-        if provider == .webpush { try Self.checkBrowser(token, reader) }
+        let given = try reader.object("subscription")
+        subscription = provider == .webpush ? .set(try Self.browser(token, given, reader)) : .unchanged
         permission = try reader.update("permission") { key throws(FieldFault) in try reader.word(key) }
         environment = try reader.update("environment") { key throws(FieldFault) in try reader.word(key) }
     }
 
     /// Without keys a browser cannot be reached, and its endpoint is where a server of ours will send to.
-    private static func checkBrowser(_ token: DeviceToken, _ reader: FieldReader) throws(FieldFault) {
+    private static func browser(
+        _ token: DeviceToken,
+        _ given: JSONObject?,
+        _ reader: FieldReader
+    ) throws(FieldFault) -> JSONObject {
         guard WebPushEndpoint(validating: token.text) != nil else {
             throw FieldFault(.invalidField, at: reader.place("token"), "expected \(WebPushEndpoint.rule)")
         }
-        guard let object = try reader.object("subscription") else {
+        guard let given else {
             throw reader.missing("subscription", "the browser's PushSubscription as an object")
         }
-        let subscription = FieldReader(object, at: reader.place("subscription"))
+        let subscription = FieldReader(given, at: reader.place("subscription"))
         _ = try WebPushKeys(subscription)
-        guard let endpoint = subscription["endpoint"] else { return }
-        guard endpoint == .string(token.text) else {
+        if let endpoint = subscription["endpoint"], endpoint != .string(token.text) {
             throw FieldFault(.invalidField, at: subscription.place("endpoint"), "expected the same as the token")
         }
+        let keys = try subscription.object("keys")
+        var kept: JSONObject = [
+            "endpoint": .string(token.text),
+            "keys": ["p256dh": keys?["p256dh"] ?? .null, "auth": keys?["auth"] ?? .null],
+        ]
+        if let id = subscription["vapidKeyID"] { kept["vapidKeyID"] = id }
+        return kept
     }
 }

@@ -56,11 +56,13 @@ extension DeskSession {
             print("Nobody has done anything yet.")
             return .done
         }
-        var table = TextTable(["when", "who", "act", "items", "filter", "because"], texts: [1, 2, 4, 5])
+        let columns = ["when", "who", "log-in", "act", "items", "filter", "because"]
+        var table = TextTable(columns, texts: [1, 2, 3, 5, 6])
         for entry in entries {
             let act = entry.act + (entry.replay.map { " \($0)" } ?? "")
             table.add([
-                DeskText.instant(entry.at), DeskText.cut(entry.operator, to: 20), act, entry.items.grouped,
+                DeskText.instant(entry.at), DeskText.cut(entry.operator, to: 20),
+                DeskText.cut(entry.login ?? "-", to: 20), act, entry.items.grouped,
                 DeskText.cut(entry.filterWords, to: 60), DeskText.cut(entry.because, to: 60),
             ])
         }
@@ -101,7 +103,8 @@ extension AuditEntry {
 
     fileprivate var json: JSONText {
         .object([
-            ("at", .text(at.description)), ("by", .text(self.operator)), ("act", .text(act)),
+            ("at", .text(at.description)), ("by", .text(self.operator)), ("login", .optional(login)),
+            ("act", .text(act)),
             ("filter", .object(filter.members.map { ($0.key, JSONText($0.value)) })), ("items", .number(items)),
             ("because", .text(because)), ("replay", replay.map { .number(Int(clamping: $0)) } ?? .null),
         ])

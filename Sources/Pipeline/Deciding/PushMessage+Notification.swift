@@ -63,7 +63,8 @@ extension PushDevice {
             platform: device.platform,
             provider: device.provider,
             environment: device.environment ?? .production,
-            webPushKeys: device.webPushKeys
+            webPushKeys: device.webPushKeys,
+            wasReached: device.wasReached
         )
     }
 }

@@ -11,6 +11,7 @@ struct Courier: Sendable {
     let policy: DeliveryPolicy
     let ledger: Ledger
     let revocations: Revocations
+    let reachedDevices: ReachedDevices
     let resumes: ResumeSender
     let deadLetters: DeadLetterQueue
     let surroundings: FrontDoor.Surroundings
@@ -24,6 +25,7 @@ struct Courier: Sendable {
         policy = tools.policy
         ledger = Ledger(pool: tools.pool, lease: tools.policy.lease)
         revocations = Revocations(pool: tools.pool)
+        reachedDevices = ReachedDevices(pool: tools.pool)
         resumes = ResumeSender(publisher: tools.publisher, names: tools.names, logger: surroundings.logger)
         deadLetters = DeadLetterQueue(
             publisher: tools.publisher,
@@ -94,6 +96,7 @@ struct Courier: Sendable {
         guard await write(settled, run) else { return Set(settled.map(\.index)) }
         surroundings.metrics.count(settled)
         await revoke(settled.compactMap(\.deadDevice), run)
+        await note(settled.compactMap(\.reachedDevice))
         let unpublished = await resumes.send(Self.resumes(of: settled), lane: run.lane, until: run.drain)
         return Set(settled.filter { unpublished.contains($0.settlement.key.notification) }.map(\.index))
     }
@@ -135,6 +138,17 @@ struct Courier: Sendable {
             try await revocations.revoke(dead)
         }
         surroundings.metrics.countRevocations(revoked ?? 0)
+    }
+
+    /// One statement for each batch with devices that were never reached before, and none once all were.
+    ///
+    /// What cannot be noted now is noted by the next push to it.
+    private func note(_ devices: [ReachedDevice]) async {
+        do throws(PostgresError) {
+            _ = try await reachedDevices.note(devices)
+        } catch {
+            surroundings.logger.warning("devices that were reached cannot be noted", ["error": .error(error)])
+        }
     }
 
     private static func resumes(of outcomes: [DeliveryOutcome]) -> [ResumeSender.Way: [NotificationKey]] {

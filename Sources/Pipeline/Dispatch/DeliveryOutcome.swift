@@ -13,6 +13,8 @@ struct DeliveryOutcome: Sendable {
     /// What goes to the dead letters before the settlement.
     var loss: Loss?
     var deadDevice: DeadDevice?
+    /// The device, where this was the first push to it that was taken.
+    var reachedDevice: ReachedDevice?
 
     /// A delivery that was given up.
     struct Loss: Sendable {
@@ -35,6 +37,7 @@ struct DeliveryOutcome: Sendable {
             let parcel = parcels[position]
             outcomes.append(DeliveryOutcome(parcel, parcel.index, parcel.key, arrival, ladder))
             if let dead = DeadDevice(parcel, arrival, sentAt) { outcomes[outcomes.count - 1].deadDevice = dead }
+            if let reached = ReachedDevice(parcel, arrival) { outcomes[outcomes.count - 1].reachedDevice = reached }
             for companion in parcel.companions {
                 outcomes.append(DeliveryOutcome(parcel, companion.index, companion.key, arrival, ladder))
             }
@@ -84,6 +87,22 @@ struct DeliveryOutcome: Sendable {
     init(index: Int, _ settlement: Settlement) {
         self.index = index
         self.settlement = settlement
+    }
+}
+
+extension ReachedDevice {
+    /// Nil where nothing was taken, or something had been before.
+    ///
+    /// Where a provider answers later, a ticket proves nothing: strangers' tokens get one, too.
+    init?(_ parcel: Parcel, _ arrival: Arrival) {
+        guard case .answered(.delivered) = arrival, let device = parcel.cargo.device, !device.wasReached else {
+            return nil
+        }
+        self.init(
+            recipient: parcel.key.notification.recipient,
+            subscription: parcel.key.target,
+            token: device.token
+        )
     }
 }
 

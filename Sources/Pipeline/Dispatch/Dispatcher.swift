@@ -55,10 +55,12 @@ struct Dispatcher: Sendable {
             case .free: free += concerned
             case .held(let hold): await errand.ended(concerned.map { ($0, .held(hold)) })
             case .probe(let breaker):
-                let others = concerned.dropFirst()
+                // A stranger's token would prove nothing.
+                let scout = concerned.first { errand.parcels[$0].wasReached } ?? concerned.first
+                let others = concerned.filter { $0 != scout }
                 let wait = Hold(cause: .breaker, wait: Self.probeTime)
                 if !others.isEmpty { await errand.ended(others.map { ($0, .held(wait)) }) }
-                await send(errand, at: Array(concerned.prefix(1)), probing: breaker)
+                if let scout { await send(errand, at: [scout], probing: breaker) }
             }
         }
         if !free.isEmpty { await send(errand, at: free.sorted()) }

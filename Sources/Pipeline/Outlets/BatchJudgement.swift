@@ -19,16 +19,41 @@ struct BatchJudgement {
     ///
     /// `alarm` is why the breaker is open that these messages try: the same word once more confirms it, and costs nobody
     /// a device.
-    init(_ verdicts: [Verdict], of parcels: [Parcel], _ outlet: OutletKey, despite alarm: String? = nil) {
-        self.verdicts = Self.blamingUs(verdicts, parcels, alarm)
+    init(
+        _ verdicts: [Verdict],
+        of parcels: [Parcel],
+        _ outlet: OutletKey,
+        despite alarm: String? = nil,
+        witnesses: Witnesses = .everybody
+    ) {
+        let panel = JudgementPanel(parcels: parcels, witnesses: witnesses, alarm: alarm)
+        self.verdicts = panel.blamingUs(panel.forgivingStrangers(verdicts))
         self.parcels = parcels
         self.outlet = outlet
     }
 
-    /// People of whom a device is gone.
-    var peopleGone: Int {
-        guard verdicts.contains(where: \.isGone) else { return 0 }
-        return Set(zip(parcels, verdicts).filter { $1.isGone }.map(\.0.person)).count
+    /// Whether a breaker would open on the word of devices that were never reached: it depends on whom else one knows.
+    var restsOnStrangers: Bool {
+        zip(parcels, verdicts).contains { breaker($1, $0) != nil && !$0.wasReached }
+    }
+
+    /// How many people's devices are gone, of how many answers.
+    var deaths: (people: Int, answers: Int) {
+        guard verdicts.contains(where: \.isGone) else { return (0, verdicts.count) }
+        return (Set(zip(parcels, verdicts).filter { $1.isGone }.map(\.0.person)).count, verdicts.count)
+    }
+
+    /// The same where those that were never reached are left out who are gone.
+    var deathsOfReached: (people: Int, answers: Int) {
+        guard verdicts.contains(where: \.isGone) else { return (0, verdicts.count) }
+        let gone = zip(parcels, verdicts).filter { $1.isGone }.map(\.0)
+        let reached = gone.filter(\.wasReached)
+        return (Set(reached.map(\.person)).count, verdicts.count - gone.count + reached.count)
+    }
+
+    /// Where something was taken: APNs' environments, or nil for a provider that has none.
+    var environmentsTaken: Set<PushEnvironment?> {
+        Set(zip(parcels, verdicts).lazy.filter { $1.isTaken }.map(\.0.environment))
     }
 
     /// How long the provider wants to hear nothing.
@@ -75,37 +100,5 @@ struct BatchJudgement {
         case .configError(_, .platform): BreakerKey(outlet, platform: parcel.platform)
         case .configError, .delivered, .accepted, .retry, .deviceGone, .payloadError, .unknown: nil
         }
-    }
-
-    /// The verdicts with those as config errors that are too many to be the fault of devices or mailboxes.
-    ///
-    /// Each of APNs' environments is judged by itself: what is said of development builds is nothing about the others.
-    private static func blamingUs(_ verdicts: [Verdict], _ parcels: [Parcel], _ alarm: String?) -> [Verdict] {
-        guard verdicts.contains(where: { $0.inMasses != nil }) else { return verdicts }
-        var judged = verdicts
-        let environments = Dictionary(grouping: verdicts.indices) { parcels[$0].environment }
-        for places in environments.values {
-            var suspects: [Verdict: [Int]] = [:]
-            for place in places {
-                if let meaning = verdicts[place].inMasses { suspects[meaning, default: []].append(place) }
-            }
-            for (meaning, suspects) in suspects {
-                let people = suspects.map { parcels[$0].person }
-                let isKnown = alarm != nil && meaning.reason?.rawValue == alarm
-                guard isKnown || FaultOfOurs.isLikely(people, of: places.count) else { continue }
-                for place in suspects { judged[place] = meaning }
-            }
-        }
-        return judged
-    }
-}
-
-extension Parcel {
-    fileprivate var person: RecipientKey { key.notification.recipient }
-
-    /// Which of APNs' environments it went to; nil at the others, who have one.
-    fileprivate var environment: PushEnvironment? {
-        guard let device = cargo.device, device.provider == .apns else { return nil }
-        return device.environment
     }
 }

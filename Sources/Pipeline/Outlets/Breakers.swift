@@ -23,6 +23,9 @@ package final class Breakers: Sendable {
         /// Until when providers want to hear nothing.
         var rests: [OutletKey: ContinuousClock.Instant] = [:]
         var deaths: [OutletKey: DeathWatch] = [:]
+        /// The same among devices that were reached before.
+        var deathsOfReached: [OutletKey: DeathWatch] = [:]
+        var hearsay = Hearsay()
         /// Until when deaths are believed whatever their number: an alarm has just turned out to be none.
         var believed: [OutletKey: ContinuousClock.Instant] = [:]
     }
@@ -30,6 +33,7 @@ package final class Breakers: Sendable {
     private let state = Mutex(State())
     private let book: BreakerBook
     private let revocations: Revocations
+    private let reached: ReachedDevices
     private let logger: Logger
     private let openings: Labelled<Counter>
     private let openNow: Labelled<Gauge>
@@ -43,6 +47,7 @@ package final class Breakers: Sendable {
     ) {
         book = BreakerBook(pool: pool, firstPause: firstPause)
         revocations = Revocations(pool: pool)
+        reached = ReachedDevices(pool: pool)
         self.logger = logger.labelled("breakers")
         openings = metrics.counter(
             "bellhop_breaker_openings_total",
@@ -112,7 +117,12 @@ package final class Breakers: Sendable {
     {
         let alarm = probe.flatMap { probe in state.withLock { $0.open[probe]?.reason } }
         var judgement = BatchJudgement(verdicts, of: parcels, outlet, despite: alarm)
-        judgement.isMassDeath = watch(judgement, outlet)
+        note(judgement, outlet)
+        if judgement.restsOnStrangers, alarm == nil {
+            let witnesses = await witnesses(outlet)
+            judgement = BatchJudgement(verdicts, of: parcels, outlet, witnesses: witnesses)
+        }
+        judgement.isMassDeath = await isMassDeath(judgement, outlet)
         if let wait = judgement.rest { rest(outlet, for: wait) }
         let refusals = judgement.refusals
         for (key, reason) in refusals { await open(key, reason, isProbe: key == probe) }
@@ -130,26 +140,82 @@ package final class Breakers: Sendable {
         await open(BreakerKey(outlet), reason.rawValue, isProbe: false)
     }
 
-    /// Whether devices die in masses; once that alarm is given, the rest of what was under way is not believed either.
+    /// Notes where the provider takes messages right now.
+    private func note(_ judgement: BatchJudgement, _ outlet: OutletKey) {
+        let environments = judgement.environmentsTaken
+        guard !environments.isEmpty else { return }
+        state.withLock { $0.hearsay.take(environments, outlet, at: .now) }
+    }
+
+    /// Whose answers count at an outlet.
+    ///
+    /// While nobody can say, only those of devices that were reached: strangers hold nobody up then, and lose nothing.
+    private func witnesses(_ outlet: OutletKey) async -> Witnesses {
+        guard let provider = PushProvider(rawValue: outlet.provider), provider == .apns || provider == .fcm else {
+            return .everybody
+        }
+        let known = state.withLock { $0.hearsay.witnesses(outlet, at: .now) }
+        if let known { return known }
+        do throws(PostgresError) {
+            let platforms = try await reached.platforms(app: outlet.app, provider: outlet.provider)
+            return state.withLock { state in
+                state.hearsay.learn(platforms, outlet, at: .now)
+                return state.hearsay.witnesses(outlet, at: .now) ?? .everybody
+            }
+        } catch {
+            logger.warning("the database cannot be asked which devices are real", ["error": .error(error)])
+            return Witnesses(platforms: Set(DevicePlatform.allCases))
+        }
+    }
+
+    /// Whether devices die in masses: those of strangers count only where nobody was reached yet.
+    private func isMassDeath(_ judgement: BatchJudgement, _ outlet: OutletKey) async -> Bool {
+        switch watch(judgement, outlet) {
+        case .quiet: return false
+        case .alarm: break
+        case .strangersOnly: guard await !witnesses(outlet).areChosen else { return false }
+        }
+        state.withLock { state in
+            state.deaths[outlet]?.reset()
+            state.deathsOfReached[outlet]?.reset()
+        }
+        return true
+    }
+
+    private enum Watched {
+        case quiet
+        case alarm
+        /// It is one if those count that were never reached.
+        case strangersOnly
+    }
+
+    /// Looks for devices that die in masses; once that alarm is given, the rest of what was under way is not believed
+    /// either.
     ///
     /// Browsers are left out: anybody can register dead endpoints in masses, and must not hold up everybody's.
-    private func watch(_ judgement: BatchJudgement, _ outlet: OutletKey) -> Bool {
-        guard outlet.provider != PushProvider.webpush.rawValue else { return false }
-        let gone = judgement.peopleGone
+    private func watch(_ judgement: BatchJudgement, _ outlet: OutletKey) -> Watched {
+        guard outlet.provider != PushProvider.webpush.rawValue else { return .quiet }
+        let deaths = judgement.deaths
+        let ofReached = judgement.deathsOfReached
         let minute = (ContinuousClock.now - Self.start).components.seconds / 60
         return state.withLock { state in
-            let isAlarmed = gone > 0 && state.open[BreakerKey(outlet)]?.reason == Revocations.massDeath
+            let isAlarmed = deaths.people > 0 && state.open[BreakerKey(outlet)]?.reason == Revocations.massDeath
             if let until = state.believed[outlet] {
-                guard until <= .now else { return isAlarmed }
+                guard until <= .now else { return isAlarmed ? .alarm : .quiet }
                 state.believed[outlet] = nil
             }
-            let isMassDeath = state.deaths[outlet, default: DeathWatch()].take(
-                gone: gone,
-                of: judgement.verdicts.count,
+            let all = state.deaths[outlet, default: DeathWatch()].take(
+                gone: deaths.people,
+                of: deaths.answers,
                 atMinute: minute
             )
-            if isMassDeath { state.deaths[outlet]?.reset() }
-            return isMassDeath || isAlarmed
+            let reached = state.deathsOfReached[outlet, default: DeathWatch()].take(
+                gone: ofReached.people,
+                of: ofReached.answers,
+                atMinute: minute
+            )
+            if reached || isAlarmed { return .alarm }
+            return all ? .strangersOnly : .quiet
         }
     }
 

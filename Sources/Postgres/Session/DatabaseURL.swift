@@ -54,6 +54,17 @@ package struct DatabaseURL: Sendable, Hashable {
         return settings
     }
 
+    /// Whether it leads to another machine without proof of which: libpq by itself takes TLS where it is offered, from
+    /// anybody, and plain text where it is not.
+    package var mayBeOverheard: Bool {
+        guard self["sslmode"] != "verify-full" else { return false }
+        let hosts = (self["host"] ?? self["hostaddr"] ?? "").split(separator: ",")
+        return hosts.contains { host in
+            let isHere = host == "localhost" || host == "::1" || host.hasPrefix("127.") || host.hasPrefix("/")
+            return !isHere && !host.hasPrefix("@")
+        }
+    }
+
     /// What was given for one of libpq's keywords (`host`, `port`, `dbname`, …).
     package subscript(keyword: String) -> String? {
         settings.first { $0.keyword == keyword }?.value

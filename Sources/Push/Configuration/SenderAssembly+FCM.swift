@@ -27,8 +27,7 @@ extension SenderAssembly {
     private mutating func tokens(_ fcm: ProviderConfiguration.FCM) throws(TransferError) -> AccessTokenSource {
         let account = fcm.serviceAccount
         let key = TokenKey(
-            email: account.email,
-            keyID: account.keyID,
+            account: account.fingerprint,
             endpoint: fcm.tokenURI,
             authoritiesFile: fcm.authoritiesFile
         )

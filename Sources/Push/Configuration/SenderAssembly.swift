@@ -7,8 +7,8 @@ import ServiceRuntime
 struct SenderAssembly {
     /// What has to be equal for two senders to share a token.
     struct TokenKey: Hashable {
-        let email: String
-        let keyID: String
+        /// The account's fingerprint.
+        let account: Digest
         let endpoint: String
         let authoritiesFile: String?
     }

@@ -15,13 +15,17 @@ package struct PushDevice: Hashable, Sendable {
     /// What messages for a browser are encrypted with; nil for other devices, and where they cannot be read.
     package var webPushKeys: WebPushKeys?
 
+    /// Whether a push to it was ever taken; else the token may be made up, and nothing is concluded from it.
+    package var wasReached: Bool
+
     package init(
         subscription: String,
         token: DeviceToken,
         platform: DevicePlatform,
         provider: PushProvider,
         environment: PushEnvironment = .production,
-        webPushKeys: WebPushKeys? = nil
+        webPushKeys: WebPushKeys? = nil,
+        wasReached: Bool = false
     ) {
         self.subscription = subscription
         self.token = token
@@ -29,5 +33,6 @@ package struct PushDevice: Hashable, Sendable {
         self.provider = provider
         self.environment = environment
         self.webPushKeys = webPushKeys
+        self.wasReached = wasReached
     }
 }

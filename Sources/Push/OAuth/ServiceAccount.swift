@@ -10,6 +10,11 @@ package struct ServiceAccount: Sendable {
 
     /// Where assertions are exchanged for access tokens; they are addressed to it, too.
     package let tokenURI: String
+
+    /// The same for what signs the same assertions, and for nothing else: what may share an access token.
+    ///
+    /// The key itself is a part of it: nothing keeps two files from giving two keys one name.
+    package let fingerprint: Digest
 }
 
 /// Everything that is wrong with a service account's file; never a part of the key.
@@ -48,7 +53,14 @@ private struct ServiceAccountReader {
         let tokenURI = text("token_uri", "an https URL", ServiceAddress.isSecure)
         let key = self.key()
         guard faults.isEmpty, let project, let email, let keyID, let tokenURI, let key else { return nil }
-        return ServiceAccount(projectID: project, email: email, keyID: keyID, key: key, tokenURI: tokenURI)
+        return ServiceAccount(
+            projectID: project,
+            email: email,
+            keyID: keyID,
+            key: key.key,
+            tokenURI: tokenURI,
+            fingerprint: SHA256.digest(of: Array([email, keyID, tokenURI, key.pem].joined(separator: "\u{0}").utf8))
+        )
     }
 
     private mutating func text(_ name: String, _ expected: String, _ isRight: (String) -> Bool) -> String? {
@@ -60,11 +72,11 @@ private struct ServiceAccountReader {
         return text
     }
 
-    private mutating func key() -> PrivateKey? {
+    private mutating func key() -> (key: PrivateKey, pem: String)? {
         guard let pem = text("private_key", "an RSA key in PEM", { !$0.isEmpty }) else { return nil }
         do {
             let key = try PrivateKey(pem: Array(pem.utf8))
-            if key.kind == .rsa { return key }
+            if key.kind == .rsa { return (key, pem) }
             faults.append("private_key: expected an RSA key, found one of another kind")
         } catch {
             faults.append("private_key: \(error)")

@@ -21,6 +21,8 @@ package struct BenchmarkPerson: Sendable, Hashable {
 }
 
 /// Fills an empty schema with users, thousands a statement: a feed of as many would be a benchmark of its own.
+///
+/// Their devices count as reached, as most are in a system that has run for a while.
 package struct BenchmarkPeople: Sendable {
     private let pool: PostgresPool
 
@@ -67,9 +69,9 @@ package struct BenchmarkPeople: Sendable {
     private static let subscriptions = Statement(
         """
         INSERT INTO push_subscriptions (app, profile_id, id, platform, provider, device_token, permission, environment,
-                                        registered_at, last_seen_at, source_time)
+                                        registered_at, last_seen_at, source_time, reached_at)
         SELECT $1, p.user_id, 'sub_' || substr(md5(p.token), 1, 16), 'android', 'fcm', p.token, 'granted', 'production',
-               now(), now(), now()
+               now(), now(), now(), now()
         FROM unnest($2::text[], $3::text[]) AS p (user_id, token)
         """
     )

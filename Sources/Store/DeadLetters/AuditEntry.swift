@@ -10,6 +10,8 @@ package struct AuditEntry: Sendable {
     package let items: Int
     package let because: String
     package let replay: Int64?
+    /// The database log-in that the act came through, which nobody chooses; nil for acts from before it was kept.
+    package let login: String?
 
     init(_ rows: Rows, _ row: Int) throws(PostgresError) {
         at = Timestamp(clamping: try rows.instant(row, 0))
@@ -20,5 +22,6 @@ package struct AuditEntry: Sendable {
         items = Int(clamping: try rows.integer(row, 4))
         because = try rows.text(row, 5)
         replay = try rows.optionalInteger(row, 6)
+        login = try rows.optionalText(row, 7)
     }
 }

@@ -122,7 +122,7 @@ extension DeadLetterDesk {
 
     private static let auditLog = Statement(
         """
-        SELECT at, operator, act, filter, items, because, replay_id FROM audit ORDER BY number DESC LIMIT $1
+        SELECT at, operator, act, filter, items, because, replay_id, login FROM audit ORDER BY number DESC LIMIT $1
         """,
         effect: .reads
     )

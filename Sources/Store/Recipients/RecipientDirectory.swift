@@ -68,7 +68,8 @@ package struct RecipientDirectory: Sendable {
                     provider: provider,
                     permission: try rows.optionalText(row, 5).flatMap(PushPermission.init(rawValue:)),
                     environment: try rows.optionalText(row, 6).flatMap(PushEnvironment.init(rawValue:)),
-                    webPushKeys: try rows.optionalJSON(row, 8).flatMap(object).flatMap(WebPushKeys.init(subscription:))
+                    webPushKeys: try rows.optionalJSON(row, 8).flatMap(object).flatMap(WebPushKeys.init(subscription:)),
+                    wasReached: try rows.boolean(row, 9)
                 )
             )
         }
@@ -111,7 +112,7 @@ package struct RecipientDirectory: Sendable {
                        WHERE n.app = s.app AND n.user_id = s.profile_id AND n.read_at IS NULL LIMIT 10000
                    ) AS unread
                ) END,
-               CASE WHEN s.provider = 'webpush' THEN s.subscription END
+               CASE WHEN s.provider = 'webpush' THEN s.subscription END, s.reached_at IS NOT NULL
         FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (app, user_id, position)
         CROSS JOIN LATERAL (
             SELECT * FROM push_subscriptions

@@ -66,13 +66,32 @@ struct FeedTests {
         #expect(device.token.text == WebPush.endpoint)
         #expect(device.platform == .web)
         #expect(device.provider == .webpush)
-        #expect(device.subscription.value == WebPush.subscription())
+        #expect(device.subscription.value == WebPush.kept())
         #expect(device.permission == .set(.granted))
         #expect(device.environment == .cleared)
         let revoked = try update(.subscriptionRevoked, #"{"userId":"u1","token":"t"}"#).change
         let user = try #require(UserID(validating: "u1"))
         let token = try #require(DeviceToken(validating: "t"))
         #expect(revoked == .subscriptionRevoked(user: user, token: token))
+    }
+
+    @Test("of a browser's subscription only what messages to it need is kept, of a phone's nothing")
+    func keptSubscription() throws {
+        let litter: JSONObject = ["litter": .string(String(repeating: "x", count: 200_000)), "vapidKeyID": "2026"]
+        let fat = WebPush.subscription(beside: litter) { $0["more"] = .string(String(repeating: "y", count: 239)) }
+        var lean = WebPush.kept()
+        lean["vapidKeyID"] = "2026"
+        let devices = [("web", "webpush", FieldUpdate.set(lean)), ("android", "fcm", .unchanged)]
+        for (platform, provider, expected) in devices {
+            let text = """
+                {"userId":"u1","token":"\(WebPush.endpoint)","platform":"\(platform)","provider":"\(provider)",
+                 "subscription":\(WebPush.text(fat))}
+                """
+            guard case .subscriptionUpserted(let device) = try update(.subscriptionUpserted, text).change else {
+                throw NotAFeedMessage()
+            }
+            #expect(device.subscription == expected)
+        }
     }
 
     @Test("follows with and without role")

@@ -23,6 +23,9 @@ enum WebPush {
         return subscription
     }
 
+    /// What is kept of it.
+    static func kept() -> JSONObject { ["endpoint": .string(endpoint), "keys": .object(keys)] }
+
     static func text(_ subscription: JSONObject = subscription()) -> String {
         String(decoding: JSONWriter.canonicalBytes(of: .object(subscription)), as: UTF8.self)
     }

@@ -11,10 +11,11 @@ struct Answered: Sendable {
     let verdict: Verdict
     var platform = DevicePlatform.android
     var environment = PushEnvironment.production
+    var wasReached = false
 
     /// So many people, one answer each, named from `first` on.
-    static func people(_ count: Int, from first: Int = 0, _ verdict: Verdict) -> [Answered] {
-        (first..<first + count).map { Answered(person: "u\($0)", verdict: verdict) }
+    static func people(_ count: Int, from first: Int = 0, _ verdict: Verdict, wasReached: Bool = false) -> [Answered] {
+        (first..<first + count).map { Answered(person: "u\($0)", verdict: verdict, wasReached: wasReached) }
     }
 
     static func recipient(_ person: String) throws -> RecipientKey {
@@ -31,7 +32,8 @@ struct Answered: Sendable {
             token: try #require(DeviceToken(validating: "t\(index)")),
             platform: platform,
             provider: provider,
-            environment: environment
+            environment: environment,
+            wasReached: wasReached
         )
         let notification = NotificationID(bits: UInt64(index))
         let message = PushMessage(
@@ -57,10 +59,12 @@ struct Answered: Sendable {
     static func judged(
         _ answers: [Answered],
         through provider: PushProvider = .fcm,
-        despite alarm: String? = nil
+        despite alarm: String? = nil,
+        witnesses: Witnesses = .everybody
     ) throws -> (judgement: BatchJudgement, outlet: OutletKey) {
         let outlet = OutletKey(app: try #require(AppID(validating: "drop")), provider: provider)
         let parcels = try answers.enumerated().map { try $1.parcel($0, provider) }
-        return (BatchJudgement(answers.map(\.verdict), of: parcels, outlet, despite: alarm), outlet)
+        let verdicts = answers.map(\.verdict)
+        return (BatchJudgement(verdicts, of: parcels, outlet, despite: alarm, witnesses: witnesses), outlet)
     }
 }

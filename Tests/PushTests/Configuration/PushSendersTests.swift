@@ -11,6 +11,7 @@ struct PushSendersTests {
         let folder = try TemporaryFolder()
         _ = try folder.write("a.json", Accounts.file())
         _ = try folder.write("b.json", Accounts.file { $0["private_key_id"] = "key-2" })
+        _ = try folder.write("renewed.json", Accounts.file { $0["private_key"] = .string(TestKey.otherPEM) })
         _ = try folder.write("ca.pem", Array("-----BEGIN CERTIFICATE-----\n".utf8))
         return try ProviderConfiguration.read(file: try folder.write("providers.json5", Array(text.utf8)))
     }
@@ -53,6 +54,26 @@ struct PushSendersTests {
         #expect(transports.filter { $0.name == "fcm" }.allSatisfy { $0.transport.requests.count == 1 })
         await senders.close()
         #expect(transports.allSatisfy { $0.transport.closeCount == 1 })
+    }
+
+    @Test("two keys of one account never share a token, even where their files give both one name")
+    func keysOfOneAccount() async throws {
+        let configuration = try configuration(
+            #"{ one: { fcm: { serviceAccount: "a.json" } }, two: { fcm: { serviceAccount: "renewed.json" } } }"#
+        )
+        let errands = ScriptedTransport { Self.answer($0) }
+        let pushes = ScriptedTransport { Self.answer($0) }
+        let logger = Logger(label: "push", sink: CapturedLog())
+        let senders = try PushSenders(configuration, surroundings: .init(logger: logger)) { need in
+            need.name == "tokens" ? errands : pushes
+        }
+        for providers in senders.senders.values {
+            let sender = try #require(providers[.fcm])
+            _ = await sender.send([try Messages.plain()])
+        }
+        #expect(errands.requests.count == 2)
+        #expect(Set(errands.requests.map(\.body)).count == 2)
+        await senders.close()
     }
 
     @Test("what a file says of connections, window and authorities reaches the transport")

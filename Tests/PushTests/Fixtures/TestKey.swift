@@ -49,4 +49,37 @@ enum TestKey {
         let key = try APNsKey(teamID: "TEAM123456", keyID: "KEY1234567", p8: Array(ellipticPEM.utf8))
         return try #require(key)
     }
+
+    /// Another of the same kind.
+    static let otherPEM = """
+        -----BEGIN PRIVATE KEY-----
+        MIIEvgIBADANBgkqhkiG9w0BAQEFAASCBKgwggSkAgEAAoIBAQC0Rp1k/SvXPdN3
+        F6h1Qcsf6F8FvctZJkzR5XriuoPWuBilSY+LKCcodSnh135nYXVGSkUMlmXYNf98
+        4boDaP4IPJk9qqxmkjlwjGH6zgjH8+G/dQvsytYffE9HZa8PQkemaCrs2YKSpTlZ
+        jn5A8nrZoLlAiICQkBS1JrkvS+PqKRjO/pPyMIGFDibD92u13pP9CX2CaNipJDGb
+        2Zwx0OlnB9le1fQNYC7Um+k3pSjUU9jIXeUfyZZk+rhzHTGdOMbj2X7btWVbTPJJ
+        RKFMVqCelcE6rvRon36RkfS9MZVAlNIbAVwIuNj1Xl42wp6AgQZW8b/OUIFMtoAG
+        rmj0AIh7AgMBAAECggEANUqorZlv09WphQuf12XnM5wANxTHn6eETwos/QhQ//D1
+        DCuGPQdWKA4WnvYSnmH/hpNe/R0ap0MzLwoVcHuhmPK9BC9HfpzcUQqWzksI6n8M
+        bYoex9WgXbdkQkFrcjHQN3+UrOaRxGMGZJSMewuTSHFMQij4BIQrMu/rD3G6QtZ6
+        /oM3t6fq7RDWc+1whj7hxzo7GkBFc9oU9WlchW1rIgj7mUcrF7VHTPpTx+opiXmL
+        ERWdyhDipv8wFACwaKhymKwROP1poh2A+0ssvGLG4HqHzJp/WTgyRR1ziXZPxMQL
+        VqA/GF5Z9j84tD3z9yEkcJil9NBjmaangnzfw7DVqQKBgQDleMkcRcW6ZF/CaBJV
+        VBonoANc7b2We8zBCQhvs0bvTAgYgzjMTYKx/YEHjmmN+JlN4M9eaek6bzmhvOO/
+        kgd8fSRBUyviytgArX2zgsCLIi6CaEyyQPRXTkqKVpjbqJCDfzlnhcF3XSKYJ115
+        uygBPJgAZ1717eNY4ckYp4C+0wKBgQDJHeAF77GrYp8wbLsYHfl2s6rjKaNJrlXg
+        W1c+QbCMMVDaIEUZcL+eEeRe4TAdtRjB4R6ADgmTweDkxhxRCZABM3m011R7HHuk
+        V7470/335YclkXdr0MsDJSDjb1ONuqqM0vRnYqVRgWJaNWPA4Q5QZ+v45yxrkhCn
+        rkM91N2WuQKBgQDXptmpflDCSI5NzyxbkHw7/P7sGGjxwUq9ptWM0/i37sY08y0v
+        ozBOQaU/CrFcQOMh80Iuwm3zApAw1albYcszTRADbDx0GJlCmcjmKNz2ZJs85vQd
+        GToHyoX22EczN4kIa0nxZhxZJufaAjSwsBh6gQ2AY6U0jen4n8gzKUevDQKBgGlC
+        3qacvpPiCUlyDzZfMdsDzFQazeDZgw7rH61w+jNV+GhB7YiUL2ZPHQTfvaw+xZdr
+        +Oey8SZJmiiC2/06EQnf5DpXXVsWHEx2tBViLhGaK3LpQOTIIgkiXKVM9iE+6tbL
+        7qlRww72tgBa4zvnTvOcgLAEZoZiq57noT/ycovZAoGBALpwukCuw7FX72f0FBWB
+        oMFPpSqDN9x1d0jC+eHS5NahCLM1GUr7N4pBDTAaW2bt4qVCh1UpIESfTnWM2VuT
+        4a4OU5dzQ3hoH1BHyRGEfo52C+BYwdCqjUEcSQp0ZPaQKQxqsJXlGBR/j+vDfl7W
+        A1r5QpwdAcTpsOjYE5/3l8qn
+        -----END PRIVATE KEY-----
+
+        """
 }

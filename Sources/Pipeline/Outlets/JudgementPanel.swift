@@ -1,0 +1,83 @@
+import BellhopRules
+import Push
+import Store
+
+/// Reads answers side by side: what is said of many is about us, unless only strangers say so.
+struct JudgementPanel {
+    let parcels: [Parcel]
+    let witnesses: Witnesses
+    /// Why the breaker is open that these messages try.
+    let alarm: String?
+
+    /// The verdicts with those as config errors that are too many to be the fault of devices or mailboxes.
+    ///
+    /// Each of APNs' environments is judged by itself: what is said of development builds is nothing about the others.
+    func blamingUs(_ verdicts: [Verdict]) -> [Verdict] {
+        guard verdicts.contains(where: { $0.inMasses != nil }) else { return verdicts }
+        var judged = verdicts
+        for (environment, places) in Dictionary(grouping: verdicts.indices, by: { parcels[$0].environment }) {
+            var suspects: [Verdict: [Int]] = [:]
+            for place in places {
+                if let meaning = verdicts[place].inMasses { suspects[meaning, default: []].append(place) }
+            }
+            for (meaning, suspects) in suspects {
+                guard let judgement = judge(suspects, of: places.count, meaning, in: environment) else { continue }
+                for place in suspects { judged[place] = judgement }
+            }
+        }
+        return judged
+    }
+
+    /// What is true of all `suspects`, who were told what `meaning` is in masses; nil where each answer stands alone.
+    private func judge(
+        _ suspects: [Int],
+        of answers: Int,
+        _ meaning: Verdict,
+        in environment: PushEnvironment?
+    ) -> Verdict? {
+        guard let reason = meaning.reason else { return nil }
+        if let alarm, reason.rawValue == alarm { return meaning }
+        let people = suspects.map { parcels[$0].person }
+        guard witnesses.areChosen else { return FaultOfOurs.isLikely(people, of: answers) ? meaning : nil }
+        let reached = suspects.filter { parcels[$0].wasReached }
+        let others = answers - (suspects.count - reached.count)
+        if FaultOfOurs.isLikely(reached.map { parcels[$0].person }, of: others) { return meaning }
+        // Nobody knows whether our keys are right: each is tried again by itself, and holds up no other.
+        let isDoubtful = !witnesses.takenLately.contains(environment)
+        guard isDoubtful, FaultOfOurs.isLikely(people, of: answers) else { return nil }
+        return .configError(reason, scope: .device)
+    }
+
+    /// The verdicts with those confined to their own device that a stranger can bring about by what a device says of
+    /// itself, such as APNs' other environment or another platform, while devices of the kind are reached.
+    func forgivingStrangers(_ verdicts: [Verdict]) -> [Verdict] {
+        guard witnesses.areChosen else { return verdicts }
+        return zip(parcels, verdicts).map { parcel, verdict in
+            guard !parcel.wasReached, let reason = verdict.refusal, isOfItsOwnMaking(verdict, parcel) else {
+                return verdict
+            }
+            let isShared = zip(parcels, verdicts).contains { $0.wasReached && $1 == verdict }
+            return isShared ? verdict : .configError(reason, scope: .device)
+        }
+    }
+
+    private func isOfItsOwnMaking(_ verdict: Verdict, _ parcel: Parcel) -> Bool {
+        if case .configError(_, .platform) = verdict {
+            return parcel.platform.map(witnesses.platforms.contains) ?? false
+        }
+        return parcel.environment == .sandbox
+    }
+}
+
+extension Parcel {
+    var person: RecipientKey { key.notification.recipient }
+
+    /// Whether a push to its device was ever taken; a mail's address proves nothing.
+    var wasReached: Bool { cargo.device?.wasReached ?? false }
+
+    /// Which of APNs' environments it went to; nil at the others, who have one.
+    var environment: PushEnvironment? {
+        guard let device = cargo.device, device.provider == .apns else { return nil }
+        return device.environment
+    }
+}

@@ -1,0 +1,168 @@
+import BellhopRules
+import Sandbox
+import TestSupport
+import Testing
+import Workbench
+
+@Suite(
+    "Strangers with made-up tokens",
+    .enabled(
+        if: Servers.amqpURL != nil && Servers.databaseURL != nil,
+        "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"
+    ),
+    .timeLimit(.minutes(5))
+)
+struct StrangerTests {
+    /// How an app is reached, and what its provider says of a token that somebody made up.
+    struct Way: Sendable {
+        let app: String
+        let provider: PushProvider
+        let platform: String
+        let type: String
+        let good: String
+        let bad: String
+        let word: String
+
+        static let fcm = Way(
+            app: "drop",
+            provider: .fcm,
+            platform: "android",
+            type: "transaction_complete",
+            good: "good",
+            bad: "foreign-",
+            word: "SENDER_ID_MISMATCH"
+        )
+        static let apns = Way(
+            app: "padel",
+            provider: .apns,
+            platform: "ios",
+            type: "scheduled_match_new",
+            good: String(repeating: "5a", count: 32),
+            bad: "bad0" + String(repeating: "0", count: 54),
+            word: "BadDeviceToken"
+        )
+
+        /// The n-th token that belongs to nobody.
+        func bad(_ number: Int) -> String {
+            let digits = String(100_000 + number)
+            return bad + digits
+        }
+    }
+
+    /// So many accounts with twenty tokens each.
+    private static func register(_ strangers: Int, _ way: Way, _ counterpart: Counterpart) async throws {
+        let rig = counterpart.rig
+        try await rig.publish(
+            (0..<strangers * 20).map { number in
+                let device = #""token":"\#(way.bad(number))","platform":"\#(way.platform)""#
+                let body = #"{"userId":"s\#(number / 20)",\#(device),"provider":"\#(way.provider.rawValue)"}"#
+                return rig.event(body, key: "\(way.app).subscription.upserted")
+            }
+        )
+        try await rig.wait(for: strangers * 20, "SELECT count(*) FROM push_subscriptions WHERE profile_id LIKE 's%'")
+        if way.provider == .fcm {
+            let answer = SandboxFault.Answer(status: 403, reason: way.word)
+            counterpart.sandbox.setFaults([SandboxFault(.fcm, .answer(answer), match: way.bad)])
+        }
+    }
+
+    @Test(
+        "four and five strangers lose their own tokens and hold up nobody",
+        arguments: [Way.fcm, Way.apns],
+        [4, 5]
+    )
+    func holdUpNobody(_ way: Way, _ strangers: Int) async throws {
+        try await Counterpart.run(app: way.app, over: way.provider) { counterpart in
+            let rig = counterpart.rig
+            try await counterpart.register("u1", way.platform, token: way.good)
+            try await counterpart.publish(["e0"], to: ["u1"], type: way.type)
+            try await rig.wait(for: 1, "SELECT count(*) FROM push_subscriptions WHERE reached_at IS NOT NULL")
+            try await Self.register(strangers, way, counterpart)
+            try await counterpart.publish(["e1"], to: (0..<strangers).map { "s\($0)" }, type: way.type)
+            let revoked = "SELECT count(*) FROM push_subscriptions WHERE revoke_reason = '\(way.word)'"
+            try await rig.wait(for: strangers * 20, revoked)
+            try await counterpart.publish(["e2"], to: ["u1"], type: way.type)
+            try await rig.wait(for: 2, "SELECT count(*) FROM deliveries WHERE user_id = 'u1' AND state = 'delivered'")
+            #expect(!rig.metrics.text().contains("bellhop_breaker_openings_total{"))
+        }
+    }
+
+    @Test("while nobody knows whether the keys are right strangers are tried again, and those who were reached go out")
+    func benefitOfDoubt() async throws {
+        try await Counterpart.run { counterpart in
+            let rig = counterpart.rig
+            try await counterpart.register("u1", "android", token: "good")
+            _ = try await rig.bench.owner.run("UPDATE push_subscriptions SET reached_at = now()")
+            try await Self.register(5, .fcm, counterpart)
+            try await counterpart.publish(["e1"], to: (0..<5).map { "s\($0)" })
+            let waiting = "state IN ('retrying', 'deferred') AND reason = 'SENDER_ID_MISMATCH' AND attempts = 1"
+            try await rig.wait(for: 100, "SELECT count(*) FROM deliveries WHERE \(waiting)")
+            try await counterpart.publish(["e2"], to: ["u1"])
+            try await rig.wait(for: 1, "SELECT count(*) FROM deliveries WHERE state = 'delivered'")
+            #expect(try await rig.bench.count("SELECT count(*) FROM breakers") == 0)
+            let revoked = "SELECT count(*) FROM push_subscriptions WHERE revoked_at IS NOT NULL"
+            #expect(try await rig.bench.count(revoked) == 0)
+        }
+    }
+
+    @Test("where those are refused who were reached before, the breaker opens and nobody loses a device")
+    func honestFault() async throws {
+        try await Counterpart.run { counterpart in
+            let rig = counterpart.rig
+            let users = (0..<6).map { "u\($0)" }
+            try await counterpart.register(users.map { ($0, "t-\($0)") })
+            _ = try await rig.bench.owner.run("UPDATE push_subscriptions SET reached_at = now()")
+            let answer = SandboxFault.Answer(status: 403, reason: "SENDER_ID_MISMATCH")
+            counterpart.sandbox.setFaults([SandboxFault(.fcm, .answer(answer)).limited(count: users.count)])
+            try await counterpart.publish(["e1"], to: users)
+            try await rig.wait(for: 6, "SELECT count(*) FROM deliveries WHERE state = 'delivered' AND attempts = 1")
+            #expect(rig.metrics.text().contains(#"provider="fcm",reason="SENDER_ID_MISMATCH"} 1"#))
+            let revoked = "SELECT count(*) FROM push_subscriptions WHERE revoked_at IS NOT NULL"
+            #expect(try await rig.bench.count(revoked) == 0)
+        }
+    }
+
+    @Test("strangers who die in masses are no alarm where others were reached")
+    func deadStrangers() async throws {
+        try await Counterpart.run { counterpart in
+            let rig = counterpart.rig
+            try await counterpart.register([("u1", "good")])
+            _ = try await rig.bench.owner.run("UPDATE push_subscriptions SET reached_at = now()")
+            let strangers = (0..<60).map { "s\($0)" }
+            try await counterpart.register("s", "android", token: "dead-s")
+            try await rig.publish(
+                strangers.map { user in
+                    let body = #"{"userId":"\#(user)","token":"dead-\#(user)","platform":"android","provider":"fcm"}"#
+                    return rig.event(body, key: "drop.subscription.upserted")
+                }
+            )
+            try await rig.wait(for: 62, "SELECT count(*) FROM push_subscriptions")
+            let answer = SandboxFault.Answer(status: 404, reason: "UNREGISTERED")
+            counterpart.sandbox.setFaults([SandboxFault(.fcm, .answer(answer), match: "dead-")])
+            try await counterpart.publish(["e1"], to: strangers)
+            try await rig.wait(for: 60, "SELECT count(*) FROM push_subscriptions WHERE revoked_at IS NOT NULL")
+            #expect(try await rig.bench.count("SELECT count(*) FROM breakers") == 0)
+        }
+    }
+
+    @Test("a device is reached once; another token, another kind and a new life make it a stranger again")
+    func reachedOnce() async throws {
+        try await Counterpart.run { counterpart in
+            let rig = counterpart.rig
+            let reached = "SELECT count(*) FROM push_subscriptions WHERE reached_at IS NOT NULL"
+            let words = [
+                #""token":"t1","platform":"android","environment":"sandbox""#,
+                #""token":"t2","replaces":"t1","platform":"android""#,
+                #""token":"t2","platform":"web""#,
+            ]
+            try await counterpart.register("u1", "android", token: "t1")
+            for (round, device) in words.enumerated() {
+                try await counterpart.publish(["e\(round)"], to: ["u1"])
+                try await rig.wait(for: 1, reached)
+                let body = #"{"userId":"u1",\#(device),"provider":"fcm"}"#
+                try await rig.publish([rig.event(body, key: "drop.subscription.upserted")])
+                try await rig.wait(for: 1, "SELECT count(*) FROM push_subscriptions WHERE reached_at IS NULL")
+            }
+        }
+    }
+}

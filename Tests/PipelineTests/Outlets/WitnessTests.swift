@@ -1,0 +1,97 @@
+import Push
+import Store
+import Testing
+
+@testable import Pipeline
+
+@Suite("Whose answers count")
+struct WitnessTests {
+    private static let taken = Verdict.delivered(providerMessageID: nil)
+    private static let foreign = Verdict.deviceGone(.senderIDMismatch, at: nil)
+    private static let dead = Verdict.deviceGone(.unregistered, at: nil)
+    private static let tryAgain = Verdict.configError(.senderIDMismatch, scope: .device)
+    private static let android = Witnesses(platforms: [.android])
+
+    @Test("where devices were reached before, strangers in any number open nothing and lose nothing while nobody knows")
+    func strangers() throws {
+        let strangers = Answered.people(20, Self.foreign)
+        let (before, _) = try Answered.judged(strangers)
+        #expect(before.restsOnStrangers)
+        #expect(!before.refusals.isEmpty)
+        let (after, _) = try Answered.judged(strangers, witnesses: Self.android)
+        #expect(after.refusals.isEmpty)
+        #expect(after.verdicts == [Verdict](repeating: Self.tryAgain, count: 20))
+    }
+
+    @Test("once the provider has taken something of late, strangers are told the truth about their devices")
+    func provenKeys() throws {
+        let lately = Witnesses(platforms: [.android], takenLately: [nil])
+        let (judgement, _) = try Answered.judged(Answered.people(20, Self.foreign), witnesses: lately)
+        #expect(judgement.refusals.isEmpty)
+        #expect(judgement.verdicts == [Verdict](repeating: Self.foreign, count: 20))
+    }
+
+    @Test("five people whose devices were reached before open the breaker, four do not, whatever strangers are told")
+    func honest() throws {
+        let strangers = Answered.people(30, from: 10, Self.foreign)
+        for (people, opens) in [(4, false), (5, true)] {
+            let answers = Answered.people(people, Self.foreign, wasReached: true) + strangers
+            let (judgement, outlet) = try Answered.judged(answers, witnesses: Self.android)
+            let expected: [BreakerKey: String] = opens ? [BreakerKey(outlet): "SENDER_ID_MISMATCH"] : [:]
+            #expect(judgement.refusals == expected)
+        }
+        let many = Answered.people(6, Self.foreign, wasReached: true) + Answered.people(6, from: 6, Self.taken)
+        let (healthy, _) = try Answered.judged(many, witnesses: Self.android)
+        #expect(healthy.verdicts.prefix(6) == [Verdict](repeating: Self.foreign, count: 6)[...])
+    }
+
+    @Test("a word that a stranger chooses by environment or platform is the stranger's own while others are reached")
+    func chosenWords() throws {
+        let key = Verdict.configError(.badEnvironmentKeyID, scope: .provider)
+        var answer = Answered(person: "u1", verdict: key, platform: .ios)
+        answer.environment = .sandbox
+        let apple = Witnesses(platforms: [.ios])
+        let (alone, outlet) = try Answered.judged([answer], through: .apns)
+        #expect(alone.refusals.keys.contains(BreakerKey(outlet)) && alone.restsOnStrangers)
+        let (known, _) = try Answered.judged([answer], through: .apns, witnesses: apple)
+        #expect(known.refusals.isEmpty)
+        answer.wasReached = true
+        let (real, _) = try Answered.judged([answer], through: .apns, witnesses: apple)
+        #expect(!real.refusals.isEmpty && !real.restsOnStrangers)
+        let platform = Verdict.configError(.thirdPartyAuthError, scope: .platform)
+        let phone = Answered(person: "u1", verdict: platform, platform: .ios)
+        let (first, _) = try Answered.judged([phone], witnesses: Self.android)
+        #expect(!first.refusals.isEmpty)
+        let (later, _) = try Answered.judged([phone], witnesses: apple)
+        #expect(later.refusals.isEmpty)
+    }
+
+    @Test("a key that is refused for everybody needs no witness")
+    func wrongKey() throws {
+        let wrong = Verdict.configError(.permissionDenied, scope: .provider)
+        let (judgement, outlet) = try Answered.judged(Answered.people(1, wrong), witnesses: Self.android)
+        #expect(judgement.refusals == [BreakerKey(outlet): "PERMISSION_DENIED"])
+    }
+
+    @Test("deaths of strangers are left out of those of devices that were reached")
+    func deaths() throws {
+        let strangers = Answered.people(60, from: 3, Self.dead)
+        let known = Answered.people(2, Self.dead, wasReached: true) + Answered.people(1, from: 2, Self.taken)
+        let (judgement, _) = try Answered.judged(strangers + known)
+        #expect(judgement.deaths.people == 62 && judgement.deaths.answers == 63)
+        #expect(judgement.deathsOfReached.people == 2 && judgement.deathsOfReached.answers == 3)
+    }
+
+    @Test("witnesses are asked for anew after five seconds, and what was taken is remembered for ten minutes")
+    func hearsay() throws {
+        let (_, outlet) = try Answered.judged([])
+        let start = ContinuousClock.now
+        var hearsay = Hearsay()
+        #expect(hearsay.witnesses(outlet, at: start) == nil)
+        hearsay.take([nil], outlet, at: start)
+        hearsay.learn([.android], outlet, at: start + .seconds(599))
+        #expect(hearsay.witnesses(outlet, at: start + .seconds(599))?.takenLately == [nil])
+        #expect(hearsay.witnesses(outlet, at: start + .seconds(600))?.takenLately == [])
+        #expect(hearsay.witnesses(outlet, at: start + .seconds(604)) == nil)
+    }
+}
