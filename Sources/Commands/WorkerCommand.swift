@@ -10,6 +10,7 @@ import Store
 struct WorkerCommand: Command {
     static let name = "worker"
     static let summary = "Takes events off the lanes and records what each user shall find in the app."
+    static let isRole = true
     static let synopsis = ["worker [--lanes urgent,normal,bulk] [--number N] [--until-stdin-ends]"]
     static let options = [
         Option.taking("lanes", "LIST", "the lanes to serve; all three unless given"),

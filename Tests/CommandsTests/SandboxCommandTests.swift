@@ -13,7 +13,7 @@ struct SandboxCommandTests {
 
     private func run(_ words: [String]) async -> (code: ExitCode, said: String) {
         let said = Mutex("")
-        let surroundings = Surroundings(environment: [:], print: { _ in }, readInput: { [] })
+        let surroundings = Surroundings(environment: [:], readInput: { [] })
         let code = await Tool.run(["sandbox"] + words, surroundings) { line in said.withLock { $0 += line } }
         return (code, said.withLock { $0 })
     }

@@ -61,21 +61,7 @@ struct RoleProcess: Sendable {
 
     /// Ends the command with what to do where the schema or the broker is not what this program was built for.
     func verifyGround(_ catalogs: CatalogSet) async throws {
-        guard zones.isThere else { throw zones.absence(attempted: "reading the time zones") }
-        let migrator = Migrator(pool: pool, namespace: footing.configuration.namespace)
-        switch try await migrator.check() {
-        case .current: break
-        case .pending(let names):
-            throw Self.notReady("the database schema", "pending: \(names.joined(separator: ", "))", "bellhop migrate")
-        case .diverged(let why): throw Self.notReady("the database schema", why, "the matching release")
-        }
-        let applier = TopologyApplier(
-            broker: try footing.broker(),
-            plan: footing.plan(catalogs),
-            records: BindingRecords(pool: pool)
-        )
-        guard let first = try await applier.differences(comparingArguments: false).first else { return }
-        throw Self.notReady("the broker's topology", first, "bellhop topology apply")
+        try await footing.verifyGround(catalogs, zones: zones, pool: pool)
     }
 
     /// The senders of the providers' file; without one nothing can be pushed, which the log says once.
@@ -145,14 +131,5 @@ struct RoleProcess: Sendable {
             default: logger.notice("\(event)")
             }
         }
-    }
-
-    private static func notReady(_ what: String, _ cameBack: String, _ command: String) -> CommandFailure {
-        CommandFailure(
-            .configuration,
-            attempted: "checking \(what)",
-            cameBack: cameBack,
-            whatToDo: "run \(command) first"
-        )
     }
 }

@@ -40,7 +40,7 @@ struct BenchTests {
     )
     func refusesOptions(words: [String]) async throws {
         let said = Mutex("")
-        let surroundings = Surroundings(environment: [:], print: { _ in }, readInput: { [] })
+        let surroundings = Surroundings(environment: [:], readInput: { [] })
         let code = await Tool.run(["bench"] + words, surroundings) { line in said.withLock { $0 += line } }
         #expect(code == .usage)
         #expect(said.withLock { $0 }.contains(words[0]))
