@@ -79,7 +79,7 @@ struct WorkerCommand: Command {
             ReadinessCheck(worker.name) { worker.isReady ? nil : "it does not consume" }
         }
         let ending = await process.run(
-            workers + [receipts, BreakerWatch(breakers), process.reload(of: source)],
+            workers + [receipts, BreakerWatch(breakers), frontDoor.report, process.reload(of: source)],
             listen: configuration.metricsListen,
             untilInputEnds: words.has("until-stdin-ends"),
             checks: checks + [
@@ -88,6 +88,7 @@ struct WorkerCommand: Command {
                 ReadinessCheck("database") { [pool = process.pool] in await pool.ping() ? nil : "it does not answer" },
             ]
         )
+        frontDoor.report.tell()
         await senders.close()
         await publisher.close()
         return ending

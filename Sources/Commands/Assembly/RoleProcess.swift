@@ -7,7 +7,6 @@ import Postgres
 import Push
 import ServiceRuntime
 import Store
-import Synchronization
 
 /// What every long-running role has: a log, meters, a pool, an endpoint for probes, and an orderly end.
 struct RoleProcess: Sendable {
@@ -31,32 +30,8 @@ struct RoleProcess: Sendable {
             as: .worker,
             name: role,
             size: size,
-            observer: Self.observer(logger.labelled("database"))
+            observer: DatabaseWatch(logger.labelled("database"), time: SystemTime()).see
         )
-    }
-
-    /// Says when the database goes and when it comes back, once each, however many connections notice.
-    private static func observer(_ logger: Logger) -> @Sendable (PoolEvent) -> Void {
-        let isAway = Mutex(false)
-        return { event in
-            switch event {
-            case .connected:
-                if isAway.withLock({ away in
-                    defer { away = false }; return away
-                }) {
-                    logger.notice("the database is back")
-                }
-            case .refused(let error, _), .lost(let error?):
-                guard
-                    !isAway.withLock({ away in
-                        defer { away = true }; return away
-                    })
-                else { return }
-                logger.warning("the database is away", ["error": .error(error)])
-            case .lost(nil): break
-            case .notice(let notice): logger.debug("the database remarks", ["notice": .text("\(notice)")])
-            }
-        }
     }
 
     /// Ends the command with what to do where the schema or the broker is not what this program was built for.

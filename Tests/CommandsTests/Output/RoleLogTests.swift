@@ -43,15 +43,30 @@ struct RoleLogTests {
     func json(name: String, value: String, word: String) async throws {
         try await Self.withProgram { prompt, _ in
             let program = RealProgram(prompt.with(name, value))
-            for role in Self.roles {
-                // The workers of a pool wait for servers that are away, so that it has to be told to end.
-                let isWaiting = role.hasPrefix("pool") && value.contains(":1")
-                let (ending, text) = try await program.run("timeout -s TERM \(isWaiting ? 3 : 60) \(Self.real(role))")
+            // The workers of a pool wait for servers that are away.
+            for role in Self.roles where !(role.hasPrefix("pool") && value.contains(":1")) {
+                let (ending, text) = try await program.run("bellhop \(role)")
                 let lines = Self.lines(text)
-                #expect(isWaiting || ending != .exited(0), "\(role)")
-                #expect(!lines.isEmpty, "\(role)")
                 let found = lines.contains { line in line.values.contains { "\($0)".contains(word) } }
+                #expect(ending != .exited(0), "\(role)")
                 #expect(found, "\(role): \(text)")
+            }
+        }
+    }
+
+    @Test("a pool whose servers are away says so in JSON, with the number of each worker")
+    func away() async throws {
+        try await Self.withProgram { prompt, folder in
+            let lost = prompt.with("BELLHOP_DATABASE_URL", "postgres://127.0.0.1:1/none")
+            try await RunningPool.with(workers: 2, lost, in: folder) { pool in
+                try await pool.wait(for: "words of both workers") { pool in
+                    let said = pool.lines.filter { $0.label == "worker" && $0.message == "cannot go on" }
+                    return Set(said.map(\.worker)) == [0, 1]
+                }
+                pool.terminate()
+                // It may fall on a worker that was just ending by itself.
+                _ = await pool.ending()
+                #expect(Self.lines(pool.text).count == pool.lines.count)
             }
         }
     }
@@ -62,7 +77,7 @@ struct RoleLogTests {
             let file = folder.appendingPathComponent("catalogs/broken.json5")
             try Data(#"{app: "Broken App", langage: "en", types: {}}"#.utf8).write(to: file)
             for role in Self.roles {
-                let (ending, text) = try await RealProgram(prompt).run(Self.real(role))
+                let (ending, text) = try await RealProgram(prompt).run("bellhop \(role)")
                 #expect(ending == .exited(ExitCode.configuration.rawValue), "\(role): \(text)")
                 let lines = Self.lines(text).filter { $0["message"] as? String == "cannot go on" }
                 #expect(lines.count >= 3, "\(role): \(text)")
@@ -76,17 +91,14 @@ struct RoleLogTests {
     func topology() async throws {
         try await Bench.withSchema { bench in
             try await Workplace.withPrompt(on: bench) { prompt, _ in
-                let (ending, text) = try await RealProgram(prompt).run(Self.real("pool --workers 4"))
+                let (ending, text) = try await RealProgram(prompt).run("bellhop pool --workers 4")
                 #expect(ending == .exited(ExitCode.configuration.rawValue))
                 #expect(text.hasPrefix("bellhop: checking the broker's topology: "), "\(text)")
                 #expect(text.split(separator: "\n").count == 1, "\(text)")
-                let (_, worker) = try await RealProgram(prompt).run(Self.real("worker --number 2 --until-stdin-ends"))
+                let (_, worker) = try await RealProgram(prompt).run("bellhop worker --number 2 --until-stdin-ends")
                 let last = worker.split(separator: "\n").last ?? ""
                 #expect(last.contains("cannot go on  worker=2 error=\"checking the broker's topology: "), "\(worker)")
             }
         }
     }
-
-    /// `timeout` and others run programs, not functions of the shell.
-    private static func real(_ role: String) -> String { "'\(RunningPool.executable)' \(role)" }
 }
