@@ -8,8 +8,8 @@ extension DeskSession {
     /// apart, and only the broker knows those.
     func whyNobodyCarries() async -> String {
         guard request.configuration.amqpURL != nil else {
-            return "Nobody carries it on: either no scheduler runs, or it cannot reach the broker; bellhop status, with "
-                + "\(Setting.amqpURL.environmentName), tells which."
+            return "Nobody carries it on: either no scheduler runs, or it cannot reach the broker; "
+                + "bellhop status, with \(Setting.amqpURL.environmentName), tells which."
         }
         do {
             let name = footing.names.dead
@@ -21,8 +21,8 @@ extension DeskSession {
             case _?: return "A scheduler runs and has not taken it up; its log says why."
             }
         } catch {
-            return "It waits for the broker, which cannot be reached: \(Failure(error).text). A scheduler carries it on "
-                + "once the broker is back; whether one runs cannot be seen without it."
+            return "It waits for the broker, which cannot be reached: \(Failure(error).text). "
+                + "A scheduler carries it on once the broker is back; whether one runs cannot be seen without it."
         }
     }
 }

@@ -82,7 +82,9 @@ struct QueueDesk: Sendable {
             return []
         }
         try file.close()
-        if let path = words.value("output") { request.surroundings.print(line: "Wrote \(count.of("item")) to \(path).") }
+        if let path = words.value("output") {
+            request.surroundings.print(line: "Wrote \(count.of("item")) to \(path).")
+        }
         return count == 0 ? .answerIsNo : .done
     }
 

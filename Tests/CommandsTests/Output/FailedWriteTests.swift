@@ -18,7 +18,8 @@ struct FailedWriteTests {
         "dead-letters export --by ada --because x",
     ]
 
-    private static func withProgram(_ body: @escaping @Sendable (RealProgram, Bench) async throws -> Void) async throws {
+    private static func withProgram(_ body: @escaping @Sendable (RealProgram, Bench) async throws -> Void) async throws
+    {
         try await Bench.withTopology { bench in
             let letters = ["a-letter", "b-letter", "c-letter"].map { Letters.rejected($0) }
             _ = try await DeadLetterFile(pool: bench.pool).file(letters)

@@ -106,7 +106,8 @@ struct HostileTextTests {
 
     private static func letter(_ id: String) throws -> DeadLetterItem {
         let document: [String: Any] = [
-            "id": "e" + hostile, "title": hostile, "body": hostile, "data": ["k" + hostile: hostile], "to": ["user": "u"],
+            "id": "e" + hostile, "title": hostile, "body": hostile, "to": ["user": "u"],
+            "data": ["k" + hostile: hostile],
         ]
         let headers = try JSONSerialization.data(withJSONObject: ["h" + hostile: hostile])
         return DeadLetterItem(

@@ -28,7 +28,8 @@ struct ExpoCompressionTests {
         let bomb = try #require(Gzip.compressed([UInt8](repeating: 0x20, count: 64 << 20)))
         for body in [Array("{}".utf8), bomb, Array(bomb.dropLast(9))] {
             let transport = ScriptedTransport { _ in
-                guard case .answered(let shell) = TransferOutcome.answer(200, lines: "content-encoding: gzip\r\n") else {
+                guard case .answered(let shell) = TransferOutcome.answer(200, lines: "content-encoding: gzip\r\n")
+                else {
                     return .answer(500)
                 }
                 return .answered(shell.with(body: body))
