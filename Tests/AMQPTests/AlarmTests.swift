@@ -5,6 +5,7 @@ import Testing
 
 @Suite(
     "Alarms",
+    .inTurn,
     .serialized,
     .enabled(if: PrivateBroker.isPossible, Comment(rawValue: PrivateBroker.absence)),
     .timeLimit(.minutes(5))

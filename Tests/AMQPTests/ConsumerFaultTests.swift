@@ -5,6 +5,7 @@ import Testing
 
 @Suite(
     "Consuming through faults",
+    .inTurn,
     .enabled(if: Broker.isThere, Comment(rawValue: Broker.absence)),
     .timeLimit(.minutes(5))
 )

@@ -3,7 +3,7 @@ import Testing
 
 @testable import AMQP
 
-@Suite("Consuming", .enabled(if: Broker.isThere, Comment(rawValue: Broker.absence)), .timeLimit(.minutes(5)))
+@Suite("Consuming", .inTurn, .enabled(if: Broker.isThere, Comment(rawValue: Broker.absence)), .timeLimit(.minutes(5)))
 struct ConsumerTests {
     private func consumer(
         _ queues: [String],

@@ -3,7 +3,12 @@ import Testing
 
 @testable import AMQP
 
-@Suite("TLS", .enabled(if: PrivateBroker.isPossible, Comment(rawValue: PrivateBroker.absence)), .timeLimit(.minutes(5)))
+@Suite(
+    "TLS",
+    .inTurn,
+    .enabled(if: PrivateBroker.isPossible, Comment(rawValue: PrivateBroker.absence)),
+    .timeLimit(.minutes(5))
+)
 struct TLSTests {
     private func address(
         _ host: String = "localhost",

@@ -1,11 +1,12 @@
 import Foundation
 import Sandbox
 import ServiceRuntime
+import TestSupport
 import Testing
 
 @testable import Commands
 
-@Suite("bellhop check-provider", .timeLimit(.minutes(2)))
+@Suite("bellhop check-provider", .inTurn, .timeLimit(.minutes(2)))
 struct CheckProviderTests {
     /// A prompt that knows the sandbox as every provider of drop.
     private static func with(_ body: (Prompt, ProviderSandbox, URL) async throws -> Void) async throws {

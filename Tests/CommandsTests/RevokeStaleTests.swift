@@ -6,7 +6,7 @@ import Workbench
 
 @testable import Commands
 
-@Suite("bellhop revoke-stale", .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"))
+@Suite("bellhop revoke-stale", .inTurn, .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"))
 struct RevokeStaleTests {
     @Test("devices that were silent for so long are ended with their reason, the others are not, and twice is once")
     func revokes() async throws {

@@ -8,6 +8,7 @@ import TestSupport
 
 @Suite(
     "A sandbox that runs",
+    .inTurn,
     .enabled(if: RunningPool.isBuilt, "needs the program bellhop beside the tests: swift build"),
     .timeLimit(.minutes(5))
 )

@@ -3,11 +3,12 @@ import Push
 import Sandbox
 import ServiceRuntime
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Commands
 
-@Suite("bellhop sandbox", .timeLimit(.minutes(5)))
+@Suite("bellhop sandbox", .inTurn, .timeLimit(.minutes(5)))
 struct SandboxCommandTests {
     private func run(_ words: String...) async -> (code: ExitCode, said: String) { await run(words) }
 

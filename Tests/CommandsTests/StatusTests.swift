@@ -4,12 +4,13 @@ import Foundation
 import Postgres
 import ServiceRuntime
 import Store
+import TestSupport
 import Testing
 import Workbench
 
 @testable import Commands
 
-@Suite("bellhop status", .enabled(if: Ground.isThere, Ground.absence), .timeLimit(.minutes(2)))
+@Suite("bellhop status", .inTurn, .enabled(if: Ground.isThere, Ground.absence), .timeLimit(.minutes(2)))
 struct StatusTests {
     @Test("it tells what waits in the queues, in the ledger and on file")
     func standing() async throws {

@@ -2,9 +2,10 @@ import Foundation
 import HTTPServer
 import ServiceRuntime
 import Synchronization
+import TestSupport
 import Testing
 
-@Suite("Hostile clients", .timeLimit(.minutes(5)))
+@Suite("Hostile clients", .inTurn, .timeLimit(.minutes(5)))
 struct HostileClientTests {
     private static let head = "POST / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n"
 

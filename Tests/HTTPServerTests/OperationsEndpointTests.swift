@@ -1,9 +1,10 @@
 import HTTPServer
 import ServiceRuntime
 import Synchronization
+import TestSupport
 import Testing
 
-@Suite("Operations endpoint", .timeLimit(.minutes(5)))
+@Suite("Operations endpoint", .inTurn, .timeLimit(.minutes(5)))
 struct OperationsEndpointTests {
     private let log = CapturedLog()
 

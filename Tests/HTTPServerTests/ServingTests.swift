@@ -3,9 +3,10 @@ import FoundationNetworking
 import HTTPServer
 import ServiceRuntime
 import Synchronization
+import TestSupport
 import Testing
 
-@Suite("Serving", .timeLimit(.minutes(5)))
+@Suite("Serving", .inTurn, .timeLimit(.minutes(5)))
 struct ServingTests {
     private static let echo: HTTPHandler = { request in
         let body = String(decoding: request.body, as: UTF8.self)

@@ -2,9 +2,10 @@ import Foundation
 import HTTPServer
 import ServiceRuntime
 import Synchronization
+import TestSupport
 import Testing
 
-@Suite("Starting and stopping", .timeLimit(.minutes(5)))
+@Suite("Starting and stopping", .inTurn, .timeLimit(.minutes(5)))
 struct StoppingTests {
     /// Why a server cannot start there; nil where it can.
     private func failure(of address: ListenAddress) async -> HTTPServerError? {

@@ -2,9 +2,10 @@ import Foundation
 import HTTPServer
 import ServiceRuntime
 import Synchronization
+import TestSupport
 import Testing
 
-@Suite("Streams", .timeLimit(.minutes(5)))
+@Suite("Streams", .inTurn, .timeLimit(.minutes(5)))
 struct StreamingTests {
     @Test("events arrive as they are said, not when the stream ends")
     func events() async throws {

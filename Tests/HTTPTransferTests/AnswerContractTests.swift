@@ -1,9 +1,10 @@
 import Foundation
 import HTTPTransfer
+import TestSupport
 import Testing
 
 /// What both transports make of the answers of an HTTP/2 peer.
-@Suite("Answers over HTTP/2", .enabled(if: TestCertificate.isAvailable), .timeLimit(.minutes(5)))
+@Suite("Answers over HTTP/2", .inTurn, .enabled(if: TestCertificate.isAvailable), .timeLimit(.minutes(5)))
 struct AnswerContractTests {
     private func answer(
         _ kind: TransportKind,

@@ -1,8 +1,9 @@
 import Foundation
 import HTTPTransfer
+import TestSupport
 import Testing
 
-@Suite("Failures", .timeLimit(.minutes(5)))
+@Suite("Failures", .inTurn, .timeLimit(.minutes(5)))
 struct FailureTests {
     private let brief = TransferTimeouts(total: .milliseconds(300), connect: .milliseconds(300))
 

@@ -1,9 +1,11 @@
 import HTTPTransfer
+import TestSupport
 import Testing
 
 /// What both transports do with a real server.
 @Suite(
     "HTTP/2 over TLS",
+    .inTurn,
     .enabled(if: HTTP2Server.isAvailable, "nghttpd (nghttp2-server) and openssl are needed: HTTP/2 IS NOT TESTED"),
     .timeLimit(.minutes(5))
 )

@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 import TestSupport
 
-@Suite("A transport's life", .timeLimit(.minutes(5)))
+@Suite("A transport's life", .inTurn, .timeLimit(.minutes(5)))
 struct LifecycleTests {
     /// How many requests are being served at the moment, and how many it were at most.
     private final class Load: Sendable {

@@ -1,7 +1,8 @@
 import HTTPTransfer
+import TestSupport
 import Testing
 
-@Suite("The way to an HTTP/2 peer", .enabled(if: TestCertificate.isAvailable), .timeLimit(.minutes(5)))
+@Suite("The way to an HTTP/2 peer", .inTurn, .enabled(if: TestCertificate.isAvailable), .timeLimit(.minutes(5)))
 struct OpeningTests {
     @Test("leads to an address in brackets")
     func addressV6() async throws {

@@ -1,8 +1,14 @@
 import Foundation
 import HTTPTransfer
+import TestSupport
 import Testing
 
-@Suite("The patience of the HTTP/2 transport", .enabled(if: TestCertificate.isAvailable), .timeLimit(.minutes(5)))
+@Suite(
+    "The patience of the HTTP/2 transport",
+    .inTurn,
+    .enabled(if: TestCertificate.isAvailable),
+    .timeLimit(.minutes(5))
+)
 struct PatienceTests {
     private let brief = TransferTimeouts(total: .seconds(120), connect: .milliseconds(300))
 

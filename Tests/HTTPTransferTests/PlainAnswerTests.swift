@@ -1,8 +1,9 @@
 import Foundation
 import HTTPTransfer
+import TestSupport
 import Testing
 
-@Suite("Answers over plain HTTP", .timeLimit(.minutes(5)))
+@Suite("Answers over plain HTTP", .inTurn, .timeLimit(.minutes(5)))
 struct PlainAnswerTests {
     /// A server that gives every request the same answer.
     private func server(

@@ -1,8 +1,14 @@
 import HTTPTransfer
+import TestSupport
 import Testing
 
 /// Requests that a peer does not process go again by themselves, and those that it may have processed never do.
-@Suite("Requests that an HTTP/2 peer refuses", .enabled(if: TestCertificate.isAvailable), .timeLimit(.minutes(5)))
+@Suite(
+    "Requests that an HTTP/2 peer refuses",
+    .inTurn,
+    .enabled(if: TestCertificate.isAvailable),
+    .timeLimit(.minutes(5))
+)
 struct RefusalTests {
     private func numbers(_ count: Int) -> [String] { (0..<count).map { String(100 + $0) } }
 

@@ -1,7 +1,8 @@
 import HTTPTransfer
+import TestSupport
 import Testing
 
-@Suite("Requests", .timeLimit(.minutes(5)))
+@Suite("Requests", .inTurn, .timeLimit(.minutes(5)))
 struct RequestTests {
     private func server() throws -> RawServer {
         try RawServer { connection in

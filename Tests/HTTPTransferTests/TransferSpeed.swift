@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTransfer
+import TestSupport
 import Testing
 
 /// Not a test of behaviour: prints what a request costs.
@@ -7,6 +8,7 @@ import Testing
 /// Run with `BELLHOP_TRANSFER_SPEED=1` in a release build.
 @Suite(
     "Transfer speed",
+    .inTurn,
     .serialized,
     .enabled(
         if: ProcessInfo.processInfo.environment["BELLHOP_TRANSFER_SPEED"] != nil && HTTP2Server.isAvailable,

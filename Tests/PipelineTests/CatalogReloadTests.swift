@@ -9,6 +9,7 @@ import Workbench
 
 @Suite(
     "Catalogues that are read again",
+    .inTurn,
     .enabled(
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
         "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"

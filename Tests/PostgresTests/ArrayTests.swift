@@ -1,7 +1,8 @@
 import Postgres
+import TestSupport
 import Testing
 
-@Suite("Batches as array parameters", .enabled(if: Ground.isThere, Ground.absence))
+@Suite("Batches as array parameters", .inTurn, .enabled(if: Ground.isThere, Ground.absence))
 struct ArrayTests {
     @Test("every kind of array comes back element by element, NULLs included")
     func roundTrip() async throws {

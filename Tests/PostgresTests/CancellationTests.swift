@@ -3,7 +3,7 @@ import Postgres
 import Testing
 import TestSupport
 
-@Suite("Callers that give up", .enabled(if: Ground.isThere, Ground.absence))
+@Suite("Callers that give up", .inTurn, .enabled(if: Ground.isThere, Ground.absence))
 struct CancellationTests {
     @Test("cancelling the task ends the statement on the server, and the connection goes on")
     func whileRunning() async throws {

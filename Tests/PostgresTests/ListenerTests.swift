@@ -2,7 +2,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite("Listening for notifications", .enabled(if: Ground.isThere, Ground.absence), .timeLimit(.minutes(5)))
+@Suite("Listening for notifications", .inTurn, .enabled(if: Ground.isThere, Ground.absence), .timeLimit(.minutes(5)))
 struct ListenerTests {
     private func notify(_ channel: String, _ payload: String) async throws {
         let pool = PostgresPool(PoolOptions(url: try Ground.url()))

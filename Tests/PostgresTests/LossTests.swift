@@ -2,7 +2,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite("Connections that die at the worst moment", .enabled(if: Ground.isThere, Ground.absence))
+@Suite("Connections that die at the worst moment", .inTurn, .enabled(if: Ground.isThere, Ground.absence))
 struct LossTests {
     private func withTable(
         adjusting adjust: (inout PoolOptions) -> Void = { _ in },

@@ -3,7 +3,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite("The pool under load", .enabled(if: Ground.isThere, Ground.absence))
+@Suite("The pool under load", .inTurn, .enabled(if: Ground.isThere, Ground.absence))
 struct PoolTests {
     @Test("two hundred callers share four connections, and each gets its own answer")
     func manyCallers() async throws {

@@ -3,7 +3,7 @@ import Postgres
 import Testing
 import TestSupport
 
-@Suite("What the server refuses", .enabled(if: Ground.isThere, Ground.absence))
+@Suite("What the server refuses", .inTurn, .enabled(if: Ground.isThere, Ground.absence))
 struct ServerErrorTests {
     @Test("a violated constraint is named, the row that violated it is not")
     func uniqueViolation() async throws {

@@ -1,7 +1,8 @@
 import Postgres
+import TestSupport
 import Testing
 
-@Suite("Transactions, scripts and pipelines", .enabled(if: Ground.isThere, Ground.absence))
+@Suite("Transactions, scripts and pipelines", .inTurn, .enabled(if: Ground.isThere, Ground.absence))
 struct TransactionTests {
     private func withTable(_ body: (PostgresPool) async throws -> Void) async throws {
         try await Ground.withPool(size: 0...2) { pool in

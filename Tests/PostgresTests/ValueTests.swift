@@ -1,7 +1,8 @@
 import Postgres
+import TestSupport
 import Testing
 
-@Suite("Values on their way to the server and back", .enabled(if: Ground.isThere, Ground.absence))
+@Suite("Values on their way to the server and back", .inTurn, .enabled(if: Ground.isThere, Ground.absence))
 struct ValueTests {
     @Test("each kind of value comes back as it went")
     func scalars() async throws {

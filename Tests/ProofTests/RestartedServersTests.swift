@@ -5,6 +5,7 @@ import Testing
 /// Beside the other proofs, since these servers are nobody else's.
 @Suite(
     "Restarted servers",
+    .inTurn,
     .enabled(if: PrivateServers.areThere, "needs setpriv, RabbitMQ and PostgreSQL installed"),
     .timeLimit(.minutes(30))
 )

@@ -1,10 +1,11 @@
 import BellhopRules
 import HTTPTransfer
+import TestSupport
 import Testing
 
 @testable import Sandbox
 
-@Suite("The control interface", .timeLimit(.minutes(5)))
+@Suite("The control interface", .inTurn, .timeLimit(.minutes(5)))
 struct ControlTests {
     private func message(_ token: String, _ tag: String) -> String {
         #"{"message":{"token":"\#(token)","android":{"notification":{"tag":"\#(tag)"}}}}"#

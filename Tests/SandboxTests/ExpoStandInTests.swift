@@ -1,11 +1,12 @@
 import BellhopRules
 import Compression
 import HTTPTransfer
+import TestSupport
 import Testing
 
 @testable import Sandbox
 
-@Suite("The stand-in for Expo", .timeLimit(.minutes(5)))
+@Suite("The stand-in for Expo", .inTurn, .timeLimit(.minutes(5)))
 struct ExpoStandInTests {
     private static let everything = """
         {"to":["ExponentPushToken[a]","ExpoPushToken[b]"],"title":"t","subtitle":"s","body":"b","data":{"deep":[1,{}]},
@@ -137,7 +138,7 @@ struct ExpoStandInTests {
     }
 }
 
-@Suite("Tickets and receipts of the stand-in for Expo", .timeLimit(.minutes(5)))
+@Suite("Tickets and receipts of the stand-in for Expo", .inTurn, .timeLimit(.minutes(5)))
 struct ExpoReceiptTests {
     @Test("the token says what becomes of a message, in its ticket or in its receipt")
     func fates() async throws {

@@ -1,10 +1,11 @@
 import BellhopRules
 import HTTPTransfer
+import TestSupport
 import Testing
 
 @testable import Sandbox
 
-@Suite("What FCM takes", .timeLimit(.minutes(5)))
+@Suite("What FCM takes", .inTurn, .timeLimit(.minutes(5)))
 struct FCMAcceptanceTests {
     private static let everything = #"""
         {"message":{"token":"device-1","notification":{"title":"t","body":"b","image":"https://i"},

@@ -1,4 +1,5 @@
 import BellhopRules
+import TestSupport
 import Testing
 
 @testable import Sandbox
@@ -112,7 +113,7 @@ struct RefusedBody: Sendable, CustomTestStringConvertible {
     ]
 }
 
-@Suite("What FCM refuses", .timeLimit(.minutes(5)))
+@Suite("What FCM refuses", .inTurn, .timeLimit(.minutes(5)))
 struct FCMRefusalTests {
     @Test("every wrong field is refused by its name, with a 400 in Google's form")
     func refusesFields() async throws {

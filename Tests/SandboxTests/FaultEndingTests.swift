@@ -1,12 +1,13 @@
 import BellhopRules
 import HTTPTransfer
 import ServiceRuntime
+import TestSupport
 import Testing
 
 @testable import Sandbox
 
 /// Faults that end a request in some other way than with a status.
-@Suite("Faults that break an answer", .timeLimit(.minutes(5)))
+@Suite("Faults that break an answer", .inTurn, .timeLimit(.minutes(5)))
 struct FaultEndingTests {
     private func message(_ token: String) -> String { #"{"message":{"token":"\#(token)"}}"# }
 

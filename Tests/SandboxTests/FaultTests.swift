@@ -1,11 +1,12 @@
 import BellhopRules
 import HTTPTransfer
 import ServiceRuntime
+import TestSupport
 import Testing
 
 @testable import Sandbox
 
-@Suite("Faults", .timeLimit(.minutes(5)))
+@Suite("Faults", .inTurn, .timeLimit(.minutes(5)))
 struct FaultTests {
     private func message(_ token: String) -> String { #"{"message":{"token":"\#(token)"}}"# }
 

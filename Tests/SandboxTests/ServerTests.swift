@@ -2,11 +2,12 @@ import Foundation
 import HTTPServer
 import HTTPTransfer
 import ServiceRuntime
+import TestSupport
 import Testing
 
 @testable import Sandbox
 
-@Suite("The HTTP/2 server", .timeLimit(.minutes(5)))
+@Suite("The HTTP/2 server", .inTurn, .timeLimit(.minutes(5)))
 struct ServerTests {
     private let message = #"{"message":{"token":"device-1"}}"#
 

@@ -1,11 +1,12 @@
 import BellhopRules
 import Foundation
 import ServiceRuntime
+import TestSupport
 import Testing
 
 @testable import Sandbox
 
-@Suite("Starting a sandbox", .timeLimit(.minutes(5)))
+@Suite("Starting a sandbox", .inTurn, .timeLimit(.minutes(5)))
 struct StartingTests {
     @Test("a port that is taken is a clear error, on either side, and leaves nothing behind")
     func refusesTakenPorts() async throws {

@@ -1,11 +1,12 @@
 import BellhopRules
 import HTTPTransfer
 import ServiceRuntime
+import TestSupport
 import Testing
 
 @testable import Sandbox
 
-@Suite("The token endpoint", .timeLimit(.minutes(5)))
+@Suite("The token endpoint", .inTurn, .timeLimit(.minutes(5)))
 struct TokenEndpointTests {
     @Test("a right assertion gets a token that FCM accepts until it ends")
     func grantsAToken() async throws {

@@ -6,6 +6,7 @@ import Workbench
 
 @Suite(
     "Browsers in the directory",
+    .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.minutes(5))
 )

@@ -6,7 +6,12 @@ import Workbench
 
 @testable import Store
 
-@Suite("Feeds", .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"), .timeLimit(.minutes(5)))
+@Suite(
+    "Feeds",
+    .inTurn,
+    .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
+    .timeLimit(.minutes(5))
+)
 struct FeedTests {
     @Test("a recipient keeps what a message does not mention and loses what it sets to null")
     func partialUpdates() async throws {

@@ -5,7 +5,12 @@ import TestSupport
 import Testing
 import Workbench
 
-@Suite("Inbox", .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"), .timeLimit(.minutes(5)))
+@Suite(
+    "Inbox",
+    .inTurn,
+    .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
+    .timeLimit(.minutes(5))
+)
 struct InboxTests {
     @Test("a record is written once, whatever comes again")
     func duplicates() async throws {

@@ -5,7 +5,12 @@ import TestSupport
 import Testing
 import Workbench
 
-@Suite("Ledger", .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"), .timeLimit(.minutes(5)))
+@Suite(
+    "Ledger",
+    .inTurn,
+    .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
+    .timeLimit(.minutes(5))
+)
 struct LedgerTests {
     @Test("the statement that records opens the lines, and only for what is new")
     func opening() async throws {

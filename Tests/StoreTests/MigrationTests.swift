@@ -7,7 +7,12 @@ import Workbench
 
 @testable import Store
 
-@Suite("Migrations", .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"), .timeLimit(.minutes(5)))
+@Suite(
+    "Migrations",
+    .inTurn,
+    .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
+    .timeLimit(.minutes(5))
+)
 struct MigrationTests {
     @Test("a fresh schema lacks everything, a migrated one nothing, and a second run does nothing")
     func freshThenCurrent() async throws {

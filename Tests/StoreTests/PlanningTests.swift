@@ -4,7 +4,12 @@ import TestSupport
 import Testing
 import Workbench
 
-@Suite("Planning", .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"), .timeLimit(.minutes(5)))
+@Suite(
+    "Planning",
+    .inTurn,
+    .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
+    .timeLimit(.minutes(5))
+)
 struct PlanningTests {
     private static let fill: Statement = """
         INSERT INTO deliveries (app, user_id, notification_id, channel, target, state)

@@ -4,7 +4,12 @@ import TestSupport
 import Testing
 import Workbench
 
-@Suite("Rights", .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"), .timeLimit(.minutes(5)))
+@Suite(
+    "Rights",
+    .inTurn,
+    .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
+    .timeLimit(.minutes(5))
+)
 struct RightsTests {
     @Test("a signed-in user reaches only their own rows, and nobody reaches anything without saying who they are")
     func rowLevelSecurity() async throws {

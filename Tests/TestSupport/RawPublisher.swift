@@ -8,6 +8,9 @@ package final class RawPublisher {
         case refused(UInt16)
     }
 
+    /// The broker's numbers as it greets: 3, 10, 8; none where it does not say.
+    package private(set) var brokerVersion: [Int] = []
+
     private let socket: Int32
 
     /// Logs in at the broker of an `amqp://` URL, on the virtual host that the URL names.
@@ -20,7 +23,7 @@ package final class RawPublisher {
         var limit = timeval(tv_sec: Int(LongestWait.seconds), tv_usec: 0)
         setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         try send(Array("AMQP".utf8) + [0, 0, 9, 1])
-        try expect(10, 10)
+        brokerVersion = Self.version(in: try expect(10, 10))
         let login = long([0] + user + [0] + password)
         try sendMethod(10, 11, long([]) + short("PLAIN") + login + short("en_US"), channel: 0)
         try expect(10, 30)
@@ -75,11 +78,21 @@ package final class RawPublisher {
         try expect(60, 21)
     }
 
-    private func expect(_ classID: UInt8, _ methodID: UInt8) throws {
+    /// The version among the properties with which a broker opens the conversation.
+    private static func version(in greeting: [UInt8]) -> [Int] {
+        let name: [UInt8] = [7] + Array("version".utf8) + [UInt8(ascii: "S")]
+        guard let found = greeting.firstRange(of: name) else { return [] }
+        let text = greeting[found.upperBound...].dropFirst(4).prefix { $0 == UInt8(ascii: ".") || 48...57 ~= $0 }
+        return String(decoding: text, as: UTF8.self).split(separator: ".").compactMap { Int($0) }
+    }
+
+    @discardableResult
+    private func expect(_ classID: UInt8, _ methodID: UInt8) throws -> [UInt8] {
         let (type, payload) = try receive()
         guard type == 1, payload[1] == classID, payload[3] == methodID else {
             throw RawPublisherFailure("frame \(type) \(payload.prefix(4))")
         }
+        return payload
     }
 
     private func sendMethod(_ classID: UInt16, _ methodID: UInt16, _ arguments: [UInt8], channel: UInt16 = 1) throws {

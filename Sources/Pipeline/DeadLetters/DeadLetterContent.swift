@@ -5,20 +5,22 @@ import Cryptography
 struct DeadLetterContent {
     /// 32 hex digits over body, properties, origin and the producer's headers.
     ///
-    /// The broker's own headers stay out: they
-    /// change from one delivery of a message to the next.
+    /// The broker's own headers stay out: they change from one delivery of a message to the next. In the others, whatever
+    /// a broker may change is settled first.
     let hash: String
 
     init(_ message: IncomingMessage) {
         var properties = message.properties
         let headers = properties.headers.removing(where: DeadLetterHeaders.belongsToBroker)
         properties.headers = [:]
-        self.init(message, AMQPJSON.object(properties), AMQPJSON.object(headers))
+        self.init(message, AMQPJSON.object(properties), AMQPJSON.object(headers.settled))
     }
 
-    /// For a message that the broker itself dead-lettered: its death is part of what it is.
+    /// For a message that the broker itself dead-lettered: its death is part of what it is; how often the letter was
+    /// delivered since is not.
     init(death message: IncomingMessage) {
-        self.init(message, AMQPJSON.object(message.properties), AMQPJSON.object(message.properties.headers))
+        let headers = message.properties.headers.removing(where: DeadLetterHeaders.countsDeliveries)
+        self.init(message, AMQPJSON.object(message.properties), AMQPJSON.object(headers.settled))
     }
 
     private init(_ message: IncomingMessage, _ properties: [UInt8], _ headers: [UInt8]) {

@@ -51,7 +51,13 @@ enum DeadLetterHeaders {
     /// dead-letter cycle, or route it elsewhere.
     static func belongsToBroker(_ name: String) -> Bool {
         let lowered = name.lowercased()
-        return lowered == "cc" || lowered == "bcc" || lowered == "x-delivery-count" || lowered == "x-acquired-count"
+        return lowered == "cc" || lowered == "bcc" || countsDeliveries(lowered)
             || lowered.hasPrefix("x-death") || lowered.hasPrefix("x-first-death-") || lowered.hasPrefix("x-last-death-")
+    }
+
+    /// What a quorum queue writes when it delivers a message again.
+    static func countsDeliveries(_ name: String) -> Bool {
+        let lowered = name.lowercased()
+        return lowered == "x-delivery-count" || lowered == "x-acquired-count"
     }
 }

@@ -1,9 +1,10 @@
 import BellhopRules
 import Foundation
+import TestSupport
 import Testing
 
 /// Every zone of the tz database against the C library.
-@Suite("Zones against the C library", .enabled(if: ClockOracle.isThere, ClockOracle.absence))
+@Suite("Zones against the C library", .inTurn, .enabled(if: ClockOracle.isThere, ClockOracle.absence))
 struct ZoneOracleTests {
     /// 2024-01-01 and 2031-01-01.
     private static let years = 1_704_067_200..<1_924_992_000

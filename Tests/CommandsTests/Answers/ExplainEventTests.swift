@@ -11,6 +11,7 @@ import Workbench
 
 @Suite(
     "bellhop explain, of what is not in the app",
+    .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.minutes(5))
 )

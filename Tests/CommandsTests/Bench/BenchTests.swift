@@ -7,7 +7,7 @@ import Testing
 
 @testable import Commands
 
-@Suite("bellhop bench", .timeLimit(.minutes(5)))
+@Suite("bellhop bench", .inTurn, .timeLimit(.minutes(5)))
 struct BenchTests {
     private static let hasServers = Servers.amqpURL != nil && Servers.databaseURL != nil
 
@@ -16,7 +16,7 @@ struct BenchTests {
         .enabled(if: hasServers, "BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL are not set")
     )
     func measures() async throws {
-        let program = try #require(Self.program, "the program bellhop is not built beside the tests")
+        let program = try #require(BuiltProgram.path, "the program bellhop is not built beside the tests")
         let said = try await Self.run(program, ["bench", "--events", "300", "--users", "200", "--json"])
         #expect(said.status == 0, "\(said.errors)")
         let report = try #require(
@@ -80,15 +80,6 @@ struct BenchTests {
     }
 
     // MARK: - The program
-
-    private static var program: String? {
-        let folders =
-            CommandLine.arguments.prefix(1).map { URL(fileURLWithPath: $0).deletingLastPathComponent() }
-            + Bundle.allBundles.map { $0.bundleURL.deletingLastPathComponent() }
-        return folders.map { $0.appendingPathComponent("bellhop").path }.first {
-            FileManager.default.isExecutableFile(atPath: $0)
-        }
-    }
 
     private static func run(
         _ program: String,

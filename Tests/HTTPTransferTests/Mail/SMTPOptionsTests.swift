@@ -1,8 +1,9 @@
 import HTTPTransfer
 import ServiceRuntime
+import TestSupport
 import Testing
 
-@Suite("Opening a mail transport", .timeLimit(.minutes(5)))
+@Suite("Opening a mail transport", .inTurn, .timeLimit(.minutes(5)))
 struct SMTPOptionsTests {
     private func options(_ change: (inout SMTPTransportOptions) -> Void = { _ in }) -> SMTPTransportOptions {
         // Nobody listens on the port of discards.

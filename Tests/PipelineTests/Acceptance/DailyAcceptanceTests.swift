@@ -7,6 +7,7 @@ import Workbench
 /// The daily reminder, here over FCM: its catalogue takes whatever its devices have registered with.
 @Suite(
     "Acceptance: daily",
+    .inTurn,
     .enabled(
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
         "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"

@@ -6,6 +6,7 @@ import Workbench
 /// The payments app: Expo for its phones, Web Push for browsers, mails for what is urgent.
 @Suite(
     "Acceptance: drop",
+    .inTurn,
     .enabled(
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
         "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"

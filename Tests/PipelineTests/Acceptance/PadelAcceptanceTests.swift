@@ -6,6 +6,7 @@ import Workbench
 /// The club: APNs for its iPhones, Web Push for browsers.
 @Suite(
     "Acceptance: padel",
+    .inTurn,
     .enabled(
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
         "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"

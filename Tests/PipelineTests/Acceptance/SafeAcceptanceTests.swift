@@ -6,6 +6,7 @@ import Workbench
 /// The wallet of several owners: FCM for iPhones and Androids.
 @Suite(
     "Acceptance: safe",
+    .inTurn,
     .enabled(
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
         "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"

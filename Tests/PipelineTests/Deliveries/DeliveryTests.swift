@@ -5,6 +5,7 @@ import Workbench
 
 @Suite(
     "Deliveries",
+    .inTurn,
     .enabled(
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
         "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"

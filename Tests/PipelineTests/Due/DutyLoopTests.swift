@@ -1,10 +1,11 @@
 import ServiceRuntime
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Pipeline
 
-@Suite("The loop of a duty", .timeLimit(.minutes(5)))
+@Suite("The loop of a duty", .inTurn, .timeLimit(.minutes(5)))
 struct DutyLoopTests {
     private struct Refusal: Error {}
 

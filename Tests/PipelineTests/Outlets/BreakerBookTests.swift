@@ -6,6 +6,7 @@ import Workbench
 
 @Suite(
     "What workers share about breakers",
+    .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.minutes(5))
 )

@@ -9,6 +9,7 @@ import Workbench
 
 @Suite(
     "Budgets of providers",
+    .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.minutes(5))
 )

@@ -6,6 +6,7 @@ import Workbench
 
 @Suite(
     "Receipts that speak of a fault of ours",
+    .inTurn,
     .enabled(if: serversAreThere, "needs both servers"),
     .timeLimit(.minutes(5))
 )

@@ -10,7 +10,7 @@ import Workbench
 
 /// What RabbitMQ does to a message that died once and is dead-lettered again on its way: with its old headers it may be
 /// dropped in silence, or stay in its queue for ever.
-@Suite("The dead-letter cycle", .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.minutes(5)))
+@Suite("The dead-letter cycle", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.minutes(5)))
 struct CycleTrapTests {
     @Test(
         "a replayed message comes back through a retry queue, where a copy with the old headers may not",

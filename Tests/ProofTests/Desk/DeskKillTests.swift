@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Beside the other proofs: most of the time these wait for leases and confirms.
-@Suite("The desk under kill -9", .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.minutes(30)))
+@Suite("The desk under kill -9", .inTurn, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.minutes(30)))
 struct DeskKillTests {
     private static let size = Proof.isFull ? 20_000 : 800
 
@@ -26,6 +26,7 @@ struct DeskKillTests {
 /// Beside the other proofs, since this broker is nobody else's.
 @Suite(
     "The desk on a broker that is killed",
+    .inTurn,
     .enabled(if: PrivateServers.areThere, "needs setpriv, RabbitMQ and PostgreSQL installed"),
     .timeLimit(.minutes(30))
 )

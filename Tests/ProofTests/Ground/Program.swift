@@ -1,14 +1,11 @@
 import Foundation
+import TestSupport
 
 /// Where the things lie that the proofs run.
 enum Program {
     /// The program as it was built together with these tests, beside the test bundle, or the one that
     /// `BELLHOP_PROOF_PROGRAM` names.
-    static let bellhop: URL = {
-        if let chosen = Proof.setting("BELLHOP_PROOF_PROGRAM") { return URL(fileURLWithPath: chosen) }
-        let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
-        return URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent("bellhop")
-    }()
+    static let bellhop = Proof.setting("BELLHOP_PROOF_PROGRAM").map { URL(fileURLWithPath: $0) } ?? BuiltProgram.url
 
     static let checkout = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()

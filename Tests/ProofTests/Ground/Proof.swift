@@ -37,7 +37,7 @@ enum Proof {
 }
 
 /// The proofs that load the shared servers, one after the other: side by side they would measure each other.
-@Suite("Proofs", .serialized, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.minutes(30)))
+@Suite("Proofs", .inTurn, .serialized, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.minutes(30)))
 enum Proofs {}
 
 /// A condition did not come about, or a program did not do its part.

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What waits for the end of quiet hours or for a digest falls due all at once, while those are killed who see to it.
-@Suite("Due work", .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.minutes(30)))
+@Suite("Due work", .inTurn, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.minutes(30)))
 struct DueWorkTests {
     private static let size = Proof.isFull ? 10_000 : 1_000
     private static let kills = Proof.isFull ? 12 : 3

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// Beside the other proofs: most of the time these wait for retries.
-@Suite("Pushes", .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.minutes(30)))
+@Suite("Pushes", .inTurn, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.minutes(30)))
 struct PushTests {
     @Test(
         "nothing is lost, nothing owed is left, and a push is repeated only where its outcome was unknown",

@@ -3,9 +3,10 @@ import HTTPTransfer
 import Push
 import ServiceRuntime
 import Synchronization
+import TestSupport
 import Testing
 
-@Suite("APNs' sender", .timeLimit(.minutes(5)))
+@Suite("APNs' sender", .inTurn, .timeLimit(.minutes(5)))
 struct APNsSenderTests {
     private let time = ManualTime(Instant(microseconds: Messages.now.microseconds))
 

@@ -1,9 +1,10 @@
 import BellhopRules
 import Push
 import Sandbox
+import TestSupport
 import Testing
 
-@Suite("E-mail end to end, over TLS and SMTP", .timeLimit(.minutes(5)))
+@Suite("E-mail end to end, over TLS and SMTP", .inTurn, .timeLimit(.minutes(5)))
 struct EmailSandboxTests {
     private static let minute = Duration.seconds(60)
 

@@ -2,9 +2,10 @@ import BellhopRules
 import Cryptography
 import Push
 import Sandbox
+import TestSupport
 import Testing
 
-@Suite("Web Push end to end, over TLS and HTTP/2", .timeLimit(.minutes(5)))
+@Suite("Web Push end to end, over TLS and HTTP/2", .inTurn, .timeLimit(.minutes(5)))
 struct WebPushSandboxTests {
     @Test("every browser of a batch decrypts its own message, over few connections and with one sign-in")
     func batch() async throws {

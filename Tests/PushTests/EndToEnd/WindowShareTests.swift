@@ -2,11 +2,12 @@ import BellhopRules
 import Foundation
 import HTTPTransfer
 import Sandbox
+import TestSupport
 import Testing
 
 @testable import Push
 
-@Suite("The window's share of a host", .timeLimit(.minutes(5)))
+@Suite("The window's share of a host", .inTurn, .timeLimit(.minutes(5)))
 struct WindowShareTests {
     @Test("a host that takes requests and does not answer gets a quarter of the window, and the others go on")
     func slowHost() async throws {

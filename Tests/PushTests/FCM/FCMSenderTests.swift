@@ -3,9 +3,10 @@ import HTTPTransfer
 import Push
 import ServiceRuntime
 import Synchronization
+import TestSupport
 import Testing
 
-@Suite("FCM's sender", .timeLimit(.minutes(5)))
+@Suite("FCM's sender", .inTurn, .timeLimit(.minutes(5)))
 struct FCMSenderTests {
     private let time = ManualTime(Instant(microseconds: Messages.now.microseconds))
 

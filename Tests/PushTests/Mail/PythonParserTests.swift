@@ -33,6 +33,7 @@ extension Parsed {
 
 @Suite(
     "Mails as another program reads them",
+    .inTurn,
     .enabled(
         if: PythonScript.isThere,
         "python3 with its email package is not installed: nothing independent reads the mails"

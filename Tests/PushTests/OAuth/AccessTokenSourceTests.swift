@@ -2,9 +2,10 @@ import HTTPTransfer
 import Push
 import ServiceRuntime
 import Synchronization
+import TestSupport
 import Testing
 
-@Suite("Access tokens", .timeLimit(.minutes(5)))
+@Suite("Access tokens", .inTurn, .timeLimit(.minutes(5)))
 struct AccessTokenSourceTests {
     private let time = ManualTime(Instant(seconds: 1_771_163_100))
 

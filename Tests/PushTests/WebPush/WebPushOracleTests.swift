@@ -13,6 +13,7 @@ private let isOracleThere: Bool = {
 
 @Suite(
     "Web Push by another implementation",
+    .inTurn,
     .enabled(if: isOracleThere, "needs python3 with the library cryptography (Debian: python3-cryptography)"),
     .timeLimit(.minutes(5))
 )

@@ -1,11 +1,12 @@
 import BellhopRules
 import HTTPTransfer
 import ServiceRuntime
+import TestSupport
 import Testing
 
 @testable import Sandbox
 
-@Suite("What APNs takes", .timeLimit(.minutes(5)))
+@Suite("What APNs takes", .inTurn, .timeLimit(.minutes(5)))
 struct APNsAcceptanceTests {
     @Test("a push that is right is taken, echoes its id, and is recorded without its token")
     func takes() async throws {

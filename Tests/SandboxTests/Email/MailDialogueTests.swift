@@ -21,6 +21,7 @@ private enum Dialogue {
 
 @Suite(
     "The dialogue with the mail server",
+    .inTurn,
     .enabled(if: PythonScript.isThere, "python3 is not installed: nobody can speak wrongly with the server"),
     .timeLimit(.minutes(5))
 )

@@ -1,11 +1,12 @@
 import HTTPTransfer
 import ServiceRuntime
+import TestSupport
 import Testing
 
 @testable import Sandbox
 
 /// A transport to the sandbox's mail server; the transport's own tests are here, since here is a server.
-@Suite("The mail transport", .timeLimit(.minutes(5)))
+@Suite("The mail transport", .inTurn, .timeLimit(.minutes(5)))
 struct MailTransportTests {
     private func withTransport(
         _ change: (inout SMTPTransportOptions) -> Void = { _ in },

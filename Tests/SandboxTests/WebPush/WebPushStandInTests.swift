@@ -2,11 +2,12 @@ import BellhopRules
 import Cryptography
 import HTTPTransfer
 import ServiceRuntime
+import TestSupport
 import Testing
 
 @testable import Sandbox
 
-@Suite("The stand-in for push services of browsers", .timeLimit(.minutes(5)))
+@Suite("The stand-in for push services of browsers", .inTurn, .timeLimit(.minutes(5)))
 struct WebPushStandInTests {
     typealias Change = @Sendable (inout WebPushDraft) throws -> Void
 

@@ -1,8 +1,9 @@
 import Foundation
 import ServiceRuntime
+import TestSupport
 import Testing
 
-@Suite("Child processes", .timeLimit(.minutes(1)))
+@Suite("Child processes", .inTurn, .timeLimit(.minutes(1)))
 struct ChildProcessTests {
     private func shell(_ script: String, _ lifeline: Lifeline) throws -> ChildProcess {
         let program = ChildProgram(path: "/bin/sh", arguments: ["-c", script], environment: ["CODE": "7"])

@@ -1,5 +1,6 @@
 import Foundation
 import ServiceRuntime
+import TestSupport
 import Testing
 
 /// A service that signals its own process once it runs.
@@ -13,7 +14,7 @@ private struct SelfSignalling: Service {
     }
 }
 
-@Suite("Signals of the operating system", .serialized, .timeLimit(.minutes(5)))
+@Suite("Signals of the operating system", .inTurn, .serialized, .timeLimit(.minutes(5)))
 struct ProcessSignalTests {
     @Test("a real SIGTERM and a real SIGINT drain a group", arguments: [ProcessSignal.terminate, .interrupt])
     func drains(signal: ProcessSignal) async {

@@ -1,5 +1,6 @@
 import ServiceRuntime
 import Synchronization
+import TestSupport
 import Testing
 
 /// A service made of a closure.
@@ -53,7 +54,7 @@ private final class Hand: Sendable {
 
 private struct Failure: Error {}
 
-@Suite("Service group", .timeLimit(.minutes(5)))
+@Suite("Service group", .inTurn, .timeLimit(.minutes(5)))
 struct ServiceGroupTests {
     @Test("everyone runs until the signal, then finishes what they hold before the group ends")
     func drain() async {

@@ -8,6 +8,7 @@ import Workbench
 
 @Suite(
     "Dead-letter retention",
+    .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.minutes(5))
 )
