@@ -2,7 +2,6 @@ import Cryptography
 import Push
 import Sandbox
 import ServiceRuntime
-import Synchronization
 import TestSupport
 import Testing
 

@@ -90,13 +90,11 @@ struct StandingTests {
             )
         }
         let left = standing(queues)
-        #expect(
-            left.problems == [
-                "the database cannot be seen: Connection refused",
-                "nobody files dead letters, 20 dead letters wait: schedulers leave them in the queue while they have no "
-                    + "database, so whether one runs cannot be seen",
-            ]
-        )
+        let unseen = """
+            nobody files dead letters, 20 dead letters wait: schedulers leave them in the queue while they have no \
+            database, so whether one runs cannot be seen
+            """
+        #expect(left.problems == ["the database cannot be seen: Connection refused", unseen])
         #expect(left.json.description.contains(#""schedulers":null"#))
         let idle = standing(
             queues.map { queue in

@@ -1,7 +1,6 @@
 import Foundation
 import ServiceRuntime
 import Store
-import Synchronization
 import TestSupport
 import Testing
 

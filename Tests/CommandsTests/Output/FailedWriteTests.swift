@@ -1,6 +1,7 @@
 import Foundation
 import ServiceRuntime
 import Store
+import TestSupport
 import Testing
 import Workbench
 
@@ -8,6 +9,7 @@ import Workbench
 
 @Suite(
     "Words that do not arrive",
+    .inTurn,
     .enabled(if: Ground.isThere, Ground.absence),
     .enabled(if: RunningPool.isBuilt, "needs the program bellhop beside the tests: swift build"),
     .timeLimit(.minutes(5))

@@ -2,40 +2,53 @@ import AMQP
 import Foundation
 import Pipeline
 import Store
+import TestSupport
 import Testing
 import Workbench
 
 @testable import Commands
 
-@Suite("What strangers wrote, on a terminal", .enabled(if: Ground.isThere, Ground.absence), .timeLimit(.minutes(5)))
+@Suite(
+    "What strangers wrote, on a terminal",
+    .inTurn,
+    .enabled(if: Ground.isThere, Ground.absence),
+    .timeLimit(.minutes(5))
+)
 struct HostileTextTests {
     /// Sets the clipboard, clears the screen in both spellings, turns the direction, hides, begins a line.
     private static let hostile =
         "x\u{1B}]52;c;aGk=\u{7}\u{1B}[2J\u{9B}2J\u{7F}\u{202E}\u{2066}\u{200F}\u{61C}\u{200B}\u{2028}\r\nAll is well."
 
-    private static let because = ["--by", "ada" + hostile, "--because", "why" + hostile]
+    private static let because: [String] = ["--by", "ada\(hostile)", "--because", "why\(hostile)"]
+
+    private static let looks: [[String]] = [
+        ["groups"], ["list"], ["list", "--state", "all"], ["list", "--app", hostile], ["show", "hostile-1"],
+        ["show", "nosuch\(hostile)"], ["replay", "--dry-run"], ["replays"], ["replays", "1"], ["audit"],
+    ]
+
+    private static let reasoned: [[String]] = [["show", "hostile-1", "--reveal"], ["export"]]
+
+    private static let acts: [[String]] = [
+        ["edit", "hostile-1", "--set", "/a\(hostile)=1"],
+        ["edit", "hostile-1", "--set", "/title=\(hostile)", "--routing-key", "k\(hostile)"], ["note", "hostile-1"],
+        ["discard", "hostile-1"], ["restore", "hostile-1"], ["replay", "hostile-2", "--detach"],
+    ]
 
     @Test("no command prints a mark that a dead letter brought, for people or for programs")
     func desk() async throws {
         try await DeskPrompt.with([try Self.letter("hostile-1"), try Self.letter("hostile-2")]) { prompt, bench in
-            let act = ["--yes"] + Self.because
-            let commands: [[String]] = [
-                ["groups"], ["list"], ["list", "--app", Self.hostile], ["show", "hostile-1"],
-                ["show", "hostile-1", "--reveal"] + Self.because, ["export"] + Self.because,
-                ["replay", "--dry-run"], ["edit", "hostile-1", "--set", "/a\(Self.hostile)=1"] + act,
-                ["edit", "hostile-1", "--set", "/title=\(Self.hostile)", "--routing-key", "k" + Self.hostile] + act,
-                ["note", "hostile-1"] + act, ["discard", "hostile-1"] + act, ["list", "--state", "discarded"],
-                ["restore", "hostile-1"] + act, ["show", "hostile-1"], ["replay", "hostile-2", "--detach"] + act,
-                ["replays"], ["replays", "1"], ["audit"], ["show", "nosuch" + Self.hostile],
-            ]
-            for command in commands {
-                let reads = ["groups", "list", "show", "replays", "audit"].contains(command[0])
-                for words in reads ? [command, command + ["--json"]] : [command] {
-                    Self.check(await prompt.run(["dead-letters"] + words), words)
-                }
+            for words in Self.looks { Self.check(await prompt.run(["dead-letters"] + words), words) }
+            for words in Self.reasoned { Self.check(await prompt.run(["dead-letters"] + words + Self.because), words) }
+            for words in Self.acts {
+                Self.check(await prompt.run(["dead-letters"] + words + ["--yes"] + Self.because), words)
+            }
+            for words in Self.looks {
+                Self.check(await prompt.run(["dead-letters"] + words), words)
+                Self.check(await prompt.run(["dead-letters"] + words + ["--json"]), words)
             }
             let user = "u" + Self.hostile
-            for words in [["explain", "--app", "drop", "--user", user, "--event", "e" + Self.hostile], ["status"]] {
+            let event = "e" + Self.hostile
+            for words in [["explain", "--app", "drop", "--user", user, "--event", event], ["status"]] {
                 Self.check(await prompt.run(words), words)
                 Self.check(await prompt.run(words + ["--json"]), words)
             }

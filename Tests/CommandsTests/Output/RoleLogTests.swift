@@ -1,5 +1,6 @@
 import Foundation
 import ServiceRuntime
+import TestSupport
 import Testing
 import Workbench
 
@@ -7,6 +8,7 @@ import Workbench
 
 @Suite(
     "A role that cannot go on",
+    .inTurn,
     .enabled(if: Ground.isThere, Ground.absence),
     .enabled(if: RunningPool.isBuilt, "needs the program bellhop beside the tests: swift build"),
     .timeLimit(.minutes(5))
@@ -15,7 +17,7 @@ struct RoleLogTests {
     private static let roles = ["worker", "worker --number 3 --until-stdin-ends", "scheduler", "pool --workers 2"]
 
     /// What each of these breaks, and a word of the fault that a person must find.
-    private static let faults = [
+    private static let faults: [(String, String, String)] = [
         ("BELLHOP_AMQP_URL", "amqp://127.0.0.1:1", "127.0.0.1"), ("BELLHOP_BATCH", "many", "BELLHOP_BATCH"),
         ("BELLHOP_DATABASE_URL", "postgres://127.0.0.1:1/none", "127.0.0.1"),
         ("BELLHOP_CATALOGS", "/nonexistent", "/nonexistent"), ("BELLHOP_LOG", "loud,json", "BELLHOP_LOG"),
@@ -66,7 +68,8 @@ struct RoleLogTests {
                 pool.terminate()
                 // It may fall on a worker that was just ending by itself.
                 _ = await pool.ending()
-                #expect(Self.lines(pool.text).count == pool.lines.count)
+                let count = Self.lines(pool.text).count
+                #expect(count == pool.lines.count)
             }
         }
     }
@@ -81,8 +84,10 @@ struct RoleLogTests {
                 #expect(ending == .exited(ExitCode.configuration.rawValue), "\(role): \(text)")
                 let lines = Self.lines(text).filter { $0["message"] as? String == "cannot go on" }
                 #expect(lines.count >= 3, "\(role): \(text)")
-                #expect(lines.allSatisfy { $0["exit"] as? Int == 78 && $0["level"] as? String == "error" })
-                if role.contains("--number") { #expect(lines.allSatisfy { $0["worker"] as? Int == 3 }) }
+                let isTold = lines.allSatisfy { $0["exit"] as? Int == 78 && $0["level"] as? String == "error" }
+                let isNumbered = lines.allSatisfy { $0["worker"] as? Int == 3 }
+                #expect(isTold, "\(text)")
+                #expect(isNumbered == role.contains("--number"), "\(text)")
             }
         }
     }

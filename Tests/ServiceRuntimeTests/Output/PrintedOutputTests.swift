@@ -28,7 +28,7 @@ struct PrintedOutputTests {
             ("\u{1B}]52;c;aGk=\u{7}", #"\u001b]52;c;aGk=\u0007"#), ("\u{9B}31m", #"\u009b31m"#), ("\u{7F}", #"\u007f"#),
             ("\u{202E}gpj", #"\u202egpj"#), ("\u{2066}a\u{2069}", #"\u2066a\u2069"#), ("\u{61C}", #"\u061c"#),
             ("a\u{200B}b", #"a\u200bb"#), ("\u{E0041}", #"\udb40\udc41"#), ("\u{FEFF}", #"\ufeff"#), ("a\rb", #"a\rb"#),
-        ]
+        ] as [(String, String)]
     )
     func marks(text: String, expected: String) {
         let paper = Paper()
@@ -57,7 +57,8 @@ struct PrintedOutputTests {
         let value = "\u{9B}2J\u{202E}\u{E0041}\u{7F} and \u{2028}"
         let paper = Paper()
         paper.output.print(line: "[\"\(value)\"]")
-        #expect(try JSONDecoder().decode([String].self, from: Data(paper.text.utf8)) == [value])
+        let read = try JSONDecoder().decode([String].self, from: Data(paper.text.utf8))
+        #expect(read == [value])
     }
 
     @Test("a line in the place of another is the only order that a terminal gets")
