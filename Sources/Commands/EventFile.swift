@@ -31,17 +31,18 @@ struct EventFile: Sendable {
 
     /// Reads a file, or stdin for `-`.
     static func read(_ path: String, _ surroundings: Surroundings) throws(CommandFailure) -> [UInt8] {
-        guard path != "-" else { return surroundings.readInput() }
-        do {
-            return [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
-        } catch {
+        let isInput = path == "-"
+        let bytes =
+            isInput ? surroundings.readInput() : (try? Data(contentsOf: URL(fileURLWithPath: path))).map { [UInt8]($0) }
+        guard let bytes else {
             throw CommandFailure(
                 .badInput,
-                attempted: "reading \(path)",
-                cameBack: "the file cannot be read",
+                attempted: "reading \(isInput ? "stdin" : path)",
+                cameBack: "\(isInput ? "it" : "the file") cannot be read",
                 whatToDo: "name a readable file, or - for stdin"
             )
         }
+        return bytes
     }
 
     /// What a worker would say, short of what only the database knows.

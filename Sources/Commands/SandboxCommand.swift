@@ -5,6 +5,7 @@ import ServiceRuntime
 struct SandboxCommand: Command {
     static let name = "sandbox"
     static let summary = "Stands in for the push providers: TLS, HTTP/2, strict, with faults on request."
+    static let isRole = true
     static let synopsis = [
         """
         sandbox [--listen HOST:PORT] [--apns HOST:PORT] [--apns-sandbox HOST:PORT] [--smtp HOST:PORT] \

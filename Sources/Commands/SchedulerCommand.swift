@@ -8,6 +8,7 @@ import ServiceRuntime
 struct SchedulerCommand: Command {
     static let name = "scheduler"
     static let summary = "Files dead letters and does what falls due; any number may run together."
+    static let isRole = true
     static let synopsis = ["scheduler"]
 
     private let words: Words

@@ -18,19 +18,29 @@ package enum Tool {
         if words.first != BenchCommand.name { ProcessMemory.forbidDumps() }
         let surroundings = Surroundings(
             environment: ProcessInfo.processInfo.environment,
-            print: { FileHandle.standardOutput.write(Data(($0 + "\n").utf8)) },
-            readInput: { [UInt8](FileHandle.standardInput.readDataToEndOfFile()) },
             terminal: Terminal.standard,
             user: ProcessInfo.processInfo.environment["SUDO_USER"] ?? NSUserName()
         )
-        return await run(words, surroundings, complain: { FileHandle.standardError.write(Data(($0 + "\n").utf8)) })
+        return await run(words, surroundings)
     }
 
-    static func run(
-        _ words: [String],
-        _ surroundings: Surroundings,
-        complain: @Sendable (String) -> Void
-    ) async -> ExitCode {
+    /// What could not be said makes of a success a failure: a script must not take half an answer for a whole one.
+    ///
+    /// A reader that went away is none: it has had what it wanted.
+    static func run(_ words: [String], _ surroundings: Surroundings) async -> ExitCode {
+        let ending = await perform(words, surroundings)
+        guard let reason = surroundings.output.failure else { return ending }
+        let failure = CommandFailure(
+            .tryAgain,
+            attempted: "printing on stdout",
+            cameBack: reason,
+            whatToDo: "what the command did is done, and what it said is not whole: mend that, and look again"
+        )
+        surroundings.complaints.print(line: "bellhop: \(failure)")
+        return [.done, .answerIsNo].contains(ending) ? failure.exitCode : ending
+    }
+
+    private static func perform(_ words: [String], _ surroundings: Surroundings) async -> ExitCode {
         guard let name = words.first, !["help", "--help", "-h"].contains(name) else {
             surroundings.print(overview)
             return .done
@@ -39,10 +49,9 @@ package enum Tool {
             surroundings.print("bellhop \(version)")
             return .done
         }
+        let command = commands.first { $0.name == name || $0.alias == name }
         do {
-            guard let command = commands.first(where: { $0.name == name || $0.alias == name }) else {
-                throw unknown(name)
-            }
+            guard let command else { throw unknown(name) }
             if words.dropFirst().contains(where: { $0 == "--help" || $0 == "-h" }) {
                 surroundings.print(command.help)
                 return .done
@@ -51,7 +60,12 @@ package enum Tool {
             return try await command.init(parsed).run(surroundings)
         } catch {
             let failure = Failure(error)
-            complain("bellhop: \(failure.text)")
+            let log = command.flatMap { RoleLog($0, Array(words.dropFirst()), surroundings.environment) }
+            if let log {
+                for line in log.lines(failure) { surroundings.complaints.print(line: line) }
+            } else {
+                surroundings.complaints.print("bellhop: \(failure.text)")
+            }
             return failure.exitCode
         }
     }

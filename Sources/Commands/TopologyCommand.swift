@@ -66,7 +66,7 @@ struct TopologyCommand: Command {
             surroundings.print("the broker agrees with the catalogues")
             return .done
         }
-        for difference in differences { surroundings.print(difference) }
+        for difference in differences { surroundings.print(line: difference) }
         return .answerIsNo
     }
 }

@@ -32,7 +32,7 @@ struct ValidateCommand: Command {
         if words.has("json") {
             surroundings.print(JSONText.list(file.entries.map(Self.json)).description)
         } else {
-            for entry in file.entries { surroundings.print(Self.line(entry, catalogs)) }
+            for entry in file.entries { surroundings.print(line: Self.line(entry, catalogs)) }
             surroundings.print("\(file.entries.count - file.rejected.count) of \(file.entries.count) would be taken")
         }
         return file.rejected.isEmpty ? .done : .badInput

@@ -10,6 +10,7 @@ import Store
 struct WorkerCommand: Command {
     static let name = "worker"
     static let summary = "Takes events off the lanes and records what each user shall find in the app."
+    static let isRole = true
     static let synopsis = ["worker [--lanes urgent,normal,bulk] [--number N] [--until-stdin-ends]"]
     static let options = [
         Option.taking("lanes", "LIST", "the lanes to serve; all three unless given"),
@@ -83,7 +84,7 @@ struct WorkerCommand: Command {
             ReadinessCheck(worker.name) { worker.isReady ? nil : "it does not consume" }
         }
         let ending = await process.run(
-            workers + [receipts, BreakerWatch(breakers), process.reload(of: source)],
+            workers + [receipts, BreakerWatch(breakers), frontDoor.report, process.reload(of: source)],
             listen: configuration.metricsListen,
             untilInputEnds: words.has("until-stdin-ends"),
             checks: checks + [
@@ -92,6 +93,7 @@ struct WorkerCommand: Command {
                 ReadinessCheck("database") { [pool = process.pool] in await pool.ping() ? nil : "it does not answer" },
             ]
         )
+        frontDoor.report.tell()
         await senders.close()
         await publisher.close()
         return ending

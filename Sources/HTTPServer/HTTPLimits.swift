@@ -10,17 +10,23 @@ package struct HTTPLimits: Sendable {
     ///
     /// Whoever takes longer is disconnected, however steadily they drip.
     package var receiveTimeout: Duration
+    /// From the first byte of an answer until its last has been taken; a stream has no such bound.
+    ///
+    /// Whoever reads more slowly is disconnected, since a few such readers could hold every connection.
+    package var sendTimeout: Duration
 
     /// Limits that suit an API of small JSON bodies.
     package init(
         bodyBytes: Int = 256 * 1_024,
         headerBytes: Int = 32 * 1_024,
         connections: Int = 1_024,
-        receiveTimeout: Duration = .seconds(20)
+        receiveTimeout: Duration = .seconds(20),
+        sendTimeout: Duration = .seconds(20)
     ) {
         self.bodyBytes = bodyBytes
         self.headerBytes = headerBytes
         self.connections = connections
         self.receiveTimeout = receiveTimeout
+        self.sendTimeout = sendTimeout
     }
 }

@@ -30,7 +30,7 @@ package final class HTTPServer: Sendable {
         self.core = core
         self.daemon = daemon
         let connections = core.connections
-        let interval = min(.seconds(1), core.limits.receiveTimeout / 4)
+        let interval = min(.seconds(1), core.limits.receiveTimeout / 4, core.limits.sendTimeout / 4)
         sweeper = Task {
             while (try? await Task.sleep(for: interval)) != nil {
                 connections.shutDownLate()

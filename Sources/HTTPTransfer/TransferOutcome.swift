@@ -44,4 +44,17 @@ package struct TransferAnswer: Sendable {
     ///
     /// Clamped to 0 (also for a date that has passed) and one year, so that arithmetic on it cannot overflow.
     package let retryAfterSeconds: Int?
+
+    /// The same answer with its body unpacked.
+    package func with(body: [UInt8]) -> TransferAnswer {
+        TransferAnswer(
+            status: status,
+            headers: headers,
+            body: body,
+            isBodyTruncated: isBodyTruncated,
+            version: version,
+            newConnections: newConnections,
+            retryAfterSeconds: retryAfterSeconds
+        )
+    }
 }

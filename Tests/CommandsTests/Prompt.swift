@@ -25,27 +25,41 @@ struct Prompt: Sendable {
     }
 
     func run(_ words: [String]) async -> Answer {
-        let printed = Mutex<[String]>([])
-        let complained = Mutex<[String]>([])
+        let (printed, complained) = (CapturedOutput(), CapturedOutput())
         let surroundings = Surroundings(
             environment: environment,
-            print: { line in printed.withLock { $0.append(line) } },
+            output: printed.output,
+            complaints: complained.output,
             readInput: { [input] in [UInt8](input.utf8) },
             terminal: terminal,
             user: "tester"
         )
-        let code = await Tool.run(words, surroundings) { line in complained.withLock { $0.append(line) } }
-        return Answer(
-            code: code,
-            output: printed.withLock { $0 }.joined(separator: "\n"),
-            complaints: complained.withLock { $0 }.joined(separator: "\n")
-        )
+        let code = await Tool.run(words, surroundings)
+        return Answer(code: code, output: printed.text, complaints: complained.text)
     }
 
     func with(_ name: String, _ value: String) -> Prompt {
         var other = self
         other.environment[name] = value
         return other
+    }
+}
+
+/// What a command says, kept as it would reach a terminal or a pipe.
+final class CapturedOutput: Sendable {
+    private let bytes = Mutex<[UInt8]>([])
+
+    var output: PrintedOutput {
+        PrintedOutput { [self] piece in
+            bytes.withLock { $0 += piece }
+            return 0
+        }
+    }
+
+    /// Without the newline at its end.
+    var text: String {
+        let text = String(decoding: bytes.withLock { $0 }, as: UTF8.self)
+        return text.hasSuffix("\n") ? String(text.dropLast()) : text
     }
 }
 

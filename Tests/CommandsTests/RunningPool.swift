@@ -60,9 +60,10 @@ final class RunningPool: Sendable {
         let because: String?
     }
 
+    var text: String { (try? String(contentsOfFile: log, encoding: .utf8)) ?? "" }
+
     var lines: [Line] {
-        let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
-        return text.split(separator: "\n").compactMap { try? JSONDecoder().decode(Line.self, from: Data($0.utf8)) }
+        text.split(separator: "\n").compactMap { try? JSONDecoder().decode(Line.self, from: Data($0.utf8)) }
     }
 
     /// Every worker that was started, the earliest first.

@@ -2,7 +2,6 @@ import Cryptography
 import Push
 import Sandbox
 import ServiceRuntime
-import Synchronization
 import TestSupport
 import Testing
 
@@ -13,10 +12,8 @@ struct SandboxCommandTests {
     private func run(_ words: String...) async -> (code: ExitCode, said: String) { await run(words) }
 
     private func run(_ words: [String]) async -> (code: ExitCode, said: String) {
-        let said = Mutex("")
-        let surroundings = Surroundings(environment: [:], print: { _ in }, readInput: { [] })
-        let code = await Tool.run(["sandbox"] + words, surroundings) { line in said.withLock { $0 += line } }
-        return (code, said.withLock { $0 })
+        let answer = await Prompt().run(["sandbox"] + words)
+        return (answer.code, answer.complaints)
     }
 
     @Test("a port that is taken ends it with what to do")

@@ -70,6 +70,42 @@ struct StandingTests {
         #expect(other.text.split(separator: "\n")[1].hasPrefix("!  the topology differs"))
     }
 
+    @Test("without the database nobody is said to be missing who cannot be seen")
+    func blind() throws {
+        let names = TopologyNames(try #require(Namespace("t")))
+        let queues = QueueStanding.all(names: names, tiers: []).map { queue in
+            var queue = queue
+            let isDead = queue.purpose == .dead
+            queue.counts = QueueStanding.Counts(ready: isDead ? 20 : 1, consumers: isDead ? 0 : 2)
+            return queue
+        }
+        func standing(_ queues: [QueueStanding]) -> Standing {
+            Standing(
+                namespace: names.namespace,
+                time: time,
+                broker: .seen(queues),
+                database: .unseen(because: "Connection refused"),
+                topologyDifferences: nil,
+                managementObstacle: nil
+            )
+        }
+        let left = standing(queues)
+        let unseen = """
+            nobody files dead letters, 20 dead letters wait: schedulers leave them in the queue while they have no \
+            database, so whether one runs cannot be seen
+            """
+        #expect(left.problems == ["the database cannot be seen: Connection refused", unseen])
+        #expect(left.json.description.contains(#""schedulers":null"#))
+        let idle = standing(
+            queues.map { queue in
+                var queue = queue
+                queue.counts = QueueStanding.Counts(ready: 1, consumers: 0)
+                return queue
+            }
+        )
+        #expect(idle.problems.contains("no worker runs, 3 messages wait: none can start without the database"))
+    }
+
     @Test("a time in the future of our clock is no negative age")
     func skew() throws {
         let standing = try standing()

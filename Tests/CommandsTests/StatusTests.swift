@@ -117,6 +117,8 @@ struct StatusTests {
                 #expect(answer.output.contains(#""queue":"\#(bench.names.lane(.bulk))""#))
                 #expect(answer.output.contains(#""deliveries":null"#))
                 #expect(answer.output.contains("the database cannot be seen"))
+                #expect(answer.output.contains(#""schedulers":null"#))
+                #expect(!answer.output.contains("no scheduler runs"))
             }
         }
     }

@@ -68,6 +68,25 @@ struct HostileClientTests {
         }
     }
 
+    @Test("whoever does not take an answer in time is cut off, so that such readers cannot hold every connection")
+    func slowReaders() async throws {
+        // More than the kernel buffers for a connection.
+        let size = 32 << 20
+        let limits = HTTPLimits(connections: 2, receiveTimeout: .seconds(3_600), sendTimeout: .milliseconds(200))
+        let handler: HTTPHandler = { request in
+            let isLarge = request.target.segments == ["large"]
+            return isLarge ? HTTPResponse(body: .bytes([UInt8](repeating: 0x78, count: size))) : .text("fine")
+        }
+        try await withServer(limits: limits, handler: handler) { server in
+            let readers = (0..<2).compactMap { _ in RawClient(port: server.boundPort) }
+            for reader in readers { reader.send("GET /large HTTP/1.1\r\nHost: h\r\n\r\n") }
+            #expect(await eventually { server.activeRequests == 2 })
+            #expect(await eventually { server.activeRequests == 0 && server.openConnections == 0 })
+            #expect(await get(server.boundPort, "/").content == "fine")
+            for reader in readers { #expect(reader.readAll().utf8.count < size) }
+        }
+    }
+
     @Test("a body without end is cut off")
     func endlessBody() async throws {
         try await withCountingServer { server, calls in

@@ -45,6 +45,21 @@ struct PoolTests {
         }
     }
 
+    @Test("who does not want to wait for a server hears its refusal at once", .timeLimit(.minutes(2)))
+    func refusal() async throws {
+        var options = PoolOptions(url: try DatabaseURL("postgres://127.0.0.1:1/none"))
+        // Whoever waited would do so for longer than this test may take.
+        options.acquireTimeout = .seconds(3_600)
+        options.waitsForServer = false
+        options.size = 0...1
+        let pool = PostgresPool(options)
+        for _ in 0..<2 {
+            let error = try await Ground.error { _ = try await pool.run("SELECT 1") }
+            #expect(error.code == .cannotConnect)
+        }
+        await pool.close()
+    }
+
     @Test("callers that wait are served in the order in which they came")
     func order() async throws {
         try await Ground.withPool(size: 0...1) { pool in

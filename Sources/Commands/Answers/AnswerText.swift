@@ -1,6 +1,8 @@
+import ServiceRuntime
+
 /// Lines for a terminal of 80 columns: words that do not fit go on below where they began.
 ///
-/// Control characters become spaces, wherever a text came from: no title can move the cursor.
+/// Wherever a text came from, it cannot end a line, and its marks are escaped before lines are filled.
 struct AnswerText {
     private(set) var lines: [String] = []
 
@@ -47,10 +49,5 @@ extension String {
     /// With spaces up to a width, and two more.
     func filled(to width: Int) -> String {
         self + String(repeating: " ", count: Swift.max(0, width - count) + 2)
-    }
-
-    /// Without what a terminal would take for a command, or for a new line.
-    fileprivate var onOneLine: String {
-        String(unicodeScalars.map { $0.properties.generalCategory == .control ? " " : Character($0) })
     }
 }

@@ -11,6 +11,8 @@ struct Footing: Sendable {
     let configuration: BellhopConfiguration
 
     /// A pool with the rights of a role; nil stands for the log-in's own, as the schema's owner.
+    ///
+    /// Who has the rights of the desk sits before a terminal, and is told at once where the server refuses.
     func pool(
         as rights: Rights?,
         name: String,
@@ -18,14 +20,21 @@ struct Footing: Sendable {
         patience: Duration = .seconds(30),
         observer: @escaping @Sendable (PoolEvent) -> Void = { _ in }
     ) throws -> PostgresPool {
+        var options = try poolOptions(as: rights, name: name, size: size)
+        options.statementTimeout = patience
+        options.observer = observer
+        return PostgresPool(options)
+    }
+
+    /// What such a pool begins with.
+    func poolOptions(as rights: Rights?, name: String, size: Int) throws -> PoolOptions {
         guard let url = configuration.databaseURL else { throw Self.missing(.databaseURL) }
         var options = PoolOptions(url: try DatabaseURL(url.revealed))
         options.size = 1...size
         options.applicationName = "bellhop \(name)"
         options.setUp = rights.map(configuration.namespace.setUp) ?? ["SET search_path TO \(configuration.namespace)"]
-        options.statementTimeout = patience
-        options.observer = observer
-        return PostgresPool(options)
+        options.waitsForServer = rights != .admin
+        return options
     }
 
     @inline(never)

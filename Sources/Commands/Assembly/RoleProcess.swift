@@ -7,7 +7,6 @@ import Postgres
 import Push
 import ServiceRuntime
 import Store
-import Synchronization
 
 /// What every long-running role has: a log, meters, a pool, an endpoint for probes, and an orderly end.
 struct RoleProcess: Sendable {
@@ -33,51 +32,13 @@ struct RoleProcess: Sendable {
             as: .worker,
             name: role,
             size: size,
-            observer: Self.observer(logger.labelled("database"))
+            observer: DatabaseWatch(logger.labelled("database"), time: SystemTime()).see
         )
-    }
-
-    /// Says when the database goes and when it comes back, once each, however many connections notice.
-    private static func observer(_ logger: Logger) -> @Sendable (PoolEvent) -> Void {
-        let isAway = Mutex(false)
-        return { event in
-            switch event {
-            case .connected:
-                if isAway.withLock({ away in
-                    defer { away = false }; return away
-                }) {
-                    logger.notice("the database is back")
-                }
-            case .refused(let error, _), .lost(let error?):
-                guard
-                    !isAway.withLock({ away in
-                        defer { away = true }; return away
-                    })
-                else { return }
-                logger.warning("the database is away", ["error": .error(error)])
-            case .lost(nil): break
-            case .notice(let notice): logger.debug("the database remarks", ["notice": .text("\(notice)")])
-            }
-        }
     }
 
     /// Ends the command with what to do where the schema or the broker is not what this program was built for.
     func verifyGround(_ catalogs: CatalogSet) async throws {
-        guard zones.isThere else { throw zones.absence(attempted: "reading the time zones") }
-        let migrator = Migrator(pool: pool, namespace: footing.configuration.namespace)
-        switch try await migrator.check() {
-        case .current: break
-        case .pending(let names):
-            throw Self.notReady("the database schema", "pending: \(names.joined(separator: ", "))", "bellhop migrate")
-        case .diverged(let why): throw Self.notReady("the database schema", why, "the matching release")
-        }
-        let applier = TopologyApplier(
-            broker: try footing.broker(),
-            plan: footing.plan(catalogs),
-            records: BindingRecords(pool: pool)
-        )
-        guard let first = try await applier.differences(comparingArguments: false).first else { return }
-        throw Self.notReady("the broker's topology", first, "bellhop topology apply")
+        try await footing.verifyGround(catalogs, zones: zones, pool: pool)
     }
 
     /// The senders of the providers' file; without one nothing can be pushed, which the log says once.
@@ -147,14 +108,5 @@ struct RoleProcess: Sendable {
             default: logger.notice("\(event)")
             }
         }
-    }
-
-    private static func notReady(_ what: String, _ cameBack: String, _ command: String) -> CommandFailure {
-        CommandFailure(
-            .configuration,
-            attempted: "checking \(what)",
-            cameBack: cameBack,
-            whatToDo: "run \(command) first"
-        )
     }
 }

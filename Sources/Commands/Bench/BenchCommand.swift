@@ -81,8 +81,9 @@ struct BenchCommand: Command {
         let stub = try stubPlace(surroundings.environment)
         let outcome = try await Interruption.watching {
             try await BenchGround.with(words, surroundings, keeping: words.has("keep")) { ground in
+                let say = { @Sendable (line: String) in surroundings.complaints.print(line: "bellhop bench: \(line)") }
                 if words.has("keep") { say("keeping namespace \(ground.names.namespace) and \(ground.folder)") }
-                return try await measure(run, on: ground, stub)
+                return try await measure(run, on: ground, stub, saying: say)
             }
         }
         surroundings.print(words.has("json") ? "\(outcome.json)" : outcome.text)
@@ -106,10 +107,12 @@ struct BenchCommand: Command {
         var code = ExitCode.done
     }
 
+    /// How it comes along is said on stderr, so that stdout holds the result alone.
     private func measure(
         _ run: ServedRun,
         on ground: BenchGround,
-        _ stub: PushStub.Place?
+        _ stub: PushStub.Place?,
+        saying say: @escaping @Sendable (String) -> Void
     ) async throws -> Outcome {
         switch run {
         case .throughput:
@@ -150,11 +153,6 @@ struct BenchCommand: Command {
             users: users ?? usualUsers,
             utcHour: hour
         )
-    }
-
-    /// On stderr, so that stdout holds the result alone.
-    private func say(_ line: String) {
-        FileHandle.standardError.write(Data("bellhop bench: \(line)\n".utf8))
     }
 
     private func stubPlace(_ environment: [String: String]) throws(CommandFailure) -> PushStub.Place? {

@@ -10,6 +10,8 @@ protocol Command: Sendable {
     /// The ways to call it, each without `bellhop`; a long one is broken before a bracket.
     static var synopsis: [String] { get }
     static var options: [Option] { get }
+    /// Whether it runs until a signal ends it, and its stderr is a log.
+    static var isRole: Bool { get }
 
     init(_ words: Words) throws(CommandFailure)
 
@@ -19,6 +21,7 @@ protocol Command: Sendable {
 extension Command {
     static var options: [Option] { [] }
     static var alias: String? { nil }
+    static var isRole: Bool { false }
 
     static var help: String {
         let lead = "bellhop "
@@ -45,14 +48,26 @@ extension Command {
 /// What a command takes from the process around it; tests bring their own.
 struct Surroundings: Sendable {
     var environment: [String: String]
-    /// Prints a line on stdout.
-    var print: @Sendable (String) -> Void
-    /// Reads all of stdin.
-    var readInput: @Sendable () -> [UInt8]
+    /// Where answers go.
+    var output = PrintedOutput.standardOutput
+    /// Where everything else goes: what went wrong, how things come along.
+    var complaints = PrintedOutput.standardError
+    /// Reads all of stdin; nil where it cannot be read.
+    var readInput: @Sendable () -> [UInt8]? = StandardDescriptor.readInput
     /// Who sits at the keyboard; nil where no person does.
     var terminal: Terminal?
     /// Under which name the process runs.
     var user = "unknown"
+
+    /// Prints a text of our own layout on stdout.
+    func print(_ text: String) {
+        output.print(text)
+    }
+
+    /// Prints one line on stdout, which nothing in it can end.
+    func print(line: String) {
+        output.print(line: line)
+    }
 
     /// The configuration under these flags; faults end the command with exit code 78.
     func configuration(_ words: Words, requiring required: Set<Setting> = []) throws -> BellhopConfiguration {

@@ -1,4 +1,5 @@
 import Foundation
+import ServiceRuntime
 
 /// A person at a terminal, who can be asked.
 struct Terminal: Sendable {
@@ -9,14 +10,14 @@ struct Terminal: Sendable {
 
     /// This process's terminal; nil where stdin or stderr is none.
     static var standard: Terminal? {
-        guard isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 else { return nil }
+        let output = PrintedOutput.standardError
+        guard isatty(STDIN_FILENO) == 1, output.isTerminal else { return nil }
         return Terminal(
             ask: { question in
-                FileHandle.standardError.write(Data(question.utf8))
+                output.ask(question)
                 return readLine()
             },
-            // To the beginning of the line, the text, and away with what is left of a longer one.
-            show: { FileHandle.standardError.write(Data("\r\($0)\u{1B}[K".utf8)) }
+            show: { output.redraw($0) }
         )
     }
 }

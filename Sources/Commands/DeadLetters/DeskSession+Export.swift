@@ -11,12 +11,12 @@ extension DeskSession {
             throw failure(.answerIsNo, "no items match", "bellhop dead-letters groups shows what there is", "items")
         }
         filter.filedBy = count.asOf
-        let file = try ExportFile(path: words.value("output"), print: request.surroundings.print)
+        let file = try ExportFile(path: words.value("output"), else: request.surroundings.output)
         // Before anything is written: an export that cannot be written down does not take place.
         try await desk.audit("export", filter, items: count.items, by: try deskOperator())
         var last = ""
         var written = 0
-        while true {
+        while file.isWanted {
             let page = try await desk.messages(filter, after: last, atMost: 200)
             guard let end = page.last else { break }
             last = end.summary.deadID

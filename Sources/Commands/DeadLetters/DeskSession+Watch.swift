@@ -19,7 +19,7 @@ extension DeskSession {
             uncarried = progress.replay.isCarried ? 0 : uncarried + 1
             if uncarried == Self.patience {
                 terminal?.show("")
-                print("No scheduler carries it on: start one (bellhop scheduler).")
+                print(await whyNobodyCarries())
             }
             try await Task.sleep(for: .milliseconds(250))
         }

@@ -45,8 +45,9 @@ struct DeskSession: Sendable {
     /// The words behind the verb.
     var operands: [String] { Array(words.operands.dropFirst()) }
 
+    /// Prints one line, whatever a letter brought into it.
     func print(_ line: String) {
-        request.surroundings.print(line)
+        request.surroundings.print(line: line)
     }
 
     // MARK: - Who, which, how many

@@ -29,9 +29,9 @@ enum DeskText {
 
     private static let bars: [Character] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"]
 
-    /// Cut to a width, with a mark where something is missing.
+    /// One line, cut to a width, with an ellipsis where something is missing.
     static func cut(_ text: String, to width: Int) -> String {
-        let plain = String(text.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : Character($0) })
+        let plain = text.onOneLine
         return plain.count <= width ? plain : plain.prefix(max(0, width - 1)) + "…"
     }
 

@@ -5,55 +5,57 @@ import ServiceRuntime
 ///
 /// A file appears under its name when it is whole; until then `.part` is appended.
 struct ExportFile {
-    private let path: String?
-    private let handle: FileHandle?
-    private let print: @Sendable (String) -> Void
+    private enum Place {
+        case file(NewFile, name: String)
+        case output(PrintedOutput)
+    }
 
-    /// No path means stdout, through `print`.
-    init(path: String?, print: @escaping @Sendable (String) -> Void) throws(CommandFailure) {
-        self.path = path
-        self.print = print
+    private let place: Place
+
+    /// No path means `output`.
+    init(path: String?, else output: PrintedOutput) throws(CommandFailure) {
         guard let path else {
-            handle = nil
+            place = .output(output)
             return
         }
         guard !FileManager.default.fileExists(atPath: path) else {
             throw Self.failure(path, "the file is there already", "name another one")
         }
-        let isMade = FileManager.default.createFile(
-            atPath: path + ".part",
-            contents: nil,
-            attributes: [.posixPermissions: 0o600]
-        )
-        guard isMade, let handle = FileHandle(forWritingAtPath: path + ".part") else {
-            throw Self.failure(path, "the file cannot be written", "name a folder that is there and may be written to")
+        do throws(OutputFile.Failure) {
+            place = .file(try NewFile(path: path + ".part"), name: path)
+        } catch {
+            let advice = "name a folder that is there and may be written to, without \(path).part in it"
+            throw Self.failure(path + ".part", "\(error.reason)", advice)
         }
-        self.handle = handle
+    }
+
+    /// Whether somebody takes what is written: an export that is printed has no purpose without.
+    var isWanted: Bool {
+        if case .output(let output) = place { output.isOpen } else { true }
     }
 
     /// Writes lines, and returns once they are on the disk.
     func write(_ lines: [String]) throws(CommandFailure) {
-        guard let handle else { return lines.forEach(print) }
-        do {
-            try handle.write(contentsOf: Data((lines.joined(separator: "\n") + "\n").utf8))
-            try handle.synchronize()
-        } catch {
-            throw Self.failure(
-                path ?? "-",
-                "the disk does not take it",
-                "make room; \(path ?? "-").part has what fitted"
-            )
+        switch place {
+        case .output(let output):
+            for line in lines { output.print(line: line) }
+        case .file(let file, let name):
+            do throws(OutputFile.Failure) {
+                try file.write(Array((lines.joined(separator: "\n") + "\n").utf8))
+                try file.synchronize()
+            } catch {
+                throw Self.failure(name, error.reason, "make room; \(file.path) has what fitted")
+            }
         }
     }
 
     /// Gives the file its name.
     func close() throws(CommandFailure) {
-        guard let handle, let path else { return }
-        do {
-            try handle.close()
-            try FileManager.default.moveItem(atPath: path + ".part", toPath: path)
+        guard case .file(let file, let name) = place else { return }
+        do throws(OutputFile.Failure) {
+            try file.rename(to: name, predecessor: .kept)
         } catch {
-            throw Self.failure(path, "the file cannot be renamed", "\(path).part has everything")
+            throw Self.failure(name, error.reason, "\(file.path) has everything")
         }
     }
 

@@ -56,12 +56,12 @@ struct QueueDesk: Sendable {
         guard !words.has("json") else {
             let items = lines.map { line in JSONText.object(line.listed) }
             request.surroundings.print(
-                JSONText.object([("count", .number(count)), ("items", .list(items))]).description
+                line: JSONText.object([("count", .number(count)), ("items", .list(items))]).description
             )
             return count == 0 ? .answerIsNo : .done
         }
         guard count > 0 else {
-            request.surroundings.print("No items match in \(names.dead).")
+            request.surroundings.print(line: "No items match in \(names.dead).")
             return .answerIsNo
         }
         var table = TextTable(["item", "failed", "app", "type", "reason", "error"], texts: [1, 2, 3, 4, 5])
@@ -71,16 +71,16 @@ struct QueueDesk: Sendable {
                 item.reason, DeskText.cut(item.error, to: 60),
             ])
         }
-        table.lines().forEach(request.surroundings.print)
+        for line in table.lines() { request.surroundings.print(line: line) }
         if latest.count < count {
-            request.surroundings.print("\(latest.count.grouped) of \(count.of("item")); --limit N shows more.")
+            request.surroundings.print(line: "\(latest.count.grouped) of \(count.of("item")); --limit N shows more.")
         }
         return .done
     }
 
     /// Everything stays in the queue.
     private func export() async throws -> ExitCode {
-        let file = try ExportFile(path: words.value("output"), print: request.surroundings.print)
+        let file = try ExportFile(path: words.value("output"), else: request.surroundings.output)
         var count = 0
         let short = try await forEach { items in
             try file.write(items.map { DeadLetterLine($0).json.description })
@@ -88,7 +88,9 @@ struct QueueDesk: Sendable {
             return []
         }
         try file.close()
-        if let path = words.value("output") { request.surroundings.print("Wrote \(count.of("item")) to \(path).") }
+        if let path = words.value("output") {
+            request.surroundings.print(line: "Wrote \(count.of("item")) to \(path).")
+        }
         if let short { throw short }
         return count == 0 ? .answerIsNo : .done
     }
@@ -102,12 +104,12 @@ struct QueueDesk: Sendable {
             cut += items.count { $0.origin.cutBody != nil }
             return []
         }
-        if cut > 0 { request.surroundings.print(DeskText.cutBodies(cut)) }
+        if cut > 0 { request.surroundings.print(line: DeskText.cutBodies(cut)) }
         if deliveries > 0 {
-            request.surroundings.print("\(deliveries.of("delivery item")) need the ledger and stay in the queue.")
+            request.surroundings.print(line: "\(deliveries.of("delivery item")) need the ledger and stay in the queue.")
         }
         guard rejected > 0 else {
-            request.surroundings.print("No rejected messages match in \(names.dead).")
+            request.surroundings.print(line: "No rejected messages match in \(names.dead).")
             if let short { throw short }
             return .answerIsNo
         }
@@ -139,7 +141,7 @@ struct QueueDesk: Sendable {
         }
         await publisher.close()
         try result.get()
-        request.surroundings.print("Moved \(sent.of("message")) to \(names.replay).")
+        request.surroundings.print(line: "Moved \(sent.of("message")) to \(names.replay).")
         if let short { throw short }
         return sent == rejected ? .done : .tryAgain
     }

@@ -1,11 +1,15 @@
 import BellhopRules
 import Foundation
+import Pipeline
+import Postgres
 import ServiceRuntime
+import Store
 
 /// The command `bellhop pool --workers N [--lanes urgent,normal,bulk]`.
 struct PoolCommand: Command {
     static let name = "pool"
     static let summary = "Runs several workers on this machine and starts each again when it ends."
+    static let isRole = true
     static let synopsis = ["pool --workers N [--lanes urgent,normal,bulk]"]
     static let options = [
         Option.taking("workers", "N", "how many, 1 to \(mostWorkers); each has its metrics one port above the last"),
@@ -31,10 +35,11 @@ struct PoolCommand: Command {
 
     func run(_ surroundings: Surroundings) async throws -> ExitCode {
         let configuration = try surroundings.configuration(words, requiring: [.amqpURL, .databaseURL, .catalogs])
-        // What is wrong for all workers is said once, before there is any.
-        _ = try Footing(configuration: configuration).catalogs()
+        let footing = Footing(configuration: configuration)
+        let catalogs = try footing.catalogs()
         let logger = configuration.log.makeLogger(label: Self.name)
         let seats = try seats(configuration, surroundings, logger)
+        try await refuseWrongGround(footing, catalogs, surroundings)
         let group = ServiceGroup(
             seats + [HangupRelay(seats, logger: logger)],
             drainTimeout: configuration.drainTimeout + Self.margin,
@@ -47,6 +52,28 @@ struct PoolCommand: Command {
         let ending = await group.run()
         logger.notice("stopped", ["because": .text("\(ending)")])
         return ending.exitCode
+    }
+
+    /// What is wrong for all workers, and what no restart can mend, is said once and before there is any.
+    ///
+    /// A server that is away is nothing of the kind: the workers wait for it.
+    private func refuseWrongGround(
+        _ footing: Footing,
+        _ catalogs: CatalogSet,
+        _ surroundings: Surroundings
+    ) async throws {
+        var options = try footing.poolOptions(as: .worker, name: Self.name, size: 1)
+        options.waitsForServer = false
+        let pool = PostgresPool(options)
+        var fault: (any Error)?
+        do {
+            let zones = ZoneLibrary(environment: surroundings.environment)
+            try await footing.verifyGround(catalogs, zones: zones, pool: pool)
+        } catch {
+            fault = Failure(error).exitCode == .configuration ? error : nil
+        }
+        await pool.close()
+        if let fault { throw fault }
     }
 
     /// What a worker may take beyond its drain timeout: the time of its cancellation, and a little for its last words.

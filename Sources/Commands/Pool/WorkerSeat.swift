@@ -22,10 +22,15 @@ final class WorkerSeat: Service {
         var chance = SystemRandomNumberGenerator()
         while !drain.isDraining, !Task.isCancelled {
             let start = ContinuousClock.now
-            let why = try await runOnce(drain)
+            let ending = try await runOnce(drain)
             guard !drain.isDraining else { return }
             let pause = pauses.next(afterRunning: start.duration(to: .now), using: &chance)
-            logger.warning("the worker ended, starting another", ["because": .text(why), "in": .span(pause)])
+            // A worker drains where somebody has asked it to, past the pool: that is a wish, and no trouble.
+            logger.log(
+                ending.isWished ? .notice : .warning,
+                "the worker ended, starting another",
+                ["because": .text(ending.why), "in": .span(pause)]
+            )
             await drain.pause(for: pause)
         }
     }
@@ -42,20 +47,20 @@ final class WorkerSeat: Service {
         current.withLock { $0 }?.kill()
     }
 
-    /// Says why it ended; empty where that was asked for.
-    private func runOnce(_ drain: DrainSignal) async throws -> String {
+    /// Says why it ended, and whether somebody wanted it to.
+    private func runOnce(_ drain: DrainSignal) async throws -> (why: String, isWished: Bool) {
         let child: ChildProcess
         do throws(CommandFailure) {
             child = try ChildProcess(program, lifeline: lifeline)
         } catch {
-            return error.description
+            return (error.description, false)
         }
         current.withLock { $0 = child }
         logger.notice("worker started", ["child": .integer(Int(child.id))])
         let ending = await attend(child, drain)
         current.withLock { $0 = nil }
         try judge(ending, isDraining: drain.isDraining)
-        return ending.description
+        return (ending.description, ending == .exited(0))
     }
 
     private func attend(_ child: ChildProcess, _ drain: DrainSignal) async -> ChildEnding {

@@ -28,7 +28,7 @@ extension Standing {
         }
         return [
             ("workers", .object(workers)),
-            ("schedulers", .optional(queue(.dead)?.counts?.consumers)),
+            ("schedulers", .optional(schedulers)),
             ("lanes", list { if case .lane(let lane) = $0 { ("lane", .text(lane.rawValue)) } else { nil } }),
             ("resumes", list { if case .resume(let lane) = $0 { ("lane", .text(lane.rawValue)) } else { nil } }),
             ("retries", list { if case .retry(let tier) = $0 { ("tier", .text(tier.name)) } else { nil } }),

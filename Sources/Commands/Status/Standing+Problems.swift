@@ -34,6 +34,9 @@ extension Standing {
     }
 
     /// Queues that nobody takes from.
+    ///
+    /// Without the database no worker can start, and a scheduler leaves its queue alone: what is not seen then is said as
+    /// that, and not as somebody's absence.
     private var idleProblems: [String] {
         guard let queues = broker.value else { return [] }
         let idle = queues.filter { $0.counts?.consumers == 0 }
@@ -42,16 +45,27 @@ extension Standing {
         }
         var problems: [String] = []
         if lanes.count == Lane.allCases.count {
-            problems.append("no worker runs\(Self.waiting(lanes.map(\.ready).reduce(0, +), "message")): start one")
+            let waiting = Self.waiting(lanes.map(\.ready).reduce(0, +), "message")
+            problems.append("no worker runs\(waiting): \(startingWorkers)")
         } else {
             problems += lanes.map {
-                "no worker serves the \($0.name) lane\(Self.waiting($0.ready, "message")): start one"
+                "no worker serves the \($0.name) lane\(Self.waiting($0.ready, "message")): \(startingWorkers)"
             }
         }
         if let dead = idle.first(where: { $0.purpose == .dead }) {
-            problems.append("no scheduler runs\(Self.waiting(dead.counts?.ready ?? 0, "dead letter")): start one")
+            let waiting = Self.waiting(dead.counts?.ready ?? 0, "dead letter")
+            problems.append(
+                isDatabaseSeen
+                    ? "no scheduler runs\(waiting): start one"
+                    : "nobody files dead letters\(waiting): schedulers leave them in the queue while they have no "
+                        + "database, so whether one runs cannot be seen"
+            )
         }
         return problems
+    }
+
+    private var startingWorkers: String {
+        isDatabaseSeen ? "start one" : "none can start without the database"
     }
 
     private static func waiting(_ count: Int, _ what: String) -> String {

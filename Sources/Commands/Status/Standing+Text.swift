@@ -50,7 +50,7 @@ extension Standing {
 
     /// A problem in lines that fit a terminal.
     private static func item(_ text: String) -> [String] {
-        text.split(separator: " ").lines(behind: "!  ")
+        text.onOneLine.split(separator: " ").lines(behind: "!  ")
     }
 
     private func owed(_ store: StoreStanding) -> [String] {

@@ -35,6 +35,13 @@ struct Standing: Sendable {
     /// Why the management API told nothing; nil also where none is configured.
     let managementObstacle: String?
 
+    var isDatabaseSeen: Bool { database.obstacle == nil }
+
+    /// Schedulers at work; nil where it cannot be seen, since they leave their queue alone without the database.
+    var schedulers: Int? {
+        queue(.dead)?.counts.flatMap { $0.consumers > 0 || isDatabaseSeen ? Int($0.consumers) : nil }
+    }
+
     /// Whether both halves could be looked at.
     var isWhole: Bool { broker.obstacle == nil && database.obstacle == nil }
 

@@ -1,4 +1,8 @@
+import ServiceRuntime
+
 /// A table for people: the first column and texts to the left, numbers to the right, two spaces between.
+///
+/// A cell is one line, whatever is in it.
 struct TextTable {
     private let header: [String]
     private let texts: Set<Int>
@@ -11,7 +15,7 @@ struct TextTable {
     }
 
     mutating func add(_ cells: [String]) {
-        rows.append(cells)
+        rows.append(cells.map(\.onOneLine))
     }
 
     /// The lines, without spaces at their ends.

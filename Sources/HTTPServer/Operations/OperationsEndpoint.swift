@@ -19,7 +19,12 @@ package struct OperationsEndpoint: Service {
         service = HTTPService(
             name: "operations endpoint",
             at: HTTPService.Place(address, from: .metricsListen),
-            limits: HTTPLimits(bodyBytes: 1_024, connections: 64, receiveTimeout: .seconds(10)),
+            limits: HTTPLimits(
+                bodyBytes: 1_024,
+                connections: 64,
+                receiveTimeout: .seconds(10),
+                sendTimeout: .seconds(10)
+            ),
             logger: logger,
             handler: router.respond(to:)
         )

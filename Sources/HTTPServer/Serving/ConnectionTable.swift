@@ -1,38 +1,45 @@
 import Foundation
 import Synchronization
 
-/// Until when each connection's next request must have arrived whole.
+/// Until when each connection's next request must have arrived whole, or the answer to it have been taken.
 ///
-/// libmicrohttpd's own timeout starts anew with every byte, so that a client that drips one now and then could hold its
-/// connection for days. With epoll it may also overlook that a client has gone in the middle of a request. A connection
+/// libmicrohttpd's own timeout starts anew with every byte, so that a client that drips or takes one now and then could
+/// hold its connection for days. With epoll it may also overlook that a client has gone in the middle of a request. A connection
 /// that is late gets its socket shut down; libmicrohttpd then closes it.
 final class ConnectionTable: Sendable {
     private struct Entry {
         let descriptor: Int32
-        /// Nil while a request is being answered.
+        /// Nil while a handler has the request, and while a stream is sent.
         var deadline: ContinuousClock.Instant?
     }
 
     /// By the connection's address, which is unique while it is open.
     private let entries = Mutex<[UInt: Entry]>([:])
-    private let patience: Duration
+    private let limits: HTTPLimits
 
-    init(patience: Duration) {
-        self.patience = patience
+    init(limits: HTTPLimits) {
+        self.limits = limits
     }
 
     func opened(_ connection: UInt, descriptor: Int32) {
-        entries.withLock { $0[connection] = Entry(descriptor: descriptor, deadline: .now.advanced(by: patience)) }
+        let deadline = ContinuousClock.now.advanced(by: limits.receiveTimeout)
+        entries.withLock { $0[connection] = Entry(descriptor: descriptor, deadline: deadline) }
     }
 
-    /// A whole request is here; its answer may take as long as it takes.
+    /// A whole request is here; the handler may take as long as it takes.
     func received(_ connection: UInt) {
         entries.withLock { $0[connection]?.deadline = nil }
     }
 
+    /// The answer is on its way.
+    func sending(_ connection: UInt, isStream: Bool) {
+        let deadline = isStream ? nil : ContinuousClock.now.advanced(by: limits.sendTimeout)
+        entries.withLock { $0[connection]?.deadline = deadline }
+    }
+
     /// The answer is sent; the next request may come.
     func answered(_ connection: UInt) {
-        entries.withLock { $0[connection]?.deadline = .now.advanced(by: patience) }
+        entries.withLock { $0[connection]?.deadline = .now.advanced(by: limits.receiveTimeout) }
     }
 
     /// Called before the socket is closed, so that no other file can have its number while it is listed here.

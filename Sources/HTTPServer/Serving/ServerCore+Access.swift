@@ -84,6 +84,8 @@ extension ServerCore {
 
     private func send(_ response: HTTPResponse, for exchange: Exchange, on connection: Connection) -> Step {
         exchange.phase.withLock { $0 = .queued }
+        let isStream = if case .stream = response.body { true } else { false }
+        connections.sending(connection.identity, isStream: isStream)
         let stream = makeStream(of: response, for: exchange, on: connection)
         if connection.queue(response, stream: stream) { return .goOn }
         let failure = HTTPResponse.failure(500, code: "internal", message: "the answer could not be sent")

@@ -26,7 +26,7 @@ final class ServerCore: Sendable {
     init(limits: HTTPLimits, handler: @escaping HTTPHandler) {
         self.limits = limits
         self.handler = handler
-        connections = ConnectionTable(patience: limits.receiveTimeout)
+        connections = ConnectionTable(limits: limits)
     }
 
     /// The request has arrived whole: suspends its connection and hands it to the handler.

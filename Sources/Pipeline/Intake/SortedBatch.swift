@@ -92,17 +92,16 @@ struct SortedBatch {
     }
 
     /// What a log line says of the batch; empty parts are left out.
-    func summary(_ intake: FrontDoor.Intake, took span: Duration) -> LogFields {
-        var fields: LogFields = ["lane": .text(intake.run.lane.rawValue), "messages": .integer(intake.tags.count)]
-        let parts = [
-            ("notifications", records.count), ("pushes", intake.parcels.count), ("refused", faults.count),
-            ("planned", plans.count), ("cancelled", cancellations.count), ("fed", feeds.count),
-            ("resumed", resumed.count), ("badges", badges.count),
-            ("replayed", replayed.count),
-        ]
-        for (name, count) in parts where count > 0 { fields[name] = .integer(count) }
-        fields["took"] = .span(span)
-        return fields
+    func summary(_ intake: FrontDoor.Intake, took span: Duration) -> IntakeSummary {
+        IntakeSummary(
+            messages: [(intake.run.lane.rawValue, intake.tags.count)],
+            parts: [
+                ("notifications", records.count), ("pushes", intake.parcels.count), ("refused", faults.count),
+                ("planned", plans.count), ("cancelled", cancellations.count), ("fed", feeds.count),
+                ("resumed", resumed.count), ("badges", badges.count), ("replayed", replayed.count),
+            ],
+            longest: span
+        )
     }
 
     private mutating func addResume(_ message: IncomingMessage, _ index: Int) {

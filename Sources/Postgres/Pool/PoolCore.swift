@@ -146,7 +146,7 @@ extension PoolCore {
     func refused(_ slot: Int, _ error: PostgresError) -> Duration? {
         let (pause, dismissed) = shared.withLock { shared -> (Duration?, [PoolRequest]) in
             shared.lastRefusal = error
-            let isHopeless = !error.isTransient && shared.state.established == 0
+            let isHopeless = !(error.isTransient && options.waitsForServer) && shared.state.established == 0
             let dismissed = isHopeless ? shared.state.dismissWaiting() : []
             switch shared.state.refused(slot, now: .now, chance: .random(in: 0..<1)) {
             case .retry(let pause): return (pause, dismissed)

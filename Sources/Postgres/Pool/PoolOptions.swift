@@ -12,6 +12,9 @@ package struct PoolOptions: Sendable {
     package var setUp: [String] = []
     /// How long a caller waits for a connection.
     package var acquireTimeout = Duration.seconds(10)
+    /// Whether callers wait so long for a server that refuses connections too, or are told at once: a service outlives its
+    /// server's restart, and a person before a terminal wants to know.
+    package var waitsForServer = true
     /// How long one address may take to connect and to let us in.
     package var connectTimeout = Duration.seconds(5)
     /// How long a statement may take before it is cancelled from here, also when the server no longer answers at all.

@@ -25,7 +25,7 @@ package struct ExpoReceipts: ReceiptSource {
             Array(tickets[start..<min(start + Self.limit, tickets.count)])
         }
         let requests = parts.map { service.request("getReceipts", Self.body($0)) }
-        let outcomes = await service.transport.send(requests)
+        let outcomes = await service.send(requests)
         return zip(parts, outcomes).flatMap { Self.read($1, of: $0) }
     }
 

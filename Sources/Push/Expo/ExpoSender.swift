@@ -41,7 +41,7 @@ package struct ExpoSender: PushSender {
                 break
             }
             let requests = round.requests.map { service.request("send", ExpoRound.body($0)) }
-            round.take(await service.transport.send(requests))
+            round.take(await service.send(requests))
         }
         if round.projects > 1 {
             logger.warning(

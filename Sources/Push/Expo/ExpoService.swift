@@ -20,7 +20,9 @@ package struct ExpoService: Sendable {
 
     /// A request whose body travels compressed where that is worth it.
     func request(_ method: String, _ body: [UInt8]) -> TransferRequest {
-        var headers: [TransferRequest.Header] = [("accept", "application/json"), ("content-type", "application/json")]
+        var headers: [TransferRequest.Header] = [
+            ("accept", "application/json"), ("accept-encoding", "gzip"), ("content-type", "application/json"),
+        ]
         if let accessToken { headers.append(("authorization", "Bearer " + accessToken.revealed)) }
         var request = TransferRequest(
             .post,
@@ -35,7 +37,23 @@ package struct ExpoService: Sendable {
         return request
     }
 
+    /// Sends requests and unpacks what comes back.
+    ///
+    /// An answer that cannot be unpacked stays as it is: whoever reads it finds no JSON, as in any other answer that is
+    /// not Expo's.
+    func send(_ requests: [TransferRequest]) async -> [TransferOutcome] {
+        await transport.send(requests).map { outcome in
+            guard case .answered(let answer) = outcome, answer.headers["content-encoding"]?.lowercased() == "gzip",
+                let body = Gzip.expanded(answer.body, atMost: Self.largestAnswer)
+            else { return outcome }
+            return .answered(answer.with(body: body))
+        }
+    }
+
     private static let largestPlain = 1024
+
+    /// Well above a thousand receipts.
+    private static let largestAnswer = 4 << 20
 
     private static let timeouts = TransferTimeouts(total: .seconds(20), connect: .seconds(10))
 }

@@ -41,7 +41,8 @@ final class ExpoStandIn: ProviderStandIn {
         switch Self.body(request) {
         case .failure(let refused): return refused.error.judgement
         case .success(let body):
-            var judgement = method == "send" ? judgeMessages(body, now) : judgeTickets(body, now)
+            let isPacked = request.headers["accept-encoding"]?.contains("gzip") ?? false
+            var judgement = method == "send" ? judgeMessages(body, now, isPacked) : judgeTickets(body, now, isPacked)
             judgement.content = .json(body)
             return judgement
         }
@@ -69,11 +70,18 @@ final class ExpoStandIn: ProviderStandIn {
         }
     }
 
-    private func judgeMessages(_ body: JSONValue, _ now: Instant) -> Judgement {
+    /// In JSON; packed as a reader may ask for.
+    private static func answer(_ value: JSONValue, isPacked: Bool) -> HTTP2Answer {
+        let body = JSONWriter.canonicalBytes(of: value)
+        guard isPacked, let packed = Gzip.compressed(body) else { return .json(200, body) }
+        return .json(200, packed, [.init(name: "content-encoding", value: "gzip")])
+    }
+
+    private func judgeMessages(_ body: JSONValue, _ now: Instant, _ isPacked: Bool) -> Judgement {
         switch ExpoBatch.read(body) {
         case .failure(let refused): return refused.error.judgement
         case .success(let batch):
-            var judgement = Judgement { [self] in answer(batch, now) }
+            var judgement = Judgement { [self] in answer(batch, now, isPacked) }
             judgement.parts = batch.messages.map { message in
                 Judgement.Part(
                     refused: Self.objection(to: message),
@@ -92,10 +100,10 @@ final class ExpoStandIn: ProviderStandIn {
         return message.byteCount > largestMessage ? "the message is larger than \(largestMessage) bytes" : nil
     }
 
-    private func answer(_ batch: ExpoBatch, _ now: Instant) -> ProviderAnswer {
+    private func answer(_ batch: ExpoBatch, _ now: Instant, _ isPacked: Bool) -> ProviderAnswer {
         let tickets = batch.messages.map { ticket($0, now) }
         let data: JSONValue = batch.isSingle && tickets.count == 1 ? tickets[0] : .array(tickets)
-        var answer = ProviderAnswer(http: .json(200, JSONWriter.canonicalBytes(of: ["data": data])), reason: nil)
+        var answer = ProviderAnswer(http: Self.answer(["data": data], isPacked: isPacked), reason: nil)
         answer.reasons = tickets.map { ticket in
             ticket["status"] == "ok" ? nil : ticket["details"]?["error"]?.string ?? "error"
         }
@@ -145,7 +153,7 @@ final class ExpoStandIn: ProviderStandIn {
         ]
     }
 
-    private func judgeTickets(_ body: JSONValue, _ now: Instant) -> Judgement {
+    private func judgeTickets(_ body: JSONValue, _ now: Instant, _ isPacked: Bool) -> Judgement {
         let elements = body["ids"]?.array ?? []
         let tickets = elements.compactMap(\.string)
         guard !elements.isEmpty, tickets.count == elements.count else {
@@ -154,10 +162,7 @@ final class ExpoStandIn: ProviderStandIn {
         guard tickets.count <= Self.mostReceipts else { return ExpoError.tooManyReceipts.judgement }
         return Judgement { [receipts] in
             let found = JSONObject(receipts.receipts(of: tickets, now: now))
-            return ProviderAnswer(
-                http: .json(200, JSONWriter.canonicalBytes(of: ["data": .object(found)])),
-                reason: nil
-            )
+            return ProviderAnswer(http: Self.answer(["data": .object(found)], isPacked: isPacked), reason: nil)
         }
     }
 }

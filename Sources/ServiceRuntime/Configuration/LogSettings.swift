@@ -19,6 +19,18 @@ package struct LogSettings: Sendable, Equatable, CustomStringConvertible {
         }
     }
 
+    /// What a configuration asks of the log although something else in it may be wrong.
+    ///
+    /// Even a level that does not exist leaves it plain whether the lines are to be JSON.
+    package static func asked(flags: [String: String], environment: [String: String]) -> LogSettings {
+        let file = flags[Setting.config.flagName] ?? environment[Setting.config.environmentName]
+        var reader = ConfigurationReader(flags: flags, environment: environment, file: file)
+        let usual = LogSettings(level: .info, form: .text)
+        return reader.read(.log, expected: "", default: usual.description) { text in
+            LogSettings(text) ?? LogSettings(level: .info, form: text.hasSuffix(",json") ? .json : .text)
+        } ?? usual
+    }
+
     package var description: String {
         form == .json ? "\(level.rawValue),json" : level.rawValue
     }

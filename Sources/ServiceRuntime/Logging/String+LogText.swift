@@ -3,22 +3,22 @@ extension String {
     ///
     /// What comes from outside can so never forge a line of its own.
     package func escapingControls() -> String {
-        guard unicodeScalars.contains(where: \.isUnsafeInLine) else { return self }
+        guard unicodeScalars.contains(where: \.isMark) else { return self }
         return unicodeScalars.reduce(into: "") { text, scalar in
-            text += scalar.isUnsafeInLine ? scalar.escaped : String(scalar)
+            text += scalar.isMark ? scalar.escaped : String(scalar)
         }
     }
 
     /// The text as it is where it is one plain word, else in double quotes.
     var quotedWhereNeeded: String {
         let isPlain =
-            !isEmpty && unicodeScalars.allSatisfy { !$0.isUnsafeInLine && !" =\"\\".unicodeScalars.contains($0) }
+            !isEmpty && unicodeScalars.allSatisfy { !$0.isMark && !" =\"\\".unicodeScalars.contains($0) }
         guard !isPlain else { return self }
         let quoted = unicodeScalars.reduce(into: "") { text, scalar in
             switch scalar {
             case "\"": text += "\\\""
             case "\\": text += "\\\\"
-            case _ where scalar.isUnsafeInLine: text += scalar.escaped
+            case _ where scalar.isMark: text += scalar.escaped
             default: text.unicodeScalars.append(scalar)
             }
         }
@@ -44,7 +44,7 @@ extension String {
             case "\n": json += "\\n"
             case "\r": json += "\\r"
             case "\t": json += "\\t"
-            case _ where scalar.isUnsafeInLine: json += scalar.utf16Escaped
+            case _ where scalar.isMark: json += scalar.utf16Escaped
             default: json.unicodeScalars.append(scalar)
             }
         }
@@ -63,14 +63,6 @@ extension String {
 }
 
 extension Unicode.Scalar {
-    /// Controls, line and paragraph separators, and the marks that turn the direction of writing.
-    fileprivate var isUnsafeInLine: Bool {
-        switch value {
-        case 0..<0x20, 0x7F..<0xA0, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069, 0xFEFF: true
-        default: false
-        }
-    }
-
     fileprivate var escaped: String {
         switch self {
         case "\n": "\\n"
@@ -78,12 +70,5 @@ extension Unicode.Scalar {
         case "\t": "\\t"
         default: "\\u{\(String(value, radix: 16))}"
         }
-    }
-
-    fileprivate var utf16Escaped: String {
-        String(self).utf16.map { unit in
-            let digits = String(unit, radix: 16)
-            return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-        }.joined()
     }
 }

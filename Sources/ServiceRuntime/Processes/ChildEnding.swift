@@ -6,7 +6,7 @@ package enum ChildEnding: Sendable, Equatable, CustomStringConvertible {
     /// In words, with the meaning of Bellhop's own exit codes.
     package var description: String {
         switch self {
-        case .exited(0): "it ended by itself, with exit code 0"
+        case .exited(0): "it was asked to end, and drained"
         case .exited(let code):
             "it ended with exit code \(code)" + (ExitCode(rawValue: code).map { " (\($0.meaning))" } ?? "")
         case .killed(let signal): "it was killed by \(Self.name(of: signal))"

@@ -1,7 +1,6 @@
 import Foundation
 import ServiceRuntime
 import Store
-import Synchronization
 import TestSupport
 import Testing
 
@@ -39,11 +38,9 @@ struct BenchTests {
         ]
     )
     func refusesOptions(words: [String]) async throws {
-        let said = Mutex("")
-        let surroundings = Surroundings(environment: [:], print: { _ in }, readInput: { [] })
-        let code = await Tool.run(["bench"] + words, surroundings) { line in said.withLock { $0 += line } }
-        #expect(code == .usage)
-        #expect(said.withLock { $0 }.contains(words[0]))
+        let answer = await Prompt().run(["bench"] + words)
+        #expect(answer.code == .usage)
+        #expect(answer.complaints.contains(words[0]))
     }
 
     @Test("a run that lost, doubled or misdirected something says so")

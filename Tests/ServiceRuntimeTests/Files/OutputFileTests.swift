@@ -60,6 +60,41 @@ struct OutputFileTests {
         }
     }
 
+    @Test("what somebody has put under a name beside it is neither written through nor in the way")
+    func planted() throws {
+        try withFile { path in
+            let target = path + ".target"
+            try Data("mine".utf8).write(to: URL(fileURLWithPath: target))
+            let guess = "\(path).\(getpid()).new"
+            try FileManager.default.createSymbolicLink(atPath: guess, withDestinationPath: target)
+            try OutputFile.write(Array("new".utf8), to: path, mode: 0o600, predecessor: .replaced)
+            #expect(try text(path) == "new")
+            #expect(try text(target) == "mine")
+        }
+    }
+
+    @Test("a new file is its owner's alone from the first, and takes nobody's name")
+    func newFile() throws {
+        try withFile { path in
+            let target = path + ".target"
+            try FileManager.default.createSymbolicLink(atPath: path + ".link", withDestinationPath: target)
+            #expect(throws: OutputFile.Failure(reason: "it is there already")) { try NewFile(path: path + ".link") }
+            #expect(!FileManager.default.fileExists(atPath: target))
+            let file = try NewFile(path: path + ".part")
+            let mode = try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? Int
+            #expect(mode == 0o600)
+            try file.write(Array("new".utf8))
+            try Data("mine".utf8).write(to: URL(fileURLWithPath: path))
+            #expect(throws: OutputFile.Failure(reason: "it is there already")) {
+                try file.rename(to: path, predecessor: .kept)
+            }
+            #expect(try text(path) == "mine")
+            try FileManager.default.removeItem(atPath: path)
+            try file.rename(to: path, predecessor: .kept)
+            #expect(try text(path) == "new")
+        }
+    }
+
     @Test("what cannot be written leaves nothing and says why")
     func unwritable() throws {
         try withFile { path in

@@ -73,7 +73,7 @@ struct ChildProcessTests {
     @Test(
         "an ending is told in words",
         arguments: [
-            (.exited(0), "it ended by itself, with exit code 0"),
+            (.exited(0), "it was asked to end, and drained"),
             (.exited(78), "it ended with exit code 78 (its configuration is wrong)"),
             (.exited(3), "it ended with exit code 3"),
             (.killed(signal: 11), "it was killed by SIGSEGV"),

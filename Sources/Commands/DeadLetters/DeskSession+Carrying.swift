@@ -1,0 +1,28 @@
+import AMQP
+import ServiceRuntime
+
+extension DeskSession {
+    /// Why a replay stands still, as far as it can be seen from here.
+    ///
+    /// A scheduler that cannot publish lets go of it as one does that is gone; the consumers of its queue tell the two
+    /// apart, and only the broker knows those.
+    func whyNobodyCarries() async -> String {
+        guard request.configuration.amqpURL != nil else {
+            return "Nobody carries it on: either no scheduler runs, or it cannot reach the broker; "
+                + "bellhop status, with \(Setting.amqpURL.environmentName), tells which."
+        }
+        do {
+            let name = footing.names.dead
+            let broker = try footing.broker()
+            let queue = try await BrokerSession.with(broker, name: "bellhop dead-letters") { try $0.checkQueue(name) }
+            switch queue?.consumers {
+            case nil: return "Nobody carries it on: the broker has no queue \(name); run bellhop topology apply."
+            case 0?: return "Nobody carries it on: no scheduler runs; start one (bellhop scheduler)."
+            case _?: return "A scheduler runs and has not taken it up; its log says why."
+            }
+        } catch {
+            return "It waits for the broker, which cannot be reached: \(Failure(error).text). "
+                + "A scheduler carries it on once the broker is back; whether one runs cannot be seen without it."
+        }
+    }
+}

@@ -1,0 +1,71 @@
+import AMQP
+import ServiceRuntime
+import TestSupport
+import Testing
+import Workbench
+
+@testable import Commands
+
+@Suite("A replay that stands still", .inTurn, .enabled(if: Ground.isThere, Ground.absence), .timeLimit(.minutes(2)))
+struct StillReplayTests {
+    /// What is said of it under an address of the broker.
+    private static func words(on bench: Bench, broker: String?) async throws -> String {
+        try await Workplace.withPrompt(on: bench) { prompt, _ in
+            var environment = prompt.environment
+            environment["BELLHOP_AMQP_URL"] = broker
+            let surroundings = Surroundings(environment: environment)
+            let words = try Words(["replay"], options: DeadLettersCommand.options, of: DeadLettersCommand.name)
+            let request = DeskRequest(
+                words: words,
+                verb: .replay,
+                surroundings: surroundings,
+                configuration: try surroundings.configuration(words)
+            )
+            let said = CapturedOutput()
+            _ = try await DeskSession.with(request) { session in
+                said.output.print(await session.whyNobodyCarries())
+                return .done
+            }
+            return said.text
+        }
+    }
+
+    @Test("without the broker nobody is told to start what may be running")
+    func noBroker() async throws {
+        try await Bench.withSchema { bench in
+            let away = try await Self.words(on: bench, broker: "amqp://127.0.0.1:1")
+            #expect(away.hasPrefix("It waits for the broker, which cannot be reached: "))
+            #expect(away.contains("whether one runs cannot be seen"))
+            #expect(!away.contains("start one"))
+            let unknown = try await Self.words(on: bench, broker: nil)
+            #expect(unknown.contains("either no scheduler runs, or it cannot reach the broker"))
+        }
+    }
+
+    @Test("with the broker it is said whether a scheduler is at work")
+    func broker() async throws {
+        try await Bench.withTopology { bench in
+            let url = Servers.amqpURL
+            let idle = try await Self.words(on: bench, broker: url)
+            #expect(idle == "Nobody carries it on: no scheduler runs; start one (bellhop scheduler).")
+            let consumer = Consumer(
+                ConsumerOptions(
+                    broker: try bench.broker,
+                    name: "test",
+                    subscriptions: [.init(queue: bench.names.dead, prefetch: 1)]
+                )
+            )
+            consumer.start()
+            var busy = ""
+            for _ in 0..<1_000 where !busy.hasPrefix("A scheduler runs") {
+                busy = try await Self.words(on: bench, broker: url)
+            }
+            await consumer.close()
+            #expect(busy == "A scheduler runs and has not taken it up; its log says why.")
+        }
+        try await Bench.withSchema { bench in
+            let none = try await Self.words(on: bench, broker: Servers.amqpURL)
+            #expect(none.contains("run bellhop topology apply"))
+        }
+    }
+}

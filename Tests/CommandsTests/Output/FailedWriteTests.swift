@@ -1,0 +1,122 @@
+import Foundation
+import ServiceRuntime
+import Store
+import TestSupport
+import Testing
+import Workbench
+
+@testable import Commands
+
+@Suite(
+    "Words that do not arrive",
+    .inTurn,
+    .enabled(if: Ground.isThere, Ground.absence),
+    .enabled(if: RunningPool.isBuilt, "needs the program bellhop beside the tests: swift build"),
+    .timeLimit(.minutes(5))
+)
+struct FailedWriteTests {
+    private static let reading = [
+        "--help", "worker --help", "status", "dead-letters list", "dead-letters list --json", "check-config",
+        "dead-letters export --by ada --because x",
+    ]
+
+    private static func withProgram(_ body: @escaping @Sendable (RealProgram, Bench) async throws -> Void) async throws
+    {
+        try await Bench.withTopology { bench in
+            let letters = ["a-letter", "b-letter", "c-letter"].map { Letters.rejected($0) }
+            _ = try await DeadLetterFile(pool: bench.pool).file(letters)
+            try await Workplace.withPrompt(on: bench) { prompt, _ in try await body(RealProgram(prompt), bench) }
+        }
+    }
+
+    @Test("a full disk is one line on stderr and 75", .enabled(if: FileManager.default.fileExists(atPath: "/dev/full")))
+    func full() async throws {
+        try await Self.withProgram { program, _ in
+            for words in Self.reading {
+                let (ending, complaints) = try await program.run("bellhop \(words) >/dev/full")
+                #expect(ending == .exited(ExitCode.tryAgain.rawValue), "\(words): \(complaints)")
+                #expect(complaints.hasPrefix("bellhop: printing on stdout: No space left on device; "), "\(words)")
+                #expect(complaints.split(separator: "\n").count == 1, "\(words): \(complaints)")
+                let (both, _) = try await program.run("bellhop \(words) >/dev/full 2>&1")
+                #expect(both == .exited(ExitCode.tryAgain.rawValue), "\(words)")
+            }
+        }
+    }
+
+    @Test("a reader that has had enough, or none at all, is a quiet end")
+    func unheard() async throws {
+        try await Self.withProgram { program, _ in
+            for words in Self.reading {
+                // A pipe whose reader has come and gone.
+                let pipe = "p=$(mktemp -u); mkfifo $p; { : <$p; } & exec 3>$p; wait; rm $p; "
+                for line in [pipe + "bellhop \(words) >&3", "bellhop \(words) >&-"] {
+                    let (ending, complaints) = try await program.run(line)
+                    #expect(ending == .exited(0), "\(line)")
+                    #expect(complaints.isEmpty, "\(line): \(complaints)")
+                }
+                let (ending, _) = try await program.run("bellhop \(words) >&- 2>&- <&-")
+                #expect(ending == .exited(0), "\(words)")
+            }
+        }
+    }
+
+    @Test("an act whose words do not arrive is done all the same")
+    func act() async throws {
+        try await Self.withProgram { program, bench in
+            let words = "dead-letters discard a-letter --yes --by ada --because x"
+            let (ending, complaints) = try await program.run("bellhop \(words) >/dev/full")
+            #expect(ending == .exited(ExitCode.tryAgain.rawValue))
+            #expect(complaints.contains("what the command did is done"))
+            let state = try await bench.column("SELECT state FROM dead_letters WHERE dead_id = 'a-letter'")
+            #expect(state == ["discarded"])
+        }
+    }
+
+    @Test("a terminal that hangs up at a question changes nothing", arguments: ["discard", "replay", "export"])
+    func hangUp(verb: String) async throws {
+        try await Self.withProgram { program, bench in
+            let terminal = try PseudoTerminal()
+            let child = try program.start(
+                "bellhop dead-letters \(verb) <'\(terminal.path)' >'\(terminal.path)' 2>'\(terminal.path)'"
+            )
+            try await terminal.wait(for: verb == "export" ? "Why? (for the audit) " : "to go on: ")
+            terminal.hangUp()
+            let ending = await child.ending()
+            let isOrderly = [ExitCode.answerIsNo, .usage].contains { ending == .exited($0.rawValue) }
+            #expect(isOrderly, "\(ending)")
+            let open = try await bench.count("SELECT count(*) FROM dead_letters WHERE state = 'open'")
+            let noted = try await bench.count("SELECT count(*) FROM audit")
+            #expect(open == 3)
+            #expect(noted == 0)
+        }
+    }
+
+    @Test("a terminal gets no order that a letter brought, and is asked in plain words")
+    func terminal() async throws {
+        try await Bench.withTopology { bench in
+            let hostile = "\u{1B}]52;c;aGk=\u{7}\u{9B}2J\u{202E}"
+            let letter = Letters.rejected("a-letter", reason: "r" + hostile, app: "drop" + hostile)
+            _ = try await DeadLetterFile(pool: bench.pool).file([letter])
+            try await Workplace.withPrompt(on: bench) { prompt, _ in
+                let program = RealProgram(prompt)
+                for words in ["groups", "list", "list --json", "show a-letter", "export --by ada --because x"] {
+                    let terminal = try PseudoTerminal()
+                    let ending = try await program.run("dead-letters \(words)", at: terminal)
+                    let text = terminal.text
+                    let marks = text.unicodeScalars.filter { ["\u{1B}", "\u{7}", "\u{9B}", "\u{202E}"].contains($0) }
+                    #expect(ending == .exited(0), "\(text)")
+                    #expect(text.contains(#"drop\u001b]52"#) || text.contains(#"r\u001b]52"#), "\(words): \(text)")
+                    #expect(marks.isEmpty, "\(words)")
+                }
+                let terminal = try PseudoTerminal()
+                let child = try program.start(
+                    "bellhop dead-letters discard --by ada --because x <'\(terminal.path)' >'\(terminal.path)' 2>&1"
+                )
+                try await terminal.wait(for: "Type 1 to go on: ")
+                terminal.type("1")
+                #expect(await child.ending() == .exited(0))
+                #expect(terminal.text.contains("Discarded 1 item."))
+            }
+        }
+    }
+}

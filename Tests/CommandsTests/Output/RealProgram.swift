@@ -1,0 +1,47 @@
+import Foundation
+import ServiceRuntime
+import TestSupport
+
+@testable import Commands
+
+/// The real program behind a shell's redirections, with an environment of its own.
+struct RealProgram {
+    let environment: [String: String]
+
+    init(_ prompt: Prompt) {
+        environment = prompt.environment.merging(["PATH": "/usr/bin:/bin"]) { given, _ in given }
+    }
+
+    /// Starts a line of shell in which `bellhop` stands for the program.
+    func start(_ line: String) throws -> ChildProcess {
+        let script = "bellhop() { '\(RunningPool.executable)' \"$@\"; }; \(line)"
+        return try ChildProcess(
+            ChildProgram(path: "/bin/sh", arguments: ["-c", script], environment: environment),
+            lifeline: Lifeline()
+        )
+    }
+
+    /// Runs it to its end; what it says on stderr comes back.
+    func run(_ line: String) async throws -> (ending: ChildEnding, complaints: String) {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent(Servers.uniqueName("stderr")).path
+        defer { unlink(file) }
+        let ending = try await start("{ \(line); } 2>'\(file)'").ending()
+        return (ending, (try? String(contentsOfFile: file, encoding: .utf8)) ?? "")
+    }
+
+    /// Runs it at a terminal of its own.
+    func run(_ words: String, at terminal: PseudoTerminal) async throws -> ChildEnding {
+        let child = try start("bellhop \(words) <'\(terminal.path)' >'\(terminal.path)' 2>&1")
+        // A terminal holds a few thousand bytes, so somebody has to read while it writes.
+        async let ending = child.ending()
+        let reader = Task {
+            while !Task.isCancelled {
+                _ = terminal.text
+                try? await Task.sleep(for: .milliseconds(5))
+            }
+        }
+        let result = await ending
+        reader.cancel()
+        return result
+    }
+}

@@ -1,0 +1,47 @@
+import ServiceRuntime
+import Testing
+
+@testable import Pipeline
+
+@Suite("What a worker says it took in")
+struct IntakeReportTests {
+    private func batch(_ lane: String, _ messages: Int, refused: Int = 0, took: Duration) -> IntakeSummary {
+        IntakeSummary(
+            messages: [(lane, messages)],
+            parts: [("notifications", messages - refused), ("refused", refused)],
+            longest: took
+        )
+    }
+
+    @Test("many batches are one line, by lane and by what became of them; nothing is no line")
+    func oneLine() throws {
+        let log = CapturedLog()
+        let report = IntakeReport(logger: Logger(label: "worker", sink: log))
+        report.tell()
+        for _ in 0..<1_000 { report.add(batch("normal", 3, took: .milliseconds(2))) }
+        report.add(batch("urgent", 2, refused: 1, took: .milliseconds(9)))
+        report.tell()
+        report.tell()
+        let record = try #require(log.records.first)
+        #expect(log.records.count == 1)
+        #expect(record.level == .info)
+        #expect(record.fields["batches"] == .integer(1_001))
+        #expect(record.fields["normal"] == .integer(3_000))
+        #expect(record.fields["urgent"] == .integer(2))
+        #expect(record.fields["notifications"] == .integer(3_001))
+        #expect(record.fields["refused"] == .integer(1))
+        #expect(record.fields["longest"] == .span(.milliseconds(9)))
+    }
+
+    @Test("what has come in by the drain is said, however long the next turn would have been", .timeLimit(.minutes(2)))
+    func drain() async throws {
+        let log = CapturedLog()
+        let report = IntakeReport(logger: Logger(label: "worker", sink: log), interval: .seconds(3_600))
+        report.add(batch("bulk", 1, took: .milliseconds(1)))
+        let drain = DrainSignal()
+        drain.fire()
+        try await report.run(until: drain)
+        report.tell()
+        #expect(log.messages == ["took in"])
+    }
+}

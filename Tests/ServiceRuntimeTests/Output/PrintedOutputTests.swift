@@ -1,0 +1,93 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import ServiceRuntime
+
+@Suite("What is printed")
+struct PrintedOutputTests {
+    /// An output, and what it has written so far.
+    private final class Paper: Sendable {
+        let written = Mutex("")
+        let code = Mutex<Int32>(0)
+
+        var output: PrintedOutput {
+            PrintedOutput { [self] piece in
+                let code = code.withLock { $0 }
+                if code == 0 { written.withLock { $0 += String(decoding: piece, as: UTF8.self) } }
+                return code
+            }
+        }
+
+        var text: String { written.withLock { $0 } }
+    }
+
+    @Test(
+        "a mark is escaped as JSON escapes it",
+        arguments: [
+            ("\u{1B}]52;c;aGk=\u{7}", #"\u001b]52;c;aGk=\u0007"#), ("\u{9B}31m", #"\u009b31m"#), ("\u{7F}", #"\u007f"#),
+            ("\u{202E}gpj", #"\u202egpj"#), ("\u{2066}a\u{2069}", #"\u2066a\u2069"#), ("\u{61C}", #"\u061c"#),
+            ("a\u{200B}b", #"a\u200bb"#), ("\u{E0041}", #"\udb40\udc41"#), ("\u{FEFF}", #"\ufeff"#), ("a\rb", #"a\rb"#),
+        ] as [(String, String)]
+    )
+    func marks(text: String, expected: String) {
+        let paper = Paper()
+        paper.output.print(text)
+        #expect(paper.text == expected + "\n")
+    }
+
+    @Test("letters of every script stay, and so do families of emoji", arguments: ["blåbær", "שלום", "می‌خواهم", "👩‍👩‍👧"])
+    func letters(text: String) {
+        let paper = Paper()
+        paper.output.print(text)
+        #expect(paper.text == text + "\n")
+    }
+
+    @Test("a text keeps its layout; a line and a question cannot be ended by what is in them")
+    func layout() {
+        let paper = Paper()
+        paper.output.print("a\n\tb")
+        paper.output.print(line: "a\nb\tc")
+        paper.output.ask("sure\n? ")
+        #expect(paper.text == "a\n\tb\n" + #"a\nb\tc"# + "\n" + #"sure\n? "#)
+    }
+
+    @Test("what is escaped between quotes of JSON is the same value")
+    func json() throws {
+        let value = "\u{9B}2J\u{202E}\u{E0041}\u{7F} and \u{2028}"
+        let paper = Paper()
+        paper.output.print(line: "[\"\(value)\"]")
+        let read = try JSONDecoder().decode([String].self, from: Data(paper.text.utf8))
+        #expect(read == [value])
+    }
+
+    @Test("a line in the place of another is the only order that a terminal gets")
+    func redraw() {
+        let paper = Paper()
+        paper.output.redraw("50 %\u{1B}[2J")
+        #expect(paper.text == "\r50 %" + #"\u001b[2J"# + "\u{1B}[K")
+    }
+
+    @Test("a reader that went away is no failure, and nothing more is written")
+    func unheard() {
+        let paper = Paper()
+        let output = paper.output
+        paper.code.withLock { $0 = EPIPE }
+        output.print("a")
+        paper.code.withLock { $0 = 0 }
+        output.print("b")
+        #expect(!output.isOpen)
+        #expect(output.failure == nil)
+        #expect(paper.text.isEmpty)
+    }
+
+    @Test("a disk that takes no more is a failure with the system's words")
+    func full() {
+        let paper = Paper()
+        let output = paper.output
+        paper.code.withLock { $0 = ENOSPC }
+        output.print("a")
+        #expect(!output.isOpen)
+        #expect(output.failure == "No space left on device")
+    }
+}
