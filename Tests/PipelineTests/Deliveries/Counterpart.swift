@@ -25,6 +25,7 @@ struct Counterpart: Sendable {
         over provider: PushProvider = .fcm,
         catalogs: CatalogSet? = nil,
         looks: ReceiptPolicy? = nil,
+        grace: Duration? = nil,
         _ body: @escaping @Sendable (Counterpart) async throws -> Void
     ) async throws {
         let sandbox = try await ProviderSandbox.start()
@@ -40,6 +41,7 @@ struct Counterpart: Sendable {
             outfit.mail = senders.emailSenders
             outfit.receipts = senders.receipts
             if let looks { outfit.looks = looks }
+            if let grace { outfit.grace = grace }
             let catalogs = try catalogs ?? Bench.shipped { $0 == "\(app).json5" }
             try await Bench.withTopology(catalogs: catalogs) { [outfit] bench in
                 try await Rig.on(bench, outfit: outfit) { rig in
