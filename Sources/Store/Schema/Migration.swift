@@ -32,5 +32,6 @@ package struct Migration: Sendable, Equatable {
         Migration("0013_badges", PackageResources._013_badges_sql),
         Migration("0014_dead_letter_desk", PackageResources._014_dead_letter_desk_sql),
         Migration("0015_user_first", PackageResources._015_user_first_sql),
+        Migration("0019_reminders_in_hand", PackageResources._019_reminders_in_hand_sql),
     ]
 }
