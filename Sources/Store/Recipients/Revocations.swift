@@ -78,17 +78,25 @@ package struct Revocations: Sendable {
         """
     )
 
+    /// In the order in which feeds lock them, so that neither waits for the other in a circle.
     private static let statement = Statement(
         """
-        UPDATE push_subscriptions s SET revoked_at = now(), revoke_reason = r.reason
-        FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::timestamptz[])
-             AS r (app, user_id, id, token, reason, dead_since)
-        WHERE s.app = r.app AND s.profile_id = r.user_id AND s.id = r.id AND s.device_token = r.token
-          AND s.registered_at <= r.dead_since AND s.revoked_at IS NULL
-          AND NOT EXISTS (
-              SELECT FROM breakers b
-              WHERE b.app = s.app AND b.provider = s.provider AND b.platform = '' AND b.reason = '\(massDeath)'
-          )
+        WITH dead AS MATERIALIZED (
+            SELECT s.app, s.profile_id, s.id, r.reason
+            FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::timestamptz[])
+                 AS r (app, user_id, id, token, reason, dead_since)
+            JOIN push_subscriptions s ON s.app = r.app AND s.profile_id = r.user_id AND s.id = r.id
+            WHERE s.device_token = r.token AND s.registered_at <= r.dead_since AND s.revoked_at IS NULL
+              AND NOT EXISTS (
+                  SELECT FROM breakers b
+                  WHERE b.app = s.app AND b.provider = s.provider AND b.platform = '' AND b.reason = '\(massDeath)'
+              )
+            ORDER BY s.profile_id, s.app, s.id
+            FOR UPDATE OF s
+        )
+        UPDATE push_subscriptions s SET revoked_at = now(), revoke_reason = d.reason
+        FROM dead d
+        WHERE s.app = d.app AND s.profile_id = d.profile_id AND s.id = d.id
         """
     )
 
