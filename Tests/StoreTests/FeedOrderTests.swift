@@ -58,7 +58,8 @@ struct FeedOrderTests {
                     }
                 }
             }
-            #expect(failures.withLock { $0 } == [])
+            let said = failures.withLock { $0 }
+            #expect(said.isEmpty)
         }
     }
 

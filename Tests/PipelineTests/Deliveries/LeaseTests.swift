@@ -101,7 +101,8 @@ struct LeaseTests {
             window.release(all, of: .urgent)
             await sent
             let delivered = Arrival.answered(.delivered(providerMessageID: nil))
-            #expect(arrivals.withLock { $0 } == [0: .lapsed, 1: delivered, 2: delivered])
+            let came = arrivals.withLock { $0 }
+            #expect(came == [0: .lapsed, 1: delivered, 2: delivered])
             #expect(taker.tokens == ["t1", "t2"])
             #expect(window.inFlight == 0)
         }
