@@ -1,7 +1,6 @@
 import BellhopRules
 import Postgres
 import Store
-import Synchronization
 import TestSupport
 import Testing
 import Workbench
@@ -35,32 +34,35 @@ struct FeedOrderTests {
     func opposite() async throws {
         try await Bench.withSchema { bench in
             let users = ["a", "b", "c", "d"]
-            let failures = Mutex<[String]>([])
-            @Sendable func note(_ error: any Error) { failures.withLock { $0.append("\(error)") } }
             _ = try await FeedStore(pool: bench.pool).apply(try Self.batch(users, round: 0))
             let dead = try await Self.devices(bench)
-            await withTaskGroup(of: Void.self) { group in
+            let said = await withTaskGroup(of: [String].self) { group in
                 for order in [users, users.reversed()] {
                     group.addTask {
-                        for round in 0..<60 {
-                            do {
-                                _ = try await FeedStore(pool: bench.pool).apply(try Self.batch(order, round: round))
-                            } catch {
-                                note(error)
-                            }
+                        await Self.failures(60) { round in
+                            _ = try await FeedStore(pool: bench.pool).apply(try Self.batch(order, round: round))
                         }
                     }
                 }
                 group.addTask {
-                    for round in 0..<120 {
+                    await Self.failures(120) { round in
                         let devices = round % 2 == 0 ? dead : dead.reversed()
-                        do { _ = try await Revocations(pool: bench.pool).revoke(devices) } catch { note(error) }
+                        _ = try await Revocations(pool: bench.pool).revoke(devices)
                     }
                 }
+                return await group.reduce(into: []) { $0 += $1 }
             }
-            let said = failures.withLock { $0 }
             #expect(said.isEmpty)
         }
+    }
+
+    /// What so many rounds of something were refused with.
+    private static func failures(_ rounds: Int, _ body: (Int) async throws -> Void) async -> [String] {
+        var failures: [String] = []
+        for round in 0..<rounds {
+            do { try await body(round) } catch { failures.append("\(error)") }
+        }
+        return failures
     }
 
     private static func devices(_ bench: Bench) async throws -> [DeadDevice] {
