@@ -1,6 +1,7 @@
 import AMQP
 import BellhopRules
 import Sandbox
+import Store
 import TestSupport
 import Testing
 import Workbench
