@@ -58,6 +58,7 @@ struct SchedulerCommand: Command {
         let ending = await process.run(
             [
                 clerk, HandOver(tools: tools, rhythm: .init(rate: configuration.handOverRate)),
+                ForgottenClaimFinder(tools: tools, rhythm: .init(lease: configuration.lease)),
                 ReceiptHandOver(tools: tools), DueEventPublisher(tools: tools), BadgeBell(tools: tools),
                 ReminderBell(tools: tools, catalogs: source, zones: process.zones),
                 ReplayRunner(tools: tools), DeadLetterMeter(tools: tools, catalogs: source),

@@ -59,6 +59,44 @@ struct PoolTests {
         }
     }
 
+    @Test("a broken catalogue and a killed worker: the others live, and the dead one is back once it is mended")
+    func brokenCatalogue() async throws {
+        try await Bench.withTopology { bench in
+            try await Workplace.withPrompt(on: bench) { prompt, folder in
+                let catalog = folder.appendingPathComponent("catalogs/drop.json5")
+                let sound = try Data(contentsOf: catalog)
+                try await RunningPool.with(workers: 3, prompt, in: folder) { pool in
+                    try await pool.wait(for: "three consuming workers") { pool in
+                        pool.workers.count == 3 && pool.workers.allSatisfy { pool.isConsuming($0.process) }
+                    }
+                    let first = pool.workers
+                    try Data("{ half a".utf8).write(to: catalog)
+                    pool.hangUp()
+                    try await pool.wait(for: "three refusals") { pool in
+                        pool.lines.filter { $0.message.hasPrefix("the new catalogues are not in force") }.count == 3
+                    }
+                    kill(first[0].process, SIGKILL)
+                    let complaint = "the worker finds no ground to start on"
+                    try await pool.wait(for: "two attempts in vain") { pool in
+                        pool.lines.filter { $0.message == complaint && $0.worker == first[0].number }.count >= 2
+                    }
+                    let others = first.dropFirst().filter { pool.isRunning($0.process) }
+                    #expect(others.count == 2)
+                    try sound.write(to: catalog)
+                    // Nobody waits for the end of a pause when told to look again.
+                    pool.hangUp()
+                    try await pool.wait(for: "the worker's return") { pool in
+                        pool.workers.last.map { $0.number == first[0].number && pool.isConsuming($0.process) } ?? false
+                    }
+                    let survivors = first.dropFirst().filter { pool.isRunning($0.process) }
+                    #expect(survivors.count == 2)
+                    pool.terminate()
+                    #expect(await pool.ending() == .exited(0))
+                }
+            }
+        }
+    }
+
     @Test("a pool that is killed leaves no worker behind: each drains by itself")
     func orphans() async throws {
         try await Self.withPool(workers: 2) { pool in
@@ -154,6 +192,24 @@ struct PoolTests {
                 try await RunningPool.with(workers: workers, prompt, in: folder, body)
             }
         }
+    }
+}
+
+@Suite("What a seat has come to")
+struct SeatRecordTests {
+    @Test("only a worker that has taken up its work makes a wrong configuration worth another try")
+    func soundness() {
+        let wrong = ChildEnding.exited(ExitCode.configuration.rawValue)
+        let unavailable = ChildEnding.exited(ExitCode.unavailable.rawValue)
+        var record = SeatRecord()
+        #expect(!record.hasRun(wrong, for: .seconds(1)))
+        record.note(unavailable, for: .seconds(1))
+        #expect(!record.hasRun(wrong, for: .seconds(1)), "without its servers it did not begin")
+        #expect(record.hasRun(wrong, for: .seconds(60)), "it has run for a minute itself")
+        record.note(.killed(signal: 9), for: .seconds(1))
+        #expect(record.hasRun(wrong, for: .seconds(1)))
+        record.note(wrong, for: .seconds(1))
+        #expect(record.hasRun(wrong, for: .seconds(1)), "it stays so, however often the next ones fail")
     }
 }
 

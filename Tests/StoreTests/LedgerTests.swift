@@ -184,14 +184,109 @@ struct LedgerTests {
                 ],
                 of: claim
             )
-            let due = try await DueDeliveries(pool: bench.pool, strandedAfter: .seconds(600)).take(about: 10)
-            let stranded = try await DueDeliveries(pool: bench.pool, strandedAfter: .zero).take(about: 10)
-            let nothing = try await DueDeliveries(pool: bench.pool, strandedAfter: .zero).take(about: 10)
+            let due = try await DueDeliveries(pool: bench.pool, strandedAfter: .seconds(600)).take(.low, atMost: 10)
+            let stranded = try await DueDeliveries(pool: bench.pool, strandedAfter: .zero).take(.low, atMost: 10)
+            let nothing = try await DueDeliveries(pool: bench.pool, strandedAfter: .zero).take(.low, atMost: 10)
             #expect(due.map(\.recipient.user.text) == ["due"])
             #expect(stranded.map(\.recipient.user.text) == ["stranded"])
             #expect(nothing.isEmpty)
             let harvest = try await ledger.claim(records.map(\.key), as: .fresh)
             #expect(Set(harvest.claimed.map(\.key.notification.recipient.user.text)) == ["due", "stranded"])
+        }
+    }
+
+    @Test("a first attempt that nobody settles is found by walking, and handed over like what was stranded")
+    func forgottenClaims() async throws {
+        try await Bench.withSchema { bench in
+            let records = try bench.sending(id: "e1", users: ["u1", "u2"])
+            _ = try await Inbox(pool: bench.pool).record(records, as: .fresh)
+            _ = try await bench.owner.run(
+                "UPDATE deliveries SET updated_at = now() - interval '7 min' WHERE user_id = 'u1'",
+                []
+            )
+            let due = DueDeliveries(pool: bench.pool, strandedAfter: .seconds(300))
+            let before = try await due.take(.low, atMost: 10)
+            let patient = try await ForgottenClaims(pool: bench.pool, olderThan: .seconds(600)).look(from: 0, pages: 8)
+            let found = try await ForgottenClaims(pool: bench.pool, olderThan: .seconds(360)).look(from: 0, pages: 8)
+            let again = try await ForgottenClaims(pool: bench.pool, olderThan: .seconds(360)).look(from: 0, pages: 8)
+            #expect([patient.found, found.found, again.found] == [0, 1, 0])
+            #expect(found.next == nil)
+            let after = try await due.take(.low, atMost: 10)
+            #expect(before.isEmpty)
+            #expect(after.map(\.recipient.user.text) == ["u1"])
+            let harvest = try await Ledger(pool: bench.pool, lease: .seconds(60)).claim(records.map(\.key), as: .fresh)
+            let taken = harvest.claimed.map { "\($0.key.notification.recipient.user.text) \($0.outcomeWasUnknown)" }
+            #expect(taken == ["u1 true"])
+        }
+    }
+
+    @Test("the walk goes on where it stopped, and ends behind the last page")
+    func walking() async throws {
+        try await Bench.withSchema { bench in
+            let records = try (0..<10).flatMap { try bench.sending(id: "e\($0)", users: (0..<100).map { "u\($0)" }) }
+            _ = try await Inbox(pool: bench.pool).record(records, as: .fresh)
+            let claims = ForgottenClaims(pool: bench.pool, olderThan: .zero)
+            var (page, steps, found): (Int64?, Int, Int) = (0, 0, 0)
+            while let start = page, steps < 1000 {
+                let step = try await claims.look(from: start, pages: 2)
+                page = step.next
+                found += step.found
+                steps += 1
+            }
+            #expect(found == 1000)
+            #expect(steps > 2 && steps < 1000)
+        }
+    }
+
+    @Test("a line that another holds a lock on is named as such, and the others of its notification are claimed")
+    func lockedLines() async throws {
+        try await Bench.withSchema { bench in
+            let ledger = Ledger(pool: bench.pool, lease: .seconds(600))
+            let claim = Claim.fresh
+            let records = try bench.sending(id: "e1", users: ["u1", "u2", "u3"])
+            _ = try await Inbox(pool: bench.pool).record(records, as: claim)
+            _ = try await ledger.settle(
+                records.map { record in
+                    let wait: Duration = record.user.text == "u3" ? .seconds(40) : .zero
+                    return Settlement(record.line, .retrying, reason: "UNAVAILABLE", dueIn: wait)
+                },
+                of: claim
+            )
+            let keys = records.map(\.key)
+            let harvest = try await RowLock.hold(on: bench, "SELECT FROM deliveries WHERE user_id = 'u1' FOR UPDATE") {
+                try await ledger.claim(keys, as: .fresh)
+            }
+            #expect(harvest.locked == [records[0].key])
+            #expect(harvest.claimed.map(\.key.notification) == [records[1].key])
+            #expect(Array(harvest.retrying.keys) == [records[2].key])
+            let later = try await ledger.claim(keys, as: .fresh)
+            #expect(later.locked.isEmpty)
+            #expect(later.claimed.map(\.key.notification) == [records[0].key])
+        }
+    }
+
+    @Test("of what is due no more is taken at once than asked for, user by user, and each user whole")
+    func boundedTurns() async throws {
+        try await Bench.withSchema { bench in
+            let claim = Claim.fresh
+            let ledger = Ledger(pool: bench.pool, lease: .seconds(600))
+            // Each user's are far apart, so that the oldest lines are of many users.
+            let records = try (0..<6).flatMap { try bench.sending(id: "e\($0)", users: (0..<10).map { "u\($0)" }) }
+            _ = try await Inbox(pool: bench.pool).record(records, as: claim)
+            _ = try await ledger.settle(
+                records.map { Settlement($0.line, .deferred, reason: "digest", dueIn: .zero) },
+                of: claim
+            )
+            let due = DueDeliveries(pool: bench.pool, strandedAfter: .seconds(600))
+            let urgent = try await due.take(.high, atMost: 20)
+            #expect(urgent.isEmpty)
+            var turns: [[Int]] = []
+            while turns.count < 20 {
+                let groups = try await due.take(.low, atMost: 20)
+                guard !groups.isEmpty else { break }
+                turns.append(groups.map(\.notifications.count))
+            }
+            #expect(turns == [[6, 6, 6], [6, 6, 6], [6, 6, 6], [6]])
         }
     }
 
@@ -235,6 +330,7 @@ extension Claim {
 }
 
 extension InboxRecord {
+    fileprivate var user: UserID { key.recipient.user }
     fileprivate var line: DeliveryKey { DeliveryKey(notification: key, channel: .push, target: "sub_1") }
 }
 

@@ -26,6 +26,8 @@ package struct Rig: Sendable {
         package var looks = ReceiptPolicy(firstLook: .milliseconds(200), pause: .milliseconds(200))
         /// Whether somebody files the dead letters; else they stay in their queue.
         package var hasClerk = true
+        /// From when on the sweeper takes something for stranded.
+        package var grace = Duration.seconds(2)
 
         package init(senders: [AppID: [PushProvider: any PushSender]] = [:]) {
             self.senders = senders
@@ -178,7 +180,11 @@ package struct Rig: Sendable {
         let tools = dutyTools
         let interval = Duration.milliseconds(100)
         return [
-            HandOver(tools: tools, rhythm: .init(interval: interval, grace: .seconds(2))),
+            HandOver(tools: tools, rhythm: .init(interval: interval, grace: outfit.grace)),
+            ForgottenClaimFinder(
+                tools: tools,
+                rhythm: .init(step: interval, rest: interval, lease: Self.lease, grace: outfit.grace)
+            ),
             ReceiptHandOver(tools: tools, interval: interval),
             DueEventPublisher(tools: tools, interval: interval),
             BadgeBell(tools: tools, rhythm: .init(interval: interval, calm: interval)),

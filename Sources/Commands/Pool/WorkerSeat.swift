@@ -8,6 +8,8 @@ final class WorkerSeat: Service {
     private let lifeline: Lifeline
     private let logger: Logger
     private let current = Mutex<ChildProcess?>(nil)
+    /// What ends the pause before the next worker; nil while there is none.
+    private let pause = Mutex<DrainSignal?>(nil)
 
     init(number: Int, program: ChildProgram, lifeline: Lifeline, logger: Logger) {
         name = "worker \(number)"
@@ -16,30 +18,46 @@ final class WorkerSeat: Service {
         self.logger = logger.with(["worker": .integer(number)])
     }
 
-    /// Ends without a word when its worker drained; a worker that no restart can help ends the pool.
+    /// Ends without a word when its worker drained.
+    ///
+    /// A worker that no restart can help ends the pool, as long as none has run in this seat. Once one has, what keeps the
+    /// next from starting has come since: catalogues that were saved half-way, a topology that is not applied yet, a port
+    /// that somebody else took. The workers in the other seats run on with what they have, so this seat tries again, ever
+    /// later, until that is mended.
     func run(until drain: DrainSignal) async throws {
-        var pauses = RestartPauses()
+        var record = SeatRecord()
         var chance = SystemRandomNumberGenerator()
         while !drain.isDraining, !Task.isCancelled {
             let start = ContinuousClock.now
             let ending = try await runOnce(drain)
             guard !drain.isDraining else { return }
-            let pause = pauses.next(afterRunning: start.duration(to: .now), using: &chance)
-            // A worker drains where somebody has asked it to, past the pool: that is a wish, and no trouble.
-            logger.log(
-                ending.isWished ? .notice : .warning,
-                "the worker ended, starting another",
-                ["because": .text(ending.why), "in": .span(pause)]
-            )
-            await drain.pause(for: pause)
+            let span = start.duration(to: .now)
+            switch ending {
+            case .notStarted(let why):
+                let pause = record.pause(afterRunning: span, using: &chance)
+                await rest(pause, .warning, "no worker could be started", why, drain)
+            case .ended(let ending):
+                let isHopeless = SeatRecord.isHopeless(ending)
+                guard !isHopeless || record.hasRun(ending, for: span) else { throw hopeless(ending) }
+                record.note(ending, for: span)
+                await rest(
+                    record.pause(afterRunning: span, using: &chance),
+                    // A worker drains where somebody has asked it to, past the pool: that is a wish, and no trouble.
+                    ending == .exited(0) ? .notice : .warning,
+                    isHopeless ? "the worker finds no ground to start on" : "the worker ended, starting another",
+                    isHopeless ? "\(ending.description), its own last line says what to mend" : ending.description,
+                    drain
+                )
+            }
         }
     }
 
-    /// Has the worker read its catalogues again, if there is one.
+    /// Has the worker read its catalogues again; where there is none, the next one is started at once and reads them.
     ///
     /// One that has only just begun ends of it; the next one reads the new ones.
     func hangUp() {
         current.withLock { $0 }?.hangUp()
+        pause.withLock { $0 }?.fire()
     }
 
     /// Ends the worker at once, if there is one.
@@ -47,20 +65,44 @@ final class WorkerSeat: Service {
         current.withLock { $0 }?.kill()
     }
 
-    /// Says why it ended, and whether somebody wanted it to.
-    private func runOnce(_ drain: DrainSignal) async throws -> (why: String, isWished: Bool) {
+    /// Waits before the next worker, unless a drain or a SIGHUP comes first.
+    private func rest(
+        _ span: Duration,
+        _ level: LogLevel,
+        _ what: String,
+        _ why: String,
+        _ drain: DrainSignal
+    ) async {
+        logger.log(level, what, ["because": .text(why), "in": .span(span)])
+        let wake = DrainSignal()
+        pause.withLock { $0 = wake }
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await drain.pause(for: span) }
+            group.addTask { await wake.wait() }
+            await group.next()
+            group.cancelAll()
+        }
+        pause.withLock { $0 = nil }
+    }
+
+    private enum Course {
+        case notStarted(String)
+        case ended(ChildEnding)
+    }
+
+    private func runOnce(_ drain: DrainSignal) async throws -> Course {
         let child: ChildProcess
         do throws(CommandFailure) {
             child = try ChildProcess(program, lifeline: lifeline)
         } catch {
-            return (error.description, false)
+            return .notStarted(error.description)
         }
         current.withLock { $0 = child }
         logger.notice("worker started", ["child": .integer(Int(child.id))])
         let ending = await attend(child, drain)
         current.withLock { $0 = nil }
-        try judge(ending, isDraining: drain.isDraining)
-        return (ending.description, ending == .exited(0))
+        if drain.isDraining { try judgeDrain(ending) }
+        return .ended(ending)
     }
 
     private func attend(_ child: ChildProcess, _ drain: DrainSignal) async -> ChildEnding {
@@ -78,18 +120,11 @@ final class WorkerSeat: Service {
         if drain.isDraining { child.terminate() }
     }
 
-    private func judge(_ ending: ChildEnding, isDraining: Bool) throws(CommandFailure) {
+    private func judgeDrain(_ ending: ChildEnding) throws(CommandFailure) {
         switch ending {
-        case .exited(let code) where [ExitCode.usage.rawValue, ExitCode.configuration.rawValue].contains(code):
-            throw CommandFailure(
-                ExitCode(rawValue: code) ?? .bug,
-                attempted: "running \(name)",
-                cameBack: ending.description,
-                whatToDo: "its own last line says what to mend"
-            )
         case .exited(0), .killed(signal: 15): break
+        case .exited where SeatRecord.isHopeless(ending): throw hopeless(ending)
         case .exited, .killed:
-            guard isDraining else { return }
             throw CommandFailure(
                 .tryAgain,
                 attempted: "draining \(name)",
@@ -97,5 +132,16 @@ final class WorkerSeat: Service {
                 whatToDo: "nothing is lost: what it held is delivered again"
             )
         }
+    }
+
+    private func hopeless(_ ending: ChildEnding) -> CommandFailure {
+        var code = ExitCode.configuration
+        if case .exited(let number) = ending { code = ExitCode(rawValue: number) ?? .bug }
+        return CommandFailure(
+            code,
+            attempted: "running \(name)",
+            cameBack: ending.description,
+            whatToDo: "its own last line says what to mend"
+        )
     }
 }

@@ -8,6 +8,8 @@ struct Decider: Sendable {
     let senders: SenderDirectory
     let zones: ZoneLibrary
     let now: Timestamp
+    /// Under which lease the statement will have them that is to claim what is decided.
+    var lease: Lease?
 
     /// What becomes of a new notification.
     enum Opening {
@@ -40,7 +42,9 @@ struct Decider: Sendable {
         {
             lines.append(.sending(to: OpeningDelivery.mailbox, by: .email))
             let line = DeliveryKey(notification: key, channel: .email, target: OpeningDelivery.mailbox)
-            parcels.append(Parcel(index: index, key: line, content: content, type: type, cargo: .mail(mail)))
+            parcels.append(
+                Parcel(index: index, key: line, content: content, type: type, cargo: .mail(mail), lease: lease)
+            )
         }
         for ruling in decision.devices {
             let target = ruling.device.subscription
@@ -59,7 +63,8 @@ struct Decider: Sendable {
                     key: DeliveryKey(notification: key, channel: .push, target: target),
                     content: content,
                     type: type,
-                    cargo: .push(PushMessage(key, content, type, to: ruling.device, unread: recipient.unread))
+                    cargo: .push(PushMessage(key, content, type, to: ruling.device, unread: recipient.unread)),
+                    lease: lease
                 )
             )
         }
@@ -141,7 +146,8 @@ struct Decider: Sendable {
             type: type,
             attempts: claimed.attempts,
             isRepeat: claimed.outcomeWasUnknown,
-            cargo: cargo
+            cargo: cargo,
+            lease: lease
         )
     }
 

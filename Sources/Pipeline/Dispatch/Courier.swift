@@ -20,7 +20,8 @@ struct Courier: Sendable {
         dispatcher = Dispatcher(
             senders: tools.senders,
             breakers: tools.breakers,
-            budgets: BudgetMeter(book: BudgetBook(pool: tools.pool), logger: surroundings.logger)
+            budgets: BudgetMeter(book: BudgetBook(pool: tools.pool), logger: surroundings.logger),
+            beginsWithin: tools.policy.beginsWithin
         )
         policy = tools.policy
         ledger = Ledger(pool: tools.pool, lease: tools.policy.lease)

@@ -61,6 +61,7 @@ struct DeliveryOutcome: Sendable {
                 isLate: Int.random(in: 0..<4) == 0
             )
         case .notStarted: step = ladder.stepWhenNotStarted()
+        case .lapsed: step = ladder.stepWhenLapsed()
         case .held(let hold): step = ladder.step(after: hold)
         }
         switch step {

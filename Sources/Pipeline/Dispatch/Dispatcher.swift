@@ -7,6 +7,8 @@ struct Dispatcher: Sendable {
     let senders: SenderDirectory
     let breakers: Breakers
     let budgets: BudgetMeter
+    /// Within what time of its claim a delivery must begin.
+    let beginsWithin: Duration
 
     /// What came of some parcels, by their positions among those that were handed over.
     typealias Part = [(position: Int, arrival: Arrival)]
@@ -85,16 +87,10 @@ struct Dispatcher: Sendable {
                         patience: Self.patience
                     )
                     guard grant != .none else { break }
-                    let part = paid.prefix(grant.pushes).map { ($0, errand.parcels[$0]) }
+                    let part = paid.prefix(grant.pushes).map { (position: $0, parcel: errand.parcels[$0]) }
                     paid = paid.dropFirst(grant.pushes)
                     rest = rest.dropFirst(grant.pushes)
-                    tasks.addTask {
-                        let parcels = part.map(\.1)
-                        let verdicts = await outlet.send(parcels)
-                        outlet.window.release(grant, of: errand.lane)
-                        let arrivals = await breakers.judge(verdicts, of: parcels, errand.key, probe: breaker)
-                        await errand.ended(zip(part, arrivals).map { ($0.0, $1) })
-                    }
+                    tasks.addTask { await start(part, errand, under: grant, probing: breaker) }
                 }
                 guard paid.isEmpty, affordable > 0 else {
                     if let budget = outlet.budget { budgets.giveBack(paid.count, of: budget, for: errand.lane) }
@@ -104,6 +100,32 @@ struct Dispatcher: Sendable {
             guard !rest.isEmpty else { return }
             await errand.ended(rest.map { ($0, .notStarted) })
         }
+    }
+
+    /// Sends what still has the right to: a claim that is nearly over would be another's before the answer is there.
+    private func start(
+        _ part: [(position: Int, parcel: Parcel)],
+        _ errand: Errand,
+        under grant: SendWindow.Grant,
+        probing breaker: BreakerKey?
+    ) async {
+        let now = ContinuousClock.now
+        var (timely, lapsed) = (part, [Int]())
+        timely.removeAll { position, parcel in
+            guard parcel.lease?.hasLasted(beginsWithin, at: now) ?? false else { return false }
+            lapsed.append(position)
+            return true
+        }
+        let parcels = timely.map(\.parcel)
+        let verdicts = parcels.isEmpty ? [] : await errand.outlet.send(parcels)
+        errand.outlet.window.release(grant, of: errand.lane)
+        if !lapsed.isEmpty {
+            if let budget = errand.outlet.budget { budgets.giveBack(lapsed.count, of: budget, for: errand.lane) }
+            await errand.ended(lapsed.map { ($0, .lapsed) })
+        }
+        guard !parcels.isEmpty else { return }
+        let arrivals = await breakers.judge(verdicts, of: parcels, errand.key, probe: breaker)
+        await errand.ended(zip(timely, arrivals).map { ($0.position, $1) })
     }
 
     private func afford(_ count: Int, _ errand: Errand, until deadline: ContinuousClock.Instant) async -> Int {

@@ -19,6 +19,8 @@ final class Parcel: Sendable {
     let cargo: Cargo
     /// Claimed deliveries that go out in the same push, and share what becomes of it.
     let companions: [Companion]
+    /// How long it may still be sent; nil for what has no line in the ledger.
+    let lease: Lease?
 
     /// A delivery that travels with another, and the position of its message in the batch.
     struct Companion: Sendable {
@@ -33,7 +35,8 @@ final class Parcel: Sendable {
         type: CatalogType,
         attempts: Int = 0,
         isRepeat: Bool = false,
-        cargo: Cargo
+        cargo: Cargo,
+        lease: Lease? = nil
     ) {
         self.index = index
         self.key = key
@@ -42,6 +45,7 @@ final class Parcel: Sendable {
         self.attempts = attempts
         self.isRepeat = isRepeat
         self.cargo = cargo
+        self.lease = lease
         companions = []
     }
 
@@ -55,6 +59,7 @@ final class Parcel: Sendable {
         attempts = 0
         isRepeat = false
         companions = []
+        lease = nil
     }
 
     /// One push for many: `newest` goes out with other words, and takes the others along.
@@ -66,6 +71,7 @@ final class Parcel: Sendable {
         attempts = others.reduce(newest.attempts) { max($0, $1.attempts) }
         isRepeat = newest.isRepeat || others.contains(where: \.isRepeat)
         cargo = .push(message)
+        lease = newest.lease
         companions = others.map { Companion(index: $0.index, key: $0.key) }
     }
 
@@ -90,6 +96,8 @@ enum Arrival: Sendable, Equatable {
     case answered(Verdict)
     /// Its provider's window had no room within a second: nothing was sent, nothing is burned.
     case notStarted
+    /// Its claim was nearly over when its turn came: nothing was sent, nothing is burned.
+    case lapsed
     /// It has to wait, for reasons that are not its own: nothing is burned.
     case held(Hold)
 

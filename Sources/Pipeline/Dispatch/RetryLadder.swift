@@ -79,6 +79,11 @@ package struct RetryLadder: Sendable {
         wait(.zero, reason: "window-full", burnsAttempt: false)
     }
 
+    /// For what was claimed too long ago to be sent: back as soon as a tier allows, to be claimed anew.
+    package func stepWhenLapsed() -> Step {
+        wait(.zero, reason: "lease-over", burnsAttempt: false)
+    }
+
     /// The shortest tier that lasts at least so long; nil where only the database can wait.
     package func tier(lasting wait: Duration) -> RetryTier? {
         tiers.first { $0.delay >= wait }

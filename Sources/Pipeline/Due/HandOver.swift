@@ -1,3 +1,4 @@
+import BellhopRules
 import Postgres
 package import ServiceRuntime
 import Store
@@ -5,7 +6,8 @@ import Store
 /// Hands over what has fallen due and what was stranded, so that no crash between a commit and a publish is for ever.
 ///
 /// Any number may run: each takes users that no other holds, moves their due time ahead, and publishes once for each
-/// group. After a long pause it catches up at a bounded rate, the urgent first, then the oldest.
+/// group. After a long pause it catches up at a bounded rate: each look takes a bounded number of each priority, and the
+/// urgent are looked at again before each of the others.
 package struct HandOver: Service {
     package let name = "hand-over"
     private let due: DueDeliveries
@@ -47,18 +49,25 @@ package struct HandOver: Service {
     }
 
     private func handOver(_ drain: DrainSignal) async throws(PostgresError) -> DutyLoop.Next {
-        let groups = try await due.take(about: min(rate, Self.batch))
-        guard !groups.isEmpty else { return .later }
         var count = 0
-        for (lane, groups) in Dictionary(grouping: groups, by: \.priority.lane) {
-            // What is not confirmed comes up again in ten minutes.
-            let unconfirmed = await resumes.send(groups: groups.map(\.notifications), lane: lane, until: drain)
-            let size = groups.reduce(0) { $0 + $1.notifications.count }
-            handedOver.increment(by: size - unconfirmed.count)
+        for priority in [Priority.high, .normal, .high, .low] where !drain.isDraining {
+            let size = try await handOver(priority, drain)
             count += size
+            // No longer than a second, so that what falls due meanwhile and is urgent is not late.
+            if size > 0 { await drain.pause(for: .seconds(1) * size / rate) }
         }
-        logger.info("handed over", ["notifications": .integer(count), "users": .integer(groups.count)])
-        return .after(.seconds(1) * count / rate)
+        return count > 0 ? .atOnce : .later
+    }
+
+    private func handOver(_ priority: Priority, _ drain: DrainSignal) async throws(PostgresError) -> Int {
+        let groups = try await due.take(priority, atMost: min(rate, Self.batch))
+        guard !groups.isEmpty else { return 0 }
+        // What is not confirmed comes up again in ten minutes.
+        let unconfirmed = await resumes.send(groups: groups.map(\.notifications), lane: priority.lane, until: drain)
+        let size = groups.reduce(0) { $0 + $1.notifications.count }
+        handedOver.increment(by: size - unconfirmed.count)
+        logger.info("handed over", ["notifications": .integer(size), "users": .integer(groups.count)])
+        return size
     }
 
     private static let batch = 1000

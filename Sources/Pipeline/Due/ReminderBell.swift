@@ -6,8 +6,8 @@ import Store
 
 /// Rings users' reminders at their local times: each ring is an event like any other, published once for each local date.
 ///
-/// Any number may run: the event's id follows from the reminder and the date, so that two that ring at once, or one that
-/// rings again after a crash, make one notification.
+/// Any number may run: each reminder is in the hands of one at a time, and the event's id follows from the reminder and the
+/// date, so that one that rings again after a crash makes no second notification.
 package struct ReminderBell: Service {
     package let name = "reminders"
     private let book: ReminderBook
@@ -39,10 +39,10 @@ package struct ReminderBell: Service {
         var steps = open.map { step($0, now) }
         let due = steps.indices.filter { steps[$0].ring != nil }
         let outcomes = await tools.publisher.publish(due.compactMap { steps[$0].ring })
-        for (index, outcome) in zip(due, outcomes) {
-            // Without its confirm it stays as it is, and rings at the next look.
-            if outcome != .confirmed { steps[index].plan = nil }
-        }
+        // Without its confirm it stays as it is, and rings at the next look.
+        let silent = zip(due, outcomes).filter { $1 != .confirmed }.map(\.0)
+        for index in silent { steps[index].plan = nil }
+        try await book.release(silent.map { open[$0] })
         let plans = steps.compactMap(\.plan)
         try await book.keep(plans)
         for index in due where steps[index].plan != nil { rung.with(open[index].key.app.text).increment() }

@@ -132,7 +132,7 @@ package struct FrontDoor: Sendable {
         let recorded = await recorder.record(sorted.records, as: intake.run.claim, decider, persistence)
         intake.parcels = recorded.parcels
         intake.footprint = sorted.footprint
-        await resume(sorted.resumed + recorded.duplicates, decider, persistence, into: &intake)
+        await resume(sorted.resumed + recorded.duplicates, sorted.heirs, decider, persistence, into: &intake)
         await tell(sorted.badges, decider, persistence, into: &intake)
         let faults = recorded.faults + fed.faults + (await kept.faults)
         for part in [recorded.unfinished, fed.unfinished, await kept.unfinished] {
@@ -196,17 +196,20 @@ package struct FrontDoor: Sendable {
 
     private func resume(
         _ owed: [SortedBatch.Entry<NotificationKey>],
+        _ heirs: Set<Int>,
         _ decider: Decider,
         _ persistence: Persistence,
         into intake: inout Intake
     ) async {
         guard !owed.isEmpty else { return }
-        guard
-            let work = await resumption.take(owed, claim: intake.run.claim, decider: decider, persistence: persistence)
-        else {
-            intake.unfinished.formUnion(owed.map(\.index))
-            return
-        }
+        let work = await resumption.take(
+            owed,
+            heirs: heirs,
+            claim: intake.run.claim,
+            decider: decider,
+            persistence: persistence
+        )
+        guard let work else { return intake.unfinished.formUnion(owed.map(\.index)) }
         intake.parcels += work.parcels
         intake.footprint += work.footprint
         intake.withheld = work.withheld

@@ -40,12 +40,19 @@ struct Recorder: Sendable {
         var conflicts: [Int: [InboxRecord]] = [:]
         for range in Self.statements(for: entries.map(\.work.words.bytes)) {
             let chunk = Array(entries[range])
+            var decider = decider
+            let lease = Lease()
+            decider.lease = lease
             guard let opened = await open(chunk, decider, persistence) else {
                 recorded.unfinished.formUnion(chunk.map(\.index))
                 continue
             }
             let stored = await persistence.store(opened, refusing: { .refused($0.record, $1) }) {
-                [inbox] opened throws(PostgresError) in try await inbox.record(opened.map(\.record), as: claim)
+                [inbox] opened throws(PostgresError) in
+                let start = ContinuousClock.now
+                let outcomes = try await inbox.record(opened.map(\.record), as: claim)
+                lease.begin(at: start)
+                return outcomes
             }
             for (entry, outcome) in stored.written {
                 switch outcome {

@@ -19,6 +19,8 @@ struct SortedBatch {
     private(set) var replayed: [Int: Replayed] = [:]
     /// Notifications that are owed something.
     private(set) var resumed: [Entry<NotificationKey>] = []
+    /// The positions of messages that were handed out before, or that take the place of such a one.
+    private(set) var heirs: Set<Int> = []
     /// Users whose devices are to be told a number.
     private(set) var badges: [Entry<RecipientKey>] = []
 
@@ -36,6 +38,7 @@ struct SortedBatch {
         let eventsExchange = names.events
         let resumeQueues = Set(Lane.allCases.map(names.resume) + [names.replay])
         for (index, message) in messages.enumerated() {
+            if message.redelivered { heirs.insert(index) }
             var envelope = InboundEnvelope(message, eventsExchange: eventsExchange)
             var arrival = arrival
             if message.queue == names.replay, let replay = Replayed(marks: message.properties.headers) {
@@ -114,6 +117,7 @@ struct SortedBatch {
             faults.append(Entry(index: index, work: fault))
             return
         }
+        if resume.isHeir { heirs.insert(index) }
         resumed += resume.keys.map { Entry(index: index, work: $0) }
     }
 

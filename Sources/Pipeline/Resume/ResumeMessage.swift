@@ -5,6 +5,9 @@ import Store
 /// Names notifications that are owed something; everything else is in the database.
 struct ResumeMessage: Sendable, Equatable {
     let keys: [NotificationKey]
+    /// It takes the place of a message that had been handed out before: whoever held that one may have died between
+    /// writing `retrying` and publishing the resume, so this may be the only one that brings what it names.
+    var isHeir = false
 
     /// Notifications that a message names unless they belong together: one batch of the ledger.
     static let usual = 256
@@ -12,8 +15,8 @@ struct ResumeMessage: Sendable, Equatable {
     static let limit = 1024
 
     /// Splits any number of notifications into messages.
-    static func messages(for keys: [NotificationKey]) -> [ResumeMessage] {
-        split(keys, by: usual)
+    static func messages(for keys: [NotificationKey], areHeirs: Bool = false) -> [ResumeMessage] {
+        split(keys, by: usual).map { ResumeMessage(keys: $0.keys, isHeir: areHeirs) }
     }
 
     /// Packs groups into messages without tearing a group apart, as far as a message may hold it.
@@ -46,7 +49,7 @@ struct ResumeMessage: Sendable, Equatable {
             guard let key = NotificationKey(entry) else { return nil }
             keys.append(key)
         }
-        return ResumeMessage(keys: keys)
+        return ResumeMessage(keys: keys, isHeir: object["heir"] == .bool(true))
     }
 
     var body: [UInt8] {
@@ -55,7 +58,9 @@ struct ResumeMessage: Sendable, Equatable {
                 .string(key.recipient.app.text), .string(key.recipient.user.text), .string(key.notification.text),
             ])
         }
-        return JSONWriter.canonicalBytes(of: .object(JSONObject([("notifications", .array(entries))])))
+        var object = JSONObject([("notifications", .array(entries))])
+        if isHeir { object["heir"] = .bool(true) }
+        return JSONWriter.canonicalBytes(of: .object(object))
     }
 }
 

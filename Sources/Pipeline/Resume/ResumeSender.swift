@@ -13,6 +13,8 @@ struct ResumeSender: Sendable {
     enum Way: Hashable, Sendable {
         case atOnce
         case after(RetryTier)
+        /// In place of a message that had been handed out before.
+        case heir(after: RetryTier)
     }
 
     /// For as long as it takes, short of a drain.
@@ -21,7 +23,9 @@ struct ResumeSender: Sendable {
     func send(_ keys: [Way: [NotificationKey]], lane: Lane, until drain: DrainSignal) async -> Set<NotificationKey> {
         await send(
             keys.flatMap { way, keys in
-                ResumeMessage.messages(for: keys).map { (resume: $0, message: message($0, way, lane)) }
+                ResumeMessage.messages(for: keys, areHeirs: way.isHeir).map {
+                    (resume: $0, message: message($0, way, lane))
+                }
             },
             until: drain
         )
@@ -69,7 +73,7 @@ struct ResumeSender: Sendable {
         let exchange =
             switch way {
             case .atOnce: names.work
-            case .after(let tier): names.retry(tier)
+            case .after(let tier), .heir(let tier): names.retry(tier)
             }
         return message(resume, to: exchange, names.resume(lane))
     }
@@ -82,5 +86,11 @@ struct ResumeSender: Sendable {
             properties: MessageProperties(contentType: "application/json"),
             body: resume.body
         )
+    }
+}
+
+extension ResumeSender.Way {
+    fileprivate var isHeir: Bool {
+        if case .heir = self { true } else { false }
     }
 }

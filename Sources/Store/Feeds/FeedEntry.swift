@@ -11,6 +11,23 @@ package struct FeedEntry: Sendable {
         saidAt = update.sentAt ?? arrival
     }
 
+    /// Splits a batch so that each part is about so few users that the server can hold the locks of many such parts, and
+    /// all words about a user are in one.
+    static func groups(of entries: [FeedEntry]) -> [[FeedEntry]] {
+        var groups: [[FeedEntry]] = []
+        var places: [User: Int] = [:]
+        for entry in entries {
+            let user = User(app: entry.update.app, user: entry.update.change.user)
+            let place = places[user] ?? places.count / usersPerGroup
+            places[user] = place
+            if place == groups.count { groups.append([]) }
+            groups[place].append(entry)
+        }
+        return groups
+    }
+
+    private static let usersPerGroup = 64
+
     /// Splits a batch so that each part holds at most one word about a user, the oldest first: within a part the order
     /// does not matter, and one statement can take all words of a kind.
     static func rounds(of entries: [FeedEntry]) -> [[FeedEntry]] {

@@ -9,12 +9,18 @@ package struct FeedStore: Sendable {
         self.pool = pool
     }
 
-    /// Applies a batch in one transaction.
+    /// Applies a batch: all words about a user in one transaction, which is that of a few dozen users.
+    ///
+    /// After an error some of it may stand; applying it again changes nothing of that.
     package func apply(_ entries: [FeedEntry]) async throws(PostgresError) -> [Void] {
-        let rounds = FeedEntry.rounds(of: entries)
-        try await pool.transaction { (connection) throws(PostgresError) in
-            for round in rounds {
-                try FeedRound(round).apply(on: connection)
+        for entries in FeedEntry.groups(of: entries) {
+            let locks = FeedLocks(entries)
+            let rounds = FeedEntry.rounds(of: entries)
+            try await pool.transaction { (connection) throws(PostgresError) in
+                try locks.take(on: connection)
+                for round in rounds {
+                    try FeedRound(round).apply(on: connection)
+                }
             }
         }
         return entries.map { _ in }

@@ -75,7 +75,7 @@ enum RecipientFeed {
     /// Reminders by the user's clock are planned anew.
     private static let replan = Statement(
         """
-        UPDATE reminders t SET next_fire_at = NULL
+        UPDATE reminders t SET next_fire_at = NULL, held_until = NULL
         FROM unnest($1::text[], $2::text[]) AS r (app, user_id)
         WHERE t.app = r.app AND t.user_id = ANY (ARRAY[r.user_id]) AND t.timezone IS NULL
         """

@@ -52,7 +52,8 @@ enum ReminderFeed {
             title = excluded.title, body = excluded.body, removed_at = excluded.removed_at,
             source_time = excluded.source_time,
             planned_from = CASE WHEN \(changed) THEN now() ELSE t.planned_from END,
-            next_fire_at = CASE WHEN \(changed) THEN NULL ELSE t.next_fire_at END
+            next_fire_at = CASE WHEN \(changed) THEN NULL ELSE t.next_fire_at END,
+            held_until = NULL
             WHERE t.source_time <= excluded.source_time
         """
     )

@@ -7,14 +7,13 @@ enum SubscriptionFeed {
     /// A token belongs to the last user who registered it, even when that registration was revoked since: a word that
     /// was under way for longer must not hand the device back.
     ///
-    /// Two workers that hear of one token at once take turns, or neither would see the other's row.
+    /// Two workers that hear of one token at once take turns by `FeedLocks`, or neither would see the other's row.
     static func upsert(_ words: [Word<SubscriptionUpdate>], on connection: PostgresConnection) throws(PostgresError) {
         let who = Word.who(words)
         let token: Parameter = .textArray(words.map(\.content.token.text))
         let id: Parameter = .textArray(words.map(id))
         let platform: Parameter = .textArray(words.map(\.content.platform.rawValue))
         let provider: Parameter = .textArray(words.map(\.content.provider.rawValue))
-        _ = try connection.run(lockTokens, [who[0], token])
         try rotate(words.filter { $0.content.replaces != nil }, on: connection)
         let fresh = try connection.run(seed, who + [subjects(words), id, token, platform, provider])
         _ = try connection.run(noteRegistration, Array(who.prefix(3)) + [token, provider])
@@ -73,14 +72,6 @@ enum SubscriptionFeed {
         let parts = [word.app.text, word.user.text, word.content.provider.rawValue, word.content.token.text]
         return "sub_" + SHA256.digest(of: Array(parts.joined(separator: "\u{0}").utf8)).hexPrefix(bytes: 8)
     }
-
-    private static let lockTokens = Statement(
-        """
-        SELECT pg_advisory_xact_lock(key)
-        FROM (SELECT DISTINCT hashtextextended(r.app || ' ' || r.token, 0) AS key
-              FROM unnest($1::text[], $2::text[]) AS r (app, token) ORDER BY key) AS keys
-        """
-    )
 
     /// A registration that was revoked before it was heard is kept as revoked: it still says whose the token was.
     private static let seed = Statement(
@@ -157,6 +148,11 @@ enum SubscriptionFeed {
 
     /// A registration revives what was revoked before it, never what was revoked after it.
     ///
+    /// What the source itself ended stands with the time that the source gave it. What we ended (a provider's word, too
+    /// many devices, none heard of for long) stands with the time of our own clock, and the source's may be behind it: that
+    /// is compared with the registration that was ended, by the clock that told of both. So a registration that was under
+    /// way while its device was ended revives it, and the provider's next answer ends it again.
+    ///
     /// A device that lives again, or says that it is of another kind, has to be reached anew before it counts.
     private static let update = Statement(
         """
@@ -174,7 +170,9 @@ enum SubscriptionFeed {
              AS r (app, user_id, said_at, token, platform, provider, subscription, subscription_given, permission,
                    permission_given, environment, environment_given)
         WHERE \(isDevice) AND t.source_time <= r.said_at
-          AND (t.revoked_at IS NULL OR t.revoked_at < r.said_at)
+          AND (t.revoked_at IS NULL OR CASE
+              WHEN t.revoke_reason IN (\(RevokeReason.saidBySource)) THEN t.revoked_at ELSE t.source_time
+          END < r.said_at)
         """
     )
 

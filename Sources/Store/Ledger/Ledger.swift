@@ -19,36 +19,41 @@ package struct Ledger: Sendable {
     package struct Harvest: Sendable {
         package var claimed: [ClaimedDelivery] = []
         /// What another claimer holds, with the time until its lease ends.
-        ///
-        /// What is due later is not among it: a resume or the sweeper brings it.
         package var leased: [NotificationKey: Duration] = [:]
+        /// What waits in a retry tier, with the time until it is due.
+        ///
+        /// Its resume is under way, unless whoever settled it died before that was published.
+        package var retrying: [NotificationKey: Duration] = [:]
+        /// What could not be looked at, since another statement had a lock on it.
+        package var locked: Set<NotificationKey> = []
     }
 
-    /// Claims what is owed of these notifications and free to be had, in one statement.
+    /// Claims what is owed of these notifications and free to be had, in one statement; a second one looks for what the
+    /// first had to leave out.
+    ///
+    /// What is `deferred` and not due is in none of the answers: the sweeper brings it.
     package func claim(_ keys: [NotificationKey], as claim: Claim) async throws(PostgresError) -> Harvest {
         guard !keys.isEmpty else { return Harvest() }
-        let rows = try await pool.run(
-            LedgerStatements.claim,
-            NotificationKey.parameters(keys) + [.integer(claim.number), .integer(lease.milliseconds)]
-        )
+        let named = NotificationKey.parameters(keys)
+        let parameters = named + [.integer(claim.number), .integer(lease.milliseconds)]
+        let (rows, unclaimed) = try await pool.withConnection { (connection) throws(PostgresError) in
+            let rows = try connection.run(LedgerStatements.claim, parameters)
+            return (rows, try connection.run(LedgerStatements.unclaimed, named + [.integer(claim.number)]))
+        }
         var harvest = Harvest()
+        var seen: Set<DeliveryKey> = []
         for row in rows.indices {
             guard let key = try rows.deliveryKey(row) else { continue }
-            let state = try rows.text(row, 6)
-            guard try rows.boolean(row, 7) else {
-                guard state == DeliveryState.sending.rawValue else { continue }
-                let wait = Duration.milliseconds(max(0, try rows.integer(row, 8)))
-                harvest.leased[key.notification] = max(wait, harvest.leased[key.notification] ?? .zero)
-                continue
+            seen.insert(key)
+            if try rows.boolean(row, 7) {
+                harvest.claimed.append(try ClaimedDelivery(key, rows, row))
+            } else {
+                harvest.addWaiting(key.notification, state: try rows.text(row, 6), wait: try rows.integer(row, 8))
             }
-            harvest.claimed.append(
-                ClaimedDelivery(
-                    key: key,
-                    attempts: Int(try rows.integer(row, 5)),
-                    outcomeWasUnknown: try rows.integer(row, 9) > 0,
-                    digest: try rows.optionalText(row, 10).flatMap(Timestamp.init(validating:))
-                )
-            )
+        }
+        for row in unclaimed.indices {
+            guard let key = try unclaimed.deliveryKey(row), !seen.contains(key) else { continue }
+            harvest.locked.insert(key.notification)
         }
         return harvest
     }
@@ -70,6 +75,30 @@ package struct Ledger: Sendable {
             ]
         )
         return rows.affectedCount
+    }
+}
+
+extension Ledger.Harvest {
+    /// A line that is not free yet, for so many milliseconds.
+    fileprivate mutating func addWaiting(_ key: NotificationKey, state: String, wait: Int64) {
+        let wait = Duration.milliseconds(max(0, wait))
+        switch DeliveryState(rawValue: state) {
+        case .sending: leased[key] = max(wait, leased[key] ?? .zero)
+        case .retrying: retrying[key] = min(wait, retrying[key] ?? wait)
+        default: break
+        }
+    }
+}
+
+extension ClaimedDelivery {
+    /// From a row of `LedgerStatements.claim`.
+    fileprivate init(_ key: DeliveryKey, _ rows: Rows, _ row: Int) throws(PostgresError) {
+        self.init(
+            key: key,
+            attempts: Int(clamping: try rows.integer(row, 5)),
+            outcomeWasUnknown: try rows.integer(row, 9) > 0,
+            digest: try rows.optionalText(row, 10).flatMap(Timestamp.init(validating:))
+        )
     }
 }
 

@@ -6,8 +6,8 @@ enum LedgerStatements {
     /// What this very claim holds already, since an answer was lost on the way, it gets again.
     ///
     /// A claim on another's `sending` line takes it over after the lease and writes down that its outcome is unknown,
-    /// before anything is sent; `due_at` then keeps it in the sweeper's sight until it is settled. Lines that another
-    /// statement holds right now are in good hands.
+    /// before anything is sent; `due_at` then keeps it in the sweeper's sight until it is settled. It waits for no lock:
+    /// `unclaimed` finds the lines that it had to leave out.
     static let claim = Statement(
         """
         WITH owed AS (
@@ -43,6 +43,20 @@ enum LedgerStatements {
                decision ->> '\(Wait.slotKey)'
         FROM owed
         """
+    )
+
+    /// What is owed of these notifications and not under this claim.
+    ///
+    /// What `claim` has not told of then is a line on which another statement had a lock: that of a worker that has died
+    /// meanwhile ends without a change, so nobody else may see to it.
+    static let unclaimed = Statement(
+        """
+        SELECT d.app, d.user_id, d.notification_id, d.channel, d.target
+        FROM unnest($1::text[], $2::text[], $3::text[]) AS k (app, user_id, id)
+        JOIN deliveries d ON d.app = k.app AND d.user_id = ANY (ARRAY[k.user_id]) AND d.notification_id = k.id
+        WHERE d.state IN ('pending', 'sending', 'retrying', 'deferred') AND d.claim IS DISTINCT FROM $4
+        """,
+        effect: .reads
     )
 
     /// Only its own claim: a line that was taken over after the lease belongs to another.

@@ -57,13 +57,15 @@ package struct ReachedDevices: Sendable {
         WITH reached AS (
             SELECT s.app, s.profile_id, s.id
             FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS r (app, user_id, id, token)
-            JOIN push_subscriptions s ON s.app = r.app AND s.profile_id = r.user_id AND s.id = r.id
+            JOIN push_subscriptions s
+                ON s.app || '' = r.app AND s.profile_id = ANY (ARRAY[r.user_id]) AND s.id = r.id
             WHERE s.device_token = r.token AND s.reached_at IS NULL
-            ORDER BY s.app, s.profile_id, s.id
+            ORDER BY s.profile_id, s.app, s.id
             FOR NO KEY UPDATE OF s SKIP LOCKED
         )
         UPDATE push_subscriptions s SET reached_at = now()
-        FROM reached r WHERE s.app = r.app AND s.profile_id = r.profile_id AND s.id = r.id
+        FROM reached r
+        WHERE s.app || '' = r.app AND s.profile_id = ANY (ARRAY[r.profile_id]) AND s.id = r.id
         """
     )
 

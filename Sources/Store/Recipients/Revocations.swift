@@ -48,6 +48,7 @@ package struct Revocations: Sendable {
         ).affectedCount
     }
 
+    /// In the order in which feeds lock them, so that neither waits for the other in a circle.
     private static let statement = Statement(
         """
         WITH dead AS MATERIALIZED (
@@ -64,7 +65,7 @@ package struct Revocations: Sendable {
                     AND (b.deaths_since IS NOT NULL OR b.reason = '\(massDeath)')
                   OFFSET 0
               )
-            ORDER BY s.app, s.profile_id, s.id
+            ORDER BY s.profile_id, s.app, s.id
             FOR UPDATE OF s
         )
         UPDATE push_subscriptions s SET revoked_at = now(), revoke_reason = d.reason

@@ -14,5 +14,8 @@ package enum RevokeReason: String, CaseIterable, Sendable {
     /// For an SQL list.
     static var list: String { allCases.map(\.literal).joined(separator: ", ") }
 
+    /// Those that come of words of the source, and so carry the time of its clock; for an SQL list.
+    static var saidBySource: String { [tokenMoved, replaced, unsubscribed].map(\.literal).joined(separator: ", ") }
+
     var literal: String { "'\(rawValue)'" }
 }

@@ -16,8 +16,8 @@ package struct Reminder: Sendable {
     /// When it was set or changed.
     package let plannedFrom: Timestamp
     package let lastFiredOn: LocalDate?
-    /// Tells one version of it from another.
-    let sourceTime: Int64
+    /// Until when it is in hand: what has been changed meanwhile no longer is, and whoever takes it next has another time.
+    let heldUntil: Int64
 }
 
 /// When a reminder is looked at again.
@@ -42,10 +42,23 @@ package struct ReminderBook: Sendable {
         self.pool = pool
     }
 
-    /// The reminders that have to be looked at: those that are due, the longest overdue first, and those that are new or
-    /// changed.
+    /// Takes reminders in hand that have to be looked at: those that are due, the longest overdue first, and those that
+    /// are new or changed.
+    ///
+    /// Nobody else is given them for half a minute; what is neither kept nor released by then is anybody's again.
     package func open(atMost limit: Int) async throws(PostgresError) -> [Reminder] {
-        let rows = try await pool.run(Self.open, [.integer(Int64(limit))])
+        let rows = try await pool.withConnection { (connection) throws(PostgresError) in
+            let taken = try connection.run(Self.take, [.integer(Int64(limit))])
+            guard !taken.isEmpty else { return taken }
+            var keys: [[String]] = [[], [], []]
+            var holds: [Int64?] = []
+            for row in taken.indices {
+                for place in keys.indices { keys[place].append(try taken.text(row, .index(place))) }
+                holds.append(try taken.instant(row, 3))
+            }
+            // Looked up by a statement of its own: one that waited for no lock may still see the zone of a while ago.
+            return try connection.run(Self.look, keys.map { .textArray($0) } + [.instantArray(holds)])
+        }
         var reminders: [Reminder] = []
         for row in rows.indices {
             if let reminder = try Reminder(rows, row) { reminders.append(reminder) }
@@ -53,48 +66,100 @@ package struct ReminderBook: Sendable {
         return reminders
     }
 
-    /// Keeps when each is looked at again, unless it has been changed since it was read.
+    /// Keeps when each is looked at again, unless it or its zone has changed since it was taken in hand.
+    ///
+    /// That it rang is kept in any case: there is one ring for each date.
     package func keep(_ plans: [ReminderPlan]) async throws(PostgresError) {
         guard !plans.isEmpty else { return }
         _ = try await pool.run(
             Self.keep,
-            [
-                .textArray(plans.map(\.reminder.key.app.text)), .textArray(plans.map(\.reminder.key.user.text)),
-                .textArray(plans.map(\.reminder.id.text)), .instantArray(plans.map(\.reminder.sourceTime)),
+            Self.hands(plans.map(\.reminder)) + [
                 .instantArray(plans.map { $0.next?.microseconds }), .textArray(plans.map { $0.firedOn?.description }),
             ]
         )
     }
 
-    private static let columns = """
-        r.app, r.user_id, r.id, r.local_time, r.days, coalesce(r.timezone, p.timezone), r.title, r.body, r.event_type,
-        r.planned_from, r.last_fired_on::text, r.source_time
-        """
+    /// Lets go of what could not be done now, so that it is looked at again at once.
+    package func release(_ reminders: [Reminder]) async throws(PostgresError) {
+        guard !reminders.isEmpty else { return }
+        _ = try await pool.run(Self.release, Self.hands(reminders))
+    }
 
-    private static let open = Statement(
+    private static func hands(_ reminders: [Reminder]) -> [Parameter] {
+        [
+            .textArray(reminders.map(\.key.app.text)), .textArray(reminders.map(\.key.user.text)),
+            .textArray(reminders.map(\.id.text)), .instantArray(reminders.map(\.heldUntil)),
+        ]
+    }
+
+    private static func free(_ condition: String, _ order: String = "") -> String {
         """
-        (SELECT \(columns)
-         FROM reminders r LEFT JOIN recipients p ON p.app = r.app AND p.user_id = ANY (ARRAY[r.user_id])
-         WHERE r.next_fire_at <= now() AND r.removed_at IS NULL
-         ORDER BY r.next_fire_at LIMIT $1)
-        UNION ALL
-        (SELECT \(columns)
-         FROM reminders r LEFT JOIN recipients p ON p.app = r.app AND p.user_id = ANY (ARRAY[r.user_id])
-         WHERE r.next_fire_at IS NULL AND r.removed_at IS NULL
-         LIMIT $1)
+        (SELECT app, user_id, id FROM reminders
+         WHERE \(condition) AND removed_at IS NULL AND (held_until IS NULL OR held_until <= now())
+         \(order) LIMIT $1
+         FOR UPDATE SKIP LOCKED)
+        """
+    }
+
+    private static let take = Statement(
+        """
+        WITH due AS \(free("next_fire_at <= now()", "ORDER BY next_fire_at")),
+            unplanned AS \(free("next_fire_at IS NULL"))
+        UPDATE reminders t SET held_until = now() + interval '30 s'
+        FROM (SELECT * FROM due UNION ALL SELECT * FROM unplanned) AS o
+        WHERE t.app = o.app AND t.user_id = ANY (ARRAY[o.user_id]) AND t.id = o.id
+        RETURNING t.app, t.user_id, t.id, t.held_until
+        """
+    )
+
+    private static let look = Statement(
+        """
+        SELECT r.app, r.user_id, r.id, r.local_time, r.days, coalesce(r.timezone, p.timezone), r.title, r.body,
+               r.event_type, r.planned_from, r.last_fired_on::text, r.held_until
+        FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[]) AS h (app, user_id, id, held_until)
+        JOIN reminders r
+            ON r.app = h.app AND r.user_id = ANY (ARRAY[h.user_id]) AND r.id = h.id AND r.held_until = h.held_until
+        LEFT JOIN recipients p ON p.app = r.app AND p.user_id = ANY (ARRAY[r.user_id])
+        WHERE r.removed_at IS NULL
+        ORDER BY r.next_fire_at, r.user_id, r.app, r.id
         """,
         effect: .reads
     )
 
+    /// The rows in the order in which feeds lock them.
     private static let keep = Statement(
         """
+        WITH plans AS MATERIALIZED (
+            SELECT r.*
+            FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::timestamptz[], $6::text[])
+                 AS r (app, user_id, id, held_until, next_fire_at, fired_on)
+            JOIN reminders l ON l.app = r.app AND l.user_id = ANY (ARRAY[r.user_id]) AND l.id = r.id
+            ORDER BY l.user_id, l.app, l.id
+            FOR UPDATE OF l
+        )
         UPDATE reminders t SET
-            next_fire_at = coalesce(r.next_fire_at, 'infinity'),
+            next_fire_at = CASE WHEN t.held_until = r.held_until
+                THEN coalesce(r.next_fire_at, 'infinity') ELSE t.next_fire_at END,
+            held_until = nullif(t.held_until, r.held_until),
             last_fired_on = greatest(t.last_fired_on, r.fired_on::date)
-        FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::timestamptz[], $6::text[])
-             AS r (app, user_id, id, source_time, next_fire_at, fired_on)
-        WHERE t.app = r.app AND t.user_id = ANY (ARRAY[r.user_id]) AND t.id = r.id AND t.source_time = r.source_time
-          AND coalesce(t.removed_at, 'infinity') = 'infinity'
+        FROM plans r
+        WHERE t.app = r.app AND t.user_id = r.user_id AND t.id = r.id AND t.removed_at IS NULL
+          AND (t.held_until = r.held_until OR r.fired_on IS NOT NULL)
+        """
+    )
+
+    private static let release = Statement(
+        """
+        WITH held AS MATERIALIZED (
+            SELECT l.app, l.user_id, l.id
+            FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[]) AS r (app, user_id, id, held_until)
+            JOIN reminders l ON l.app = r.app AND l.user_id = ANY (ARRAY[r.user_id]) AND l.id = r.id
+            WHERE l.held_until = r.held_until
+            ORDER BY l.user_id, l.app, l.id
+            FOR UPDATE OF l
+        )
+        UPDATE reminders t SET held_until = NULL
+        FROM held h WHERE t.app = h.app AND t.user_id = ANY (ARRAY[h.user_id]) AND t.id = h.id
         """
     )
 }
@@ -117,6 +182,6 @@ extension Reminder {
         type = try rows.optionalText(row, 8).flatMap(EventType.init(validating:))
         plannedFrom = Timestamp(clamping: try rows.instant(row, 9))
         lastFiredOn = try rows.optionalText(row, 10).flatMap(LocalDate.init(validating:))
-        sourceTime = try rows.instant(row, 11)
+        heldUntil = try rows.instant(row, 11)
     }
 }

@@ -34,6 +34,7 @@ package struct Migration: Sendable, Equatable {
         Migration("0015_user_first", PackageResources._015_user_first_sql),
         Migration("0017_erasure", PackageResources._017_erasure_sql),
         Migration("0018_plans_and_due_events", PackageResources._018_plans_and_due_events_sql),
+        Migration("0019_reminders_in_hand", PackageResources._019_reminders_in_hand_sql),
         Migration("0021_least_privilege", PackageResources._021_least_privilege_sql),
     ]
 }

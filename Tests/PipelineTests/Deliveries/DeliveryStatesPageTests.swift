@@ -28,7 +28,7 @@ struct DeliveryStatesPageTests {
     @Test("what waits for its provider has a row for its reason, with the state that it waits in")
     func waiting() throws {
         let held = Hold.Cause.allCases.map { Self.ladder.step(after: Hold(cause: $0, wait: .seconds(7))) }
-        for step in held + [Self.ladder.stepWhenNotStarted()] {
+        for step in held + [Self.ladder.stepWhenNotStarted(), Self.ladder.stepWhenLapsed()] {
             guard case .postpone(_, let reason, false) = step else {
                 Issue.record("without tiers only the database can wait: \(step)")
                 continue

@@ -68,7 +68,11 @@ struct StatementTour {
         let receipts = ReceiptBook(pool: pool)
         _ = try await receipts.take(atMost: 10)
         _ = try await receipts.claim(claimed.map(\.key), as: .fresh)
-        _ = try await DueDeliveries(pool: pool, strandedAfter: .zero).take(about: 10)
+        for priority in Priority.allCases {
+            _ = try await DueDeliveries(pool: pool, strandedAfter: .zero).take(priority, atMost: 10)
+        }
+        _ = try await ForgottenClaims(pool: pool, olderThan: .zero).look(from: 0, pages: 1)
+        _ = try await ErasureBook(pool: pool).repeatDue(after: .zero, atMost: 10)
     }
 
     // MARK: - People and their devices
@@ -118,7 +122,8 @@ struct StatementTour {
         try await plans.markExpanded(due)
         let reminders = ReminderBook(pool: pool)
         let open = try await reminders.open(atMost: 10)
-        try await reminders.keep(open.map { ReminderPlan($0, next: later) })
+        try await reminders.release(Array(open.prefix(1)))
+        try await reminders.keep(open.dropFirst().map { ReminderPlan($0, next: later) })
     }
 
     private func event(_ beginning: String) throws -> PlannedEvent {

@@ -1,0 +1,122 @@
+import BellhopRules
+import Push
+import ServiceRuntime
+import Store
+import Synchronization
+import TestSupport
+import Testing
+import Workbench
+
+@testable import Pipeline
+
+@Suite(
+    "Leases",
+    .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
+    .timeLimit(.minutes(5))
+)
+struct LeaseTests {
+    /// A provider that takes everything, and notes what.
+    private final class Taker: PushSender {
+        let provider = PushProvider.fcm
+        let window = 10
+        let budget: PushBudget? = nil
+        private let taken = Mutex<[String]>([])
+        var tokens: [String] { taken.withLock { $0 } }
+
+        func send(_ batch: [PushMessage]) async -> [Verdict] {
+            taken.withLock { $0 += batch.map(\.device.token.text) }
+            return batch.map { _ in .delivered(providerMessageID: nil) }
+        }
+    }
+
+    private static let app = AppID(validating: "drop")
+
+    private static func parcel(_ index: Int, under lease: Lease?, _ bench: Bench) throws -> Parcel {
+        let json = #"{"id":"e\#(index)","app":"drop","eventType":"system","to":{"user":"u"},"title":"Hei","body":""}"#
+        guard case .event(let event) = try bench.submission(json), let catalog = bench.catalogs[event.app],
+            let type = catalog[event.type]
+        else { throw BenchError("not an event") }
+        let content = NotificationContent(
+            event: event,
+            rendered: try catalog.render(event, language: nil).get(),
+            priority: .normal,
+            expiresAt: nil
+        )
+        let device = PushDevice(
+            subscription: "s\(index)",
+            token: try #require(DeviceToken(validating: "t\(index)")),
+            platform: .android,
+            provider: .fcm
+        )
+        let id = NotificationID(bits: UInt64(index))
+        let recipient = RecipientKey(app: event.app, user: try #require(UserID(validating: "u")))
+        let message = PushMessage(
+            app: event.app,
+            notification: id,
+            type: event.type,
+            words: (title: "Hei", body: ""),
+            device: device
+        )
+        return Parcel(
+            index: index,
+            key: DeliveryKey(
+                notification: NotificationKey(recipient: recipient, notification: id),
+                channel: .push,
+                target: device.subscription
+            ),
+            content: content,
+            type: type,
+            cargo: .push(message),
+            lease: lease
+        )
+    }
+
+    @Test("what waits for its window until its claim is nearly over is not sent, and gives its place back")
+    func slowWindow() async throws {
+        try await Bench.withSchema { bench in
+            let app = try #require(Self.app)
+            let taker = Taker()
+            let logger = Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text))
+            let senders = SenderDirectory([app: [.fcm: taker]], prefetch: [:])
+            let span = Duration.milliseconds(20)
+            let dispatcher = Dispatcher(
+                senders: senders,
+                breakers: Breakers(pool: bench.pool, logger: logger, metrics: MetricsRegistry()),
+                budgets: BudgetMeter(book: BudgetBook(pool: bench.pool), logger: logger),
+                beginsWithin: span
+            )
+            let (old, young) = (Lease(), Lease())
+            old.begin(at: .now)
+            young.begin(at: .now + .seconds(3600))
+            let window = try #require(senders.outlet(OutletKey(app: app, provider: .fcm))).window
+            let far = ContinuousClock.now + .seconds(3600)
+            let all = await window.acquire(Array(0..<20), for: .urgent, until: far, patience: .zero)
+            let parcels = try [old, young, nil].enumerated().map { try Self.parcel($0, under: $1, bench) }
+            let arrivals = Mutex<[Int: Arrival]>([:])
+            async let sent: Void = dispatcher.send(parcels, lane: .normal) { part in
+                arrivals.withLock { arrivals in for (position, arrival) in part { arrivals[position] = arrival } }
+            }
+            try await eventually("they wait") { window.waiting == 1 || !arrivals.withLock(\.isEmpty) }
+            try await eventually("a lease is nearly over") { old.hasLasted(span, at: .now) }
+            window.release(all, of: .urgent)
+            await sent
+            let delivered = Arrival.answered(.delivered(providerMessageID: nil))
+            let came = arrivals.withLock { $0 }
+            #expect(came == [0: .lapsed, 1: delivered, 2: delivered])
+            #expect(taker.tokens == ["t1", "t2"])
+            #expect(window.inFlight == 0)
+        }
+    }
+
+    @Test("a lease counts from the earliest statement that claimed something, and has not begun before there was one")
+    func beginning() {
+        let (lease, now) = (Lease(), ContinuousClock.now)
+        #expect(!lease.hasLasted(.zero, at: now))
+        lease.begin(at: now)
+        lease.begin(at: now + .seconds(5))
+        #expect(lease.hasLasted(.seconds(4), at: now + .seconds(5)))
+        #expect(!lease.hasLasted(.seconds(5), at: now + .seconds(5)))
+        let step = RetryLadder(tiers: Bench.tiers, limit: 3).stepWhenLapsed()
+        #expect(step == .retry(Bench.tiers[0], reason: "lease-over", burnsAttempt: false))
+    }
+}

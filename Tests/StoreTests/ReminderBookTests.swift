@@ -1,0 +1,76 @@
+import BellhopRules
+import Store
+import TestSupport
+import Testing
+import Workbench
+
+@Suite(
+    "Reminders in hand",
+    .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
+    .timeLimit(.minutes(5))
+)
+struct ReminderBookTests {
+    private static func set(_ bench: Bench, _ ids: [String]) async throws {
+        try await bench.feed(
+            ids.map { id in
+                let words = #""localTime":"09:00","title":"T","body":"B","sentAtIso":"2026-03-01T12:00:00Z""#
+                return #"{"app":"drop","eventType":"reminder.set","userId":"u1","id":"\#(id)",\#(words)}"#
+            }
+        )
+    }
+
+    private static func move(_ bench: Bench, to zone: String, second: Int) async throws {
+        let words = #""timezone":"\#(zone)","sentAtIso":"2026-03-01T12:00:0\#(second)Z""#
+        try await bench.feed([#"{"app":"drop","eventType":"recipient.upserted","userId":"u1",\#(words)}"#])
+    }
+
+    private static let unplanned = "SELECT count(*) FROM reminders WHERE next_fire_at IS NULL"
+
+    @Test("a zone that changes while a reminder is looked at is not overwritten by a plan of the old one")
+    func zoneRace() async throws {
+        try await Bench.withSchema { bench in
+            let book = ReminderBook(pool: bench.pool)
+            let later = Timestamp(clamping: 2_000_000_000_000_000)
+            try await Self.move(bench, to: "Europe/Oslo", second: 1)
+            try await Self.set(bench, ["r"])
+            // New, so that nothing but the hand tells its versions apart.
+            let new = try await book.open(atMost: 10)
+            try await Self.move(bench, to: "Asia/Tokyo", second: 2)
+            try await book.keep(new.map { ReminderPlan($0, next: later) })
+            #expect(try await bench.count(Self.unplanned) == 1)
+            let moved = try await book.open(atMost: 10)
+            #expect(moved.map(\.timezone?.text) == ["Asia/Tokyo"])
+            try await book.keep(moved.map { ReminderPlan($0, next: later) })
+            #expect(try await bench.count(Self.unplanned) == 0)
+            // Due, and it has rung by the old zone: that date is spent, the plan is not kept.
+            _ = try await bench.owner.run("UPDATE reminders SET next_fire_at = now() - interval '1 min'", [])
+            let due = try await book.open(atMost: 10)
+            try await Self.move(bench, to: "Europe/Oslo", second: 3)
+            let date = try #require(LocalDate(validating: "2026-03-01"))
+            try await book.keep(due.map { ReminderPlan($0, next: later, firedOn: date) })
+            #expect(try await bench.count(Self.unplanned) == 1)
+            #expect(try await bench.column("SELECT last_fired_on::text FROM reminders") == ["2026-03-01"])
+        }
+    }
+
+    @Test("schedulers that look at once are given different reminders, and what is released is given anew")
+    func hands() async throws {
+        try await Bench.withSchema { bench in
+            let book = ReminderBook(pool: bench.pool)
+            try await Self.set(bench, (0..<30).map { "r\($0)" })
+            let given = try await withThrowingTaskGroup(of: [Reminder].self) { group in
+                for _ in 0..<6 { group.addTask { try await book.open(atMost: 10) } }
+                return try await group.reduce(into: []) { $0 += $1 }
+            }
+            #expect(Set(given.map(\.id)).count == given.count)
+            let rest = try await book.open(atMost: 100)
+            #expect(given.count + rest.count == 30)
+            try await book.release(Array(given.prefix(3)))
+            let again = try await book.open(atMost: 100)
+            #expect(Set(again.map(\.id)) == Set(given.prefix(3).map(\.id)))
+            _ = try await bench.owner.run("UPDATE reminders SET held_until = now() - interval '1 s'", [])
+            let abandoned = try await book.open(atMost: 100)
+            #expect(abandoned.count == 30)
+        }
+    }
+}
