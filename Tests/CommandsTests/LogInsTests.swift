@@ -9,7 +9,13 @@ import Workbench
 @testable import Commands
 
 /// The script that gives containers their log-ins, on a database of its own; the log-ins belong to the whole server.
-@Suite("Log-ins of containers", .enabled(if: Ground.isThere, Ground.absence), .timeLimit(.minutes(5)), .serialized)
+@Suite(
+    "Log-ins of containers",
+    .inTurn,
+    .enabled(if: Ground.isThere, Ground.absence),
+    .timeLimit(.minutes(5)),
+    .serialized
+)
 struct LogInsTests {
     private static let logIns = ["owner": "bellhop_owner", "worker": "bellhop_w1", "scheduler": "bellhop_s1"]
 

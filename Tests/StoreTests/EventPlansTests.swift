@@ -7,6 +7,7 @@ import Workbench
 
 @Suite(
     "Events that are kept",
+    .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.minutes(5))
 )

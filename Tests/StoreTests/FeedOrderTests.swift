@@ -7,6 +7,7 @@ import Workbench
 
 @Suite(
     "Feeds beside one another",
+    .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.minutes(5))
 )

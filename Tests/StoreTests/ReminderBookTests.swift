@@ -6,6 +6,7 @@ import Workbench
 
 @Suite(
     "Reminders in hand",
+    .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.minutes(5))
 )

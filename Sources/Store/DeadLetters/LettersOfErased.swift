@@ -67,10 +67,12 @@ enum LettersOfErased {
         SELECT d.dead_id, d.body, r.position
         FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::bytea[]) WITH ORDINALITY
              AS r (app, user_id, said_at, person, position)
-        JOIN dead_letters d ON d.people @> ARRAY[encode(r.person, 'hex')]
+        CROSS JOIN LATERAL letters_about(encode(r.person, 'hex')) AS l (dead_id)
+        JOIN dead_letters d ON d.dead_id = ANY (ARRAY[l.dead_id])
         WHERE NOT EXISTS (
-            SELECT FROM recipients p WHERE p.app = r.app AND p.user_id = r.user_id AND p.source_time > r.said_at)
-        ORDER BY d.dead_id LIMIT 20
+            SELECT FROM recipients p
+            WHERE p.app = r.app AND p.user_id = r.user_id AND p.source_time > r.said_at OFFSET 0)
+        ORDER BY l.dead_id LIMIT 20
         FOR UPDATE OF d
         """
     )

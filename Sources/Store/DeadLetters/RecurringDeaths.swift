@@ -81,8 +81,8 @@ enum RecurringDeaths {
         ), filed AS MATERIALIZED (
             SELECT d.dead_id, d.state, d.reason, d.error, d.last_failed_at, l.fresh, l.again, l.failed_at,
                    l.fresh > 0 AND d.state IN ('resolved', 'discarded') AS opens
-            FROM letter l JOIN dead_letters d ON d.dead_id = l.dead_id
-            ORDER BY d.dead_id
+            FROM letter l JOIN dead_letters d ON d.dead_id = ANY (ARRAY[l.dead_id])
+            ORDER BY l.dead_id
             FOR UPDATE OF d
         ), remembered AS (
             INSERT INTO dead_letter_history (dead_id, at, kind, words)
@@ -96,7 +96,7 @@ enum RecurringDeaths {
             resolution = CASE WHEN f.opens THEN NULL ELSE d.resolution END,
             exported_at = CASE WHEN f.opens THEN NULL ELSE d.exported_at END,
             changed_at = CASE WHEN f.opens THEN now() ELSE d.changed_at END
-        FROM filed f WHERE d.dead_id = f.dead_id
+        FROM filed f WHERE d.dead_id = ANY (ARRAY[f.dead_id])
         RETURNING d.dead_id
         """
     )
@@ -104,7 +104,8 @@ enum RecurringDeaths {
     private static let setCopies = Statement(
         """
         UPDATE dead_letters d SET copies = least(l.copies, 2147483647)
-        FROM unnest($1::text[], $2::bigint[]) AS l (dead_id, copies) WHERE d.dead_id = l.dead_id
+        FROM unnest($1::text[], $2::bigint[]) AS l (dead_id, copies)
+        WHERE d.dead_id = ANY (ARRAY[l.dead_id])
         """
     )
 }

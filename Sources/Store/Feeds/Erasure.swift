@@ -82,7 +82,7 @@ enum Erasure {
 
     /// An event that is kept for several people loses the one; one that was for nobody else ends without its content.
     ///
-    /// It is found by the user, whatever the planner thinks of an index by app while the table is small.
+    /// It is found by the user, and not by the app.
     private static let events = Statement(
         """
         UPDATE events e SET
@@ -93,8 +93,8 @@ enum Erasure {
             SELECT k.app, k.id, (k.content #> '{to,users}') - array_agg(r.user_id) AS users
             FROM unnest($1::text[], $2::text[], $3::timestamptz[]) AS r (app, user_id, said_at)
             CROSS JOIN LATERAL (
-                SELECT n.app, n.id, n.content FROM events n
-                WHERE (n.content #> '{to,users}') ? r.user_id OFFSET 0
+                SELECT n.app, n.id, n.content FROM events_kept_for(r.user_id) AS f (app, id)
+                JOIN events n ON n.app = ANY (ARRAY[f.app]) AND n.id = f.id OFFSET 0
             ) AS k
             WHERE k.app = r.app AND \(isGone)
             GROUP BY k.app, k.id, k.content
@@ -153,7 +153,7 @@ package struct ErasureBook: Sendable {
     private static let forget = Statement(
         """
         DELETE FROM erasures e USING unnest($1::text[], $2::text[]) AS r (app, user_id)
-        WHERE e.app = r.app AND e.user_id = r.user_id
+        WHERE e.app = r.app AND e.user_id = ANY (ARRAY[r.user_id])
         """
     )
 }

@@ -29,7 +29,9 @@ package struct PlannedEvent: Sendable {
         var other = self
         other.content = rest
         if let body {
-            other.body = LetterAudience.body(Array(body.utf8), without: people).map { String(decoding: $0, as: UTF8.self) }
+            other.body = LetterAudience.body(Array(body.utf8), without: people).map {
+                String(decoding: $0, as: UTF8.self)
+            }
         }
         return other
     }

@@ -72,10 +72,11 @@ package struct ReachedDevices: Sendable {
     private static let platforms = Statement(
         """
         SELECT p.platform FROM unnest($3::text[]) AS p (platform)
-        WHERE EXISTS (
+        CROSS JOIN LATERAL (
             SELECT FROM push_subscriptions s
             WHERE s.app = $1 AND s.provider = $2 AND s.platform = p.platform AND s.reached_at IS NOT NULL
-        )
+            LIMIT 1
+        ) AS reached
         """,
         effect: .reads
     )

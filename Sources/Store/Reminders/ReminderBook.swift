@@ -120,8 +120,8 @@ package struct ReminderBook: Sendable {
         JOIN reminders r
             ON r.app = h.app AND r.user_id = ANY (ARRAY[h.user_id]) AND r.id = h.id AND r.held_until = h.held_until
         LEFT JOIN recipients p ON p.app = r.app AND p.user_id = ANY (ARRAY[r.user_id])
-        WHERE r.removed_at IS NULL
-        ORDER BY r.next_fire_at, r.user_id, r.app, r.id
+        WHERE coalesce(r.removed_at, 'infinity') = 'infinity'
+        ORDER BY coalesce(r.next_fire_at, 'infinity'), h.user_id, h.app, h.id
         """,
         effect: .reads
     )
@@ -134,7 +134,7 @@ package struct ReminderBook: Sendable {
             FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::timestamptz[], $6::text[])
                  AS r (app, user_id, id, held_until, next_fire_at, fired_on)
             JOIN reminders l ON l.app = r.app AND l.user_id = ANY (ARRAY[r.user_id]) AND l.id = r.id
-            ORDER BY l.user_id, l.app, l.id
+            ORDER BY r.user_id, r.app, r.id
             FOR UPDATE OF l
         )
         UPDATE reminders t SET
@@ -143,7 +143,8 @@ package struct ReminderBook: Sendable {
             held_until = nullif(t.held_until, r.held_until),
             last_fired_on = greatest(t.last_fired_on, r.fired_on::date)
         FROM plans r
-        WHERE t.app = r.app AND t.user_id = r.user_id AND t.id = r.id AND t.removed_at IS NULL
+        WHERE t.app = r.app AND t.user_id = ANY (ARRAY[r.user_id]) AND t.id = r.id
+          AND coalesce(t.removed_at, 'infinity') = 'infinity'
           AND (t.held_until = r.held_until OR r.fired_on IS NOT NULL)
         """
     )
@@ -155,7 +156,7 @@ package struct ReminderBook: Sendable {
             FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[]) AS r (app, user_id, id, held_until)
             JOIN reminders l ON l.app = r.app AND l.user_id = ANY (ARRAY[r.user_id]) AND l.id = r.id
             WHERE l.held_until = r.held_until
-            ORDER BY l.user_id, l.app, l.id
+            ORDER BY r.user_id, r.app, r.id
             FOR UPDATE OF l
         )
         UPDATE reminders t SET held_until = NULL

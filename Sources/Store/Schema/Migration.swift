@@ -32,9 +32,9 @@ package struct Migration: Sendable, Equatable {
         Migration("0013_badges", PackageResources._013_badges_sql),
         Migration("0014_dead_letter_desk", PackageResources._014_dead_letter_desk_sql),
         Migration("0015_user_first", PackageResources._015_user_first_sql),
-        Migration("0017_erasure", PackageResources._017_erasure_sql),
-        Migration("0018_plans_and_due_events", PackageResources._018_plans_and_due_events_sql),
-        Migration("0019_reminders_in_hand", PackageResources._019_reminders_in_hand_sql),
-        Migration("0021_least_privilege", PackageResources._021_least_privilege_sql),
+        Migration("0016_erasure", PackageResources._016_erasure_sql),
+        Migration("0017_plans_and_due_events", PackageResources._017_plans_and_due_events_sql),
+        Migration("0018_reminders_in_hand", PackageResources._018_reminders_in_hand_sql),
+        Migration("0019_least_privilege", PackageResources._019_least_privilege_sql),
     ]
 }

@@ -237,7 +237,7 @@ struct ExplainTests {
     func controls() async throws {
         let title = "UPDATE notifications SET title = E'one\\ntwo \\033[31mred'"
         try await ask("noti_0000000000000001", after: Self.notification(1) + title) { answer in
-            expect(answer, #""one two [31mred""#)
+            expect(answer, #""one two \u001b[31mred""#)
             #expect(!answer.output.unicodeScalars.contains("\u{1B}"))
         }
     }

@@ -11,6 +11,7 @@ import Workbench
 
 @Suite(
     "Leases",
+    .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.minutes(5))
 )

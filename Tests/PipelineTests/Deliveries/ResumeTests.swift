@@ -10,6 +10,7 @@ import Workbench
 
 @Suite(
     "Resumes",
+    .inTurn,
     .enabled(
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
         "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"

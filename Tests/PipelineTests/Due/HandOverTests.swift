@@ -8,6 +8,7 @@ import Workbench
 
 @Suite(
     "Handing over",
+    .inTurn,
     .enabled(
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
         "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"

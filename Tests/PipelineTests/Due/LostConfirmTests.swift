@@ -10,6 +10,7 @@ import Workbench
 
 @Suite(
     "Events that fall due while the broker cannot be heard",
+    .inTurn,
     .enabled(
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
         "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"

@@ -6,6 +6,7 @@ import Workbench
 
 @Suite(
     "Strangers with made-up tokens",
+    .inTurn,
     .enabled(
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
         "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"

@@ -5,7 +5,12 @@ import Testing
 import Workbench
 
 /// What a worker's statements cost must not hang on when the server last counted the rows of a table.
-@Suite("Planning", .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"), .timeLimit(.minutes(5)))
+@Suite(
+    "Planning",
+    .inTurn,
+    .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
+    .timeLimit(.minutes(5))
+)
 struct PlanningTests {
     @Test("every statement goes by a key, whatever the server knew of the tables when it planned it")
     func byKey() async throws {

@@ -37,9 +37,28 @@ struct StatementTour {
     private func feeds() async throws {
         let store = FeedStore(pool: pool)
         for part in words.parts {
+            try await letters()
             let entries = try part.map { FeedEntry(update: try Bench.update($0), arrival: Letters.now) }
             _ = try await store.apply(entries)
         }
+    }
+
+    /// About two who are erased then, and about one of them beside another.
+    private func letters() async throws {
+        let file = DeadLetterFile(pool: pool)
+        let audiences: [[String]] = [[users[2], users[2] + "-too"], [users[1], users[2]]]
+        var items = audiences.enumerated().map { number, named in
+            var item = Letters.rejected("erased\(round)-\(number)")
+            let list = named.map { "\"\($0)\"" }.joined(separator: ",")
+            item.origin.body = Array("{\"to\":{\"users\":[\(list)]}}".utf8)
+            return item
+        }
+        // The broker's are known by their content, and come twice in one batch and once more.
+        var recurring = Letters.rejected("recurring\(round)")
+        recurring.identity = .content
+        items += [recurring, recurring]
+        _ = try await file.file(items)
+        _ = try await file.file([recurring])
     }
 
     // MARK: - The inbox and the ledger
@@ -80,6 +99,14 @@ struct StatementTour {
     private func people() async throws {
         let keys = try users.map(Self.recipient)
         _ = try await RecipientDirectory(pool: pool).recipients(of: Set(keys))
+        let reached = ReachedDevices(pool: pool)
+        _ = try await reached.note(
+            try keys.map { key in
+                let token = try Self.identifier(DeviceToken(validating: "token-\(key.user.text)"))
+                return ReachedDevice(recipient: key, subscription: "sub_1", token: token)
+            }
+        )
+        _ = try await reached.platforms(app: keys[0].app, provider: "fcm")
         let revocations = Revocations(pool: pool)
         let devices = try keys.map { key in
             DeadDevice(
@@ -181,7 +208,7 @@ private struct FeedWords {
             word("subscription.revoked", users[0], #","token":"token-\#(users[0])""#),
             word("follow.removed", users[1], #","topic":"venue:2""#),
             word("reminder.removed", users[1], #","id":"r2""#),
-            word("recipient.deleted", users[2], ""),
+            word("recipient.deleted", users[2], ""), word("recipient.deleted", users[2] + "-too", ""),
         ]
         return [all, changes]
     }

@@ -33,6 +33,17 @@ $$;
 
 CREATE INDEX events_users ON events USING gin ((content #> '{to,users}')) WHERE content #> '{to,users}' IS NOT NULL;
 
+-- Indexes of lists are read by bitmaps, which workers do without. As functions these two look-ups are planned at each call,
+-- by what the tables hold at that moment.
+CREATE FUNCTION letters_about(person text) RETURNS SETOF text
+LANGUAGE sql STABLE SET enable_seqscan = off SET enable_indexscan = off SET enable_bitmapscan = on AS $$
+    SELECT d.dead_id FROM dead_letters d WHERE d.people @> ARRAY[person] LIMIT 20
+$$;
+CREATE FUNCTION events_kept_for(who text) RETURNS TABLE (app text, id text)
+LANGUAGE sql STABLE SET enable_seqscan = off SET enable_indexscan = off SET enable_bitmapscan = on AS $$
+    SELECT e.app, e.id FROM events e WHERE (e.content #> '{to,users}') ? who
+$$;
+
 -- Erasures that are looked after once more, when all has ended that had begun before them. Until then they say whose they
 -- are: nothing else knows, since a tombstone is a hash.
 CREATE TABLE erasures (
@@ -80,5 +91,3 @@ CREATE INDEX dead_letters_closed_content ON dead_letters (content_hash, changed_
 COMMENT ON COLUMN dead_letters.copies IS
     'How often a redelivered message has brought the same letter; for what the broker took, how often the same has died.';
 
--- What dashboards ask for every few seconds: the age of the oldest open item.
-CREATE INDEX dead_letters_oldest ON dead_letters (first_failed_at) WHERE state = 'open';
