@@ -36,7 +36,10 @@ enum ErasedPeople {
         """
         SELECT r.position
         FROM unnest($1::text[], $2::bytea[], $3::timestamptz[]) WITH ORDINALITY AS r (app, person, said_at, position)
-        JOIN tombstones t ON t.app = r.app AND t.subject_hash = r.person
+        CROSS JOIN LATERAL (
+            SELECT deleted_at, returned_at FROM tombstones
+            WHERE app = r.app AND subject_hash = r.person OFFSET 0
+        ) AS t
         WHERE CASE WHEN r.said_at IS NULL THEN t.returned_at IS NULL ELSE r.said_at <= t.deleted_at END
         """,
         effect: .reads

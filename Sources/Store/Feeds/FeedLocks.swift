@@ -69,15 +69,20 @@ struct FeedLocks: Sendable {
             SELECT FROM (
                 SELECT o.app, o.profile_id, o.id
                 FROM unnest($1::text[], $2::text[]) AS r (app, user_id)
-                JOIN push_subscriptions o ON o.app = r.app AND o.profile_id = ANY (ARRAY[r.user_id])
+                CROSS JOIN LATERAL (
+                    SELECT s.app, s.profile_id, s.id FROM push_subscriptions s
+                    WHERE s.app = r.app AND s.profile_id = r.user_id OFFSET 0
+                ) AS o
                 UNION
                 SELECT o.app, o.profile_id, o.id
                 FROM unnest($3::text[], $4::text[]) AS r (app, token)
-                JOIN push_subscriptions o
-                    ON o.app || '' = r.app AND md5(o.device_token) = ANY (ARRAY[md5(r.token)]) AND o.device_token = r.token
+                CROSS JOIN LATERAL (
+                    SELECT s.app, s.profile_id, s.id FROM push_subscriptions s
+                    WHERE s.app || '' = r.app AND md5(s.device_token) = md5(r.token) AND s.device_token = r.token OFFSET 0
+                ) AS o
             ) AS k
             JOIN push_subscriptions s ON s.app = k.app AND s.profile_id = ANY (ARRAY[k.profile_id]) AND s.id = k.id
-            ORDER BY s.profile_id, s.app, s.id
+            ORDER BY k.profile_id, k.app, k.id
             FOR UPDATE OF s
         ) AS locked
         """
@@ -88,7 +93,7 @@ struct FeedLocks: Sendable {
         SELECT count(*) FROM (
             SELECT FROM unnest($1::text[], $2::text[]) AS r (app, user_id)
             JOIN reminders t ON t.app = r.app AND t.user_id = ANY (ARRAY[r.user_id])
-            ORDER BY t.user_id, t.app, t.id
+            ORDER BY r.user_id COLLATE "C", r.app COLLATE "C", t.id || ''
             FOR UPDATE OF t
         ) AS locked
         """

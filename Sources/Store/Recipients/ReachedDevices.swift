@@ -60,7 +60,7 @@ package struct ReachedDevices: Sendable {
             JOIN push_subscriptions s
                 ON s.app || '' = r.app AND s.profile_id = ANY (ARRAY[r.user_id]) AND s.id = r.id
             WHERE s.device_token = r.token AND s.reached_at IS NULL
-            ORDER BY s.profile_id, s.app, s.id
+            ORDER BY r.user_id COLLATE "C", r.app COLLATE "C", r.id COLLATE "C"
             FOR NO KEY UPDATE OF s SKIP LOCKED
         )
         UPDATE push_subscriptions s SET reached_at = now()

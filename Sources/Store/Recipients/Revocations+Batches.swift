@@ -72,7 +72,7 @@ extension Revocations {
             SELECT s.app, s.profile_id, s.id
             FROM page d JOIN push_subscriptions s ON \(isSubscription)
             WHERE d.stale AND s.revoked_at IS NULL AND s.last_seen_at < now() - $4::bigint * interval '1 day'
-            ORDER BY s.profile_id, s.app, s.id
+            ORDER BY d.profile_id, d.app, d.id
             FOR UPDATE OF s
         ), ended AS (
             UPDATE push_subscriptions s SET revoked_at = now(), revoke_reason = \(RevokeReason.stale.literal)
@@ -103,7 +103,7 @@ extension Revocations {
                         OR (o.registered_at, o.profile_id, o.id) > (s.registered_at, s.profile_id, s.id))
                   OFFSET 0
               )
-            ORDER BY s.profile_id, s.app, s.id
+            ORDER BY d.profile_id, d.app, d.id
             FOR UPDATE OF s
         ), back AS (
             UPDATE push_subscriptions s SET revoked_at = NULL, revoke_reason = NULL

@@ -65,7 +65,7 @@ package struct Revocations: Sendable {
                     AND (b.deaths_since IS NOT NULL OR b.reason = '\(massDeath)')
                   OFFSET 0
               )
-            ORDER BY s.profile_id, s.app, s.id
+            ORDER BY r.user_id COLLATE "C", r.app COLLATE "C", r.id COLLATE "C"
             FOR UPDATE OF s
         )
         UPDATE push_subscriptions s SET revoked_at = now(), revoke_reason = d.reason

@@ -134,7 +134,7 @@ package struct ReminderBook: Sendable {
             FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::timestamptz[], $6::text[])
                  AS r (app, user_id, id, held_until, next_fire_at, fired_on)
             JOIN reminders l ON l.app = r.app AND l.user_id = ANY (ARRAY[r.user_id]) AND l.id = r.id
-            ORDER BY r.user_id, r.app, r.id
+            ORDER BY r.user_id COLLATE "C", r.app COLLATE "C", r.id COLLATE "C"
             FOR UPDATE OF l
         )
         UPDATE reminders t SET
@@ -156,7 +156,7 @@ package struct ReminderBook: Sendable {
             FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[]) AS r (app, user_id, id, held_until)
             JOIN reminders l ON l.app = r.app AND l.user_id = ANY (ARRAY[r.user_id]) AND l.id = r.id
             WHERE l.held_until = r.held_until
-            ORDER BY r.user_id, r.app, r.id
+            ORDER BY r.user_id COLLATE "C", r.app COLLATE "C", r.id COLLATE "C"
             FOR UPDATE OF l
         )
         UPDATE reminders t SET held_until = NULL
