@@ -34,7 +34,7 @@ package final class PrintedOutput: Sendable {
     private init(descriptor: Int32) {
         ProcessSignal.ignoreBrokenPipes()
         isTerminal = isatty(descriptor) == 1
-        write = { StandardDescriptor.write($0, to: descriptor) }
+        write = { @Sendable bytes in StandardDescriptor.write(bytes, to: descriptor) }
         columns = { StandardDescriptor.columns(of: descriptor) }
     }
 

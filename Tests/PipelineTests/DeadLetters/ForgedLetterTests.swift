@@ -21,7 +21,8 @@ struct ForgedLetterTests {
                 return try await bench.column(Self.ownLetter)
             }
             let filed = try await bench.column("SELECT dead_id FROM dead_letters")
-            let id = try #require(filed.first ?? nil)
+            let first = filed.first ?? nil
+            let id = try #require(first)
             let forgeries = Self.forgeries(of: id, bench.names)
             try await expire(forgeries, on: bench)
             try await Rig.on(bench) { rig in
