@@ -93,16 +93,16 @@ struct LeaseTests {
             let far = ContinuousClock.now + .seconds(3600)
             let all = await window.acquire(Array(0..<20), for: .urgent, until: far, patience: .zero)
             let parcels = try [old, young, nil].enumerated().map { try Self.parcel($0, under: $1, bench) }
-            let arrivals = Mutex<[Int: Arrival]>([:])
+            let arrivals = Arrivals()
             async let sent: Void = dispatcher.send(parcels, lane: .normal) { part in
-                arrivals.withLock { arrivals in for (position, arrival) in part { arrivals[position] = arrival } }
+                arrivals.add(part)
             }
-            try await eventually("they wait") { window.waiting == 1 || !arrivals.withLock(\.isEmpty) }
+            try await eventually("they wait") { window.waiting == 1 || !arrivals.all.isEmpty }
             try await eventually("a lease is nearly over") { old.hasLasted(span, at: .now) }
             window.release(all, of: .urgent)
             await sent
             let delivered = Arrival.answered(.delivered(providerMessageID: nil))
-            let came = arrivals.withLock { $0 }
+            let came = arrivals.all
             #expect(came == [0: .lapsed, 1: delivered, 2: delivered])
             #expect(taker.tokens == ["t1", "t2"])
             #expect(window.inFlight == 0)
@@ -119,5 +119,16 @@ struct LeaseTests {
         #expect(!lease.hasLasted(.seconds(5), at: now + .seconds(5)))
         let step = RetryLadder(tiers: Bench.tiers, limit: 3).stepWhenLapsed()
         #expect(step == .retry(Bench.tiers[0], reason: "lease-over", burnsAttempt: false))
+    }
+}
+
+/// What came of parcels, by their positions.
+private final class Arrivals: Sendable {
+    private let state = Mutex<[Int: Arrival]>([:])
+
+    var all: [Int: Arrival] { state.withLock { $0 } }
+
+    func add(_ part: Dispatcher.Part) {
+        state.withLock { arrivals in for (position, arrival) in part { arrivals[position] = arrival } }
     }
 }
