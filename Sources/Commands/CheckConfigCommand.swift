@@ -20,14 +20,16 @@ struct CheckConfigCommand: Command {
     func run(_ surroundings: Surroundings) async throws -> ExitCode {
         let configuration = try surroundings.configuration(words)
         let files = try Files(configuration)
+        let secrets = secretFiles(surroundings.environment) + (files.providers?.secretFiles ?? [])
+        let warnings = try Self.warnings(configuration) + Self.warnings(secretFiles: secrets)
         if words.has("json") {
-            surroundings.print(json(configuration, files, try Self.warnings(configuration)).description)
+            surroundings.print(json(configuration, files, warnings).description)
         } else {
             surroundings.print(configuration.describe())
             surroundings.print("")
             surroundings.print("catalogues: \(files.catalogsInWords)")
             surroundings.print("providers:  \(files.providersInWords)")
-            for warning in try Self.warnings(configuration) { surroundings.print("warning:    \(warning)") }
+            for warning in warnings { surroundings.print("warning:    \(warning)") }
         }
         return .done
     }
@@ -40,6 +42,19 @@ struct CheckConfigCommand: Command {
         let name = Setting.databaseURL.environmentName
         let mode = url["sslmode"] ?? "prefer"
         return ["\(name) goes to another machine with sslmode=\(mode), which proves nothing of it: write verify-full"]
+    }
+
+    private static func warnings(secretFiles: [String]) -> [String] {
+        secretFiles.filter(SecretFile.isOpenToAll).sorted().map {
+            "\($0) holds a secret, and every user of this machine may read it: chmod o= it"
+        }
+    }
+
+    /// The files that secrets of the settings come from.
+    private func secretFiles(_ environment: [String: String]) -> [String] {
+        Setting.all.compactMap(\.inFile).compactMap {
+            words.settings[$0.flagName] ?? environment[$0.environmentName]
+        }
     }
 
     private func json(

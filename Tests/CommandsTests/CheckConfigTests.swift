@@ -35,6 +35,19 @@ struct CheckConfigTests {
         }
     }
 
+    @Test("a file with a secret that everybody may read gets a warning", arguments: [0o644, 0o602, 0o640, 0o400])
+    func openSecret(rights: Int) async throws {
+        try await Workplace.with { folder in
+            let file = folder.appendingPathComponent("amqp-url")
+            try Data("amqp://bellhop:\(secret)@mq7/prod\n".utf8).write(to: file)
+            try FileManager.default.setAttributes([.posixPermissions: rights], ofItemAtPath: file.path)
+            let answer = await Prompt().with("BELLHOP_AMQP_URL_FILE", file.path).run("check-config")
+            #expect(answer.code == .done)
+            let warns = answer.output.contains("\(file.path) holds a secret")
+            #expect(warns == (rights & 0o006 != 0))
+        }
+    }
+
     @Test(
         "a database on another machine without proof of which it is gets a warning",
         arguments: [

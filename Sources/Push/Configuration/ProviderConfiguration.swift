@@ -3,6 +3,8 @@ package import BellhopRules
 /// What `BELLHOP_PROVIDERS` says: through whom each app's pushes go, and with which keys; always sound.
 package struct ProviderConfiguration: Sendable {
     package let apps: [AppID: Providers]
+    /// The files that keys and passwords were read from.
+    package var secretFiles: [String] = []
 
     /// Nothing can be pushed.
     package static let none = ProviderConfiguration(apps: [:])

@@ -48,7 +48,7 @@ extension ProviderReader {
             return nil
         }
         guard let path = scope.path("key").map(resolved) else { return nil }
-        switch SmallFile.read(path, atMost: Self.longestKeyFile) {
+        switch secret(path) {
         case .success(let bytes): return (path, bytes)
         case .failure(let problem):
             let advice = "create a key for APNs in the Apple developer account (keys) and put its .p8 file there"

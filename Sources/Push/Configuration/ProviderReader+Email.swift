@@ -65,7 +65,7 @@ extension ProviderReader {
             return nil
         }
         guard let path = scope.path("passwordFile").map(resolved) else { return nil }
-        switch SmallFile.read(path, atMost: Self.longestKeyFile) {
+        switch secret(path) {
         case .failure(let problem):
             scope.report("passwordFile", "\(path) \(problem.text): expected the password on one line")
             return nil
@@ -93,7 +93,7 @@ extension ProviderReader {
             return nil
         }
         guard let path = scope.path("keyFile").map(resolved) else { return nil }
-        switch SmallFile.read(path, atMost: Self.longestKeyFile) {
+        switch secret(path) {
         case .failure(let problem):
             scope.report("keyFile", "\(path) \(problem.text): make one with openssl rand -hex 32")
             return nil

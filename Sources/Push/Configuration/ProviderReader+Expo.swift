@@ -25,7 +25,7 @@ extension ProviderReader {
         let key = "accessTokenFile"
         guard let path = scope.path(key).map(resolved) else { return nil }
         let advice = "create an access token in the Expo account's settings and put it there"
-        switch SmallFile.read(path, atMost: Self.longestKeyFile) {
+        switch secret(path) {
         case .failure(let problem): scope.report(key, "\(path) \(problem.text): \(advice)")
         case .success(let bytes):
             let text = bytes.drop { $0 <= 0x20 }.reversed().drop { $0 <= 0x20 }.reversed()

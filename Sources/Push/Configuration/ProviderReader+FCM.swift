@@ -28,7 +28,7 @@ extension ProviderReader {
             return nil
         }
         guard let path = scope.path(key).map(resolved) else { return nil }
-        switch SmallFile.read(path, atMost: Self.longestKeyFile) {
+        switch secret(path) {
         case .failure(let problem):
             let advice = "generate a key in the Firebase console (project settings, service accounts) and put it there"
             scope.report(key, "\(path) \(problem.text): \(advice)")

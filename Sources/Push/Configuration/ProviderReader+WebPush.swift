@@ -91,7 +91,7 @@ extension ProviderReader {
             value.string.flatMap { WebPushKeys.isKeyID($0) ? $0 : nil }
         }
         guard let path = scope.path("privateKeyFile").map(resolved), let id else { return nil }
-        switch SmallFile.read(path, atMost: Self.longestKeyFile) {
+        switch secret(path) {
         case .failure(let problem):
             scope.report("privateKeyFile", "\(path) \(problem.text): bellhop keys vapid makes such a file")
             return nil

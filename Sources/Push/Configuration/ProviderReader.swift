@@ -28,7 +28,7 @@ extension ProviderConfiguration {
             let sink = ProviderFaultSink(file: file, document: document)
             let apps = ProviderReader(sink: sink, file: file).apps(document.root)
             guard sink.faults.isEmpty else { throw ProviderFaults(faults: sink.inOrder) }
-            return ProviderConfiguration(apps: apps)
+            return ProviderConfiguration(apps: apps, secretFiles: sink.secretFiles)
         }
     }
 }
@@ -86,6 +86,12 @@ struct ProviderReader {
             return path
         }
         return nil
+    }
+
+    /// The bytes of a file that holds a secret.
+    func secret(_ path: String) -> Result<[UInt8], SmallFile.Problem> {
+        sink.note(secretFile: path)
+        return SmallFile.read(path, atMost: Self.longestKeyFile)
     }
 
     /// A path of the document, from the document's own folder where it is relative.

@@ -6,6 +6,8 @@ final class ProviderFaultSink {
     private let file: String
     private let document: PlacedJSON
     private(set) var faults: [ProviderFault] = []
+    /// Each once.
+    private(set) var secretFiles: [String] = []
 
     init(file: String, document: PlacedJSON) {
         self.file = file
@@ -15,6 +17,10 @@ final class ProviderFaultSink {
     func report(_ pointer: JSONPointer, _ message: String) {
         let (line, column) = document.place(of: pointer)
         faults.append(ProviderFault(file: file, line: line, column: column, pointer: pointer, message: message))
+    }
+
+    func note(secretFile path: String) {
+        if !secretFiles.contains(path) { secretFiles.append(path) }
     }
 
     /// In the order of lines, which is how a person goes through them.
