@@ -75,7 +75,11 @@ final class PrivateBroker: Sendable {
 
     /// The largest body that channels opened from now on take.
     func setLargestBody(_ bytes: Int) async throws {
-        try await control(["eval", "application:set_env(rabbit, max_message_size, \(bytes))."])
+        try await control([
+            // RabbitMQ 4 reads it from where it keeps what does not change.
+            "eval",
+            "application:set_env(rabbit, max_message_size, \(bytes)), persistent_term:put(max_message_size, \(bytes)).",
+        ])
     }
 
     private func control(_ arguments: [String]) async throws {
