@@ -14,9 +14,11 @@ struct ResumeMessage: Sendable, Equatable {
     /// Notifications that one message names at most.
     static let limit = 1024
 
-    /// Splits any number of notifications into messages.
+    /// Packs any number of notifications into messages; those of one user stay together, since a digest may be among
+    /// them, which two messages would bring in two parts.
     static func messages(for keys: [NotificationKey], areHeirs: Bool = false) -> [ResumeMessage] {
-        split(keys, by: usual).map { ResumeMessage(keys: $0.keys, isHeir: areHeirs) }
+        let groups = Dictionary(grouping: keys, by: \.recipient)
+        return messages(for: Array(groups.values)).map { ResumeMessage(keys: $0.keys, isHeir: areHeirs) }
     }
 
     /// Packs groups into messages without tearing a group apart, as far as a message may hold it.
