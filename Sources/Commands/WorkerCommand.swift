@@ -52,9 +52,10 @@ struct WorkerCommand: Command {
         publisher.start()
         let senders = try process.pushSenders()
         let source = CatalogSource(catalogs)
-        let breakers = Breakers(pool: process.pool, logger: process.logger, metrics: process.metrics)
-        let tools = FrontDoor.Tools(
-            pool: process.pool,
+        let store = PostgresStore(pool: process.pool, lease: process.footing.policy.lease)
+        let breakers = Breakers(store: store, time: process.time, logger: process.logger, metrics: process.metrics)
+        let tools = WorkerTools(
+            store: store,
             publisher: publisher,
             names: process.footing.names,
             senders: SenderDirectory(
@@ -65,26 +66,26 @@ struct WorkerCommand: Command {
             breakers: breakers,
             policy: process.footing.policy
         )
-        let surroundings = FrontDoor.Surroundings(
+        let context = PipelineContext(
             time: process.time,
             logger: process.logger,
             metrics: PipelineMetrics(process.metrics)
         )
-        let frontDoor = FrontDoor(catalogs: source, zones: process.zones, tools: tools, surroundings: surroundings)
+        let intake = Intake(catalogs: source, zones: process.zones, tools: tools, context: context)
         let receipts = ReceiptWorker(
             consumer: receiptConsumer(process, broker),
             sources: senders.receipts,
             catalogs: source,
             tools: tools,
-            surroundings: surroundings
+            context: context
         )
-        var workers = lanes.map { lane in worker(for: lane, process, broker, frontDoor) }
-        if lanes.contains(.bulk) { workers.append(replayWorker(process, broker, frontDoor)) }
+        var workers = lanes.map { lane in worker(for: lane, process, broker, intake) }
+        if lanes.contains(.bulk) { workers.append(replayWorker(process, broker, intake)) }
         let checks = workers.map { worker in
             ReadinessCheck(worker.name) { worker.isReady ? nil : "it does not consume" }
         }
         let ending = await process.run(
-            workers + [receipts, BreakerWatch(breakers), frontDoor.report, process.reload(of: source)],
+            workers + [receipts, BreakerWatch(breakers), intake.report, process.reload(of: source)],
             listen: configuration.metricsListen,
             untilInputEnds: words.has("until-stdin-ends"),
             checks: checks + [
@@ -93,7 +94,7 @@ struct WorkerCommand: Command {
                 ReadinessCheck("database") { [pool = process.pool] in await pool.ping() ? nil : "it does not answer" },
             ]
         )
-        frontDoor.report.tell()
+        intake.report.tell()
         await senders.close()
         await publisher.close()
         return ending
@@ -118,7 +119,7 @@ struct WorkerCommand: Command {
 
     /// Replays have a connection and batches of their own, one at a time, so that live traffic does not feel them; their
     /// pushes count as bulk.
-    private func replayWorker(_ process: RoleProcess, _ broker: BrokerAddress, _ frontDoor: FrontDoor) -> LaneWorker {
+    private func replayWorker(_ process: RoleProcess, _ broker: BrokerAddress, _ intake: Intake) -> LaneWorker {
         let configuration = process.footing.configuration
         let consumer = Consumer(
             ConsumerOptions(
@@ -138,7 +139,7 @@ struct WorkerCommand: Command {
             lane: .bulk,
             name: "replays",
             consumer: consumer,
-            frontDoor: frontDoor,
+            intake: intake,
             limits: .init(batch: configuration.batch, batchesAtOnce: 1)
         )
     }
@@ -147,7 +148,7 @@ struct WorkerCommand: Command {
         for lane: Lane,
         _ process: RoleProcess,
         _ broker: BrokerAddress,
-        _ frontDoor: FrontDoor
+        _ intake: Intake
     ) -> LaneWorker {
         let configuration = process.footing.configuration
         let prefetch = Self.prefetch(configuration)[lane] ?? 1
@@ -165,7 +166,7 @@ struct WorkerCommand: Command {
         return LaneWorker(
             lane: lane,
             consumer: consumer,
-            frontDoor: frontDoor,
+            intake: intake,
             limits: .init(batch: configuration.batch)
         )
     }

@@ -2,12 +2,19 @@ import AMQP
 import BellhopRules
 import Store
 
+/// A delivery that was given up.
+struct LostDelivery: Sendable {
+    let fault: Fault
+    let key: DeliveryKey
+    let attempts: Int
+}
+
 /// What goes to the dead-letter queue.
 enum Casualty: Sendable {
     /// A message, as it came, that was refused.
     case message(IncomingMessage, Fault)
     /// A delivery that was given up: its event is in the database.
-    case delivery(DeliveryOutcome.Loss)
+    case delivery(LostDelivery)
 
     var fault: Fault {
         switch self {
@@ -130,7 +137,7 @@ struct DeadLetter: Sendable {
 
     /// Its id follows from the delivery and the attempt: whoever gives it up again writes the same letter.
     private static func letter(
-        of loss: DeliveryOutcome.Loss,
+        of loss: LostDelivery,
         to exchange: String,
         _ failedAt: Timestamp
     ) -> OutgoingMessage {
@@ -149,7 +156,7 @@ struct DeadLetter: Sendable {
         properties.headers = headers
         return OutgoingMessage(
             exchange: exchange,
-            routingKey: DeadLetterHeaders.deliveryKey,
+            routingKey: TopologyNames.delivery,
             properties: properties,
             body: JSONWriter.canonicalBytes(of: .object(body))
         )

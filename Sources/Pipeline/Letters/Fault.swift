@@ -100,16 +100,6 @@ extension Fault {
         return fault
     }
 
-    /// A delivery that was given up; `lastReason` is the provider's last word.
-    init(_ parcel: Parcel, reason: String, lastReason: String) {
-        self.init(.dispatch, reason: reason, error: "\(parcel.outlet.provider) said \(lastReason)")
-        app = parcel.app.text
-        eventID = parcel.event.text
-        eventType = parcel.cargo.type.text
-        user = parcel.key.notification.recipient.user.text
-        provider = parcel.outlet.provider
-    }
-
     /// Beside the reasons of the contract, which are about the message: a value that keeps every rule and that the
     /// database still does not take.
     private static let refusedByStore = "refused-by-store"
