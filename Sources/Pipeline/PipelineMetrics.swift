@@ -187,8 +187,8 @@ package struct PipelineMetrics: Sendable {
         feeds.with(update.app.text, update.change.type.rawValue).increment()
     }
 
-    func countDeadLetter(_ fault: Fault) {
-        deadLetters.with(fault.stage.rawValue, fault.reason).increment()
+    func countDeadLetter(_ cause: DeadLetterCause) {
+        deadLetters.with(cause.stage.rawValue, cause.reason).increment()
     }
 }
 

@@ -62,7 +62,7 @@ extension DeskSession {
                 summary.deadID
             )
         }
-        if ["resume", "receipt"].contains(summary.stage) {
+        if [.resume, .receipt].contains(summary.cause.stage) {
             throw failure(
                 .answerIsNo,
                 "it is a message of ours, not a producer's",
@@ -190,19 +190,16 @@ extension DeadLetterDossier {
         origin.markWhole()
         origin.routingKey = routingKey ?? origin.routingKey
         let mark = UInt64.random(in: .min ... .max)
+        var cause = summary.cause
+        cause.stage = .desk
+        cause.pointer = nil
+        cause.provider = nil
+        cause.error = "the corrected copy of \(summary.deadID)"
         return DeadLetterItem(
-            deadID: "edit-" + String(mark, radix: 16),
-            stage: "desk",
-            reason: summary.reason,
-            error: "the corrected copy of \(summary.deadID)",
-            app: summary.app,
-            eventType: summary.eventType,
-            eventID: summary.eventID,
-            user: summary.user,
-            attempts: 1,
+            "edit-" + String(mark, radix: 16),
+            cause,
             failedAt: now,
             origin: origin,
-            redelivered: false,
             contentHash: Array(String(mark, radix: 16).utf8)
         )
     }

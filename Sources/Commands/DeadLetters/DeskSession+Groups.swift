@@ -25,7 +25,7 @@ extension DeskSession {
         for group in found.groups {
             table.add([
                 group.fingerprint, group.items.grouped, group.users.grouped, DeskText.ago(group.firstSeen, found.asOf),
-                DeskText.ago(group.lastSeen, found.asOf), DeskText.sparkline(group.lastDay), group.reason,
+                DeskText.ago(group.lastSeen, found.asOf), DeskText.sparkline(group.lastDay), group.cause.reason,
             ])
         }
         for (line, group) in zip(table.lines(), [nil] + found.groups.map(Optional.some)) {
@@ -42,16 +42,17 @@ extension DeskSession {
 extension DeadLetterGroup {
     /// Where the latest item was given up, and its error.
     fileprivate var latestWords: String {
-        let place = [provider, app, eventType].compactMap { $0 }.joined(separator: " ")
-        return "\(stage)\(place.isEmpty ? "" : " " + place): \(error)"
+        let place = [cause.provider, cause.app, cause.eventType].compactMap { $0 }.joined(separator: " ")
+        return "\(cause.stage.rawValue)\(place.isEmpty ? "" : " " + place): \(cause.error)"
     }
 
     fileprivate var json: JSONText {
         .object([
             ("fingerprint", .text(fingerprint)), ("items", .number(items)), ("users", .number(users)),
             ("firstSeenAt", .text(firstSeen.description)), ("lastSeenAt", .text(lastSeen.description)),
-            ("stage", .text(stage)), ("reason", .text(reason)), ("provider", .optional(provider)),
-            ("app", .optional(app)), ("eventType", .optional(eventType)), ("latestError", .text(error)),
+            ("stage", .text(cause.stage.rawValue)), ("reason", .text(cause.reason)),
+            ("provider", .optional(cause.provider)), ("app", .optional(cause.app)),
+            ("eventType", .optional(cause.eventType)), ("latestError", .text(cause.error)),
             ("lastDay", .list(lastDay.map(JSONText.number))),
         ])
     }

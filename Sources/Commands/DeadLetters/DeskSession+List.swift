@@ -31,9 +31,10 @@ extension DeskSession {
         var table = TextTable(header, texts: Set((1...5).map { $0 + shift } + [1, 7 + shift]))
         for (item, id) in zip(items, DeskText.shortened(items.map(\.deadID))) {
             var cells = [
-                id, DeskText.ago(item.lastFailedAt, asOf), DeskText.cut(item.app ?? "-", to: 16),
-                DeskText.cut(item.eventType ?? "-", to: 24), DeskText.cut(item.user ?? "-", to: 16), item.reason,
-                String(item.deaths), DeskText.cut(item.error, to: 60),
+                id, DeskText.ago(item.lastFailedAt, asOf), DeskText.cut(item.cause.app ?? "-", to: 16),
+                DeskText.cut(item.cause.eventType ?? "-", to: 24), DeskText.cut(item.cause.user ?? "-", to: 16),
+                item.cause.reason,
+                String(item.deaths), DeskText.cut(item.cause.error, to: 60),
             ]
             if showsState { cells.insert(item.state.rawValue, at: 1) }
             table.add(cells)
@@ -42,24 +43,6 @@ extension DeskSession {
     }
 
     private static let usualPage = 50
-}
-
-extension DeadLetterSummary {
-    /// What every command says of an item.
-    var members: [(String, JSONText)] {
-        [
-            ("id", .text(deadID)), ("state", .text(state.rawValue)), ("fingerprint", .text(fingerprint)),
-            ("stage", .text(stage)), ("reason", .text(reason)), ("pointer", .optional(pointer)),
-            ("error", .text(error)), ("provider", .optional(provider)), ("app", .optional(app)),
-            ("eventType", .optional(eventType)), ("eventId", .optional(eventID)), ("user", .optional(user)),
-            ("notificationId", .optional(delivery?.notification.notification.text)),
-            ("channel", .optional(delivery?.channel.rawValue)), ("target", .optional(delivery?.target)),
-            ("attempts", .number(attempts)), ("copies", .number(copies)), ("deaths", .number(deaths)),
-            ("replays", .number(replays)), ("replay", replay.map { .number(Int(clamping: $0)) } ?? .null),
-            ("resolution", .optional(resolution)), ("editedFrom", .optional(editedFrom)),
-            ("firstFailedAt", .text(firstFailedAt.description)), ("lastFailedAt", .text(lastFailedAt.description)),
-        ]
-    }
 }
 
 extension DeadLetterPage {

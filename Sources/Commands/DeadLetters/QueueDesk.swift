@@ -52,9 +52,8 @@ struct QueueDesk: Sendable {
     }
 
     private func show(_ latest: [DeadLetterItem], of count: Int) -> ExitCode {
-        let lines = latest.map { DeadLetterLine($0) }
         guard !words.has("json") else {
-            let items = lines.map { line in JSONText.object(line.listed) }
+            let items = latest.map { JSONText.object(DeadLetterMessage($0).listed) }
             request.surroundings.print(
                 line: JSONText.object([("count", .number(count)), ("items", .list(items))]).description
             )
@@ -67,8 +66,9 @@ struct QueueDesk: Sendable {
         var table = TextTable(["item", "failed", "app", "type", "reason", "error"], texts: [1, 2, 3, 4, 5])
         for (item, id) in zip(latest, DeskText.shortened(latest.map(\.deadID))) {
             table.add([
-                id, DeskText.ago(item.failedAt, SystemTime().timestamp), item.app ?? "-", item.eventType ?? "-",
-                item.reason, DeskText.cut(item.error, to: 60),
+                id, DeskText.ago(item.failedAt, SystemTime().timestamp), item.cause.app ?? "-",
+                item.cause.eventType ?? "-",
+                item.cause.reason, DeskText.cut(item.cause.error, to: 60),
             ])
         }
         for line in table.lines() { request.surroundings.print(line: line) }
@@ -83,7 +83,7 @@ struct QueueDesk: Sendable {
         let file = try ExportFile(path: words.value("output"), else: request.surroundings.output)
         var count = 0
         let short = try await forEach { items in
-            try file.write(items.map { DeadLetterLine($0).json.description })
+            try file.write(items.map { DeadLetterMessage($0).json.description })
             count += items.count
             return []
         }

@@ -1,6 +1,7 @@
 import AMQP
 import BellhopRules
 import ServiceRuntime
+import Store
 
 /// The way into the dead-letter queue: a casualty is there only once the broker has confirmed it.
 struct DeadLetterQueue: Sendable {
@@ -11,7 +12,7 @@ struct DeadLetterQueue: Sendable {
     /// One letter on its way.
     private struct Waiting {
         let position: Int
-        let fault: Fault
+        let cause: DeadLetterCause
         var letter: DeadLetter
     }
 
@@ -29,15 +30,15 @@ struct DeadLetterQueue: Sendable {
         let now = Timestamp(clamping: surroundings.time.now().microseconds)
         var waiting = casualties.enumerated().map { position, casualty in
             let letter = DeadLetter(casualty, to: exchange, at: now, using: &chance)
-            return Waiting(position: position, fault: casualty.fault, letter: letter)
+            return Waiting(position: position, cause: casualty.cause, letter: letter)
         }
         var patience = Patience(drain: drain)
         while true {
             let outcomes = await publisher.publish(waiting.map(\.letter.message))
             let buried = zip(waiting, outcomes).filter { $1 == .confirmed }.map(\.0)
             if !buried.isEmpty {
-                for item in buried { surroundings.metrics.countDeadLetter(item.fault) }
-                surroundings.logger.info("dead-lettered", Self.summary(buried.map(\.fault.reason)))
+                for item in buried { surroundings.metrics.countDeadLetter(item.cause) }
+                surroundings.logger.info("dead-lettered", Self.summary(buried.map(\.cause.reason)))
                 await ended(buried.map(\.position), true)
             }
             let first = outcomes.first { $0 != .confirmed }

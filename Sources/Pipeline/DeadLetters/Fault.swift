@@ -2,102 +2,14 @@ import AMQP
 import BellhopRules
 import Store
 
-/// Why a message, or one user's part of it, cannot be delivered by trying again.
-struct Fault: Sendable {
-    /// The stage of the pipeline that gave up.
-    enum Stage: String, Sendable {
-        case intake
-        case record
-        case feed
-        case resume
-        case dispatch
-        case receipt
-    }
-
-    var stage: Stage
-    var reason: String
-    var pointer: String?
-    /// In words, without the offending content.
-    var error: String
-    var app: String?
-    var eventType: String?
-    var eventID: String?
-    var user: String?
-    var provider: String?
-    /// The replay that the message came through; nil for one that comes for the first time.
-    var replay: Replayed?
-
+extension DeadLetterCause {
+    /// A message that keeps no rule of the contract.
     init(_ rejection: Rejection) {
-        stage = .intake
-        reason = rejection.reason.rawValue
-        pointer = rejection.pointer.description
-        error = rejection.message
+        let (reason, pointer) = (rejection.reason.rawValue, rejection.pointer.description)
+        self.init(.intake, reason: reason, pointer: pointer, error: rejection.message)
         app = rejection.app?.text
         eventType = rejection.eventType?.text
         eventID = rejection.eventID?.text
-    }
-
-    init(_ stage: Stage, reason: String, pointer: String? = nil, error: String) {
-        self.stage = stage
-        self.reason = reason
-        self.pointer = pointer
-        self.error = error
-    }
-
-}
-
-/// The faults that only the database can see.
-extension Fault {
-    /// Other words were there already under this id, for one or more of the users of a message.
-    static func conflict(_ records: [InboxRecord]) -> Fault {
-        var fault = Fault(
-            .record,
-            reason: RejectionReason.idConflict.rawValue,
-            error: records.count == 1
-                ? "the user already has a notification of this event with other content"
-                : "\(records.count) users already have a notification of this event with other content"
-        )
-        guard let first = records.first else { return fault }
-        fault.name(first.app, first.words.content.type, first.words.content.event)
-        if records.count == 1 { fault.user = first.user.text }
-        return fault
-    }
-
-    static func conflict(_ plan: PlannedEvent) -> Fault {
-        var fault = Fault(
-            .record,
-            reason: RejectionReason.idConflict.rawValue,
-            error: "this event is kept already with other content"
-        )
-        fault.name(plan.event.app, plan.event.type, plan.event.id)
-        return fault
-    }
-
-    /// The database will never take it; `why` is its word, without values.
-    static func refused(_ record: InboxRecord, _ why: String) -> Fault {
-        var fault = Fault(.record, reason: refusedByStore, error: why)
-        fault.name(record.app, record.words.content.type, record.words.content.event)
-        fault.user = record.user.text
-        return fault
-    }
-
-    static func refused(_ plan: PlannedEvent, _ why: String) -> Fault {
-        var fault = Fault(.record, reason: refusedByStore, error: why)
-        fault.name(plan.event.app, plan.event.type, plan.event.id)
-        return fault
-    }
-
-    static func refused(_ cancellation: EventCancellation, _ why: String) -> Fault {
-        var fault = Fault(.record, reason: refusedByStore, error: why)
-        fault.name(cancellation.app, nil, cancellation.event)
-        return fault
-    }
-
-    static func refused(_ entry: FeedEntry, _ why: String) -> Fault {
-        var fault = Fault(.feed, reason: refusedByStore, error: why)
-        fault.app = entry.update.app.text
-        fault.eventType = entry.update.change.type.rawValue
-        return fault
     }
 
     /// A delivery that was given up; `lastReason` is the provider's last word.
@@ -109,6 +21,69 @@ extension Fault {
         user = parcel.key.notification.recipient.user.text
         provider = parcel.outlet.provider
     }
+}
+
+/// What only the database can see.
+extension DeadLetterCause {
+    /// Other words were there already under this id, for one or more of the users of a message.
+    static func conflict(_ records: [InboxRecord]) -> DeadLetterCause {
+        let (whose, one) =
+            records.count == 1 ? ("the user already has", records.first) : ("\(records.count) users already have", nil)
+        let error = "\(whose) a notification of this event with other content"
+        let content = records.first?.words.content
+        var cause = recording(idConflict, error, records.first?.app, content?.type, content?.event)
+        cause.user = one?.user.text
+        return cause
+    }
+
+    static func conflict(_ plan: PlannedEvent) -> DeadLetterCause {
+        recording(
+            idConflict,
+            "this event is kept already with other content",
+            plan.event.app,
+            plan.event.type,
+            plan.event.id
+        )
+    }
+
+    /// The database will never take it; `why` is its word, without values.
+    static func refused(_ record: InboxRecord, _ why: String) -> DeadLetterCause {
+        let content = record.words.content
+        var cause = recording(refusedByStore, why, record.app, content.type, content.event)
+        cause.user = record.user.text
+        return cause
+    }
+
+    static func refused(_ plan: PlannedEvent, _ why: String) -> DeadLetterCause {
+        recording(refusedByStore, why, plan.event.app, plan.event.type, plan.event.id)
+    }
+
+    static func refused(_ cancellation: EventCancellation, _ why: String) -> DeadLetterCause {
+        recording(refusedByStore, why, cancellation.app, nil, cancellation.event)
+    }
+
+    static func refused(_ entry: FeedEntry, _ why: String) -> DeadLetterCause {
+        var cause = DeadLetterCause(.feed, reason: refusedByStore, error: why)
+        cause.app = entry.update.app.text
+        cause.eventType = entry.update.change.type.rawValue
+        return cause
+    }
+
+    private static func recording(
+        _ reason: String,
+        _ error: String,
+        _ app: AppID?,
+        _ type: EventType?,
+        _ event: EventID?
+    ) -> DeadLetterCause {
+        var cause = DeadLetterCause(.record, reason: reason, error: error)
+        cause.app = app?.text
+        cause.eventType = type?.text
+        cause.eventID = event?.text
+        return cause
+    }
+
+    private static let idConflict = RejectionReason.idConflict.rawValue
 
     /// Beside the reasons of the contract, which are about the message: a value that keeps every rule and that the
     /// database still does not take.
@@ -121,10 +96,4 @@ extension Fault {
             "unexplained",
         ]
     )
-
-    private mutating func name(_ app: AppID, _ type: EventType?, _ event: EventID) {
-        self.app = app.text
-        eventType = type?.text
-        eventID = event.text
-    }
 }

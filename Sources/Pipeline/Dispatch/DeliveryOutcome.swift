@@ -18,7 +18,7 @@ struct DeliveryOutcome: Sendable {
 
     /// A delivery that was given up.
     struct Loss: Sendable {
-        let fault: Fault
+        let cause: DeadLetterCause
         let key: DeliveryKey
         let attempts: Int
     }
@@ -71,7 +71,7 @@ struct DeliveryOutcome: Sendable {
         case .giveUp(let reason, let lastReason):
             settlement = Settlement(key, .failed, reason: reason)
             loss = Loss(
-                fault: Fault(parcel, reason: reason, lastReason: lastReason),
+                cause: DeadLetterCause(parcel, reason: reason, lastReason: lastReason),
                 key: key,
                 attempts: parcel.attempts + 1
             )

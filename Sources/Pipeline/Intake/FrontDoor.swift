@@ -241,7 +241,7 @@ package struct FrontDoor: Sendable {
     private func report(
         _ sorted: SortedBatch,
         _ recorded: Recorder.Recorded,
-        _ faults: [SortedBatch.Entry<Fault>],
+        _ faults: [SortedBatch.Entry<DeadLetterCause>],
         _ unfinished: Set<Int>,
         _ persistence: Persistence
     ) async -> Set<Int> {
@@ -261,14 +261,13 @@ package struct FrontDoor: Sendable {
     }
 
     private static func casualties(
-        _ faults: [SortedBatch.Entry<Fault>],
+        _ faults: [SortedBatch.Entry<DeadLetterCause>],
         of messages: [IncomingMessage],
         _ sorted: SortedBatch
     ) -> [SortedBatch.Entry<Casualty>] {
         faults.map { entry in
-            var fault = entry.work
-            fault.replay = sorted.replayed[entry.index]
-            return .init(index: entry.index, work: .message(messages[entry.index], fault))
+            let replay = sorted.replayed[entry.index]
+            return .init(index: entry.index, work: .message(messages[entry.index], entry.work, replay: replay))
         }
     }
 

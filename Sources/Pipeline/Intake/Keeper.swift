@@ -9,7 +9,7 @@ struct Keeper: Sendable {
 
     /// What is left to do for the messages of a batch.
     struct Remainder: Sendable {
-        var faults: [SortedBatch.Entry<Fault>] = []
+        var faults: [SortedBatch.Entry<DeadLetterCause>] = []
         var unfinished: Set<Int> = []
 
         fileprivate mutating func add<Work, Outcome>(_ stored: Stored<Work, Outcome>) {
@@ -20,7 +20,7 @@ struct Keeper: Sendable {
 
     func feed(_ entries: [SortedBatch.Entry<FeedEntry>], _ persistence: Persistence) async -> Remainder {
         var remainder = Remainder()
-        let stored = await persistence.store(entries, refusing: Fault.refused) {
+        let stored = await persistence.store(entries, refusing: DeadLetterCause.refused) {
             [feeds] entries throws(PostgresError) in
             try await feeds.apply(entries)
         }
@@ -35,7 +35,8 @@ struct Keeper: Sendable {
         _ persistence: Persistence
     ) async -> Remainder {
         var remainder = Remainder()
-        let kept = await persistence.store(entries, refusing: Fault.refused) { [plans] entries throws(PostgresError) in
+        let kept = await persistence.store(entries, refusing: DeadLetterCause.refused) {
+            [plans] entries throws(PostgresError) in
             try await plans.keep(entries)
         }
         for (entry, outcome) in kept.written {
@@ -44,7 +45,7 @@ struct Keeper: Sendable {
             remainder.faults.append(.init(index: entry.index, work: .conflict(entry.work)))
         }
         remainder.add(kept)
-        let cancelled = await persistence.store(cancellations, refusing: Fault.refused) {
+        let cancelled = await persistence.store(cancellations, refusing: DeadLetterCause.refused) {
             [plans] cancellations throws(PostgresError) in try await plans.cancel(cancellations)
         }
         for (entry, _) in cancelled.written { metrics.countCancellation(entry.work.app) }

@@ -14,7 +14,7 @@ struct Recorder: Sendable {
         var parcels: [Parcel] = []
         /// Notifications that were there already; something of them may still be owed.
         var duplicates: [SortedBatch.Entry<NotificationKey>] = []
-        var faults: [SortedBatch.Entry<Fault>] = []
+        var faults: [SortedBatch.Entry<DeadLetterCause>] = []
         var unfinished: Set<Int> = []
 
         /// Whether a message named users, and all of their notifications were there already.

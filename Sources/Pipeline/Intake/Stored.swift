@@ -1,10 +1,11 @@
 import Postgres
+import Store
 
 /// What became of entries that were to be written.
 struct Stored<Work: Sendable, Outcome: Sendable>: Sendable {
     var written: [(entry: SortedBatch.Entry<Work>, outcome: Outcome)] = []
     /// The database will never take these; each is a fault of its own message.
-    var refused: [SortedBatch.Entry<Fault>] = []
+    var refused: [SortedBatch.Entry<DeadLetterCause>] = []
     /// The messages of which something is unwritten, since a drain came first.
     var unfinished: Set<Int> = []
 }
@@ -13,7 +14,7 @@ extension Persistence {
     /// Writes entries, and sorts them by what became of them.
     func store<Work: Sendable, Outcome: Sendable>(
         _ entries: [SortedBatch.Entry<Work>],
-        refusing fault: (Work, String) -> Fault,
+        refusing fault: (Work, String) -> DeadLetterCause,
         _ write: @Sendable ([Work]) async throws(PostgresError) -> [Outcome]
     ) async -> Stored<Work, Outcome> {
         var stored = Stored<Work, Outcome>()

@@ -56,7 +56,7 @@ extension DeliveryOutcome {
         case .giveUp(let reason, let lastReason):
             self.init(index: index, Settlement(key, .failed, reason: reason, burnsAttempt: false))
             loss = Loss(
-                fault: Fault(receipt, rules.provider, reason: reason, lastReason: lastReason),
+                cause: DeadLetterCause(receipt, rules.provider, reason: reason, lastReason: lastReason),
                 key: key,
                 attempts: receipt.attempts
             )
@@ -115,7 +115,7 @@ extension DeadDevice {
     }
 }
 
-extension Fault {
+extension DeadLetterCause {
     /// A delivery that was given up after its provider had taken it.
     fileprivate init(_ receipt: OpenReceipt, _ provider: PushProvider, reason: String, lastReason: String) {
         self.init(.receipt, reason: reason, error: "\(provider.rawValue) said \(lastReason)")

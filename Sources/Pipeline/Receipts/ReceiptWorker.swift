@@ -203,7 +203,11 @@ package struct ReceiptWorker: Service {
         _ close: @escaping Courier.Settled
     ) {
         guard !strays.isEmpty else { return }
-        let fault = Fault(.receipt, reason: RejectionReason.malformedJSON.rawValue, error: "not a receipts message")
+        let fault = DeadLetterCause(
+            .receipt,
+            reason: RejectionReason.malformedJSON.rawValue,
+            error: "not a receipts message"
+        )
         let casualties = strays.map { Casualty.message(messages[$0], fault) }
         shift.asides.add(weighing: Casualty.weight(of: casualties)) { [deadLetters] in
             await deadLetters.bury(casualties, until: shift.drain) { positions, areBuried in
