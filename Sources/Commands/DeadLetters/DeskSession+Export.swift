@@ -27,7 +27,7 @@ extension DeskSession {
         }
         try file.close()
         if let path = words.value("output") {
-            print(isJSON ? #"{"items":\#(written)}"# : "Wrote \(written.of("item")) to \(path).")
+            answer(.object([("items", .number(written))]), lines: ["Wrote \(written.of("item")) to \(path)."])
         }
         return .done
     }
@@ -35,7 +35,7 @@ extension DeskSession {
     /// `import`: brings back what an export has written out.
     func importLetters() async throws -> ExitCode {
         guard operands.count == 1 else {
-            throw CommandFailure.usage(of: DeadLettersCommand.name, "import takes one file, or - for stdin")
+            throw words.misuse("import takes one file, or - for stdin")
         }
         let bytes = try EventFile.read(operands[0], request.surroundings)
         var letters: [DeadLetterMessage] = []
@@ -59,10 +59,9 @@ extension DeskSession {
         }
         try await desk.audit("import", DeadLetterFilter(), items: added, by: `operator`)
         let known = letters.count - added
-        print(
-            isJSON
-                ? JSONText.object([("items", .number(added)), ("known", .number(known))]).description
-                : "Imported \(added.of("item")); \(known.grouped) were there already."
+        answer(
+            .object([("items", .number(added)), ("known", .number(known))]),
+            lines: ["Imported \(added.of("item")); \(known.grouped) were there already."]
         )
         return .done
     }
