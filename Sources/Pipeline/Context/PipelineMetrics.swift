@@ -43,8 +43,8 @@ package struct PipelineMetrics: Sendable {
         batchSeconds.observe(span)
     }
 
-    func countDeadLetter(stage: String, reason: String) {
-        deadLetters.with(stage, reason).increment()
+    func countDeadLetter(_ cause: DeadLetterCause) {
+        deadLetters.with(cause.stage.rawValue, cause.reason).increment()
     }
 }
 

@@ -75,8 +75,8 @@ extension DeliveryPolicy {
             isLate: Int.random(in: 0..<4, using: &chance) == 0
         )
         if let last = disposition.lastWord {
-            let fault = Fault(parcel, reason: disposition.settlement.reason ?? "", lastReason: last)
-            disposition.loss = LostDelivery(fault: fault, key: attempt.key, attempts: attempt.attempts + 1)
+            let cause = DeadLetterCause(parcel, reason: disposition.settlement.reason ?? "", lastReason: last)
+            disposition.loss = LostDelivery(cause: cause, key: attempt.key, attempts: attempt.attempts + 1)
         }
         if disposition.settlement.state == .accepted {
             disposition.settlement.sentAt = sentAt
@@ -126,7 +126,7 @@ extension DeadDevice {
     }
 }
 
-extension Fault {
+extension DeadLetterCause {
     /// A delivery that was given up; `lastReason` is the provider's last word.
     fileprivate init(_ parcel: Parcel, reason: String, lastReason: String) {
         self.init(.dispatch, reason: reason, error: "\(parcel.outlet.provider) said \(lastReason)")

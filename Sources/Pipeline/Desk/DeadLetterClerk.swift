@@ -110,15 +110,12 @@ package struct DeadLetterClerk: Service {
                 ["id": .text(item.deadID), "error": .error(error)]
             )
             var bare = item
-            bare.pointer = nil
-            bare.app = nil
-            bare.eventType = nil
-            bare.eventID = nil
-            bare.user = nil
+            let error = item.cause.error + " (headers and properties could not be stored)"
+            bare.cause = DeadLetterCause(item.cause.stage, reason: item.cause.reason, error: error)
+            bare.cause.provider = item.cause.provider
             bare.delivery = nil
             bare.origin.headers = Array("{}".utf8)
             bare.origin.properties = Array("{}".utf8)
-            bare.error += " (headers and properties could not be stored)"
             return try await file.file([bare])
         }
     }

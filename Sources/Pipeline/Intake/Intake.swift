@@ -60,7 +60,7 @@ package struct Intake: Sendable {
             withheld: resumed.withheld,
             later: resumed.later,
             waiting: resumed.waiting,
-            casualties: Self.casualties(faults, of: messages, sorted)
+            undeliverables: Self.undeliverables(faults, of: messages, sorted)
         )
         account(sorted, stored, took: context.time.now() - started)
         return stored
@@ -74,7 +74,7 @@ package struct Intake: Sendable {
         let batch = stored.batch
         stored.open()
         let hasIdle = batch.messages.stored()
-        settler.bury(stored.casualties, batch)
+        settler.bury(stored.undeliverables, batch)
         async let sent: Void = dispatcher.send(stored.parcels, lane: batch.lane) { dispositions in
             await settler.settle(dispositions, batch)
         }
@@ -140,7 +140,7 @@ package struct Intake: Sendable {
     private func report(
         _ sorted: SortedBatch,
         _ recorded: Recorder.Recorded,
-        _ faults: [Entry<Fault>],
+        _ faults: [Entry<DeadLetterCause>],
         _ batch: Batch
     ) async {
         guard !sorted.replayed.isEmpty else { return }
@@ -158,15 +158,14 @@ package struct Intake: Sendable {
         if told == nil { batch.messages.giveUp(Array(settled.keys)) }
     }
 
-    private static func casualties(
-        _ faults: [Entry<Fault>],
+    private static func undeliverables(
+        _ faults: [Entry<DeadLetterCause>],
         of messages: [IncomingMessage],
         _ sorted: SortedBatch
-    ) -> [Entry<Casualty>] {
+    ) -> [Entry<Undeliverable>] {
         faults.map { entry in
-            var fault = entry.work
-            fault.replay = sorted.replayed[entry.index]
-            return Entry(index: entry.index, work: .message(messages[entry.index], fault))
+            let replay = sorted.replayed[entry.index]
+            return Entry(index: entry.index, work: .message(messages[entry.index], entry.work, replay: replay))
         }
     }
 

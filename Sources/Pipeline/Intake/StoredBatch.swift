@@ -17,7 +17,7 @@ struct StoredBatch: Sendable {
     /// The positions of the messages that named those.
     let waiting: [Int]
     /// What is at fault; a message may be there more than once.
-    let casualties: [Entry<Casualty>]
+    let undeliverables: [Entry<Undeliverable>]
 
     /// Bytes in memory while pushes are under way.
     var sendingWeight: Int { parcels.isEmpty ? 0 : footprint }
@@ -25,6 +25,6 @@ struct StoredBatch: Sendable {
     /// Opens a part of its message for everything that is left to do.
     func open() {
         batch.messages.open(Parcel.indices(of: parcels + badges))
-        batch.messages.open(withheld.map(\.index) + waiting + casualties.map(\.index))
+        batch.messages.open(withheld.map(\.index) + waiting + undeliverables.map(\.index))
     }
 }

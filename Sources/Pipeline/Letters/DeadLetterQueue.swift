@@ -1,8 +1,9 @@
 import AMQP
 import BellhopRules
 import ServiceRuntime
+import Store
 
-/// The way into the dead-letter queue: a casualty is there only once the broker has confirmed it.
+/// The way into the dead-letter queue: a undeliverable is there only once the broker has confirmed it.
 struct DeadLetterQueue: Sendable {
     let publisher: any MessagePublisher
     let exchange: String
@@ -11,35 +12,33 @@ struct DeadLetterQueue: Sendable {
     /// One letter on its way.
     private struct Waiting {
         let position: Int
-        let fault: Fault
+        let cause: DeadLetterCause
         var letter: DeadLetter
     }
 
-    /// Publishes one letter for each casualty and waits for the confirms, for as long as it takes.
+    /// Publishes one letter for each undeliverable and waits for the confirms, for as long as it takes.
     ///
     /// Calls `ended` with the positions of those that lie in the queue as soon as they do, and at the end with those that
     /// do not, which happens only where a drain or a cancellation came first.
     func bury(
-        _ casualties: [Casualty],
+        _ undeliverables: [Undeliverable],
         until drain: DrainSignal,
         _ ended: (_ positions: [Int], _ areBuried: Bool) async -> Void
     ) async {
-        guard !casualties.isEmpty else { return }
+        guard !undeliverables.isEmpty else { return }
         var chance = context.chance
         let now = Timestamp(clamping: context.time.now().microseconds)
-        var waiting = casualties.enumerated().map { position, casualty in
-            let letter = DeadLetter(casualty, to: exchange, at: now, using: &chance)
-            return Waiting(position: position, fault: casualty.fault, letter: letter)
+        var waiting = undeliverables.enumerated().map { position, undeliverable in
+            let letter = DeadLetter(undeliverable, to: exchange, at: now, using: &chance)
+            return Waiting(position: position, cause: undeliverable.cause, letter: letter)
         }
         var pauses = Pauses(drain: drain, context: context)
         while true {
             let outcomes = await publisher.publish(waiting.map(\.letter.message))
             let buried = zip(waiting, outcomes).filter { $1 == .confirmed }.map(\.0)
             if !buried.isEmpty {
-                for item in buried {
-                    context.metrics.countDeadLetter(stage: item.fault.stage.rawValue, reason: item.fault.reason)
-                }
-                context.logger.info("dead-lettered", Self.summary(buried.map(\.fault.reason)))
+                for item in buried { context.metrics.countDeadLetter(item.cause) }
+                context.logger.info("dead-lettered", Self.summary(buried.map(\.cause.reason)))
                 await ended(buried.map(\.position), true)
             }
             let first = outcomes.first { $0 != .confirmed }

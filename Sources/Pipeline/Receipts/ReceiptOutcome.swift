@@ -55,8 +55,8 @@ extension Disposition {
         case .failed:
             let reason = disposition.settlement.reason ?? ""
             if let last = disposition.lastWord {
-                let fault = Fault(receipt, rules.provider, reason: reason, lastReason: last)
-                disposition.loss = LostDelivery(fault: fault, key: receipt.key, attempts: receipt.attempts)
+                let cause = DeadLetterCause(receipt, rules.provider, reason: reason, lastReason: last)
+                disposition.loss = LostDelivery(cause: cause, key: receipt.key, attempts: receipt.attempts)
             } else {
                 disposition.deadDevice = DeadDevice(receipt, reason: reason)
             }
@@ -107,7 +107,7 @@ extension DeadDevice {
     }
 }
 
-extension Fault {
+extension DeadLetterCause {
     /// A delivery that was given up after its provider had taken it.
     fileprivate init(_ receipt: OpenReceipt, _ provider: PushProvider, reason: String, lastReason: String) {
         self.init(.receipt, reason: reason, error: "\(provider.rawValue) said \(lastReason)")

@@ -79,7 +79,11 @@ package struct ReceiptWorker: Service {
         }
         batch.messages.open(strays + settled.values.joined().map(\.index))
         _ = batch.messages.stored()
-        let fault = Fault(.receipt, reason: RejectionReason.malformedJSON.rawValue, error: "not a receipts message")
+        let fault = DeadLetterCause(
+            .receipt,
+            reason: RejectionReason.malformedJSON.rawValue,
+            error: "not a receipts message"
+        )
         settler.bury(strays.map { Entry(index: $0, work: .message(messages[$0], fault)) }, batch)
         await settle(settled, askingAgain: later, batch)
         batch.messages.acknowledgeIdle()

@@ -8,7 +8,7 @@ struct Keeper: Sendable {
     let store: any PipelineStore
     let metrics: RecordMetrics
 
-    func feed(_ entries: [Entry<FeedEntry>], _ batch: Batch) async -> [Entry<Fault>] {
+    func feed(_ entries: [Entry<FeedEntry>], _ batch: Batch) async -> [Entry<DeadLetterCause>] {
         let stored = await batch.store(entries) { [store] entries throws(PostgresError) in
             try await store.apply(entries)
         }
@@ -16,7 +16,7 @@ struct Keeper: Sendable {
         return stored.refused.map { Entry(index: $0.index, work: .refused($0.work, $1)) }
     }
 
-    func keep(_ entries: [Entry<PlannedEvent>], _ batch: Batch) async -> [Entry<Fault>] {
+    func keep(_ entries: [Entry<PlannedEvent>], _ batch: Batch) async -> [Entry<DeadLetterCause>] {
         let kept = await batch.store(entries) { [store] entries throws(PostgresError) in try await store.keep(entries) }
         for (entry, outcome) in kept.written { metrics.count(outcome, entry.work) }
         let conflicts = kept.written.filter { $0.outcome == .conflict }.map(\.entry)
@@ -24,7 +24,7 @@ struct Keeper: Sendable {
             + kept.refused.map { Entry(index: $0.index, work: .refused($0.work, $1)) }
     }
 
-    func cancel(_ entries: [Entry<EventCancellation>], _ batch: Batch) async -> [Entry<Fault>] {
+    func cancel(_ entries: [Entry<EventCancellation>], _ batch: Batch) async -> [Entry<DeadLetterCause>] {
         let cancelled = await batch.store(entries) { [store] entries throws(PostgresError) in
             try await store.cancel(entries)
         }

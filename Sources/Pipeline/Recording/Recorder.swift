@@ -14,12 +14,12 @@ struct Recorder: Sendable {
         var parcels: [Parcel] = []
         /// Notifications that were there already; something of them may still be owed.
         var duplicates: [Entry<NotificationKey>] = []
-        fileprivate(set) var refused: [Entry<Fault>] = []
+        fileprivate(set) var refused: [Entry<DeadLetterCause>] = []
         /// Other words were there already, by the positions of the messages.
         fileprivate var conflicts: [Int: [InboxRecord]] = [:]
 
         /// What will not get better by trying again; users of one message in conflict are one fault.
-        var faults: [Entry<Fault>] {
+        var faults: [Entry<DeadLetterCause>] {
             refused + conflicts.map { Entry(index: $0.key, work: .conflict($0.value)) }
         }
 

@@ -24,12 +24,12 @@ struct Settler: Sendable {
 
     /// Leaves messages that are at fault aside until the broker has confirmed their dead letters: a queue that takes nothing
     /// holds up neither the pushes of the good ones nor the next batch.
-    func bury(_ casualties: [Entry<Casualty>], _ batch: Batch) {
-        guard !casualties.isEmpty else { return }
-        let letters = casualties.map(\.work)
-        batch.asides.add(weighing: Casualty.weight(of: letters)) {
+    func bury(_ undeliverables: [Entry<Undeliverable>], _ batch: Batch) {
+        guard !undeliverables.isEmpty else { return }
+        let letters = undeliverables.map(\.work)
+        batch.asides.add(weighing: Undeliverable.weight(of: letters)) {
             await deadLetters.bury(letters, until: batch.drain) { positions, areBuried in
-                let ended = positions.map { casualties[$0].index }
+                let ended = positions.map { undeliverables[$0].index }
                 if areBuried { batch.messages.close(ended) } else { batch.messages.giveUp(ended) }
             }
         }
@@ -67,9 +67,9 @@ struct Settler: Sendable {
 
     /// In the order that no crash can break: what is given up is dead-lettered before the ledger says so.
     private func bury(_ lost: [Disposition], _ batch: Batch) {
-        let casualties = lost.compactMap { disposition in disposition.loss.map(Casualty.delivery) }
-        batch.asides.add(weighing: Casualty.weight(of: casualties)) {
-            await deadLetters.bury(casualties, until: batch.drain) { positions, areBuried in
+        let undeliverables = lost.compactMap { disposition in disposition.loss.map(Undeliverable.delivery) }
+        batch.asides.add(weighing: Undeliverable.weight(of: undeliverables)) {
+            await deadLetters.bury(undeliverables, until: batch.drain) { positions, areBuried in
                 let ended = positions.map { lost[$0] }
                 guard areBuried else { return batch.messages.giveUp(ended.map(\.index)) }
                 await settleKept(ended, batch)

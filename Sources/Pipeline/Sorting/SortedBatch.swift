@@ -5,7 +5,7 @@ import Store
 /// One batch of messages, read and sorted by what has to happen with each; indices point into the batch.
 struct SortedBatch {
     /// What will not get better by trying again.
-    private(set) var faults: [Entry<Fault>] = []
+    private(set) var faults: [Entry<DeadLetterCause>] = []
     /// One for each (event, named user).
     private(set) var records: [Entry<InboxRecord>] = []
     /// Events that are kept until they are expanded: for a wider audience, or for later.
@@ -65,10 +65,10 @@ struct SortedBatch {
         _ arrival: Timestamp
     ) {
         switch submission {
-        case .failure(let rejection): faults.append(Entry(index: index, work: Fault(rejection)))
+        case .failure(let rejection): faults.append(Entry(index: index, work: DeadLetterCause(rejection)))
         case .success(.event(let event)):
             if let rejection = add(event, index, catalogs, arrival) {
-                faults.append(Entry(index: index, work: Fault(rejection)))
+                faults.append(Entry(index: index, work: DeadLetterCause(rejection)))
             }
         case .success(.feed(let update)): add(update, index, catalogs, arrival)
         case .success(.cancellation(let app, let event)):
@@ -93,7 +93,11 @@ struct SortedBatch {
             return
         }
         guard message.cut == nil, let resume = ResumeMessage.read(message.body) else {
-            let fault = Fault(.resume, reason: RejectionReason.malformedJSON.rawValue, error: "not a resume message")
+            let fault = DeadLetterCause(
+                .resume,
+                reason: RejectionReason.malformedJSON.rawValue,
+                error: "not a resume message"
+            )
             faults.append(Entry(index: index, work: fault))
             return
         }
