@@ -8,7 +8,9 @@ package struct StoredNotification: Sendable {
     /// A later one with the same collapse key has taken its place.
     package let isSuperseded: Bool
     package let createdAt: Timestamp
+}
 
+extension StoredNotification {
     /// From the columns of `InboxStatements.load`; nil where they hold what no program of ours wrote.
     init?(_ rows: Rows, _ row: Int) throws(PostgresError) {
         guard let content = try NotificationContent(rows, row) else { return nil }

@@ -1,0 +1,219 @@
+import BellhopRules
+import Synchronization
+
+@testable import Pipeline
+@testable import Postgres
+@testable import Store
+
+/// A database in memory, for a batch's way without servers: the ledger's rules, and trouble when it is asked for.
+///
+/// It is no proof of any statement; those run against the real one.
+final class MemoryStore: PipelineStore, OutletStore {
+    /// A line of the ledger.
+    struct Line {
+        var state: DeliveryState
+        var reason: String?
+        var attempts = 0
+        var claim: Claim?
+        var leaseEnds: ContinuousClock.Instant
+        var dueAt: ContinuousClock.Instant?
+        var outcomeIsUnknown = false
+    }
+
+    struct State {
+        var people: [RecipientKey: Recipient] = [:]
+        var records: [NotificationKey: InboxRecord] = [:]
+        var lines: [DeliveryKey: Line] = [:]
+        var plans: [EventID: ContentHash] = [:]
+        var fed = 0
+        var revoked: [String] = []
+        /// So many of the next calls fail.
+        var failuresToCome = 0
+        /// Users whose records it never takes.
+        var refused: Set<UserID> = []
+    }
+
+    let state = Mutex(State())
+    let firstPause = Duration.seconds(10)
+    private let lease = Duration.seconds(60)
+    private let time: SkippingTime
+
+    init(time: SkippingTime) {
+        self.time = time
+    }
+
+    private func answering<Value: Sendable>(
+        _ body: (inout sending State) throws(PostgresError) -> sending Value
+    ) throws(PostgresError) -> Value {
+        try state.withLock { (state) throws(PostgresError) -> Value in
+            guard state.failuresToCome == 0 else {
+                state.failuresToCome -= 1
+                throw PostgresError(.connectionLost, "away")
+            }
+            return try body(&state)
+        }
+    }
+
+    // MARK: - Messages
+
+    func recipients(of keys: Set<RecipientKey>) async throws(PostgresError) -> [RecipientKey: Recipient] {
+        try answering { state in
+            Dictionary(uniqueKeysWithValues: keys.map { ($0, state.people[$0] ?? Recipient()) })
+        }
+    }
+
+    func record(_ records: [InboxRecord], as claim: Claim) async throws(PostgresError) -> [Inbox.Outcome] {
+        let ends = time.steady() + lease
+        return try answering { (state) throws(PostgresError) in
+            guard records.allSatisfy({ !state.refused.contains($0.user) }) else {
+                throw PostgresError(.server(.numericValueOutOfRange), "refused", sqlState: .numericValueOutOfRange)
+            }
+            return records.map { record in
+                if let known = state.records[record.key] {
+                    return known.words.contentHash.bytes == record.words.contentHash.bytes ? .duplicate : .conflict
+                }
+                state.records[record.key] = record
+                for opening in record.deliveries {
+                    let key = DeliveryKey(
+                        notification: record.key,
+                        channel: opening.channel,
+                        target: opening.target
+                    )
+                    state.lines[key] = Line(
+                        state: opening.state,
+                        reason: opening.reason,
+                        claim: opening.state == .sending ? claim : nil,
+                        leaseEnds: ends
+                    )
+                }
+                return .recorded
+            }
+        }
+    }
+
+    func keep(_ plans: [PlannedEvent]) async throws(PostgresError) -> [EventPlans.Outcome] {
+        try answering { state in
+            plans.map { plan in
+                if let known = state.plans[plan.event.id] {
+                    return known.bytes == plan.contentHash.bytes ? .duplicate : .conflict
+                }
+                state.plans[plan.event.id] = plan.contentHash
+                return .kept
+            }
+        }
+    }
+
+    func cancel(_ cancellations: [EventCancellation]) async throws(PostgresError) -> [Void] {
+        try answering { _ in cancellations.map { _ in () } }
+    }
+
+    func apply(_ feeds: [FeedEntry]) async throws(PostgresError) -> [Void] {
+        try answering { state in
+            state.fed += feeds.count
+            return feeds.map { _ in () }
+        }
+    }
+
+    func report(_ reports: [ReplayReports.Report]) async throws(PostgresError) {
+        try answering { _ in () }
+    }
+
+    // MARK: - The ledger
+
+    func claim(_ keys: [NotificationKey], as claim: Claim) async throws(PostgresError) -> Ledger.Harvest {
+        let now = time.steady()
+        let wanted = Set(keys)
+        return try answering { state in
+            var harvest = Ledger.Harvest()
+            for (key, line) in state.lines where wanted.contains(key.notification) {
+                switch line.state {
+                case .sending where line.leaseEnds > now:
+                    guard line.claim != claim else { continue }
+                    harvest.leased[key.notification] = line.leaseEnds - now
+                    continue
+                case .retrying where (line.dueAt ?? now) > now:
+                    harvest.retrying[key.notification] = (line.dueAt ?? now) - now
+                    continue
+                case .deferred where (line.dueAt ?? now) > now: continue
+                case .sending, .retrying, .deferred, .pending: break
+                case .accepted, .delivered, .suppressed, .expired, .failed, .unknown: continue
+                }
+                harvest.claimed.append(
+                    ClaimedDelivery(
+                        key: key,
+                        attempts: line.attempts,
+                        outcomeWasUnknown: line.outcomeIsUnknown || line.state == .sending,
+                        digest: nil
+                    )
+                )
+                state.lines[key]?.state = .sending
+                state.lines[key]?.claim = claim
+                state.lines[key]?.leaseEnds = now + lease
+            }
+            return harvest
+        }
+    }
+
+    func notifications(
+        _ keys: [NotificationKey]
+    ) async throws(PostgresError) -> [NotificationKey: StoredNotification] {
+        try answering { state in
+            var found: [NotificationKey: StoredNotification] = [:]
+            for key in keys {
+                guard let record = state.records[key] else { continue }
+                found[key] = StoredNotification(
+                    content: record.words.content,
+                    isRead: false,
+                    isSuperseded: false,
+                    createdAt: Timestamp(clamping: 0)
+                )
+            }
+            return found
+        }
+    }
+
+    func claimReceipts(_ keys: [DeliveryKey], as claim: Claim) async throws(PostgresError) -> [OpenReceipt] { [] }
+
+    func settle(_ settlements: [Settlement], of claim: Claim) async throws(PostgresError) -> Int {
+        let now = time.steady()
+        return try answering { state in
+            settlements.count { settlement in
+                guard var line = state.lines[settlement.key], line.state == .sending, line.claim == claim else {
+                    return false
+                }
+                line.state = settlement.state
+                line.reason = settlement.reason
+                line.attempts += settlement.burnsAttempt ? 1 : 0
+                line.outcomeIsUnknown = settlement.outcomeIsUnknown
+                line.claim = nil
+                line.dueAt = settlement.dueIn.map { now + $0 }
+                state.lines[settlement.key] = line
+                return true
+            }
+        }
+    }
+
+    // MARK: - Devices and providers
+
+    func revoke(_ devices: [DeadDevice]) async throws(PostgresError) -> Int {
+        try answering { state in
+            state.revoked += devices.map(\.subscription)
+            return devices.count
+        }
+    }
+
+    func note(_ devices: [ReachedDevice]) async throws(PostgresError) -> Int { 0 }
+    func draw(_ draw: BudgetBook.Draw) async throws(PostgresError) -> Int { draw.wanted }
+    func openBreakers() async throws(PostgresError) -> [OpenBreaker] { [] }
+    func open(_ key: BreakerKey, reason: String) async throws(PostgresError) {}
+    func reopen(_ key: BreakerKey, reason: String, isTelling: Bool) async throws(PostgresError) {}
+    func close(_ key: BreakerKey) async throws(PostgresError) -> Bool { true }
+    func knock(_ key: BreakerKey) async throws(PostgresError) -> BreakerBook.Knock { .mayProbe }
+
+    func platformsReached(of app: AppID, by provider: String) async throws(PostgresError) -> Set<DevicePlatform> {
+        [.android]
+    }
+
+    func deathsSince(_ key: BreakerKey) async throws(PostgresError) -> Timestamp? { nil }
+    func takeBack(_ key: BreakerKey, since: Timestamp) async throws(PostgresError) -> Int { 0 }
+}

@@ -1,0 +1,153 @@
+import AMQP
+import BellhopRules
+import Push
+import ServiceRuntime
+import Store
+import Synchronization
+import TestSupport
+import Testing
+import Workbench
+
+@testable import Pipeline
+
+/// A batch's way with everything around it in memory.
+final class SpineGround: Sendable {
+    let time = SkippingTime()
+    let broker = MemoryBroker()
+    let store: MemoryStore
+    let provider = ScriptedSender()
+    let drain = DrainSignal()
+    private let intake: Intake
+    private let names: TopologyNames
+    private let context: PipelineContext
+    private let acknowledged = Mutex<Set<DeliveryTag>>([])
+
+    static let tiers = [10, 60].map { RetryTier(.seconds($0)) }
+    static let app = "drop"
+
+    init(seed: UInt64 = 1, retryLimit: Int = 3) throws {
+        let chance = Mutex(SeededChance(seed))
+        context = .test(time: time, chance: Chance { chance.withLock { $0.next() } })
+        store = MemoryStore(time: time)
+        names = TopologyNames(try #require(Namespace("spine")))
+        let app = try #require(AppID(validating: Self.app))
+        let tools = WorkerTools(
+            store: store,
+            publisher: broker,
+            names: names,
+            senders: SenderDirectory([app: [.fcm: provider]], prefetch: [:], time: time),
+            breakers: Breakers(store: store, time: time, logger: context.logger, metrics: MetricsRegistry()),
+            policy: DeliveryPolicy(ladder: RetryLadder(tiers: Self.tiers, limit: retryLimit), lease: .seconds(60))
+        )
+        intake = Intake(
+            catalogs: CatalogSource(try Bench.shipped { $0 == "drop.json5" }),
+            zones: ZoneLibrary(folder: "/usr/share/zoneinfo"),
+            tools: tools,
+            context: context
+        )
+    }
+
+    // MARK: - What comes in
+
+    /// An event of a type that is never muted, as a producer publishes it.
+    func event(_ id: String, to users: [String], title: String = "Hei", redelivered: Bool = false) -> IncomingMessage {
+        let users = users.map { "\"\($0)\"" }.joined(separator: ",")
+        let body = #"{"id":"\#(id)","to":{"users":[\#(users)]},"title":"\#(title)","body":"på deg"}"#
+        return message(body, redelivered: redelivered)
+    }
+
+    func message(_ body: String, redelivered: Bool = false) -> IncomingMessage {
+        let queue = names.lane(.urgent)
+        return broker.arriving(
+            Array(body.utf8),
+            from: queue,
+            by: names.events,
+            "\(Self.app).security",
+            redelivered: redelivered
+        )
+    }
+
+    /// What waits in retry tiers comes back when the longest of them is over.
+    func resumes() -> [IncomingMessage] {
+        let waiting = broker.take(from: "spine.retry.") + broker.take(from: names.work)
+        if !waiting.isEmpty { time.skip(.seconds(61)) }
+        return waiting.map { broker.arriving($0.body, from: names.resume(.urgent), by: $0.exchange, $0.routingKey) }
+    }
+
+    /// A user with an Android device.
+    func person(_ user: String, device: String) throws {
+        var recipient = Recipient()
+        recipient.devices = [
+            Device(
+                subscription: device,
+                token: try #require(DeviceToken(validating: "token-\(device)")),
+                platform: .android,
+                provider: .fcm
+            )
+        ]
+        let person = recipient
+        let key = RecipientKey(
+            app: try #require(AppID(validating: Self.app)),
+            user: try #require(UserID(validating: user))
+        )
+        store.state.withLock { $0.people[key] = person }
+    }
+
+    // MARK: - What becomes of it
+
+    /// The whole way of one batch; what was acknowledged of it, by the places of the messages.
+    @discardableResult
+    func take(_ messages: [IncomingMessage]) async -> [Int] {
+        let asides = Asides()
+        await withDiscardingTaskGroup { group in
+            group.addTask { await asides.run() }
+            let shift = Batch.Shift(lane: .urgent, drain: drain, asides: asides) { [self] tags in
+                acknowledged.withLock { $0.formUnion(tags) }
+            }
+            await intake.deliver(await intake.store(messages, shift))
+            asides.finish()
+        }
+        return messages.indices.filter { isAcknowledged(messages[$0]) }
+    }
+
+    func isAcknowledged(_ message: IncomingMessage) -> Bool {
+        acknowledged.withLock { $0.contains(message.tag) }
+    }
+
+    /// The states of a user's lines, by their targets.
+    func lines() -> [String: String] {
+        store.state.withLock { state in
+            Dictionary(
+                state.lines.map { ("\($0.notification.recipient.user.text) \($0.target)", $1.state.rawValue) },
+                uniquingKeysWith: { "\($0)+\($1)" }
+            )
+        }
+    }
+
+    /// The reasons of the dead letters, in their order.
+    func deadLetters() -> [String] {
+        broker.messages(at: names.dead).map { $0.properties.headers["x-bellhop-reason"]?.text ?? "-" }
+    }
+}
+
+/// A provider that answers what it is told to, and takes everything where it was told nothing.
+final class ScriptedSender: PushSender {
+    let provider = PushProvider.fcm
+    private let state = Mutex((script: [Verdict](), sent: [String]()))
+
+    /// To whom something went, in the order of sending.
+    var sent: [String] { state.withLock { $0.sent } }
+
+    func answer(_ verdicts: [Verdict]) {
+        state.withLock { $0.script += verdicts }
+    }
+
+    func send(_ batch: [PushMessage]) async -> [Verdict] {
+        state.withLock { state in
+            batch.map { message in
+                state.sent.append(message.device.subscription)
+                return state.script.isEmpty ? .delivered(providerMessageID: nil) : state.script.removeFirst()
+            }
+        }
+    }
+}

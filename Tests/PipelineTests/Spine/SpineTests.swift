@@ -1,0 +1,180 @@
+import AMQP
+import BellhopRules
+import Push
+import TestSupport
+import Testing
+
+@testable import Pipeline
+
+/// The whole way of a batch in milliseconds; the real servers are the proof, these say first where it breaks.
+@Suite("A batch's way, without servers")
+struct SpineTests {
+    private static let busy = Verdict.retry(.unavailable, notBefore: .zero, scope: .message)
+
+    @Test("an event becomes a record and a push, is settled, and then acknowledged")
+    func good() async throws {
+        let ground = try SpineGround()
+        try ground.person("u", device: "d")
+        #expect(await ground.take([ground.event("e", to: ["u"])]) == [0])
+        #expect(ground.provider.sent == ["d"])
+        #expect(ground.lines() == ["u d": "delivered"])
+    }
+
+    @Test("a second copy of an event sends nothing, in the same batch or a later one, and is done")
+    func duplicates() async throws {
+        let ground = try SpineGround()
+        try ground.person("u", device: "d")
+        let copies = [ground.event("e", to: ["u"]), ground.event("e", to: ["u"])]
+        #expect(await ground.take(copies) == [0, 1])
+        #expect(await ground.take([ground.event("e", to: ["u"], redelivered: true)]) == [0])
+        #expect(ground.provider.sent == ["d"])
+    }
+
+    @Test("other words under a known id are a dead letter; the first ones stay")
+    func conflict() async throws {
+        let ground = try SpineGround()
+        try ground.person("u", device: "d")
+        await ground.take([ground.event("e", to: ["u"])])
+        #expect(await ground.take([ground.event("e", to: ["u"], title: "Hallo")]) == [0])
+        #expect(ground.deadLetters() == ["id-conflict"])
+        #expect(ground.provider.sent == ["d"])
+    }
+
+    @Test("what the provider cannot take now waits in a tier, comes back and goes out; the third failure gives it up")
+    func retries() async throws {
+        let ground = try SpineGround()
+        try ground.person("u", device: "d")
+        try ground.person("v", device: "f")
+        ground.provider.answer([Self.busy])
+        #expect(await ground.take([ground.event("e", to: ["u"])]) == [0])
+        #expect(ground.lines() == ["u d": "retrying"])
+        #expect(await ground.take(ground.resumes()) == [0])
+        #expect(ground.lines() == ["u d": "delivered"])
+        ground.provider.answer([Self.busy, Self.busy, Self.busy])
+        await ground.take([ground.event("f", to: ["v"])])
+        for _ in 0..<2 { await ground.take(ground.resumes()) }
+        #expect(ground.lines()["v f"] == "failed")
+        #expect(ground.deadLetters() == ["attempts-exhausted"])
+        #expect(ground.resumes().isEmpty)
+    }
+
+    @Test("a device that is gone ends its line and its subscription, without a dead letter")
+    func deviceGone() async throws {
+        let ground = try SpineGround()
+        try ground.person("u", device: "d")
+        ground.provider.answer([.deviceGone(.unregistered, at: nil)])
+        #expect(await ground.take([ground.event("e", to: ["u"])]) == [0])
+        #expect(ground.lines() == ["u d": "failed"])
+        #expect(ground.store.state.withLock { $0.revoked } == ["d"])
+        #expect(ground.deadLetters().isEmpty)
+    }
+
+    @Test("a bad message is a dead letter and stops no other; while the broker takes no letter it alone is held")
+    func faults() async throws {
+        let ground = try SpineGround()
+        try ground.person("u", device: "d")
+        ground.broker.state.withLock { $0.refusalsToCome = 5 }
+        let batch = [ground.message("{"), ground.event("e", to: ["u"])]
+        #expect(await ground.take(batch) == [0, 1])
+        #expect(ground.deadLetters() == ["malformed-json"])
+        #expect(ground.provider.sent == ["d"])
+    }
+
+    @Test("a user whose record the database never takes is a dead letter; the others of the event have theirs")
+    func refusedByStore() async throws {
+        let ground = try SpineGround()
+        let users = (0..<9).map { "u\($0)" }
+        for user in users { try ground.person(user, device: "d-\(user)") }
+        let culprit = try #require(UserID(validating: "u4"))
+        ground.store.state.withLock { $0.refused = [culprit] }
+        #expect(await ground.take([ground.event("e", to: users)]) == [0])
+        #expect(ground.deadLetters() == ["refused-by-store"])
+        #expect(ground.provider.sent.count == 8)
+    }
+
+    @Test("a database that is away is waited out: recorded once, sent once")
+    func databaseAway() async throws {
+        let ground = try SpineGround()
+        try ground.person("u", device: "d")
+        ground.store.state.withLock { $0.failuresToCome = 7 }
+        #expect(await ground.take([ground.event("e", to: ["u"])]) == [0])
+        #expect(ground.provider.sent == ["d"])
+    }
+
+    @Test("a drain gives up what the database does not take, and acknowledges nothing of it")
+    func drained() async throws {
+        let ground = try SpineGround()
+        try ground.person("u", device: "d")
+        ground.store.state.withLock { $0.failuresToCome = 1_000 }
+        ground.drain.fire()
+        let event = ground.event("e", to: ["u"])
+        #expect(await ground.take([event]).isEmpty)
+        #expect(ground.provider.sent.isEmpty)
+        ground.store.state.withLock { $0.failuresToCome = 0 }
+        #expect(await ground.take([event]) == [0])
+        #expect(ground.provider.sent == ["d"])
+    }
+
+    @Test("whatever fails, every user has each event once, nothing is left over, and nothing is acknowledged unsettled")
+    func storm() async throws {
+        for seed in UInt64(1)...20 {
+            var chance = SeededChance(seed)
+            let ground = try SpineGround(seed: seed)
+            let users = (0..<5).map { "u\($0)" }
+            for user in users { try ground.person(user, device: "d-\(user)") }
+            var waiting = (0..<40).map { ground.event("e\($0)", to: Array(users.shuffled(using: &chance).prefix(2))) }
+            let sent = waiting.count
+            for _ in 0..<400 where !waiting.isEmpty {
+                let size = Int.random(in: 1...12, using: &chance)
+                let batch = Array(waiting.prefix(size))
+                ground.trouble(&chance)
+                let done = Set(await ground.take(batch))
+                // What was not acknowledged comes again, and so does, now and then, what was.
+                waiting = Array(waiting.dropFirst(size))
+                waiting += batch.enumerated().filter { place, _ in
+                    !done.contains(place) || Int.random(in: 0..<8, using: &chance) == 0
+                }.map(\.element)
+                waiting += ground.resumes()
+            }
+            ground.calm()
+            for _ in 0..<20 { await ground.take(waiting + ground.resumes()) }
+            let lines = ground.store.state.withLock { Array($0.lines.values) }
+            #expect(lines.count == sent * 2, "seed \(seed)")
+            let ended = lines.filter { $0.state == .delivered || $0.state == .failed }
+            #expect(ended.count == sent * 2, "seed \(seed)")
+            let givenUp = Set(ground.deadLetterBodies())
+            #expect(givenUp.count == lines.count { $0.state == .failed }, "seed \(seed)")
+        }
+    }
+}
+
+extension SpineGround {
+    /// Some of what may go wrong in a batch.
+    fileprivate func trouble(_ chance: inout SeededChance) {
+        if Int.random(in: 0..<4, using: &chance) == 0 {
+            let failures = Int.random(in: 1...6, using: &chance)
+            store.state.withLock { $0.failuresToCome = failures }
+        }
+        if Int.random(in: 0..<4, using: &chance) == 0 {
+            let refusals = Int.random(in: 1...4, using: &chance)
+            broker.state.withLock { $0.refusalsToCome = refusals }
+        }
+        let verdicts: [Verdict] = [
+            .delivered(providerMessageID: "m"), .retry(.unavailable, notBefore: .seconds(5), scope: .message),
+            .unknown(.timeout, notBefore: .zero), .payloadError(.payloadTooLarge),
+        ]
+        for _ in 0..<Int.random(in: 0...4, using: &chance) {
+            if let verdict = verdicts.randomElement(using: &chance) { provider.answer([verdict]) }
+        }
+    }
+
+    fileprivate func calm() {
+        store.state.withLock { $0.failuresToCome = 0 }
+        broker.state.withLock { $0.refusalsToCome = 0 }
+    }
+
+    /// What the dead letters are about.
+    fileprivate func deadLetterBodies() -> [[UInt8]] {
+        broker.messages(at: "spine.dead").map(\.body)
+    }
+}
