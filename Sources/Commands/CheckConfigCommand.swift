@@ -122,10 +122,3 @@ private struct Files {
         return pushed.isEmpty ? "the file names none" : pushed.joined(separator: ", ")
     }
 }
-
-/// Everything that is wrong in the files that the configuration names, at once.
-struct FileFaults: Error, CustomStringConvertible {
-    let failures: [any Error]
-
-    var description: String { failures.map { String(describing: $0) }.joined(separator: "\n") }
-}

@@ -127,14 +127,3 @@ struct Footing: Sendable {
         )
     }
 }
-
-/// Catalogues that cannot be used: each fault on a line of its own.
-struct CatalogFailure: Error, CustomStringConvertible {
-    let folder: String
-    let faults: [String]
-
-    var description: String {
-        let count = faults.count == 1 ? "a fault; mend it" : "\(faults.count) faults; mend them"
-        return "the catalogues in \(folder) have \(count):\n\(faults.joined(separator: "\n"))"
-    }
-}

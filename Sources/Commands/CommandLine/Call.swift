@@ -8,15 +8,6 @@ struct Call: Sendable {
     /// Whether a program asks.
     var isJSON: Bool { words.has("json") }
 
-    /// What the command stands on, under these flags and this environment; faults end it with exit code 78.
-    func footing(requiring required: Set<Setting> = []) throws -> Footing {
-        let (flags, environment) = (words.settings, surroundings.environment)
-        return Footing(
-            configuration: try BellhopConfiguration.read(flags: flags, environment: environment, required: required)
-                .get()
-        )
-    }
-
     /// Prints an answer: one value for a program, a text of our own layout for people.
     func answer(_ json: @autoclosure () -> JSONText, _ text: @autoclosure () -> String) {
         surroundings.print(isJSON ? json().description : text())

@@ -112,15 +112,6 @@ package struct DeadLetterDesk: Sendable {
     }
 }
 
-extension DeadLetterDossier.Entry {
-    fileprivate init(_ rows: Rows, _ row: Int) throws(PostgresError) {
-        at = Timestamp(clamping: try rows.instant(row, 0))
-        kind = try rows.text(row, 1)
-        self.operator = try rows.optionalText(row, 2)
-        words = try rows.text(row, 3)
-    }
-}
-
 extension DeadLetterDesk {
     /// Each group with the words of its latest item.
     private static func groups(of chosen: String) -> String {

@@ -105,30 +105,3 @@ extension ClaimedDelivery {
 extension Duration {
     var milliseconds: Int64 { microseconds / 1000 }
 }
-
-extension NotificationKey {
-    static func parameters(_ keys: [NotificationKey]) -> [Parameter] {
-        [
-            .textArray(keys.map(\.recipient.app.text)), .textArray(keys.map(\.recipient.user.text)),
-            .textArray(keys.map(\.notification.text)),
-        ]
-    }
-}
-
-extension Rows {
-    /// From the columns app, user_id, notification_id; nil where they hold what no program of ours wrote.
-    func notificationKey(_ row: Int) throws(PostgresError) -> NotificationKey? {
-        guard let app = AppID(validating: try text(row, 0)), let user = UserID(validating: try text(row, 1)),
-            let id = NotificationID(validating: try text(row, 2))
-        else { return nil }
-        return NotificationKey(recipient: RecipientKey(app: app, user: user), notification: id)
-    }
-
-    /// From the columns app, user_id, notification_id, channel, target.
-    func deliveryKey(_ row: Int) throws(PostgresError) -> DeliveryKey? {
-        guard let notification = try notificationKey(row), let channel = Channel(rawValue: try text(row, 3)) else {
-            return nil
-        }
-        return DeliveryKey(notification: notification, channel: channel, target: try text(row, 4))
-    }
-}

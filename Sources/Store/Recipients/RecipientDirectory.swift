@@ -1,17 +1,6 @@
 package import BellhopRules
 package import Postgres
 
-/// A user of an app: the key of everything that a user owns.
-package struct RecipientKey: Hashable, Sendable {
-    package let app: AppID
-    package let user: UserID
-
-    package init(app: AppID, user: UserID) {
-        self.app = app
-        self.user = user
-    }
-}
-
 /// What is known of users, looked up for a whole batch at once.
 package struct RecipientDirectory: Sendable {
     private let pool: PostgresPool

@@ -23,7 +23,7 @@ enum WrittenStatements {
         "Benchmarks", "Schema", "Standing", "Stories", "Topology", "LedgerLook.swift", "ReplayBook.swift",
         "DeadLetterDesk.swift", "DeadLetterDesk+Acts.swift", "DeadLetterDesk+Editing.swift",
         "DeadLetterDesk+Import.swift",
-        "DeadLetterFilter+SQL.swift", "DeadLetterViews.swift",
+        "DeadLetterFilter+SQL.swift", "DeadLetterSummary.swift",
     ]
 
     static func all() throws -> [Written] {

@@ -1,25 +1,6 @@
 package import BellhopRules
 import Cryptography
 
-extension NotificationID {
-    /// The id that any re-run computes again, from the app, the event and the user.
-    package init(app: AppID, event: EventID, user: UserID) {
-        self.init(bits: SHA256.digest(of: Self.hashInput(app: app, event: event, user: user)).leadingBits)
-    }
-}
-
-/// What an event says, in 16 bytes: the same id with another hash is an `id-conflict`.
-package struct ContentHash: Sendable, Hashable {
-    package let bytes: [UInt8]
-
-    package init(of event: Event) {
-        var content: [UInt8] = []
-        content.reserveCapacity(512)
-        event.contentBytes(into: &content)
-        bytes = Array(SHA256.digest(of: content).bytes.prefix(16))
-    }
-}
-
 /// What stands for a person or a token after it was taken back: a hash, so that nothing of them is kept.
 package struct SubjectHash: Sendable, Hashable {
     package let bytes: [UInt8]

@@ -1,17 +1,58 @@
-import BellhopRules
+package import BellhopRules
 import Postgres
 
-extension DeadLetterGroup {
-    /// From the columns of the desk's statement.
-    init(_ rows: Rows, _ row: Int) throws(PostgresError) {
-        fingerprint = try rows.text(row, "fingerprint")
-        items = Int(clamping: try rows.integer(row, "items"))
-        users = Int(clamping: try rows.integer(row, "users"))
-        firstSeen = Timestamp(clamping: try rows.instant(row, "first_seen"))
-        lastSeen = Timestamp(clamping: try rows.instant(row, "last_seen"))
-        cause = try DeadLetterCause(rows, row)
-        lastDay = Array(repeating: 0, count: 24)
+/// One item in a list.
+package struct DeadLetterSummary: Sendable {
+    package let deadID: String
+    package var state: DeadLetterState
+    package let fingerprint: String
+    package let cause: DeadLetterCause
+    package let attempts: Int
+    package let copies: Int
+    package var deaths: Int
+    package var replays: Int
+    package let replay: Int64?
+    package var resolution: String?
+    package let editedFrom: String?
+    package var firstFailedAt: Timestamp
+    package let lastFailedAt: Timestamp
+    package let filedAt: Timestamp
+    /// The line of the ledger that was given up; nil for a message that was rejected.
+    package let delivery: DeliveryKey?
+}
+
+extension DeadLetterSummary {
+    /// Of a letter that is not filed, as it would be filed first.
+    package init(_ item: DeadLetterItem) {
+        deadID = item.replay?.item ?? item.deadID
+        state = .open
+        fingerprint = item.fingerprint
+        cause = item.cause
+        attempts = item.attempts
+        copies = 1
+        replays = item.replay?.round ?? 0
+        deaths = replays + 1
+        replay = nil
+        editedFrom = nil
+        firstFailedAt = item.failedAt
+        lastFailedAt = item.failedAt
+        filedAt = item.failedAt
+        delivery = item.delivery
     }
+}
+
+/// Items of a list, and how many a longer one would have.
+package struct DeadLetterPage: Sendable {
+    package let asOf: Timestamp
+    package let items: [DeadLetterSummary]
+    package let count: Int
+}
+
+/// How many items are meant, at a moment: what an act is confirmed for.
+package struct DeadLetterCount: Sendable, Equatable {
+    package let items: Int
+    package let users: Int
+    package let asOf: Timestamp
 }
 
 extension DeadLetterSummary {
@@ -45,30 +86,6 @@ extension DeadLetterSummary {
             try rows.optionalText(row, "notification_id"),
             try rows.optionalText(row, "channel"),
             try rows.optionalText(row, "target")
-        )
-    }
-}
-
-extension DeadLetterMessage {
-    /// From the columns of its parts.
-    init(_ rows: Rows, _ row: Int) throws(PostgresError) {
-        summary = try DeadLetterSummary(rows, row)
-        origin = try DeadLetterItem.Origin(rows, row)
-        contentHash = try rows.bytes(row, "content_hash")
-    }
-}
-
-extension DeadLetterItem.Origin {
-    static let columns = "d.origin_exchange, d.origin_routing_key, d.properties, d.headers, d.body"
-
-    /// From ``columns``.
-    init(_ rows: Rows, _ row: Int) throws(PostgresError) {
-        self.init(
-            exchange: try rows.text(row, "origin_exchange"),
-            routingKey: try rows.text(row, "origin_routing_key"),
-            properties: try rows.json(row, "properties"),
-            headers: try rows.json(row, "headers"),
-            body: try rows.bytes(row, "body")
         )
     }
 }
