@@ -10,7 +10,7 @@ package struct ReplayForecast: Sendable {
     private let catalogs: CatalogSet
     private let zones: ZoneLibrary
     private let names: TopologyNames
-    private let ledger: LedgerLook
+    private let ledger: ReplayBook
     private let inbox: Inbox
     private let directory: RecipientDirectory
 
@@ -18,7 +18,7 @@ package struct ReplayForecast: Sendable {
         self.catalogs = catalogs
         self.zones = zones
         self.names = names
-        ledger = LedgerLook(pool: pool)
+        ledger = ReplayBook(pool: pool)
         inbox = Inbox(pool: pool)
         directory = RecipientDirectory(pool: pool)
     }

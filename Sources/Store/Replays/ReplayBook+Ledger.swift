@@ -2,13 +2,7 @@ import BellhopRules
 package import Postgres
 
 /// Where single lines of the ledger stand, for whoever foresees a replay.
-package struct LedgerLook: Sendable {
-    private let pool: PostgresPool
-
-    package init(pool: PostgresPool) {
-        self.pool = pool
-    }
-
+extension ReplayBook {
     /// The states of these lines; none for those that are no more.
     package func states(of keys: [DeliveryKey]) async throws(PostgresError) -> [DeliveryKey: DeliveryState] {
         guard !keys.isEmpty else { return [:] }
