@@ -17,11 +17,11 @@ enum StatusCommand: Command {
         let plan = footing.configuration.catalogs == nil ? nil : footing.plan(try footing.catalogs())
         let management = try footing.configuration.managementURL.map { try ManagementAPI($0) }
         let broker = try footing.broker()
-        let standing = try await footing.withPool(as: .admin, name: name, patience: .seconds(10)) { pool in
+        let status = try await footing.withPool(as: .admin, name: name, patience: .seconds(10)) { pool in
             await Look(footing: footing, broker: broker, pool: pool, plan: plan, management: management).look()
         }
-        call.answer(standing.json, standing.text)
-        return standing.isWhole ? .done : .unavailable
+        call.answer(status.json, status.text)
+        return status.isWhole ? .done : .unavailable
     }
 }
 
@@ -34,7 +34,7 @@ private struct Look: Sendable {
     let plan: TopologyPlan?
     let management: ManagementAPI?
 
-    func look() async -> Standing {
+    func look() async -> Status {
         async let queues = Self.sight { try await lookAtQueues() }
         async let database = Self.sight { try await lookAtDatabase() }
         async let told = askManagement()
@@ -45,7 +45,7 @@ private struct Look: Sendable {
         case .failure(let failure): managementObstacle = failure.description
         }
         let isGround = seenQueues.value != nil && seenDatabase.value?.store != nil
-        return Standing(
+        return Status(
             namespace: footing.configuration.namespace,
             time: SystemTime().now(),
             broker: seenQueues,
@@ -57,7 +57,7 @@ private struct Look: Sendable {
 
     private static func sight<Value>(
         _ look: @Sendable () async throws -> Value
-    ) async -> Standing.Sight<Value> {
+    ) async -> Status.Sight<Value> {
         do {
             return .seen(try await look())
         } catch {
@@ -65,25 +65,25 @@ private struct Look: Sendable {
         }
     }
 
-    private func lookAtQueues() async throws -> [QueueStanding] {
+    private func lookAtQueues() async throws -> [QueueStatus] {
         let tiers = footing.configuration.retryDelays.map(RetryTier.init)
-        let all = QueueStanding.all(names: footing.names, tiers: tiers)
+        let all = QueueStatus.all(names: footing.names, tiers: tiers)
         return try await BrokerSession.with(broker, name: "bellhop status") { session in
             try all.map { queue in
                 var queue = queue
                 queue.counts = try session.checkQueue(queue.name).map {
-                    QueueStanding.Counts(ready: $0.messages, consumers: $0.consumers)
+                    QueueStatus.Counts(ready: $0.messages, consumers: $0.consumers)
                 }
                 return queue
             }
         }
     }
 
-    private func lookAtDatabase() async throws -> Standing.Database {
+    private func lookAtDatabase() async throws -> Status.Database {
         let schema = try await Migrator(pool: pool, namespace: footing.configuration.namespace).check()
         // Older or newer tables may lack what the statements ask for.
-        guard schema == .current else { return Standing.Database(schema: schema, store: nil) }
-        return Standing.Database(schema: schema, store: try await StoreStanding(of: pool))
+        guard schema == .current else { return Status.Database(schema: schema, store: nil) }
+        return Status.Database(schema: schema, store: try await StoreStatus(of: pool))
     }
 
     private func askManagement() async -> Result<[String: ManagementAPI.Queue], CommandFailure> {
@@ -98,9 +98,9 @@ private struct Look: Sendable {
     }
 
     private static func completed(
-        _ sight: Standing.Sight<[QueueStanding]>,
+        _ sight: Status.Sight<[QueueStatus]>,
         with told: [String: ManagementAPI.Queue]
-    ) -> Standing.Sight<[QueueStanding]> {
+    ) -> Status.Sight<[QueueStatus]> {
         guard case .seen(var queues) = sight else { return sight }
         for index in queues.indices {
             guard let more = told[queues[index].name] else { continue }

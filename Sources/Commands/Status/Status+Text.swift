@@ -1,7 +1,7 @@
 import ServiceRuntime
 import Store
 
-extension Standing {
+extension Status {
     /// For people: what is wrong first, then the figures; `-` is what nobody can tell.
     var text: String {
         var lines = [
@@ -23,7 +23,7 @@ extension Standing {
 
     private static let firstColumn = 34
 
-    private func table(of queues: [QueueStanding]) -> [String] {
+    private func table(of queues: [QueueStatus]) -> [String] {
         var table = TextTable(["queue", "ready", "unacked", "oldest", "consumers"])
         for queue in queues where !Self.isQuiet(queue) {
             guard let counts = queue.counts else {
@@ -41,7 +41,7 @@ extension Standing {
     }
 
     /// What stands empty for most of its life is shown only while it does not.
-    private static func isQuiet(_ queue: QueueStanding) -> Bool {
+    private static func isQuiet(_ queue: QueueStatus) -> Bool {
         switch queue.purpose {
         case .lane, .resume, .dead: false
         case .retry, .replay, .receipts: queue.counts?.ready == 0 && queue.counts?.unacked ?? 0 == 0
@@ -53,7 +53,7 @@ extension Standing {
         text.onOneLine.split(separator: " ").lines(behind: "!  ")
     }
 
-    private func owed(_ store: StoreStanding) -> [String] {
+    private func owed(_ store: StoreStatus) -> [String] {
         guard !store.owed.isEmpty else { return ["owed deliveries".filled(to: Self.firstColumn) + "none"] }
         var table = TextTable(["owed deliveries", "count", "oldest due"])
         for group in store.owed {
@@ -63,7 +63,7 @@ extension Standing {
         return table.lines(firstColumn: Self.firstColumn)
     }
 
-    private func deadLetters(_ store: StoreStanding) -> [String] {
+    private func deadLetters(_ store: StoreStatus) -> [String] {
         guard !store.deadLetters.isEmpty else { return ["open dead letters".filled(to: Self.firstColumn) + "none"] }
         var table = TextTable(["open dead letters", "count", "latest"])
         for group in store.deadLetters {
@@ -72,13 +72,13 @@ extension Standing {
         return table.lines(firstColumn: Self.firstColumn)
     }
 
-    private func plannedWords(_ planned: StoreStanding.Planned) -> String {
+    private func plannedWords(_ planned: StoreStatus.Planned) -> String {
         guard planned.count > 0 else { return "none" }
         return Self.capped(planned.count) + (planned.next.map { ", the next \(distance(to: $0))" } ?? "")
     }
 
     private static func capped(_ count: Int) -> String {
-        count >= StoreStanding.most ? "\(count) or more" : String(count)
+        count >= StoreStatus.most ? "\(count) or more" : String(count)
     }
 
     /// `in 3 h`, `2 min ago`, from microseconds since 1970.

@@ -3,7 +3,7 @@ package import Postgres
 /// What the tables say of work that waits and of work that failed, for whoever asks how things stand.
 ///
 /// Each count stops at ``most``, so that asking costs little however bad things are.
-package struct StoreStanding: Sendable, Equatable {
+package struct StoreStatus: Sendable, Equatable {
     /// Deliveries that are owed at a known time, the same state and reason together.
     package struct Owed: Sendable, Equatable {
         package let state: String

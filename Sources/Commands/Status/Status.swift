@@ -3,7 +3,7 @@ import ServiceRuntime
 import Store
 
 /// How things stand with one installation at one moment, as far as it could be seen.
-struct Standing: Sendable {
+struct Status: Sendable {
     /// A part that was looked at.
     enum Sight<Value: Sendable>: Sendable {
         case seen(Value)
@@ -21,14 +21,14 @@ struct Standing: Sendable {
 
     /// What the database tells.
     struct Database: Sendable {
-        let schema: Migrator.Standing
+        let schema: Migrator.Status
         /// Nil where the schema is not there or not ours.
-        let store: StoreStanding?
+        let store: StoreStatus?
     }
 
     let namespace: Namespace
     let time: Instant
-    let broker: Sight<[QueueStanding]>
+    let broker: Sight<[QueueStatus]>
     let database: Sight<Database>
     /// How the topology differs from the catalogues; nil where it takes more than could be seen to say so.
     let topologyDifferences: [String]?
@@ -46,7 +46,7 @@ struct Standing: Sendable {
     var isWhole: Bool { broker.obstacle == nil && database.obstacle == nil }
 
     /// The queue for a purpose; nil where the broker could not be seen.
-    func queue(_ purpose: QueueStanding.Purpose) -> QueueStanding? {
+    func queue(_ purpose: QueueStatus.Purpose) -> QueueStatus? {
         broker.value?.first { $0.purpose == purpose }
     }
 }

@@ -2,7 +2,7 @@ import BellhopRules
 import ServiceRuntime
 import Store
 
-extension Standing {
+extension Status {
     /// What somebody should do something about, the worst first; each a sentence.
     var problems: [String] {
         obstacles + groundProblems + idleProblems + refusals + leftovers
@@ -74,7 +74,7 @@ extension Standing {
 
     /// `1 message waits`, `2 messages wait`.
     private static func counted(_ count: Int, _ noun: String, _ one: String, _ many: String) -> String {
-        let shown = count >= StoreStanding.most ? "\(count) or more" : String(count)
+        let shown = count >= StoreStatus.most ? "\(count) or more" : String(count)
         return count == 1 ? "1 \(noun) \(one)" : "\(shown) \(noun)s \(many)"
     }
 

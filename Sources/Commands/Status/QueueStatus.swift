@@ -2,7 +2,7 @@ import BellhopRules
 import Pipeline
 
 /// One queue at one moment.
-struct QueueStanding: Sendable, Equatable {
+struct QueueStatus: Sendable, Equatable {
     /// What a queue is for; decides its place in the table and whether somebody should consume it.
     enum Purpose: Sendable, Equatable {
         case lane(Lane)
@@ -41,13 +41,13 @@ struct QueueStanding: Sendable, Equatable {
     }
 
     /// Every queue of a namespace, in the order in which people look.
-    static func all(names: TopologyNames, tiers: [RetryTier]) -> [QueueStanding] {
-        let lanes = Lane.allCases.map { QueueStanding(name: names.lane($0), purpose: .lane($0)) }
-        let resumes = Lane.allCases.map { QueueStanding(name: names.resume($0), purpose: .resume($0)) }
-        let retries = tiers.map { QueueStanding(name: names.retry($0), purpose: .retry($0)) }
+    static func all(names: TopologyNames, tiers: [RetryTier]) -> [QueueStatus] {
+        let lanes = Lane.allCases.map { QueueStatus(name: names.lane($0), purpose: .lane($0)) }
+        let resumes = Lane.allCases.map { QueueStatus(name: names.resume($0), purpose: .resume($0)) }
+        let retries = tiers.map { QueueStatus(name: names.retry($0), purpose: .retry($0)) }
         return lanes + resumes + retries + [
-            QueueStanding(name: names.dead, purpose: .dead), QueueStanding(name: names.replay, purpose: .replay),
-            QueueStanding(name: names.receipts, purpose: .receipts),
+            QueueStatus(name: names.dead, purpose: .dead), QueueStatus(name: names.replay, purpose: .replay),
+            QueueStatus(name: names.receipts, purpose: .receipts),
         ]
     }
 }

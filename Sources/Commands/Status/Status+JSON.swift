@@ -2,7 +2,7 @@ import BellhopRules
 import ServiceRuntime
 import Store
 
-extension Standing {
+extension Status {
     /// One object; its names are stable, and what could not be seen is null.
     var json: JSONText {
         .object(ground + traffic + tables(database.value?.store))
@@ -38,7 +38,7 @@ extension Standing {
         ]
     }
 
-    private func tables(_ store: StoreStanding?) -> [(String, JSONText)] {
+    private func tables(_ store: StoreStatus?) -> [(String, JSONText)] {
         [
             ("deliveries", store.map(Self.deliveries) ?? .null),
             ("plannedEvents", store.map(Self.planned) ?? .null),
@@ -62,12 +62,12 @@ extension Standing {
     }
 
     /// The queues of one purpose, each with the member that tells them apart.
-    private func list(_ member: (QueueStanding.Purpose) -> (String, JSONText)?) -> JSONText {
+    private func list(_ member: (QueueStatus.Purpose) -> (String, JSONText)?) -> JSONText {
         guard let queues = broker.value else { return .null }
         return .list(queues.compactMap { queue in member(queue.purpose).map { json(queue, [$0]) } })
     }
 
-    private func json(_ queue: QueueStanding, _ members: [(String, JSONText)] = []) -> JSONText {
+    private func json(_ queue: QueueStatus, _ members: [(String, JSONText)] = []) -> JSONText {
         .object(
             members + [
                 ("queue", .text(queue.name)), ("ready", .optional(queue.counts?.ready)),
@@ -79,11 +79,11 @@ extension Standing {
     }
 
     /// How long the oldest message of a queue has been under way; never negative, whatever its sender's clock said.
-    func age(_ queue: QueueStanding) -> Duration? {
+    func age(_ queue: QueueStatus) -> Duration? {
         queue.counts?.oldestSent.map { max(.zero, time - Instant(microseconds: $0)) }
     }
 
-    private static func deliveries(_ store: StoreStanding) -> JSONText {
+    private static func deliveries(_ store: StoreStatus) -> JSONText {
         let groups = store.owed.map { group in
             JSONText.object([
                 ("state", .text(group.state)), ("reason", .optional(group.reason)), ("count", .number(group.count)),
@@ -93,15 +93,15 @@ extension Standing {
         let total = store.owed.map(\.count).reduce(0, +)
         let oldest = store.owed.map(\.oldestDue).min()
         return .object([
-            ("owed", .number(total)), ("owedIsCapped", .flag(total >= StoreStanding.most)),
+            ("owed", .number(total)), ("owedIsCapped", .flag(total >= StoreStatus.most)),
             ("overdue", .number(store.overdue)), ("oldestDueAt", .instant(oldest)), ("groups", .list(groups)),
         ])
     }
 
-    private static func planned(_ store: StoreStanding) -> JSONText {
+    private static func planned(_ store: StoreStatus) -> JSONText {
         .object([
             ("waiting", .number(store.planned.count)),
-            ("waitingIsCapped", .flag(store.planned.count >= StoreStanding.most)),
+            ("waitingIsCapped", .flag(store.planned.count >= StoreStatus.most)),
             ("nextAt", .instant(store.planned.next)), ("overdue", .number(store.planned.overdue)),
         ])
     }
@@ -116,7 +116,7 @@ extension Standing {
         ])
     }
 
-    private static func deadLetters(_ store: StoreStanding) -> JSONText {
+    private static func deadLetters(_ store: StoreStatus) -> JSONText {
         let groups = store.deadLetters.map { group in
             JSONText.object([
                 ("stage", .text(group.stage)), ("reason", .text(group.reason)), ("count", .number(group.count)),
@@ -125,7 +125,7 @@ extension Standing {
         }
         let total = store.deadLetters.map(\.count).reduce(0, +)
         return .object([
-            ("open", .number(total)), ("openIsCapped", .flag(total >= StoreStanding.most)), ("groups", .list(groups)),
+            ("open", .number(total)), ("openIsCapped", .flag(total >= StoreStatus.most)), ("groups", .list(groups)),
         ])
     }
 }

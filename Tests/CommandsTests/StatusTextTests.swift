@@ -6,22 +6,22 @@ import Testing
 
 @testable import Commands
 
-@Suite("How a standing is told")
-struct StandingTests {
+@Suite("How a status is told")
+struct StatusTextTests {
     private let time = Instant(seconds: 1_767_225_600)
 
-    private func standing(
+    private func status(
         ready: [Lane: Int] = [:],
         consumers: Int = 2,
-        schema: Migrator.Standing = .current,
+        schema: Migrator.Status = .current,
         differences: [String]? = []
-    ) throws -> Standing {
+    ) throws -> Status {
         let names = TopologyNames(try #require(Namespace("t")))
-        let queues = QueueStanding.all(names: names, tiers: [RetryTier(.seconds(10))]).map { queue in
+        let queues = QueueStatus.all(names: names, tiers: [RetryTier(.seconds(10))]).map { queue in
             var queue = queue
-            queue.counts = QueueStanding.Counts(ready: 0, consumers: consumers)
+            queue.counts = QueueStatus.Counts(ready: 0, consumers: consumers)
             if case .lane(let lane) = queue.purpose {
-                queue.counts = QueueStanding.Counts(
+                queue.counts = QueueStatus.Counts(
                     ready: ready[lane] ?? 0,
                     consumers: consumers,
                     unacked: 1_024,
@@ -30,11 +30,11 @@ struct StandingTests {
             }
             return queue
         }
-        return Standing(
+        return Status(
             namespace: names.namespace,
             time: time,
             broker: .seen(queues),
-            database: .seen(Standing.Database(schema: schema, store: nil)),
+            database: .seen(Status.Database(schema: schema, store: nil)),
             topologyDifferences: differences,
             managementObstacle: nil
         )
@@ -42,7 +42,7 @@ struct StandingTests {
 
     @Test("numbers line up to the right, and what is well says so")
     func table() throws {
-        let lines = try standing(ready: [.normal: 120_000]).text.split(separator: "\n").map(String.init)
+        let lines = try status(ready: [.normal: 120_000]).text.split(separator: "\n").map(String.init)
         #expect(lines.contains("All is well."))
         let rows = lines.filter { $0.contains(" lane ") }
         #expect(rows.count == 3)
@@ -53,7 +53,7 @@ struct StandingTests {
 
     @Test("queues that stand empty for most of their lives are shown only when they do not")
     func quiet() throws {
-        let text = try standing().text
+        let text = try status().text
         #expect(!text.contains("retry in"))
         #expect(!text.contains("replays"))
         #expect(text.contains("dead letters"))
@@ -61,11 +61,11 @@ struct StandingTests {
 
     @Test("what is wrong comes first, in sentences")
     func problems() throws {
-        let idle = try standing(ready: [.urgent: 1], consumers: 0)
+        let idle = try status(ready: [.urgent: 1], consumers: 0)
         #expect(idle.problems == ["no worker runs, 1 message waits: start one", "no scheduler runs: start one"])
-        let old = try standing(schema: .pending(["0009_x"]), differences: nil)
+        let old = try status(schema: .pending(["0009_x"]), differences: nil)
         #expect(old.problems == ["the schema lacks 0009_x: run bellhop migrate"])
-        let other = try standing(differences: ["queue a is missing", "queue b is missing"])
+        let other = try status(differences: ["queue a is missing", "queue b is missing"])
         #expect(other.problems.first?.contains("queue a is missing (and 1 more") == true)
         #expect(other.text.split(separator: "\n")[1].hasPrefix("!  the topology differs"))
     }
@@ -73,14 +73,14 @@ struct StandingTests {
     @Test("without the database nobody is said to be missing who cannot be seen")
     func blind() throws {
         let names = TopologyNames(try #require(Namespace("t")))
-        let queues = QueueStanding.all(names: names, tiers: []).map { queue in
+        let queues = QueueStatus.all(names: names, tiers: []).map { queue in
             var queue = queue
             let isDead = queue.purpose == .dead
-            queue.counts = QueueStanding.Counts(ready: isDead ? 20 : 1, consumers: isDead ? 0 : 2)
+            queue.counts = QueueStatus.Counts(ready: isDead ? 20 : 1, consumers: isDead ? 0 : 2)
             return queue
         }
-        func standing(_ queues: [QueueStanding]) -> Standing {
-            Standing(
+        func status(_ queues: [QueueStatus]) -> Status {
+            Status(
                 namespace: names.namespace,
                 time: time,
                 broker: .seen(queues),
@@ -89,17 +89,17 @@ struct StandingTests {
                 managementObstacle: nil
             )
         }
-        let left = standing(queues)
+        let left = status(queues)
         let unseen = """
             nobody files dead letters, 20 dead letters wait: schedulers leave them in the queue while they have no \
             database, so whether one runs cannot be seen
             """
         #expect(left.problems == ["the database cannot be seen: Connection refused", unseen])
         #expect(left.json.description.contains(#""schedulers":null"#))
-        let idle = standing(
+        let idle = status(
             queues.map { queue in
                 var queue = queue
-                queue.counts = QueueStanding.Counts(ready: 1, consumers: 0)
+                queue.counts = QueueStatus.Counts(ready: 1, consumers: 0)
                 return queue
             }
         )
@@ -108,10 +108,10 @@ struct StandingTests {
 
     @Test("a time in the future of our clock is no negative age")
     func skew() throws {
-        let standing = try standing()
-        var queue = try #require(standing.queue(.lane(.urgent)))
+        let status = try status()
+        var queue = try #require(status.queue(.lane(.urgent)))
         queue.counts?.oldestSent = (time + .seconds(60)).microseconds
-        #expect(standing.age(queue) == .zero)
+        #expect(status.age(queue) == .zero)
     }
 
     @Test(
