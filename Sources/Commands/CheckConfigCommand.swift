@@ -47,7 +47,7 @@ enum CheckConfigCommand: Command {
     /// The files that secrets of the settings come from.
     private static func secretFiles(_ call: Call) -> [String] {
         Setting.all.compactMap(\.inFile).compactMap {
-            call.words.settings[$0.flagName] ?? call.surroundings.environment[$0.environmentName]
+            call.words.settings[$0.flagName] ?? call.shell.environment[$0.environmentName]
         }
     }
 

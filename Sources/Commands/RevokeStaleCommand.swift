@@ -16,7 +16,7 @@ enum RevokeStaleCommand: Command {
         guard let days = try call.words.number("days", in: 1...36_500) else {
             throw call.words.misuse("--days is missing: say for how long a device may be silent, such as 90")
         }
-        let terminal = call.surroundings.terminal
+        let terminal = call.shell.terminal
         let count = try await call.footing(requiring: [.databaseURL]).withPool(as: .worker, name: name) { pool in
             var told = 0
             return try await Revocations(pool: pool).revokeStale(days: days) { progress in

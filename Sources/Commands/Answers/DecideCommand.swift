@@ -30,7 +30,7 @@ enum DecideCommand: Command {
         let document = try sound(RecipientDocument.read(read(files[2], call), file: files[2]), in: files[2])
         let file = NamedEvent(file: files[1], bytes: try read(files[1], call))
         let event = try file.event(catalogs, document, of: files[2])
-        let zones = ZoneLibrary(environment: call.surroundings.environment)
+        let zones = ZoneLibrary(environment: call.shell.environment)
         guard let catalog = catalogs[event.app], let trial = Trial(catalog, event, document, at: now, zones) else {
             let what = "the catalogue does not know \(event.app) and \(event.type)"
             throw file.fault(what, "name the app's own catalogue")
@@ -43,7 +43,7 @@ enum DecideCommand: Command {
     }
 
     private static func read(_ path: String, _ call: Call) throws(CommandFailure) -> [UInt8] {
-        try EventFile.read(path, call.surroundings)
+        try EventFile.read(path, call.shell)
     }
 
     private static func sound<Value>(

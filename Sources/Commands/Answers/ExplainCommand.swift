@@ -26,7 +26,7 @@ enum ExplainCommand: Command {
         let story = try await footing.withPool(as: .admin, name: name, patience: .seconds(10)) { pool in
             try await StoryBook(pool: pool).story(of: subject, for: recipient)
         }
-        let zones = ZoneLibrary(environment: call.surroundings.environment)
+        let zones = ZoneLibrary(environment: call.shell.environment)
         let explanation = Explanation(story, catalogs: catalogs, zones: zones, now: SystemTime().timestamp)
         call.answer(explanation.json, explanation.text)
         return story.isUnknown ? .answerIsNo : .done

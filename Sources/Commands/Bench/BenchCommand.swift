@@ -63,7 +63,7 @@ private struct BenchOrder: Sendable {
         rate = try words.number("rate", in: 1...10_000, unit: "/s") ?? 50
         erasures = try words.number("erasures", in: 1...1_000_000) ?? 20_000
         seed = UInt64(try words.number("seed", in: 0...Int.max) ?? 1)
-        let environment = call.surroundings.environment
+        let environment = call.shell.environment
         switch (
             words.value("stub") ?? environment["BENCH_STUB"], words.value("stub-ca") ?? environment["BENCH_STUB_CA"]
         ) {
@@ -78,7 +78,7 @@ private struct BenchOrder: Sendable {
         let catalogs = try call.footing(requiring: [.catalogs]).catalogs()
         try Workload.verify(catalogs)
         let run = DecisionRun(workload: workload(events: 0, users: 100_000), pairs: events ?? 1_000_000)
-        return try run.measure(catalogs, ZoneLibrary(environment: call.surroundings.environment))
+        return try run.measure(catalogs, ZoneLibrary(environment: call.shell.environment))
     }
 
     /// How it comes along is said on stderr, so that stdout holds the result alone.
@@ -87,7 +87,7 @@ private struct BenchOrder: Sendable {
         return try await Interruption.watching {
             try await BenchGround.with(call, keeping: isKept) { ground in
                 let say = { @Sendable (line: String) in
-                    call.surroundings.complaints.print(line: "bellhop bench: \(line)")
+                    call.shell.complaints.print(line: "bellhop bench: \(line)")
                 }
                 if isKept { say("keeping namespace \(ground.names.namespace) and \(ground.folder)") }
                 return try await measure(on: ground, saying: say)

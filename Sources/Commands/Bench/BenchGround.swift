@@ -59,7 +59,7 @@ final class BenchGround: Sendable {
         name: String,
         folder: String
     ) -> [String: String] {
-        var environment = call.surroundings.environment
+        var environment = call.shell.environment
         for setting in Setting.all {
             if let value = call.words.settings[setting.flagName] { environment[setting.environmentName] = value }
         }

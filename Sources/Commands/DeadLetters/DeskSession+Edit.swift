@@ -100,7 +100,7 @@ extension DeskSession {
         _ original: JSONValue?,
         _ desk: DeskOperator
     ) async throws -> [UInt8] {
-        if let path = words.value("file") { return try EventFile.read(path, request.surroundings) }
+        if let path = words.value("file") { return try EventFile.read(path, request.shell) }
         if let cut = dossier.origin.cutBody {
             throw failure(
                 .answerIsNo,
@@ -112,7 +112,7 @@ extension DeskSession {
         let sets = words.allValues("set")
         if !sets.isEmpty { return try edited(original, sets) }
         if words.value("routing-key") != nil { return dossier.origin.body }
-        guard request.surroundings.terminal != nil else {
+        guard request.shell.terminal != nil else {
             throw words.misuse(
                 "edit needs --set, --file, or a terminal for $EDITOR"
             )
@@ -121,7 +121,7 @@ extension DeskSession {
         filter.ids = [dossier.summary.deadID]
         try await self.desk.audit("reveal", filter, items: 1, by: desk)
         let text = original.map { PrettyJSON.lines($0).joined(separator: "\n") + "\n" }.map { [UInt8]($0.utf8) }
-        return try await TextEditor(request.surroundings.environment).edit(text ?? dossier.origin.body)
+        return try await TextEditor(request.shell.environment).edit(text ?? dossier.origin.body)
     }
 
     private func edited(_ original: JSONValue?, _ sets: [String]) throws(CommandFailure) -> [UInt8] {

@@ -116,7 +116,7 @@ extension DeskSession {
     func forecast() throws -> ReplayForecast {
         ReplayForecast(
             catalogs: try footing.catalogs(),
-            zones: ZoneLibrary(environment: request.surroundings.environment),
+            zones: ZoneLibrary(environment: request.shell.environment),
             names: footing.names,
             pool: pool
         )

@@ -10,7 +10,7 @@ struct DeskRequest: Sendable {
     let footing: Footing
 
     var words: Words { call.words }
-    var surroundings: Surroundings { call.surroundings }
+    var shell: Shell { call.shell }
     var configuration: BellhopConfiguration { footing.configuration }
 }
 
@@ -42,7 +42,7 @@ struct DeskSession: Sendable {
 
     /// Prints one line, whatever a letter brought into it.
     func print(_ line: String) {
-        request.surroundings.print(line: line)
+        request.shell.print(line: line)
     }
 
     /// Prints an answer: one value for a program, lines for people, whatever a letter brought into them.
@@ -79,9 +79,9 @@ struct DeskSession: Sendable {
 
     /// Who acts, and why: from the command line, the system and the terminal.
     func deskOperator() throws(CommandFailure) -> DeskOperator {
-        let name = words.value("by") ?? request.surroundings.user
+        let name = words.value("by") ?? request.shell.user
         if let because = words.value("because"), !because.isEmpty { return DeskOperator(name: name, because: because) }
-        let answer = request.surroundings.terminal?.ask("Why? (for the audit) ")
+        let answer = request.shell.terminal?.ask("Why? (for the audit) ")
         guard let because = answer, !because.allSatisfy(\.isWhitespace) else {
             throw words.misuse("--because is missing: the audit keeps why")
         }
@@ -95,12 +95,12 @@ struct DeskSession: Sendable {
 
     static func confirm(_ count: Int, _ deed: String, _ request: DeskRequest) throws(CommandFailure) -> Bool {
         if request.words.has("yes") { return true }
-        guard let terminal = request.surroundings.terminal else {
+        guard let terminal = request.shell.terminal else {
             throw request.words.misuse("this \(deed); add --yes to do it without a terminal")
         }
         let answer = terminal.ask("This \(deed). Type \(count) to go on: ") ?? ""
         if Int(answer.filter { $0 != "," && !$0.isWhitespace }) == count { return true }
-        request.surroundings.print("Nothing was changed.")
+        request.shell.print("Nothing was changed.")
         return false
     }
 

@@ -35,7 +35,7 @@ struct QueueDesk: Sendable {
 
     private var words: Words { request.words }
 
-    private func say(_ line: String) { request.surroundings.print(line: line) }
+    private func say(_ line: String) { request.shell.print(line: line) }
 
     /// The items that failed last; older ones are counted and forgotten, so that memory stays bounded.
     private func list() async throws -> ExitCode {
@@ -72,7 +72,7 @@ struct QueueDesk: Sendable {
 
     /// Everything stays in the queue.
     private func export() async throws -> ExitCode {
-        let file = try ExportFile(path: words.value("output"), else: request.surroundings.output)
+        let file = try ExportFile(path: words.value("output"), else: request.shell.output)
         var count = 0
         let short = try await forEach { items in
             try file.write(items.map { DeadLetterMessage($0).json.description })
@@ -110,7 +110,7 @@ struct QueueDesk: Sendable {
         }
         let publisher = Publisher(PublisherOptions(broker: broker, name: "bellhop dead-letters"))
         publisher.start()
-        let by = words.value("by") ?? request.surroundings.user
+        let by = words.value("by") ?? request.shell.user
         var sent = 0
         let result: Result<Void, any Error>
         do {

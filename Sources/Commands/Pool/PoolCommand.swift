@@ -30,7 +30,7 @@ enum PoolCommand: Command {
         let configuration = footing.configuration
         let logger = configuration.log.makeLogger(label: name)
         let seats = try seats(workers, lanes, configuration.metricsListen, call, logger)
-        try await refuseWrongGround(footing, catalogs, call.surroundings)
+        try await refuseWrongGround(footing, catalogs, call.shell)
         let group = ServiceGroup(
             seats + [HangupRelay(seats, logger: logger)],
             drainTimeout: configuration.drainTimeout + margin,
@@ -51,14 +51,14 @@ enum PoolCommand: Command {
     private static func refuseWrongGround(
         _ footing: Footing,
         _ catalogs: CatalogSet,
-        _ surroundings: Surroundings
+        _ shell: Shell
     ) async throws {
         var options = try footing.poolOptions(as: .worker, name: name, size: 1)
         options.waitsForServer = false
         let pool = PostgresPool(options)
         var fault: (any Error)?
         do {
-            let zones = ZoneLibrary(environment: surroundings.environment)
+            let zones = ZoneLibrary(environment: shell.environment)
             try await footing.verifyGround(catalogs, zones: zones, pool: pool)
         } catch {
             fault = Failure(error).exitCode == .configuration ? error : nil
@@ -88,7 +88,7 @@ enum PoolCommand: Command {
             let program = ChildProgram(
                 path: path,
                 arguments: arguments(of: number, lanes, call.words.settings),
-                environment: call.surroundings.environment.merging(place) { $1 }
+                environment: call.shell.environment.merging(place) { $1 }
             )
             seats.append(WorkerSeat(number: number, program: program, lifeline: lifeline, logger: logger))
         }

@@ -1,7 +1,7 @@
 import ServiceRuntime
 
 /// What a command takes from the process around it; tests bring their own.
-struct Surroundings: Sendable {
+struct Shell: Sendable {
     var environment: [String: String]
     /// Where answers go.
     var output = PrintedOutput.standardOutput
