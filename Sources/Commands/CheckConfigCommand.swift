@@ -12,9 +12,9 @@ enum CheckConfigCommand: Command {
 
     static func run(_ call: Call) async throws -> ExitCode {
         try call.words.expectNoOperands()
-        let footing = try call.footing()
-        let configuration = footing.configuration
-        let files = try Files(footing)
+        let setup = try call.setup()
+        let configuration = setup.configuration
+        let files = try Files(setup)
         let secrets = secretFiles(call) + (files.providers?.secretFiles ?? [])
         let warnings = try warnings(configuration) + warnings(secretFiles: secrets)
         let words = [
@@ -78,14 +78,14 @@ private struct Files {
     let catalogs: CatalogSet?
     let providers: ProviderConfiguration?
 
-    init(_ footing: Footing) throws {
+    init(_ setup: Setup) throws {
         var failures: [any Error] = []
         func attempt<Value>(_ read: () throws -> Value?) -> Value? {
             do { return try read() } catch { failures.append(error) }
             return nil
         }
-        catalogs = attempt { try footing.configuration.catalogs.map { _ in try footing.catalogs() } }
-        providers = attempt { try footing.configuration.providers.map { try ProviderConfiguration.read(file: $0) } }
+        catalogs = attempt { try setup.configuration.catalogs.map { _ in try setup.catalogs() } }
+        providers = attempt { try setup.configuration.providers.map { try ProviderConfiguration.read(file: $0) } }
         guard failures.isEmpty else { throw FileFaults(failures: failures) }
     }
 

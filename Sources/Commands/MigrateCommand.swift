@@ -11,10 +11,10 @@ enum MigrateCommand: Command {
 
     static func run(_ call: Call) async throws -> ExitCode {
         try call.words.expectNoOperands()
-        let footing = try call.footing(requiring: [.databaseURL])
+        let setup = try call.setup(requiring: [.databaseURL])
         // Another machine may be migrating: its lock is waited for.
-        return try await footing.withPool(as: nil, name: name, patience: .seconds(600)) { pool in
-            let migrator = Migrator(pool: pool, namespace: footing.configuration.namespace)
+        return try await setup.withPool(as: nil, name: name, patience: .seconds(600)) { pool in
+            let migrator = Migrator(pool: pool, namespace: setup.configuration.namespace)
             let isCheck = call.words.has("check")
             return try await isCheck ? check(migrator, call.shell) : migrate(migrator, call.shell)
         }

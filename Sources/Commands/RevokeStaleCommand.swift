@@ -17,7 +17,7 @@ enum RevokeStaleCommand: Command {
             throw call.words.misuse("--days is missing: say for how long a device may be silent, such as 90")
         }
         let terminal = call.shell.terminal
-        let count = try await call.footing(requiring: [.databaseURL]).withPool(as: .worker, name: name) { pool in
+        let count = try await call.setup(requiring: [.databaseURL]).withPool(as: .worker, name: name) { pool in
             var told = 0
             return try await Revocations(pool: pool).revokeStale(days: days) { progress in
                 guard progress.looked - told >= stride else { return }

@@ -18,9 +18,9 @@ enum TopologyCommand: Command {
         guard operands.count == 1, let act = Act(rawValue: operands[0]) else {
             throw call.words.misuse("expected apply or check")
         }
-        let footing = try call.footing(requiring: [.amqpURL, .databaseURL, .catalogs])
-        let (broker, plan) = (try footing.broker(), footing.plan(try footing.catalogs()))
-        return try await footing.withPool(as: .admin, name: name) { pool in
+        let setup = try call.setup(requiring: [.amqpURL, .databaseURL, .catalogs])
+        let (broker, plan) = (try setup.broker(), setup.plan(try setup.catalogs()))
+        return try await setup.withPool(as: .admin, name: name) { pool in
             let applier = TopologyApplier(broker: broker, plan: plan, records: BindingRecords(pool: pool))
             switch act {
             case .apply: return try await apply(applier, call.shell)

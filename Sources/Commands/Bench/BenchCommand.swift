@@ -75,7 +75,7 @@ private struct BenchOrder: Sendable {
     }
 
     func decide(_ call: Call) throws -> BenchReport {
-        let catalogs = try call.footing(requiring: [.catalogs]).catalogs()
+        let catalogs = try call.setup(requiring: [.catalogs]).catalogs()
         try Workload.verify(catalogs)
         let run = DecisionRun(workload: workload(events: 0, users: 100_000), pairs: events ?? 1_000_000)
         return try run.measure(catalogs, ZoneLibrary(environment: call.shell.environment))

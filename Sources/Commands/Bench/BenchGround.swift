@@ -8,7 +8,7 @@ import Store
 
 /// A namespace for one measurement: schema, topology, files, and the processes that work in it.
 final class BenchGround: Sendable {
-    let footing: Footing
+    let setup: Setup
     let publisher: Publisher
     let ledger: BenchmarkLedger
     /// Where the logs and the providers' file are; gone with the ground.
@@ -43,12 +43,12 @@ final class BenchGround: Sendable {
         folder = NSTemporaryDirectory() + "bellhop-" + name
         environment = Self.environment(call, name: name, folder: folder)
         let configuration = try Self.configuration(environment)
-        footing = Footing(configuration: configuration)
-        catalogs = try footing.catalogs()
-        owner = try footing.pool(as: nil, name: "bench", size: 1, patience: .seconds(600))
+        setup = Setup(configuration: configuration)
+        catalogs = try setup.catalogs()
+        owner = try setup.pool(as: nil, name: "bench", size: 1, patience: .seconds(600))
         ledger = BenchmarkLedger(pool: owner)
         publisher = Publisher(
-            PublisherOptions(broker: try footing.broker(), name: "bellhop bench, publishing", window: 2_000)
+            PublisherOptions(broker: try setup.broker(), name: "bellhop bench, publishing", window: 2_000)
         )
         publisher.start()
     }
@@ -82,7 +82,7 @@ final class BenchGround: Sendable {
 
     static func providersFile(_ folder: String) -> String { folder + "/providers.json5" }
 
-    var names: TopologyNames { footing.names }
+    var names: TopologyNames { setup.names }
 
     private func prepare() async throws {
         try Workload.verify(catalogs)
@@ -91,7 +91,7 @@ final class BenchGround: Sendable {
             withIntermediateDirectories: true,
             attributes: [.posixPermissions: 0o700]
         )
-        let migrator = Migrator(pool: owner, namespace: footing.configuration.namespace)
+        let migrator = Migrator(pool: owner, namespace: setup.configuration.namespace)
         guard case .applied = try await migrator.migrate() else {
             throw CommandFailure(
                 .bug,
@@ -101,8 +101,8 @@ final class BenchGround: Sendable {
             )
         }
         let applier = TopologyApplier(
-            broker: try footing.broker(),
-            plan: footing.plan(catalogs),
+            broker: try setup.broker(),
+            plan: setup.plan(catalogs),
             records: BindingRecords(pool: owner)
         )
         _ = try await applier.apply()
@@ -114,7 +114,7 @@ final class BenchGround: Sendable {
         await publisher.close()
         if !keeping {
             try? await removeTopology()
-            let namespace = footing.configuration.namespace
+            let namespace = setup.configuration.namespace
             try? await owner.withConnection { (connection) throws(PostgresError) in
                 try connection.execute("SET client_min_messages TO warning; DROP SCHEMA IF EXISTS \(namespace) CASCADE")
             }
@@ -124,8 +124,8 @@ final class BenchGround: Sendable {
     }
 
     private func removeTopology() async throws {
-        let plan = footing.plan(catalogs)
-        try await BrokerSession.with(try footing.broker(), name: "bellhop bench, removing") { session in
+        let plan = setup.plan(catalogs)
+        try await BrokerSession.with(try setup.broker(), name: "bellhop bench, removing") { session in
             for queue in plan.queues { _ = try session.deleteQueue(queue.name) }
             for exchange in plan.exchanges { try session.deleteExchange(exchange.name) }
         }
@@ -187,7 +187,7 @@ final class BenchGround: Sendable {
     /// Messages in the dead-letter queue, counted by looking rather than by the broker's late statistics.
     func hasDeadLetters() async throws -> Bool {
         let queue = names.dead
-        return try await BrokerSession.with(try footing.broker(), name: "bellhop bench, looking") { session in
+        return try await BrokerSession.with(try setup.broker(), name: "bellhop bench, looking") { session in
             try session.get(queue) != nil
         }
     }

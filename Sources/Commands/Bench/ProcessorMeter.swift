@@ -17,8 +17,8 @@ struct ProcessorMeter: Sendable {
     }
 
     init(_ ground: BenchGround, stub: PushStub) async throws {
-        let configuration = ground.footing.configuration
-        let hosts = try ground.footing.broker().hosts
+        let configuration = ground.setup.configuration
+        let hosts = try ground.setup.broker().hosts
         broker = hosts.first.flatMap { LocalHost.isLocal($0.name) ? ProcessTable.listener(onPort: Int($0.port)) : nil }
         let host = try configuration.databaseURL.map { try DatabaseURL($0.revealed)["host"] ?? "" } ?? ""
         let ours = try await ground.ledger.serverProcess()

@@ -7,11 +7,11 @@ import Store
 struct DeskRequest: Sendable {
     let call: Call
     let verb: DeskVerb
-    let footing: Footing
+    let setup: Setup
 
     var words: Words { call.words }
     var shell: Shell { call.shell }
-    var configuration: BellhopConfiguration { footing.configuration }
+    var configuration: BellhopConfiguration { setup.configuration }
 }
 
 /// One command at the desk, with its connection to the database; the verbs are in extensions.
@@ -27,13 +27,13 @@ struct DeskSession: Sendable {
         _ body: @Sendable (DeskSession) async throws -> ExitCode
     ) async throws -> ExitCode {
         let name = DeadLettersCommand.name
-        return try await request.footing.withPool(as: .admin, name: name, size: 2, patience: .seconds(120)) { pool in
+        return try await request.setup.withPool(as: .admin, name: name, size: 2, patience: .seconds(120)) { pool in
             let desk = DeadLetterDesk(pool: pool)
             return try await body(DeskSession(request: request, pool: pool, desk: desk, now: SystemTime().timestamp))
         }
     }
 
-    var footing: Footing { request.footing }
+    var setup: Setup { request.setup }
     var words: Words { request.words }
     var isJSON: Bool { request.call.isJSON }
 

@@ -17,8 +17,8 @@ struct QueueDesk: Sendable {
 
     init(_ request: DeskRequest) throws {
         self.request = request
-        names = request.footing.names
-        broker = try request.footing.broker()
+        names = request.setup.names
+        broker = try request.setup.broker()
         scan = DeadLetterScan(broker: broker, names: names)
         var filter = try DeadLetterFilter(request.words, now: SystemTime().timestamp)
         filter.ids = Array(request.words.operands.dropFirst())

@@ -13,12 +13,12 @@ enum StatusCommand: Command {
 
     static func run(_ call: Call) async throws -> ExitCode {
         try call.words.expectNoOperands()
-        let footing = try call.footing(requiring: [.amqpURL, .databaseURL])
-        let plan = footing.configuration.catalogs == nil ? nil : footing.plan(try footing.catalogs())
-        let management = try footing.configuration.managementURL.map { try ManagementAPI($0) }
-        let broker = try footing.broker()
-        let status = try await footing.withPool(as: .admin, name: name, patience: .seconds(10)) { pool in
-            await Look(footing: footing, broker: broker, pool: pool, plan: plan, management: management).look()
+        let setup = try call.setup(requiring: [.amqpURL, .databaseURL])
+        let plan = setup.configuration.catalogs == nil ? nil : setup.plan(try setup.catalogs())
+        let management = try setup.configuration.managementURL.map { try ManagementAPI($0) }
+        let broker = try setup.broker()
+        let status = try await setup.withPool(as: .admin, name: name, patience: .seconds(10)) { pool in
+            await Look(setup: setup, broker: broker, pool: pool, plan: plan, management: management).look()
         }
         call.answer(status.json, status.text)
         return status.isWhole ? .done : .unavailable
@@ -27,7 +27,7 @@ enum StatusCommand: Command {
 
 /// Looks at broker and database; what one of them refuses does not hide what the other tells.
 private struct Look: Sendable {
-    let footing: Footing
+    let setup: Setup
     let broker: BrokerAddress
     let pool: PostgresPool
     /// Nil where no catalogues are configured, so that nothing can be said of the bindings.
@@ -46,7 +46,7 @@ private struct Look: Sendable {
         }
         let isGround = seenQueues.value != nil && seenDatabase.value?.store != nil
         return Status(
-            namespace: footing.configuration.namespace,
+            namespace: setup.configuration.namespace,
             time: SystemTime().now(),
             broker: seenQueues,
             database: seenDatabase,
@@ -66,8 +66,8 @@ private struct Look: Sendable {
     }
 
     private func lookAtQueues() async throws -> [QueueStatus] {
-        let tiers = footing.configuration.retryDelays.map(RetryTier.init)
-        let all = QueueStatus.all(names: footing.names, tiers: tiers)
+        let tiers = setup.configuration.retryDelays.map(RetryTier.init)
+        let all = QueueStatus.all(names: setup.names, tiers: tiers)
         return try await BrokerSession.with(broker, name: "bellhop status") { session in
             try all.map { queue in
                 var queue = queue
@@ -80,7 +80,7 @@ private struct Look: Sendable {
     }
 
     private func lookAtDatabase() async throws -> Status.Database {
-        let schema = try await Migrator(pool: pool, namespace: footing.configuration.namespace).check()
+        let schema = try await Migrator(pool: pool, namespace: setup.configuration.namespace).check()
         // Older or newer tables may lack what the statements ask for.
         guard schema == .current else { return Status.Database(schema: schema, store: nil) }
         return Status.Database(schema: schema, store: try await StoreStatus(of: pool))
@@ -90,7 +90,7 @@ private struct Look: Sendable {
         guard let management else { return .success([:]) }
         do throws(CommandFailure) {
             return .success(
-                try await management.queues(of: footing.configuration.namespace, virtualHost: broker.virtualHost)
+                try await management.queues(of: setup.configuration.namespace, virtualHost: broker.virtualHost)
             )
         } catch {
             return .failure(error)

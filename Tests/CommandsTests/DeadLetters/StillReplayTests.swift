@@ -16,7 +16,7 @@ struct StillReplayTests {
             let shell = Shell(environment: environment)
             let words = try Words(["replay"], options: DeadLettersCommand.options, of: DeadLettersCommand.name)
             let call = Call(words: words, shell: shell)
-            let request = DeskRequest(call: call, verb: .replay, footing: try call.footing())
+            let request = DeskRequest(call: call, verb: .replay, setup: try call.setup())
             let said = CapturedOutput()
             _ = try await DeskSession.with(request) { session in
                 said.output.print(await session.whyNobodyCarries())

@@ -4,9 +4,9 @@ import Postgres
 import ServiceRuntime
 import Store
 
-extension Footing {
+extension Setup {
     /// Ends the command with what to do where the machine, the schema or the broker is not what this program was built for.
-    func verifyGround(_ catalogs: CatalogSet, zones: ZoneLibrary, pool: PostgresPool) async throws {
+    func expectReady(_ catalogs: CatalogSet, zones: ZoneLibrary, pool: PostgresPool) async throws {
         guard zones.isThere else { throw zones.absence(attempted: "reading the time zones") }
         switch try await Migrator(pool: pool, namespace: configuration.namespace).check() {
         case .current: break

@@ -7,7 +7,7 @@ import ServiceRuntime
 import Store
 
 /// What commands stand on: made from a checked configuration, with faults told in the words of a setting.
-struct Footing: Sendable {
+struct Setup: Sendable {
     let configuration: BellhopConfiguration
 
     /// A pool with the rights of a role; nil stands for the log-in's own, as the schema's owner.
