@@ -5,10 +5,10 @@ import Store
 extension Status {
     /// One object; its names are stable, and what could not be seen is null.
     var json: JSONText {
-        .object(ground + traffic + tables(database.value?.store))
+        .object(basics + traffic + tables(database.value?.store))
     }
 
-    private var ground: [(String, JSONText)] {
+    private var basics: [(String, JSONText)] {
         let topology = topologyDifferences.map { $0.isEmpty ? "current" : "differs" }
         return [
             ("namespace", .text(namespace.name)),

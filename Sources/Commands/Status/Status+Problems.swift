@@ -5,7 +5,7 @@ import Store
 extension Status {
     /// What somebody should do something about, the worst first; each a sentence.
     var problems: [String] {
-        obstacles + groundProblems + idleProblems + refusals + leftovers
+        obstacles + setupProblems + idleProblems + refusals + leftovers
     }
 
     private var obstacles: [String] {
@@ -15,7 +15,7 @@ extension Status {
         ].compactMap { $0 }
     }
 
-    private var groundProblems: [String] {
+    private var setupProblems: [String] {
         var problems: [String] = []
         switch database.value?.schema {
         case .pending(let names):

@@ -44,13 +44,13 @@ private struct Look: Sendable {
         case .success(let told): seenQueues = Self.completed(seenQueues, with: told)
         case .failure(let failure): managementObstacle = failure.description
         }
-        let isGround = seenQueues.value != nil && seenDatabase.value?.store != nil
+        let isSeen = seenQueues.value != nil && seenDatabase.value?.store != nil
         return Status(
             namespace: setup.configuration.namespace,
             time: SystemTime().now(),
             broker: seenQueues,
             database: seenDatabase,
-            topologyDifferences: isGround ? await differences() : nil,
+            topologyDifferences: isSeen ? await differences() : nil,
             managementObstacle: managementObstacle
         )
     }

@@ -7,11 +7,11 @@ import ServiceRuntime
 import Store
 
 /// A namespace for one measurement: schema, topology, files, and the processes that work in it.
-final class BenchGround: Sendable {
+final class Testbed: Sendable {
     let setup: Setup
     let publisher: Publisher
     let ledger: BenchmarkLedger
-    /// Where the logs and the providers' file are; gone with the ground.
+    /// Where the logs and the providers' file are; gone with the testbed.
     let folder: String
     private let catalogs: CatalogSet
     /// With the rights of the schema's owner.
@@ -23,18 +23,18 @@ final class BenchGround: Sendable {
     static func with<Value>(
         _ call: Call,
         keeping: Bool,
-        _ body: (BenchGround) async throws -> Value
+        _ body: (Testbed) async throws -> Value
     ) async throws -> Value {
-        let ground = try BenchGround(call)
+        let testbed = try Testbed(call)
         let result: Result<Value, any Error>
         do {
-            try await ground.prepare()
-            result = .success(try await body(ground))
+            try await testbed.prepare()
+            result = .success(try await body(testbed))
         } catch {
             result = .failure(error)
         }
         // A task of its own: a cancelled one could not speak to the servers any more.
-        await Task.detached { await ground.remove(keeping: keeping) }.value
+        await Task.detached { await testbed.remove(keeping: keeping) }.value
         return try result.get()
     }
 
@@ -133,7 +133,7 @@ final class BenchGround: Sendable {
 
     // MARK: - What measurements do
 
-    /// Starts another process of this program, which ends with the ground.
+    /// Starts another process of this program, which ends with the testbed.
     func start(_ words: [String], log: String) throws -> BenchChild {
         var environment = environment
         // The sandbox makes what the providers' file will name.

@@ -5,7 +5,7 @@ import ServiceRuntime
 import Store
 
 /// Waiting for the workers, and looking at what they have done.
-extension BenchGround {
+extension Testbed {
     /// Nothing moves for so long only when something is broken.
     private static let patience = Duration.seconds(60)
 
