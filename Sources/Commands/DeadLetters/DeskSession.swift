@@ -116,14 +116,14 @@ struct DeskSession: Sendable {
     }
 
     /// The one item that a verb takes, with all that is known of it.
-    func dossier() async throws -> DeadLetterDossier {
+    func detail() async throws -> DeadLetterDetail {
         guard operands.count == 1 else {
             throw words.misuse("\(request.verb.rawValue) takes one item; list has their names")
         }
         let id = try await item(operands[0])
-        guard let dossier = try await desk.dossier(id) else {
+        guard let detail = try await desk.detail(id) else {
             throw failure(.answerIsNo, "it was deleted at this moment", "look again", id)
         }
-        return dossier
+        return detail
     }
 }

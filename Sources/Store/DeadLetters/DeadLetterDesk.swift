@@ -90,16 +90,16 @@ package struct DeadLetterDesk: Sendable {
     }
 
     /// Everything about one item; nil where there is none of this id.
-    package func dossier(_ deadID: String) async throws(PostgresError) -> DeadLetterDossier? {
+    package func detail(_ deadID: String) async throws(PostgresError) -> DeadLetterDetail? {
         try await pool.transaction { (connection) throws(PostgresError) in
             try connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             let item = try connection.run(Self.item, [.text(deadID)])
             guard !item.isEmpty else { return nil }
             let copies = try connection.run(Self.copy, [.text(deadID)])
-            return DeadLetterDossier(
+            return DeadLetterDetail(
                 summary: try DeadLetterSummary(item, 0),
                 origin: try DeadLetterItem.Origin(item, 0),
-                history: try connection.run(Self.history, [.text(deadID)]).map(DeadLetterDossier.Entry.init),
+                history: try connection.run(Self.history, [.text(deadID)]).map(DeadLetterDetail.Entry.init),
                 editedInto: copies.isEmpty ? nil : try copies.text(0, 0)
             )
         }

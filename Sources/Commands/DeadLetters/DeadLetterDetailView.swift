@@ -3,26 +3,26 @@ import Foundation
 import Store
 
 /// One item as `show` tells of it.
-struct DossierView: Sendable {
+struct DeadLetterDetailView: Sendable {
     /// What the database holds of a delivery.
     struct Event: Sendable {
         let notification: StoredNotification?
         let line: LedgerLine?
     }
 
-    private let dossier: DeadLetterDossier
+    private let detail: DeadLetterDetail
     private let event: Event?
     private let isRevealed: Bool
     private let now: Timestamp
 
-    init(_ dossier: DeadLetterDossier, event: Event?, isRevealed: Bool, now: Timestamp) {
-        self.dossier = dossier
+    init(_ detail: DeadLetterDetail, event: Event?, isRevealed: Bool, now: Timestamp) {
+        self.detail = detail
         self.event = event
         self.isRevealed = isRevealed
         self.now = now
     }
 
-    private var item: DeadLetterSummary { dossier.summary }
+    private var item: DeadLetterSummary { detail.summary }
 
     // MARK: - For people
 
@@ -56,7 +56,7 @@ struct DossierView: Sendable {
             ("user", item.cause.user ?? "-"),
             ("failed", "first \(moment(item.firstFailedAt)), last \(moment(item.lastFailedAt))"),
             ("attempts", "\(item.attempts)" + (item.copies > 1 ? ", seen \(item.copies) times" : "")),
-        ] + (item.editedFrom.map { [("copy of", $0)] } ?? []) + (dossier.editedInto.map { [("edited", $0)] } ?? [])
+        ] + (item.editedFrom.map { [("copy of", $0)] } ?? []) + (detail.editedInto.map { [("edited", $0)] } ?? [])
     }
 
     private func moment(_ moment: Timestamp) -> String {
@@ -80,7 +80,7 @@ struct DossierView: Sendable {
     }
 
     private var messageLines: [String] {
-        let origin = dossier.origin
+        let origin = detail.origin
         let exchange = origin.exchange.isEmpty ? "no exchange" : origin.exchange
         var lines = ["The message, published to \(exchange) with the key \(DeskText.cut(origin.routingKey, to: 100))"]
         lines.append("  properties " + Self.oneLine(Self.parsed(origin.properties)))
@@ -99,7 +99,7 @@ struct DossierView: Sendable {
     }
 
     private var headers: JSONValue? {
-        Self.parsed(dossier.origin.headers).map { isRevealed ? $0 : MaskedJSON.headers($0) }
+        Self.parsed(detail.origin.headers).map { isRevealed ? $0 : MaskedJSON.headers($0) }
     }
 
     private static func oneLine(_ value: JSONValue?) -> String {
@@ -114,7 +114,7 @@ struct DossierView: Sendable {
         var text = AnswerText()
         text.add("", "What happened")
         var events = [(item.lastFailedAt, "died: \(item.cause.reason): \(item.cause.error)"), (item.filedAt, "filed")]
-        for entry in dossier.history {
+        for entry in detail.history {
             let who = entry.operator.map { " by \($0)" } ?? ""
             events.append((entry.at, "\(entry.kind)\(who): \(entry.words)"))
         }
@@ -129,7 +129,7 @@ struct DossierView: Sendable {
     var json: JSONText {
         var members = item.members
         members.append(("advice", .text(DeadLetterAdvice.words(for: item.cause))))
-        members.append(("editedInto", .optional(dossier.editedInto)))
+        members.append(("editedInto", .optional(detail.editedInto)))
         members.append(("revealed", .flag(isRevealed)))
         members.append(("origin", originJSON))
         if let line = event?.line {
@@ -139,7 +139,7 @@ struct DossierView: Sendable {
             ]
             members.append(("ledger", .object(ledger)))
         }
-        let history = dossier.history.map { entry in
+        let history = detail.history.map { entry in
             JSONText.object([
                 ("at", .text(entry.at.description)), ("kind", .text(entry.kind)), ("by", .optional(entry.operator)),
                 ("words", .text(entry.words)),
@@ -150,14 +150,14 @@ struct DossierView: Sendable {
     }
 
     private var originJSON: JSONText {
-        let body = Self.parsed(dossier.origin.body).map { isRevealed ? $0 : MaskedJSON.body($0) }
+        let body = Self.parsed(detail.origin.body).map { isRevealed ? $0 : MaskedJSON.body($0) }
         return .object([
-            ("exchange", .text(dossier.origin.exchange)), ("routingKey", .text(dossier.origin.routingKey)),
-            ("properties", Self.parsed(dossier.origin.properties).map { JSONText($0) } ?? .null),
-            ("headers", headers.map { JSONText($0) } ?? .null), ("bytes", .number(dossier.origin.body.count)),
-            ("bodyCut", .flag(dossier.origin.cutBody != nil)),
+            ("exchange", .text(detail.origin.exchange)), ("routingKey", .text(detail.origin.routingKey)),
+            ("properties", Self.parsed(detail.origin.properties).map { JSONText($0) } ?? .null),
+            ("headers", headers.map { JSONText($0) } ?? .null), ("bytes", .number(detail.origin.body.count)),
+            ("bodyCut", .flag(detail.origin.cutBody != nil)),
             ("body", body.map { JSONText($0) } ?? .null),
-            ("bodyBase64", isRevealed ? .text(Data(dossier.origin.body).base64EncodedString()) : .null),
+            ("bodyBase64", isRevealed ? .text(Data(detail.origin.body).base64EncodedString()) : .null),
         ])
     }
 }

@@ -2,7 +2,7 @@ package import BellhopRules
 import Postgres
 
 /// Everything that is known of one item.
-package struct DeadLetterDossier: Sendable {
+package struct DeadLetterDetail: Sendable {
     package let summary: DeadLetterSummary
     package let origin: DeadLetterItem.Origin
     package let history: [Entry]
@@ -18,7 +18,7 @@ package struct DeadLetterDossier: Sendable {
     }
 }
 
-extension DeadLetterDossier.Entry {
+extension DeadLetterDetail.Entry {
     init(_ rows: Rows, _ row: Int) throws(PostgresError) {
         at = Timestamp(clamping: try rows.instant(row, 0))
         kind = try rows.text(row, 1)
