@@ -1,6 +1,6 @@
 import BellhopRules
 
-extension Trial {
+extension ExplainedDecision {
     /// For people: the answer first, then every rule that was asked.
     func text(_ rendered: (words: RenderedContent, language: LanguageTag?)) -> String {
         var text = AnswerText()

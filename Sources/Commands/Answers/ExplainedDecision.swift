@@ -2,7 +2,7 @@ import BellhopRules
 import Pipeline
 
 /// An event, a user and an instant, and what the rules make of them: the worker's own decision, without servers.
-struct Trial {
+struct ExplainedDecision {
     let catalog: Catalog
     let event: Event
     let type: CatalogType

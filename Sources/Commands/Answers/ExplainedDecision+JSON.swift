@@ -1,6 +1,6 @@
 import BellhopRules
 
-extension Trial {
+extension ExplainedDecision {
     /// For scripts; every member is always there, null where there is nothing to say.
     func json(_ rendered: (words: RenderedContent, language: LanguageTag?)) -> JSONText {
         .object([
