@@ -8,7 +8,7 @@ import Store
 ///
 /// What it replays reaches the workers' replay queue, where it waits for the database like everything else. There is no
 /// audit in such a night; who did it travels in the messages' own headers.
-struct QueueDesk: Sendable {
+struct QueueSession: Sendable {
     private let request: DeskRequest
     private let scan: DeadLetterScan
     private let names: TopologyNames
