@@ -8,7 +8,7 @@ enum Erasure {
     /// What had begun before may still write. So the person is noted for ``ErasureBook``, and for that long only.
     static func run(_ words: [Word<UserID>], on connection: PostgresConnection) throws(PostgresError) {
         let who = Word.who(words)
-        _ = try connection.run(bury, who)
+        _ = try connection.run(leaveTombstones, who)
         _ = try connection.run(note, Array(who.prefix(3)))
         try takeOut(words, on: connection)
     }
@@ -26,7 +26,7 @@ enum Erasure {
         _ = try connection.run(filters, Array(who.prefix(2)))
     }
 
-    private static let bury = Statement(
+    private static let leaveTombstones = Statement(
         """
         INSERT INTO tombstones AS t (app, subject_hash, deleted_at)
         SELECT r.app, r.person, r.said_at
