@@ -19,7 +19,7 @@ enum RevokeStaleCommand: Command {
         let terminal = call.shell.terminal
         let count = try await call.setup(requiring: [.databaseURL]).withPool(as: .worker, name: name) { pool in
             var told = 0
-            return try await Revocations(pool: pool).revokeStale(days: days) { progress in
+            return try await RevocationBook(pool: pool).revokeStale(days: days) { progress in
                 guard progress.looked - told >= stride else { return }
                 told = progress.looked
                 terminal?.show("\(progress.looked) subscriptions looked at, \(progress.changed) ended")

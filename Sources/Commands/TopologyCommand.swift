@@ -21,7 +21,7 @@ enum TopologyCommand: Command {
         let setup = try call.setup(requiring: [.amqpURL, .databaseURL, .catalogs])
         let (broker, plan) = (try setup.broker(), setup.plan(try setup.catalogs()))
         return try await setup.withPool(as: .admin, name: name) { pool in
-            let applier = TopologyApplier(broker: broker, plan: plan, records: BindingRecords(pool: pool))
+            let applier = TopologyApplier(broker: broker, plan: plan, records: BindingBook(pool: pool))
             switch act {
             case .apply: return try await apply(applier, call.shell)
             case .check: return try await check(applier, call.shell)

@@ -61,7 +61,7 @@ struct RoleProcess: Sendable {
         CatalogReload(
             source: source,
             read: { [setup] in try setup.catalogs() },
-            bindings: BindingRecords(pool: pool),
+            bindings: BindingBook(pool: pool),
             plan: { [setup] catalogs in setup.plan(catalogs) },
             logger: logger,
             metrics: metrics,

@@ -14,7 +14,7 @@ extension Setup {
             throw Self.notReady("the database schema", "pending: \(names.joined(separator: ", "))", "bellhop migrate")
         case .diverged(let why): throw Self.notReady("the database schema", why, "the matching release")
         }
-        let applier = TopologyApplier(broker: try broker(), plan: plan(catalogs), records: BindingRecords(pool: pool))
+        let applier = TopologyApplier(broker: try broker(), plan: plan(catalogs), records: BindingBook(pool: pool))
         guard let first = try await applier.differences(comparingArguments: false).first else { return }
         throw Self.notReady("the broker's topology", first, "bellhop topology apply")
     }

@@ -10,7 +10,7 @@ import Store
 final class Testbed: Sendable {
     let setup: Setup
     let publisher: Publisher
-    let ledger: BenchmarkLedger
+    let ledger: BenchmarkBook
     /// Where the logs and the providers' file are; gone with the testbed.
     let folder: String
     private let catalogs: CatalogSet
@@ -46,7 +46,7 @@ final class Testbed: Sendable {
         setup = Setup(configuration: configuration)
         catalogs = try setup.catalogs()
         owner = try setup.pool(as: nil, name: "bench", size: 1, patience: .seconds(600))
-        ledger = BenchmarkLedger(pool: owner)
+        ledger = BenchmarkBook(pool: owner)
         publisher = Publisher(
             PublisherOptions(broker: try setup.broker(), name: "bellhop bench, publishing", window: 2_000)
         )
@@ -103,7 +103,7 @@ final class Testbed: Sendable {
         let applier = TopologyApplier(
             broker: try setup.broker(),
             plan: setup.plan(catalogs),
-            records: BindingRecords(pool: owner)
+            records: BindingBook(pool: owner)
         )
         _ = try await applier.apply()
     }
@@ -145,7 +145,7 @@ final class Testbed: Sendable {
 
     /// Fills the tables with the workload's users.
     func seed(_ workload: Workload) async throws {
-        let people = BenchmarkPeople(pool: owner)
+        let people = BenchmarkPeopleBook(pool: owner)
         guard let app = AppID(validating: Workload.appName) else { return }
         for start in stride(from: 0, to: workload.users, by: 5_000) {
             try Task.checkCancellation()

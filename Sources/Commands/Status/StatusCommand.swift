@@ -112,7 +112,7 @@ private struct Look: Sendable {
 
     private func differences() async -> [String]? {
         guard let plan else { return nil }
-        let applier = TopologyApplier(broker: broker, plan: plan, records: BindingRecords(pool: pool))
+        let applier = TopologyApplier(broker: broker, plan: plan, records: BindingBook(pool: pool))
         return try? await applier.differences(comparingArguments: false)
     }
 }

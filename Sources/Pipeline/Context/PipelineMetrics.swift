@@ -175,7 +175,7 @@ package struct PipelineMetrics: Sendable {
         let word: String
     }
 
-    func count(_ outcome: EventPlans.Outcome, _ plan: PlannedEvent) {
+    func count(_ outcome: EventBook.Outcome, _ plan: PlannedEvent) {
         events.with(plan.event.app.text, "\(outcome)").increment()
     }
 

@@ -12,7 +12,7 @@ package struct ReplayForecast: Sendable {
     private let names: TopologyNames
     private let ledger: ReplayBook
     private let inbox: Inbox
-    private let directory: RecipientDirectory
+    private let directory: RecipientBook
 
     package init(catalogs: CatalogSet, zones: ZoneLibrary, names: TopologyNames, pool: PostgresPool) {
         self.catalogs = catalogs
@@ -20,7 +20,7 @@ package struct ReplayForecast: Sendable {
         self.names = names
         ledger = ReplayBook(pool: pool)
         inbox = Inbox(pool: pool)
-        directory = RecipientDirectory(pool: pool)
+        directory = RecipientBook(pool: pool)
     }
 
     /// One prediction for each item, in their order.

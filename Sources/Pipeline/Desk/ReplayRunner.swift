@@ -11,7 +11,7 @@ import Store
 /// run; each replay is in the hands of one.
 package struct ReplayRunner: Service {
     package let name = "replays"
-    private let run: ReplayRun
+    private let run: ReplayRunBook
     private let publisher: Publisher
     private let names: TopologyNames
     private let resumes: ResumeSender
@@ -20,7 +20,7 @@ package struct ReplayRunner: Service {
     private let sent: Counter
 
     package init(tools: DutyTools, interval: Duration = .seconds(1)) {
-        run = ReplayRun(pool: tools.pool, runner: String(UInt64.random(in: .min ... .max), radix: 36))
+        run = ReplayRunBook(pool: tools.pool, runner: String(UInt64.random(in: .min ... .max), radix: 36))
         publisher = tools.publisher
         names = tools.names
         logger = tools.logger.labelled(name)

@@ -17,10 +17,10 @@ package struct FrontDoor: Sendable {
     private let keeper: Keeper
     private let names: TopologyNames
     private let deadLetters: DeadLetterQueue
-    private let directory: RecipientDirectory
+    private let directory: RecipientBook
     private let resumption: Resumption
     private let courier: Courier
-    private let reports: ReplayReports
+    private let reports: ReplayReportBook
     private let surroundings: Surroundings
     /// Says in the log what is taken in; a service beside the lanes.
     package let report: IntakeReport
@@ -72,13 +72,13 @@ package struct FrontDoor: Sendable {
         report = IntakeReport(logger: surroundings.logger)
         senders = tools.senders
         names = tools.names
-        reports = ReplayReports(pool: tools.pool)
+        reports = ReplayReportBook(pool: tools.pool)
         let inbox = Inbox(pool: tools.pool)
-        directory = RecipientDirectory(pool: tools.pool)
+        directory = RecipientBook(pool: tools.pool)
         recorder = Recorder(inbox: inbox, directory: directory, metrics: surroundings.metrics)
         keeper = Keeper(
-            plans: EventPlans(pool: tools.pool),
-            feeds: FeedStore(pool: tools.pool),
+            plans: EventBook(pool: tools.pool),
+            feeds: FeedBook(pool: tools.pool),
             metrics: surroundings.metrics
         )
         courier = Courier(tools: tools, surroundings: surroundings)
@@ -249,7 +249,7 @@ package struct FrontDoor: Sendable {
         let open = Set((sorted.faults + faults).map(\.index)).union(unfinished)
         let settled = sorted.replayed.filter { !open.contains($0.key) }
         let reports = settled.map { index, replay in
-            ReplayReports.Report(
+            ReplayReportBook.Report(
                 replay.mark,
                 recorded.hasOnlyDuplicates(of: index, in: sorted) ? .alreadyRecorded : .recorded
             )

@@ -7,7 +7,7 @@ import Store
 struct Resumption: Sendable {
     let ledger: Ledger
     let inbox: Inbox
-    let directory: RecipientDirectory
+    let directory: RecipientBook
     let ladder: RetryLadder
 
     /// What there is to do for notifications that came back.

@@ -32,8 +32,8 @@ package final class Breakers: Sendable {
 
     private let state = Mutex(State())
     private let book: BreakerBook
-    private let revocations: Revocations
-    private let reached: ReachedDevices
+    private let revocations: RevocationBook
+    private let reached: ReachedDeviceBook
     private let logger: Logger
     private let openings: Labelled<Counter>
     private let openNow: Labelled<Gauge>
@@ -46,8 +46,8 @@ package final class Breakers: Sendable {
         firstPause: Duration = .seconds(10)
     ) {
         book = BreakerBook(pool: pool, firstPause: firstPause)
-        revocations = Revocations(pool: pool)
-        reached = ReachedDevices(pool: pool)
+        revocations = RevocationBook(pool: pool)
+        reached = ReachedDeviceBook(pool: pool)
         self.logger = logger.labelled("breakers")
         openings = metrics.counter(
             "bellhop_breaker_openings_total",
@@ -132,7 +132,7 @@ package final class Breakers: Sendable {
 
     /// A provider's later answers call so many devices dead that nothing more should go its way for now.
     func openForMassDeath(_ outlet: OutletKey) async {
-        await open(BreakerKey(outlet), Revocations.massDeath, isProbe: false)
+        await open(BreakerKey(outlet), RevocationBook.massDeath, isProbe: false)
     }
 
     /// A provider's later answers refuse our keys or settings so often that nothing more should go its way for now.
@@ -199,7 +199,7 @@ package final class Breakers: Sendable {
         let ofReached = judgement.deathsOfReached
         let minute = (ContinuousClock.now - Self.start).components.seconds / 60
         return state.withLock { state in
-            let isAlarmed = deaths.people > 0 && state.open[BreakerKey(outlet)]?.reason == Revocations.massDeath
+            let isAlarmed = deaths.people > 0 && state.open[BreakerKey(outlet)]?.reason == RevocationBook.massDeath
             if let until = state.believed[outlet] {
                 guard until <= .now else { return isAlarmed ? .alarm : .quiet }
                 state.believed[outlet] = nil
@@ -253,7 +253,7 @@ package final class Breakers: Sendable {
             } else {
                 try await book.open(key, reason: reason)
             }
-            if isNew, reason == Revocations.massDeath { try await takeBack(key) }
+            if isNew, reason == RevocationBook.massDeath { try await takeBack(key) }
         } catch {
             logger.warning("the database cannot be told of an open breaker", ["error": .error(error)])
         }
@@ -261,7 +261,7 @@ package final class Breakers: Sendable {
 
     /// What is concluded only from how many hear it.
     private static let guesses: Set<String> = [
-        Revocations.massDeath, VerdictReason.senderIDMismatch.rawValue, VerdictReason.badDeviceToken.rawValue,
+        RevocationBook.massDeath, VerdictReason.senderIDMismatch.rawValue, VerdictReason.badDeviceToken.rawValue,
         VerdictReason.deviceTokenNotForTopic.rawValue,
     ]
 
@@ -314,7 +314,7 @@ package final class Breakers: Sendable {
         openNow.with(key.app.text, key.provider, key.platform?.rawValue ?? "").set(0)
         state.withLock { state in
             let opened = state.open.removeValue(forKey: key)
-            guard opened?.reason == Revocations.massDeath else { return }
+            guard opened?.reason == RevocationBook.massDeath else { return }
             state.believed[OutletKey(key)] = .now + .seconds(600)
         }
     }

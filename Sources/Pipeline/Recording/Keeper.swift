@@ -3,8 +3,8 @@ import Store
 
 /// Stores what is not a notification yet: what is fed for users, and events that wait.
 struct Keeper: Sendable {
-    let plans: EventPlans
-    let feeds: FeedStore
+    let plans: EventBook
+    let feeds: FeedBook
     let metrics: PipelineMetrics
 
     /// What is left to do for the messages of a batch.

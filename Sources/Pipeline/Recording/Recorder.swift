@@ -5,7 +5,7 @@ import Store
 /// Writes in-app records together with the lines of the ledger that open with them.
 struct Recorder: Sendable {
     let inbox: Inbox
-    let directory: RecipientDirectory
+    let directory: RecipientBook
     let metrics: PipelineMetrics
 
     /// What came of the notifications of a batch.

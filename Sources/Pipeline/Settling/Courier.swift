@@ -10,8 +10,8 @@ struct Courier: Sendable {
     let dispatcher: Dispatcher
     let policy: DeliveryPolicy
     let ledger: Ledger
-    let revocations: Revocations
-    let reachedDevices: ReachedDevices
+    let revocations: RevocationBook
+    let reachedDevices: ReachedDeviceBook
     let resumes: ResumeSender
     let deadLetters: DeadLetterQueue
     let surroundings: FrontDoor.Surroundings
@@ -25,8 +25,8 @@ struct Courier: Sendable {
         )
         policy = tools.policy
         ledger = Ledger(pool: tools.pool, lease: tools.policy.lease)
-        revocations = Revocations(pool: tools.pool)
-        reachedDevices = ReachedDevices(pool: tools.pool)
+        revocations = RevocationBook(pool: tools.pool)
+        reachedDevices = ReachedDeviceBook(pool: tools.pool)
         resumes = ResumeSender(publisher: tools.publisher, names: tools.names, logger: surroundings.logger)
         deadLetters = DeadLetterQueue(
             publisher: tools.publisher,

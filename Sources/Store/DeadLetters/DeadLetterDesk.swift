@@ -64,7 +64,7 @@ package struct DeadLetterDesk: Sendable {
 
     /// The items behind `deadID` in the order of their ids, with their messages: for whoever goes through all of them.
     ///
-    /// At most so many, and no more of them than `DeadLetterFile.pageBytes` of bodies unless the first alone has more.
+    /// At most so many, and no more of them than `DeadLetterBook.pageBytes` of bodies unless the first alone has more.
     package func messages(
         _ filter: DeadLetterFilter,
         after deadID: String,
@@ -83,7 +83,7 @@ package struct DeadLetterDesk: Sendable {
             )
             SELECT \(DeadLetterSummary.columns), \(DeadLetterItem.Origin.columns), d.content_hash
             FROM page p JOIN dead_letters d ON d.dead_id = p.dead_id
-            WHERE p.place = 1 OR p.bytes <= \(piece.bind(.integer(Int64(DeadLetterFile.pageBytes))))
+            WHERE p.place = 1 OR p.bytes <= \(piece.bind(.integer(Int64(DeadLetterBook.pageBytes))))
             ORDER BY d.dead_id
             """
         return try await pool.run(Statement(sql, effect: .reads), piece.parameters).map(DeadLetterMessage.init)

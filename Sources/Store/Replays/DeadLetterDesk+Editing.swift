@@ -29,7 +29,7 @@ extension DeadLetterDesk {
                 ]
             )
             guard !resolved.isEmpty else { return .notOpen }
-            _ = try connection.run(DeadLetterFile.insert, DeadLetterFile.parameters(of: [copy]))
+            _ = try connection.run(DeadLetterBook.insert, DeadLetterBook.parameters(of: [copy]))
             let filter: JSONObject = ["items": [.string(copy.deadID)]]
             let begun = try connection.run(
                 Self.sendCopy,

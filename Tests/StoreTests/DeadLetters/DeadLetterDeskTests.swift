@@ -163,7 +163,7 @@ enum Desk {
         _ body: (DeadLetterDesk) async throws -> Void
     ) async throws {
         try await Bench.withSchema { bench in
-            _ = try await DeadLetterFile(pool: bench.pool).file(letters)
+            _ = try await DeadLetterBook(pool: bench.pool).file(letters)
             let admin = try Bench.makePool(setUp: bench.namespace.setUp(as: .admin))
             let result: Result<Void, any Error>
             do { result = .success(try await body(DeadLetterDesk(pool: admin))) } catch { result = .failure(error) }

@@ -67,7 +67,7 @@ package struct EventCancellation: Sendable {
 }
 
 /// The table `events`.
-package struct EventPlans: Sendable {
+package struct EventBook: Sendable {
     private let pool: PostgresPool
 
     package init(pool: PostgresPool) {

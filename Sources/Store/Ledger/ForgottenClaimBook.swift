@@ -4,7 +4,7 @@ package import Postgres
 ///
 /// Such a line is `sending` without `due_at`: no index tells it from those that are under way, and one that did would be
 /// touched by every insert and every settlement. So the table is walked, a bounded number of pages at a time.
-package struct ForgottenClaims: Sendable {
+package struct ForgottenClaimBook: Sendable {
     private let pool: PostgresPool
     private let age: Duration
 

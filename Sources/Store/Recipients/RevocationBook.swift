@@ -26,7 +26,7 @@ package struct DeadDevice: Sendable {
 }
 
 /// Ends subscriptions whose device is gone.
-package struct Revocations: Sendable {
+package struct RevocationBook: Sendable {
     let pool: PostgresPool
 
     package init(pool: PostgresPool) {

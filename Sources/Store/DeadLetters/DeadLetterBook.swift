@@ -1,7 +1,7 @@
 package import Postgres
 
 /// The table `dead_letters`, where the clerk files what the dead-letter queue brings.
-package struct DeadLetterFile: Sendable {
+package struct DeadLetterBook: Sendable {
     private let pool: PostgresPool
 
     /// Bytes of bodies that are filed, or read, in one go unless a single one has more: a letter may have 16 MiB, and most

@@ -10,7 +10,7 @@ package struct DueGroup: Sendable {
 }
 
 /// Deliveries whose time has come, and those that nobody has taken care of for too long.
-package struct DueDeliveries: Sendable {
+package struct DueDeliveryBook: Sendable {
     private let pool: PostgresPool
     private let grace: Duration
 

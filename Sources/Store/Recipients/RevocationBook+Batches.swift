@@ -3,7 +3,7 @@ package import Postgres
 
 /// What concerns masses of devices: page by page, each page a transaction with its rows locked in the order of their keys,
 /// so that feeds and revocations of single devices go on beside it.
-extension Revocations {
+extension RevocationBook {
     /// How far such work has come.
     package struct Progress: Sendable, Equatable {
         package var looked = 0

@@ -17,7 +17,7 @@ package struct ReachedDevice: Sendable {
 /// Which devices are known to be real, since their provider has taken a push for them.
 ///
 /// Anybody may register made-up tokens; what a provider says of those says nothing about the others.
-package struct ReachedDevices: Sendable {
+package struct ReachedDeviceBook: Sendable {
     private let pool: PostgresPool
 
     package init(pool: PostgresPool) {

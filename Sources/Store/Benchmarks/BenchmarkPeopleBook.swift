@@ -23,7 +23,7 @@ package struct BenchmarkPerson: Sendable, Hashable {
 /// Fills an empty schema with users, thousands a statement: a feed of as many would be a benchmark of its own.
 ///
 /// Their devices count as reached, as most are in a system that has run for a while.
-package struct BenchmarkPeople: Sendable {
+package struct BenchmarkPeopleBook: Sendable {
     private let pool: PostgresPool
 
     /// - Parameter pool: with the rights of the schema's owner who passes by row security, or of a worker.

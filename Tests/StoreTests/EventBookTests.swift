@@ -11,7 +11,7 @@ import Workbench
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.minutes(5))
 )
-struct EventPlansTests {
+struct EventBookTests {
     /// Keeps an event for a user and lets it fall due.
     private static func keep(_ id: String, data: String = "{}", in bench: Bench) async throws -> Event {
         let later = Timestamp(clamping: Letters.now.microseconds + 3_600_000_000)
@@ -21,7 +21,7 @@ struct EventPlansTests {
             """
         guard case .event(let event) = try bench.submission(json) else { throw BenchError("no event") }
         let plan = PlannedEvent(event: event, contentHash: ContentHash(of: event), priority: .low, expiresAt: nil)
-        let outcomes = try await EventPlans(pool: bench.pool).keep([plan])
+        let outcomes = try await EventBook(pool: bench.pool).keep([plan])
         #expect(outcomes == [.kept])
         _ = try await bench.owner.run(
             "UPDATE events SET planned_at = now() WHERE app = 'drop' AND id = $1",
@@ -35,7 +35,7 @@ struct EventPlansTests {
         try await Bench.withSchema { bench in
             let numbers = Array(repeating: "1e300", count: 2000).joined(separator: ",")
             let event = try await Self.keep("numbers", data: #"{"a":[\#(numbers)]}"#, in: bench)
-            let due = try await EventPlans(pool: bench.pool).takeDue(atMost: 10)
+            let due = try await EventBook(pool: bench.pool).takeDue(atMost: 10)
             let body = try #require(due.first?.body)
             #expect(body == event.plainForm(withoutDeliverAt: true))
             #expect(body.count < event.plainForm().count)
@@ -51,7 +51,7 @@ struct EventPlansTests {
         try await Bench.withSchema { bench in
             _ = try await Self.keep("old", in: bench)
             _ = try await bench.owner.run("UPDATE events SET body = NULL")
-            let due = try await EventPlans(pool: bench.pool).takeDue(atMost: 10)
+            let due = try await EventBook(pool: bench.pool).takeDue(atMost: 10)
             let read = try bench.submission(String(decoding: try #require(due.first?.body), as: UTF8.self))
             guard case .event(let event) = read else { throw BenchError("it cannot be read again") }
             #expect(event.id.text == "old")
@@ -61,7 +61,7 @@ struct EventPlansTests {
     @Test("what was given back comes up at once; of what nobody is heard, after half a minute")
     func givingBack() async throws {
         try await Bench.withSchema { bench in
-            let plans = EventPlans(pool: bench.pool)
+            let plans = EventBook(pool: bench.pool)
             _ = try await Self.keep("one", in: bench)
             let first = try await plans.takeDue(atMost: 10)
             let meanwhile = try await plans.takeDue(atMost: 10)
@@ -94,7 +94,7 @@ struct EventPlansTests {
             _ = try await Self.keep("due", in: bench)
             let pool = try StatementTour.pool(on: bench)
             let before = try await Crowd.rowsRead(bench, by: pool)["events"] ?? 0
-            let due = try await EventPlans(pool: pool).takeDue(atMost: 10)
+            let due = try await EventBook(pool: pool).takeDue(atMost: 10)
             let after = try await Crowd.rowsRead(bench, by: pool)["events"] ?? 0
             await pool.close()
             #expect(due.map(\.id.text) == ["due"])
@@ -108,7 +108,7 @@ struct EventPlansTests {
             for id in ["a", "b", "c"] { _ = try await Self.keep(id, in: bench) }
             _ = try await bench.owner.run("UPDATE events SET urgency = 0 WHERE id = 'c'")
             _ = try await bench.owner.run("UPDATE events SET planned_at = now() - interval '1 min' WHERE id = 'b'")
-            let due = try await EventPlans(pool: bench.pool).takeDue(atMost: 2)
+            let due = try await EventBook(pool: bench.pool).takeDue(atMost: 2)
             #expect(Set(due.map(\.id.text)) == ["b", "c"])
         }
     }

@@ -3,7 +3,7 @@ package import Postgres
 import ServiceRuntime
 
 /// The same tables as the scheduler uses them: taking replays into its hands, sending, and finding out what became of it.
-package struct ReplayRun: Sendable {
+package struct ReplayRunBook: Sendable {
     private let pool: PostgresPool
     /// A name that no other runner has.
     private let runner: String
@@ -31,9 +31,9 @@ package struct ReplayRun: Sendable {
 
     /// The next items that wait, in the order of the replay; none where it was paused or taken over meanwhile.
     ///
-    /// At most so many, and no more of them than `DeadLetterFile.pageBytes` of bodies unless the first alone has more.
+    /// At most so many, and no more of them than `DeadLetterBook.pageBytes` of bodies unless the first alone has more.
     package func next(of id: Int64, atMost limit: Int) async throws(PostgresError) -> [ReplayPiece] {
-        let bytes = Int64(DeadLetterFile.pageBytes)
+        let bytes = Int64(DeadLetterBook.pageBytes)
         return try await pool.run(
             Self.next,
             [.integer(id), .integer(Int64(limit)), .text(runner), .integer(bytes)]

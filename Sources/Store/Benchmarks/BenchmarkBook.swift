@@ -1,7 +1,7 @@
 package import Postgres
 
 /// What a benchmark asks the tables: how far the worker is, and whether the end is what it should be.
-package struct BenchmarkLedger: Sendable {
+package struct BenchmarkBook: Sendable {
     private let pool: PostgresPool
 
     /// - Parameter pool: of one connection, so that its process on the server is always the same.

@@ -2,7 +2,7 @@ package import BellhopRules
 package import Postgres
 
 /// What is known of users, looked up for a whole batch at once.
-package struct RecipientDirectory: Sendable {
+package struct RecipientBook: Sendable {
     private let pool: PostgresPool
 
     package init(pool: PostgresPool) {

@@ -1,7 +1,7 @@
 package import Postgres
 
 /// What workers report of messages that came through the replay queue and are done with.
-package struct ReplayReports: Sendable {
+package struct ReplayReportBook: Sendable {
     private let pool: PostgresPool
 
     package init(pool: PostgresPool) {

@@ -2,7 +2,7 @@ import BellhopRules
 package import Postgres
 
 /// Stores what is fed for users: idempotent, and never an older word over a newer one.
-package struct FeedStore: Sendable {
+package struct FeedBook: Sendable {
     private let pool: PostgresPool
 
     package init(pool: PostgresPool) {

@@ -2,7 +2,7 @@ package import Postgres
 package import ServiceRuntime
 
 /// Deletes items that nobody waits for any more, in small batches; those that are open stay for ever.
-package struct DeadLetterRetirement: Sendable {
+package struct RetirementBook: Sendable {
     private let pool: PostgresPool
     private let retention: DeadLetterRetention
 

@@ -2,7 +2,7 @@ package import BellhopRules
 package import Postgres
 
 /// What was bound on the broker: AMQP can bind and unbind but not list, so it is written down here.
-package struct BindingRecords: Sendable {
+package struct BindingBook: Sendable {
     private let pool: PostgresPool
 
     package init(pool: PostgresPool) {

@@ -12,12 +12,12 @@ import Workbench
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.minutes(5))
 )
-struct DeadLetterRetirementTests {
+struct RetirementBookTests {
     @Test("only what is resolved or discarded, old and exported goes, and the audit says how many")
     func deletes() async throws {
         try await prepared { bench in
             let retention = try #require(DeadLetterRetention("30d"))
-            let count = try await DeadLetterRetirement(pool: bench.pool, retention: retention).deleteBatch()
+            let count = try await RetirementBook(pool: bench.pool, retention: retention).deleteBatch()
             #expect(count == 1)
             let left = try await bench.column("SELECT dead_id FROM dead_letters ORDER BY dead_id")
             #expect(left == ["open", "resolved-new", "resolved-unexported"])
@@ -30,7 +30,7 @@ struct DeadLetterRetirementTests {
     func unexported() async throws {
         try await prepared { bench in
             let retention = try #require(DeadLetterRetention("30d,unexported"))
-            let retirement = DeadLetterRetirement(pool: bench.pool, retention: retention)
+            let retirement = RetirementBook(pool: bench.pool, retention: retention)
             let counts = [try await retirement.deleteBatch(), try await retirement.deleteBatch()]
             #expect(counts == [2, 0])
             let left = try await bench.column("SELECT dead_id FROM dead_letters ORDER BY dead_id")
@@ -47,7 +47,7 @@ struct DeadLetterRetirementTests {
                 Letters.rejected("a", failedAt: Letters.ago(300)), Letters.rejected("b", app: nil),
                 Letters.rejected("c", reason: "missing-id"), Letters.rejected("d"),
             ]
-            _ = try await DeadLetterFile(pool: bench.pool).file(letters)
+            _ = try await DeadLetterBook(pool: bench.pool).file(letters)
             let gauge = try await DeadLetterGauge(of: bench.pool)
             let open = gauge.open.map { "\($0.app) \($0.reason) \($0.items)" }.sorted()
             #expect(open == ["- malformed-json 1", "drop malformed-json 2", "drop missing-id 1"])
@@ -64,7 +64,7 @@ struct DeadLetterRetirementTests {
     private func prepared(_ body: (Bench) async throws -> Void) async throws {
         try await Bench.withSchema { bench in
             let ids = ["open", "resolved-new", "resolved-old", "resolved-unexported"]
-            _ = try await DeadLetterFile(pool: bench.pool).file(ids.map { Letters.rejected($0) })
+            _ = try await DeadLetterBook(pool: bench.pool).file(ids.map { Letters.rejected($0) })
             _ = try await bench.owner.run(
                 """
                 UPDATE dead_letters SET state = CASE WHEN dead_id = 'open' THEN 'open' ELSE 'resolved' END,

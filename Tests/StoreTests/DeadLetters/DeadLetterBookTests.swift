@@ -11,11 +11,11 @@ import Workbench
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .timeLimit(.minutes(5))
 )
-struct DeadLetterFileTests {
+struct DeadLetterBookTests {
     @Test("the letter of a redelivered message counts as a copy of the one that is filed")
     func repeated() async throws {
         try await Bench.withSchema { bench in
-            let file = DeadLetterFile(pool: bench.pool)
+            let file = DeadLetterBook(pool: bench.pool)
             #expect(try await file.file([letter("a-1", failedAt: 10)]) == 1)
             #expect(try await file.file([letter("a-2", failedAt: 20, redelivered: true)]) == 0)
             let filed1 = try await copies(bench)
@@ -26,7 +26,7 @@ struct DeadLetterFileTests {
     @Test("a letter that comes behind the one its redelivered message brought counts as a copy of that")
     func overtaken() async throws {
         try await Bench.withSchema { bench in
-            let file = DeadLetterFile(pool: bench.pool)
+            let file = DeadLetterBook(pool: bench.pool)
             #expect(try await file.file([letter("a-2", failedAt: 20, redelivered: true)]) == 1)
             #expect(try await file.file([letter("a-1", failedAt: 10)]) == 0)
             let filed2 = try await copies(bench)
@@ -37,7 +37,7 @@ struct DeadLetterFileTests {
     @Test("another message of the same content is an item of its own, also behind a redelivered one")
     func another() async throws {
         try await Bench.withSchema { bench in
-            let file = DeadLetterFile(pool: bench.pool)
+            let file = DeadLetterBook(pool: bench.pool)
             #expect(try await file.file([letter("a-2", failedAt: 20, redelivered: true)]) == 1)
             #expect(try await file.file([letter("b-1", failedAt: 30), letter("c-1", failedAt: 40)]) == 2)
             let filed3 = try await copies(bench)
@@ -48,7 +48,7 @@ struct DeadLetterFileTests {
     @Test("the same letter again changes nothing")
     func same() async throws {
         try await Bench.withSchema { bench in
-            let file = DeadLetterFile(pool: bench.pool)
+            let file = DeadLetterBook(pool: bench.pool)
             let letters = [letter("a-1", failedAt: 10), letter("b-1", failedAt: 20)]
             #expect(try await file.file(letters) == 2)
             #expect(try await file.file(letters) == 0)
