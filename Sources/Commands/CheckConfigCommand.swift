@@ -12,9 +12,9 @@ enum CheckConfigCommand: Command {
 
     static func run(_ call: Call) async throws -> ExitCode {
         try call.words.expectNoOperands()
-        let footing = try call.footing()
-        let configuration = footing.configuration
-        let files = try Files(footing)
+        let setup = try call.setup()
+        let configuration = setup.configuration
+        let files = try Files(setup)
         let secrets = secretFiles(call) + (files.providers?.secretFiles ?? [])
         let warnings = try warnings(configuration) + warnings(secretFiles: secrets)
         let words = [
@@ -47,7 +47,7 @@ enum CheckConfigCommand: Command {
     /// The files that secrets of the settings come from.
     private static func secretFiles(_ call: Call) -> [String] {
         Setting.all.compactMap(\.inFile).compactMap {
-            call.words.settings[$0.flagName] ?? call.surroundings.environment[$0.environmentName]
+            call.words.settings[$0.flagName] ?? call.shell.environment[$0.environmentName]
         }
     }
 
@@ -78,14 +78,14 @@ private struct Files {
     let catalogs: CatalogSet?
     let providers: ProviderConfiguration?
 
-    init(_ footing: Footing) throws {
+    init(_ setup: Setup) throws {
         var failures: [any Error] = []
         func attempt<Value>(_ read: () throws -> Value?) -> Value? {
             do { return try read() } catch { failures.append(error) }
             return nil
         }
-        catalogs = attempt { try footing.configuration.catalogs.map { _ in try footing.catalogs() } }
-        providers = attempt { try footing.configuration.providers.map { try ProviderConfiguration.read(file: $0) } }
+        catalogs = attempt { try setup.configuration.catalogs.map { _ in try setup.catalogs() } }
+        providers = attempt { try setup.configuration.providers.map { try ProviderConfiguration.read(file: $0) } }
         guard failures.isEmpty else { throw FileFaults(failures: failures) }
     }
 
@@ -121,11 +121,4 @@ private struct Files {
         }
         return pushed.isEmpty ? "the file names none" : pushed.joined(separator: ", ")
     }
-}
-
-/// Everything that is wrong in the files that the configuration names, at once.
-struct FileFaults: Error, CustomStringConvertible {
-    let failures: [any Error]
-
-    var description: String { failures.map { String(describing: $0) }.joined(separator: "\n") }
 }

@@ -23,7 +23,7 @@ struct EventFile: Sendable {
 
     /// Reads and judges a file that must have an event in it; `attempted` is what for.
     init(reading path: String, for attempted: String, _ call: Call, _ catalogs: CatalogSet) throws(CommandFailure) {
-        self.init(try Self.read(path, call.surroundings), catalogs: catalogs)
+        self.init(try Self.read(path, call.shell), catalogs: catalogs)
         guard entries.isEmpty else { return }
         throw CommandFailure(
             .badInput,
@@ -42,10 +42,10 @@ struct EventFile: Sendable {
     }
 
     /// Reads a file, or stdin for `-`.
-    static func read(_ path: String, _ surroundings: Surroundings) throws(CommandFailure) -> [UInt8] {
+    static func read(_ path: String, _ shell: Shell) throws(CommandFailure) -> [UInt8] {
         let isInput = path == "-"
         let bytes =
-            isInput ? surroundings.readInput() : (try? Data(contentsOf: URL(fileURLWithPath: path))).map { [UInt8]($0) }
+            isInput ? shell.readInput() : (try? Data(contentsOf: URL(fileURLWithPath: path))).map { [UInt8]($0) }
         guard let bytes else {
             throw CommandFailure(
                 .badInput,

@@ -11,19 +11,19 @@ enum MigrateCommand: Command {
 
     static func run(_ call: Call) async throws -> ExitCode {
         try call.words.expectNoOperands()
-        let footing = try call.footing(requiring: [.databaseURL])
+        let setup = try call.setup(requiring: [.databaseURL])
         // Another machine may be migrating: its lock is waited for.
-        return try await footing.withPool(as: nil, name: name, patience: .seconds(600)) { pool in
-            let migrator = Migrator(pool: pool, namespace: footing.configuration.namespace)
+        return try await setup.withPool(as: nil, name: name, patience: .seconds(600)) { pool in
+            let migrator = Migrator(pool: pool, namespace: setup.configuration.namespace)
             let isCheck = call.words.has("check")
-            return try await isCheck ? check(migrator, call.surroundings) : migrate(migrator, call.surroundings)
+            return try await isCheck ? check(migrator, call.shell) : migrate(migrator, call.shell)
         }
     }
 
-    private static func migrate(_ migrator: Migrator, _ surroundings: Surroundings) async throws -> ExitCode {
+    private static func migrate(_ migrator: Migrator, _ shell: Shell) async throws -> ExitCode {
         switch try await migrator.migrate() {
-        case .applied(let names) where names.isEmpty: surroundings.print("the schema is up to date")
-        case .applied(let names): surroundings.print("applied \(names.joined(separator: ", "))")
+        case .applied(let names) where names.isEmpty: shell.print("the schema is up to date")
+        case .applied(let names): shell.print("applied \(names.joined(separator: ", "))")
         case .refused(let why):
             throw CommandFailure(
                 .configuration,
@@ -35,13 +35,13 @@ enum MigrateCommand: Command {
         return .done
     }
 
-    private static func check(_ migrator: Migrator, _ surroundings: Surroundings) async throws -> ExitCode {
+    private static func check(_ migrator: Migrator, _ shell: Shell) async throws -> ExitCode {
         switch try await migrator.check() {
         case .current:
-            surroundings.print("the schema is up to date")
+            shell.print("the schema is up to date")
             return .done
-        case .pending(let names): surroundings.print("pending: \(names.joined(separator: ", "))")
-        case .diverged(let why): surroundings.print("diverged: \(why)")
+        case .pending(let names): shell.print("pending: \(names.joined(separator: ", "))")
+        case .diverged(let why): shell.print("diverged: \(why)")
         }
         return .answerIsNo
     }

@@ -11,12 +11,12 @@ enum PublishCommand: Command {
 
     static func run(_ call: Call) async throws -> ExitCode {
         let path = try call.words.file()
-        let footing = try call.footing(requiring: [.amqpURL, .catalogs])
-        let file = try EventFile(reading: path, for: "publishing", call, try footing.catalogs())
+        let setup = try call.setup(requiring: [.amqpURL, .catalogs])
+        let file = try EventFile(reading: path, for: "publishing", call, try setup.catalogs())
         try refuseInvalid(file, path)
-        let publisher = Publisher(PublisherOptions(broker: try footing.broker(), name: "bellhop publish"))
+        let publisher = Publisher(PublisherOptions(broker: try setup.broker(), name: "bellhop publish"))
         publisher.start()
-        let outcomes = await publisher.publish(file.entries.map { message($0, to: footing.names.events) })
+        let outcomes = await publisher.publish(file.entries.map { message($0, to: setup.names.events) })
         await publisher.close()
         let (confirmed, all) = (outcomes.count { $0 == .confirmed }, outcomes.count)
         call.answer(

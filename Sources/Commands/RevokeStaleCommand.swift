@@ -16,10 +16,10 @@ enum RevokeStaleCommand: Command {
         guard let days = try call.words.number("days", in: 1...36_500) else {
             throw call.words.misuse("--days is missing: say for how long a device may be silent, such as 90")
         }
-        let terminal = call.surroundings.terminal
-        let count = try await call.footing(requiring: [.databaseURL]).withPool(as: .worker, name: name) { pool in
+        let terminal = call.shell.terminal
+        let count = try await call.setup(requiring: [.databaseURL]).withPool(as: .worker, name: name) { pool in
             var told = 0
-            return try await Revocations(pool: pool).revokeStale(days: days) { progress in
+            return try await RevocationBook(pool: pool).revokeStale(days: days) { progress in
                 guard progress.looked - told >= stride else { return }
                 told = progress.looked
                 terminal?.show("\(progress.looked) subscriptions looked at, \(progress.changed) ended")

@@ -40,7 +40,7 @@ enum SandboxCommand: Command {
     static func run(_ call: Call) async throws -> ExitCode {
         try call.words.expectNoOperands()
         let options = try order(call.words)
-        let configuration = try call.footing().configuration
+        let configuration = try call.setup().configuration
         let logger = configuration.log.makeLogger(label: name)
         let sandbox = try await start(options)
         let group = ServiceGroup(

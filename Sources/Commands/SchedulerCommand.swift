@@ -13,24 +13,24 @@ enum SchedulerCommand: Command {
 
     static func run(_ call: Call) async throws -> ExitCode {
         try call.words.expectNoOperands()
-        let footing = try call.footing(requiring: [.amqpURL, .databaseURL, .catalogs])
-        let process = try RoleProcess(footing, role: name, connections: 5)
-        let catalogs = try process.footing.catalogs()
-        try await process.verifyGround(catalogs)
+        let setup = try call.setup(requiring: [.amqpURL, .databaseURL, .catalogs])
+        let process = try RoleProcess(setup, role: name, connections: 5)
+        let catalogs = try process.setup.catalogs()
+        try await process.expectReady(catalogs)
         return try await serve(process, catalogs)
     }
 
     /// A function of its own: in one with the checks before it, Swift 6.3.1 crashes when it optimises.
     private static func serve(_ process: RoleProcess, _ catalogs: CatalogSet) async throws -> ExitCode {
-        let configuration = process.footing.configuration
-        let subscriptions = [ConsumerOptions.Subscription(queue: process.footing.names.dead, prefetch: 1000)]
+        let configuration = process.setup.configuration
+        let subscriptions = [ConsumerOptions.Subscription(queue: process.setup.names.dead, prefetch: 1000)]
         let consumer = try process.consumer("dead letters", subscriptions, label: "dead-letter clerk")
         let publisher = try process.startPublisher()
         let source = CatalogSource(catalogs)
         let tools = DutyTools(
             pool: process.pool,
             publisher: publisher,
-            names: process.footing.names,
+            names: process.setup.names,
             logger: process.logger,
             metrics: process.metrics
         )

@@ -16,55 +16,55 @@ package enum Tool {
     package static func run(_ words: [String]) async -> ExitCode {
         // A benchmark has keys of nobody, and people who measure it.
         if words.first != BenchCommand.name { ProcessMemory.forbidDumps() }
-        let surroundings = Surroundings(
+        let shell = Shell(
             environment: ProcessInfo.processInfo.environment,
             terminal: Terminal.standard,
             user: ProcessInfo.processInfo.environment["SUDO_USER"] ?? NSUserName()
         )
-        return await run(words, surroundings)
+        return await run(words, shell)
     }
 
     /// What could not be said makes of a success a failure: a script must not take half an answer for a whole one.
     ///
     /// A reader that went away is none: it has had what it wanted.
-    static func run(_ words: [String], _ surroundings: Surroundings) async -> ExitCode {
-        let ending = await perform(words, surroundings)
-        guard let reason = surroundings.output.failure else { return ending }
+    static func run(_ words: [String], _ shell: Shell) async -> ExitCode {
+        let ending = await perform(words, shell)
+        guard let reason = shell.output.failure else { return ending }
         let failure = CommandFailure(
             .tryAgain,
             attempted: "printing on stdout",
             cameBack: reason,
             whatToDo: "what the command did is done, and what it said is not whole: mend that, and look again"
         )
-        surroundings.complaints.print(line: "bellhop: \(failure)")
+        shell.complaints.print(line: "bellhop: \(failure)")
         return [.done, .answerIsNo].contains(ending) ? failure.exitCode : ending
     }
 
-    private static func perform(_ words: [String], _ surroundings: Surroundings) async -> ExitCode {
+    private static func perform(_ words: [String], _ shell: Shell) async -> ExitCode {
         guard let name = words.first, !["help", "--help", "-h"].contains(name) else {
-            surroundings.print(overview)
+            shell.print(overview)
             return .done
         }
         if ["version", "--version"].contains(name) {
-            surroundings.print("bellhop \(version)")
+            shell.print("bellhop \(version)")
             return .done
         }
         let command = commands.first { $0.name == name || $0.alias == name }
         do {
             guard let command else { throw unknown(name) }
             if words.dropFirst().contains(where: { $0 == "--help" || $0 == "-h" }) {
-                surroundings.print(command.help)
+                shell.print(command.help)
                 return .done
             }
             let parsed = try Words(Array(words.dropFirst()), options: command.options, of: command.name)
-            return try await command.run(Call(words: parsed, surroundings: surroundings))
+            return try await command.run(Call(words: parsed, shell: shell))
         } catch {
             let failure = Failure(error)
-            let log = command.flatMap { RoleLog($0, Array(words.dropFirst()), surroundings.environment) }
+            let log = command.flatMap { RoleLog($0, Array(words.dropFirst()), shell.environment) }
             if let log {
-                for line in log.lines(failure) { surroundings.complaints.print(line: line) }
+                for line in log.lines(failure) { shell.complaints.print(line: line) }
             } else {
-                surroundings.complaints.print("bellhop: \(failure.text)")
+                shell.complaints.print("bellhop: \(failure.text)")
             }
             return failure.exitCode
         }

@@ -18,40 +18,40 @@ enum TopologyCommand: Command {
         guard operands.count == 1, let act = Act(rawValue: operands[0]) else {
             throw call.words.misuse("expected apply or check")
         }
-        let footing = try call.footing(requiring: [.amqpURL, .databaseURL, .catalogs])
-        let (broker, plan) = (try footing.broker(), footing.plan(try footing.catalogs()))
-        return try await footing.withPool(as: .admin, name: name) { pool in
-            let applier = TopologyApplier(broker: broker, plan: plan, records: BindingRecords(pool: pool))
+        let setup = try call.setup(requiring: [.amqpURL, .databaseURL, .catalogs])
+        let (broker, plan) = (try setup.broker(), setup.plan(try setup.catalogs()))
+        return try await setup.withPool(as: .admin, name: name) { pool in
+            let applier = TopologyApplier(broker: broker, plan: plan, records: BindingBook(pool: pool))
             switch act {
-            case .apply: return try await apply(applier, call.surroundings)
-            case .check: return try await check(applier, call.surroundings)
+            case .apply: return try await apply(applier, call.shell)
+            case .check: return try await check(applier, call.shell)
             }
         }
     }
 
-    private static func apply(_ applier: TopologyApplier, _ surroundings: Surroundings) async throws -> ExitCode {
+    private static func apply(_ applier: TopologyApplier, _ shell: Shell) async throws -> ExitCode {
         let report = try await applier.apply()
-        surroundings.print(
+        shell.print(
             """
             \(report.exchanges) exchanges, \(report.queues) queues; bound to their lanes: \(report.eventTypes) event types \
             and \(report.feedKeys) keys of feeds and cancellations
             """
         )
         if !report.unboundTypes.isEmpty {
-            surroundings.print(
+            shell.print(
                 "unbound, since no catalogue knows them any more: \(report.unboundTypes.joined(separator: ", "))"
             )
         }
         return .done
     }
 
-    private static func check(_ applier: TopologyApplier, _ surroundings: Surroundings) async throws -> ExitCode {
+    private static func check(_ applier: TopologyApplier, _ shell: Shell) async throws -> ExitCode {
         let differences = try await applier.differences(comparingArguments: true)
         guard !differences.isEmpty else {
-            surroundings.print("the broker agrees with the catalogues")
+            shell.print("the broker agrees with the catalogues")
             return .done
         }
-        for difference in differences { surroundings.print(line: difference) }
+        for difference in differences { shell.print(line: difference) }
         return .answerIsNo
     }
 }

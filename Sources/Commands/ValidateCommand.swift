@@ -10,7 +10,7 @@ enum ValidateCommand: Command {
 
     static func run(_ call: Call) async throws -> ExitCode {
         let path = try call.words.file()
-        let catalogs = try call.footing(requiring: [.catalogs]).catalogs()
+        let catalogs = try call.setup(requiring: [.catalogs]).catalogs()
         let file = try EventFile(reading: path, for: "validating", call, catalogs)
         let taken = file.entries.count - file.rejected.count
         call.answer(

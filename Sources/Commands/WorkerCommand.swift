@@ -22,10 +22,10 @@ enum WorkerCommand: Command {
         try call.words.expectNoOperands()
         let lanes = try call.words.lanes()
         let number = try call.words.number("number", in: 0...99_999)
-        let footing = try call.footing(requiring: [.amqpURL, .databaseURL, .catalogs])
-        let process = try RoleProcess(footing, role: name, connections: 2 * lanes.count + 3, number: number)
-        let catalogs = try footing.catalogs()
-        try await process.verifyGround(catalogs)
+        let setup = try call.setup(requiring: [.amqpURL, .databaseURL, .catalogs])
+        let process = try RoleProcess(setup, role: name, connections: 2 * lanes.count + 3, number: number)
+        let catalogs = try setup.catalogs()
+        try await process.expectReady(catalogs)
         return try await serve(lanes, process, catalogs, untilInputEnds: call.words.has("until-stdin-ends"))
     }
 
@@ -36,12 +36,12 @@ enum WorkerCommand: Command {
         _ catalogs: CatalogSet,
         untilInputEnds: Bool
     ) async throws -> ExitCode {
-        let configuration = process.footing.configuration
-        let names = process.footing.names
+        let configuration = process.setup.configuration
+        let names = process.setup.names
         let publisher = try process.startPublisher()
         let senders = try process.pushSenders()
         let source = CatalogSource(catalogs)
-        let store = PostgresStore(pool: process.pool, lease: process.footing.policy.lease)
+        let store = PostgresStore(pool: process.pool, lease: process.setup.policy.lease)
         let breakers = Breakers(store: store, time: process.time, logger: process.logger, metrics: process.metrics)
         let tools = WorkerTools(
             store: store,
@@ -53,7 +53,7 @@ enum WorkerCommand: Command {
                 prefetch: prefetch(configuration)
             ),
             breakers: breakers,
-            policy: process.footing.policy
+            policy: process.setup.policy
         )
         let context = PipelineContext(
             time: process.time,
@@ -95,14 +95,14 @@ enum WorkerCommand: Command {
     /// Replays have a connection and batches of their own, one at a time, so that live traffic does not feel them; their
     /// pushes count as bulk.
     private static func replayWorker(_ process: RoleProcess, _ intake: Intake) throws -> LaneWorker {
-        let configuration = process.footing.configuration
+        let configuration = process.setup.configuration
         let prefetch = min(configuration.batch, Int(configuration.prefetch.usual))
         return LaneWorker(
             lane: .bulk,
             name: "replays",
             consumer: try process.consumer(
                 "replays",
-                [.init(queue: process.footing.names.replay, prefetch: prefetch)]
+                [.init(queue: process.setup.names.replay, prefetch: prefetch)]
             )(),
             intake: intake,
             limits: .init(batch: configuration.batch, batchesAtOnce: 1)
@@ -114,9 +114,9 @@ enum WorkerCommand: Command {
         _ process: RoleProcess,
         _ intake: Intake
     ) throws -> LaneWorker {
-        let configuration = process.footing.configuration
+        let configuration = process.setup.configuration
         let prefetch = prefetch(configuration)[lane] ?? 1
-        let names = process.footing.names
+        let names = process.setup.names
         let subscriptions = [names.lane(lane), names.resume(lane)].map { queue in
             ConsumerOptions.Subscription(queue: queue, prefetch: prefetch)
         }

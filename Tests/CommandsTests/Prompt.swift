@@ -26,7 +26,7 @@ struct Prompt: Sendable {
 
     func run(_ words: [String]) async -> Answer {
         let (printed, complained) = (CapturedOutput(), CapturedOutput())
-        let surroundings = Surroundings(
+        let shell = Shell(
             environment: environment,
             output: printed.output,
             complaints: complained.output,
@@ -34,7 +34,7 @@ struct Prompt: Sendable {
             terminal: terminal,
             user: "tester"
         )
-        let code = await Tool.run(words, surroundings)
+        let code = await Tool.run(words, shell)
         return Answer(code: code, output: printed.text, complaints: complained.text)
     }
 

@@ -47,8 +47,10 @@ struct RevokeStaleTests {
                 FROM generate_series(1, 5) n, LATERAL (SELECT now() - n * interval '40 days' AS seen) AS s
                 """
             )
-            var told: [Revocations.Progress] = []
-            let count = try await Revocations(pool: bench.pool).revokeStale(days: 90, pageSize: 2) { told.append($0) }
+            var told: [RevocationBook.Progress] = []
+            let count = try await RevocationBook(pool: bench.pool).revokeStale(days: 90, pageSize: 2) {
+                told.append($0)
+            }
             #expect(count == 3)
             #expect(told.map(\.looked) == [2, 4, 5])
             #expect(told.map(\.changed) == [0, 2, 3])

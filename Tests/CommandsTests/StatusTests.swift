@@ -13,7 +13,7 @@ import Workbench
 @Suite("bellhop status", .inTurn, .enabled(if: Ground.isThere, Ground.absence), .timeLimit(.minutes(2)))
 struct StatusTests {
     @Test("it tells what waits in the queues, in the ledger and on file")
-    func standing() async throws {
+    func status() async throws {
         try await Bench.withTopology { bench in
             try await Self.fill(bench)
             try await Workplace.withPrompt(on: bench) { prompt, _ in

@@ -39,7 +39,7 @@ struct CatalogReloadTests {
             let reload = CatalogReload(
                 source: source,
                 read: { try found.withLock { $0 }.get() },
-                bindings: BindingRecords(pool: bench.pool),
+                bindings: BindingBook(pool: bench.pool),
                 plan: { TopologyPlan(names: bench.names, catalogs: $0, tiers: Bench.tiers) },
                 logger: Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text)),
                 metrics: metrics,
@@ -54,7 +54,7 @@ struct CatalogReloadTests {
             found.withLock { $0 = .success(moved) }
             await reload.reload()
             #expect(Self.label(source) == "B")
-            try await BindingRecords(pool: bench.owner).record(["one.a": .urgent])
+            try await BindingBook(pool: bench.owner).record(["one.a": .urgent])
             await reload.reload()
             #expect(Self.label(source) == "C")
             #expect(metrics.text().contains(#"bellhop_catalog_reloads_total{outcome="accepted"} 2"#))

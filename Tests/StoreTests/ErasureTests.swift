@@ -64,7 +64,7 @@ struct ErasureTests {
                 "h": #"{"notifications":[["drop","u1","n"],["drop","u2","n"],["padel","u1","n"]]}"#,
             ]
             let letters = bodies.map { Letters.rejected($0.key, body: $0.value) }
-            _ = try await DeadLetterFile(pool: bench.pool).file(letters)
+            _ = try await DeadLetterBook(pool: bench.pool).file(letters)
             let filed = try await bench.column(Self.letters)
             let shared = #"{"notifications":[["drop","u2","n"],["padel","u1","n"]]}"#
             let late = bodies["c"] ?? ""
@@ -76,7 +76,7 @@ struct ErasureTests {
             ]
             #expect(filed == expected)
             let plans = try [#"["u1"]"#, #"["u1","u2"]"#].map { try bench.plan(for: $0, before) }
-            let outcomes = try await EventPlans(pool: bench.pool).keep(plans)
+            let outcomes = try await EventBook(pool: bench.pool).keep(plans)
             #expect(outcomes == [.cancelled, .kept])
             let kept = try await bench.column("SELECT content #>> '{to,users}' FROM events")
             #expect(kept == [#"["u2"]"#])
@@ -93,7 +93,7 @@ struct ErasureTests {
                 #"{"app":"drop","eventType":"recipient.upserted","userId":"u1","sentAtIso":"2026-03-01T00:00:00Z"}"#,
             ])
             let letters = [Letters.rejected("a", body: #"{"to":{"user":"u1"}}"#)]
-            _ = try await DeadLetterFile(pool: bench.pool).file(letters)
+            _ = try await DeadLetterBook(pool: bench.pool).file(letters)
             try await bench.feed([deleted])
             let filed = try await bench.column(Self.letters)
             #expect(filed == [#"a {"to":{"user":"u1"}} u1"#])

@@ -160,6 +160,6 @@ extension Bench {
             guard case .feed(let update) = try submission(json) else { throw BenchError("not a feed message: \(json)") }
             return FeedEntry(update: update, arrival: arrival)
         }
-        _ = try await FeedStore(pool: pool).apply(entries)
+        _ = try await FeedBook(pool: pool).apply(entries)
     }
 }

@@ -184,9 +184,9 @@ struct LedgerTests {
                 ],
                 of: claim
             )
-            let due = try await DueDeliveries(pool: bench.pool, strandedAfter: .seconds(600)).take(.low, atMost: 10)
-            let stranded = try await DueDeliveries(pool: bench.pool, strandedAfter: .zero).take(.low, atMost: 10)
-            let nothing = try await DueDeliveries(pool: bench.pool, strandedAfter: .zero).take(.low, atMost: 10)
+            let due = try await DueDeliveryBook(pool: bench.pool, strandedAfter: .seconds(600)).take(.low, atMost: 10)
+            let stranded = try await DueDeliveryBook(pool: bench.pool, strandedAfter: .zero).take(.low, atMost: 10)
+            let nothing = try await DueDeliveryBook(pool: bench.pool, strandedAfter: .zero).take(.low, atMost: 10)
             #expect(due.map(\.recipient.user.text) == ["due"])
             #expect(stranded.map(\.recipient.user.text) == ["stranded"])
             #expect(nothing.isEmpty)
@@ -204,11 +204,14 @@ struct LedgerTests {
                 "UPDATE deliveries SET updated_at = now() - interval '7 min' WHERE user_id = 'u1'",
                 []
             )
-            let due = DueDeliveries(pool: bench.pool, strandedAfter: .seconds(300))
+            let due = DueDeliveryBook(pool: bench.pool, strandedAfter: .seconds(300))
             let before = try await due.take(.low, atMost: 10)
-            let patient = try await ForgottenClaims(pool: bench.pool, olderThan: .seconds(600)).look(from: 0, pages: 8)
-            let found = try await ForgottenClaims(pool: bench.pool, olderThan: .seconds(360)).look(from: 0, pages: 8)
-            let again = try await ForgottenClaims(pool: bench.pool, olderThan: .seconds(360)).look(from: 0, pages: 8)
+            let patient = try await ForgottenClaimBook(pool: bench.pool, olderThan: .seconds(600)).look(
+                from: 0,
+                pages: 8
+            )
+            let found = try await ForgottenClaimBook(pool: bench.pool, olderThan: .seconds(360)).look(from: 0, pages: 8)
+            let again = try await ForgottenClaimBook(pool: bench.pool, olderThan: .seconds(360)).look(from: 0, pages: 8)
             #expect([patient.found, found.found, again.found] == [0, 1, 0])
             #expect(found.next == nil)
             let after = try await due.take(.low, atMost: 10)
@@ -225,7 +228,7 @@ struct LedgerTests {
         try await Bench.withSchema { bench in
             let records = try (0..<10).flatMap { try bench.sending(id: "e\($0)", users: (0..<100).map { "u\($0)" }) }
             _ = try await Inbox(pool: bench.pool).record(records, as: .fresh)
-            let claims = ForgottenClaims(pool: bench.pool, olderThan: .zero)
+            let claims = ForgottenClaimBook(pool: bench.pool, olderThan: .zero)
             var (page, steps, found): (Int64?, Int, Int) = (0, 0, 0)
             while let start = page, steps < 1000 {
                 let step = try await claims.look(from: start, pages: 2)
@@ -277,7 +280,7 @@ struct LedgerTests {
                 records.map { Settlement($0.line, .deferred, reason: "digest", dueIn: .zero) },
                 of: claim
             )
-            let due = DueDeliveries(pool: bench.pool, strandedAfter: .seconds(600))
+            let due = DueDeliveryBook(pool: bench.pool, strandedAfter: .seconds(600))
             let urgent = try await due.take(.high, atMost: 20)
             #expect(urgent.isEmpty)
             var turns: [[Int]] = []
@@ -311,7 +314,7 @@ struct LedgerTests {
                     reason: "UNREGISTERED",
                     deadSince: try #require(Timestamp(validating: since))
                 )
-                return try await Revocations(pool: bench.pool).revoke([device])
+                return try await RevocationBook(pool: bench.pool).revoke([device])
             }
             let older = try await revoke(token: "t", since: "2026-03-01T12:00:09Z")
             let otherToken = try await revoke(token: "rotated", since: "2026-03-01T12:00:11Z")

@@ -58,8 +58,8 @@ struct MigrationTests {
     @Test("a worker may ask whether the schema is current, and may not change it")
     func workersRights() async throws {
         try await Bench.withSchema { bench in
-            let standing = try await Migrator(pool: bench.pool, namespace: bench.namespace).check()
-            #expect(standing == .current)
+            let status = try await Migrator(pool: bench.pool, namespace: bench.namespace).check()
+            #expect(status == .current)
             for forbidden in ["DROP TABLE notifications", "DELETE FROM schema_migrations"] {
                 await #expect {
                     try await bench.pool.run(Statement(forbidden))
@@ -142,8 +142,8 @@ struct MigrationListTests {
 
     @Test("what is applied but unknown means that the program is older than the database")
     func newerDatabase() {
-        let standing = Migrator.standing(applied: ["9999_future": "x"])
-        guard case .diverged(let why) = standing else {
+        let status = Migrator.status(applied: ["9999_future": "x"])
+        guard case .diverged(let why) = status else {
             Issue.record("expected a divergence")
             return
         }

@@ -42,7 +42,7 @@ struct ReceiptBookTests {
         try await Bench.withSchema { bench in
             let keys = try await Self.accept(bench, ["u1", "u2", "u3"], sentAt: Self.hourAgo)
             let book = ReceiptBook(pool: bench.pool)
-            let swept = try await DueDeliveries(pool: bench.pool, strandedAfter: .zero).take(.low, atMost: 10)
+            let swept = try await DueDeliveryBook(pool: bench.pool, strandedAfter: .zero).take(.low, atMost: 10)
             #expect(swept.isEmpty)
             let first = try await book.take(atMost: 2)
             let second = try await book.take(atMost: 10)

@@ -27,7 +27,7 @@ struct TakeBackTests {
 
     private static func takeBack(_ bench: Bench) async throws -> [String?] {
         let app = try #require(AppID(validating: "drop"))
-        _ = try await Revocations(pool: bench.pool).takeBack(
+        _ = try await RevocationBook(pool: bench.pool).takeBack(
             app: app,
             provider: "fcm",
             since: Letters.ago(600),

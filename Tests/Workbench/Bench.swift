@@ -94,7 +94,7 @@ package struct Bench: Sendable {
         TopologyApplier(
             broker: try broker,
             plan: TopologyPlan(names: names, catalogs: catalogs ?? self.catalogs, tiers: Self.tiers),
-            records: BindingRecords(pool: owner)
+            records: BindingBook(pool: owner)
         )
     }
 

@@ -30,20 +30,22 @@ enum DecideCommand: Command {
         let document = try sound(RecipientDocument.read(read(files[2], call), file: files[2]), in: files[2])
         let file = NamedEvent(file: files[1], bytes: try read(files[1], call))
         let event = try file.event(catalogs, document, of: files[2])
-        let zones = ZoneLibrary(environment: call.surroundings.environment)
-        guard let catalog = catalogs[event.app], let trial = Trial(catalog, event, document, at: now, zones) else {
+        let zones = ZoneLibrary(environment: call.shell.environment)
+        guard let catalog = catalogs[event.app],
+            let explained = ExplainedDecision(catalog, event, document, at: now, zones)
+        else {
             let what = "the catalogue does not know \(event.app) and \(event.type)"
             throw file.fault(what, "name the app's own catalogue")
         }
-        switch trial.words() {
-        case .success(let words): call.answer(trial.json(words), trial.text(words))
+        switch explained.words() {
+        case .success(let words): call.answer(explained.json(words), explained.text(words))
         case .failure(let rejection): throw file.refused(rejection)
         }
         return .done
     }
 
     private static func read(_ path: String, _ call: Call) throws(CommandFailure) -> [UInt8] {
-        try EventFile.read(path, call.surroundings)
+        try EventFile.read(path, call.shell)
     }
 
     private static func sound<Value>(

@@ -21,12 +21,12 @@ enum ExplainCommand: Command {
 
     static func run(_ call: Call) async throws -> ExitCode {
         let (recipient, subject) = (try recipient(call.words), try subject(call.words))
-        let footing = try call.footing(requiring: [.databaseURL])
-        let catalogs = footing.configuration.catalogs == nil ? nil : try footing.catalogs()
-        let story = try await footing.withPool(as: .admin, name: name, patience: .seconds(10)) { pool in
+        let setup = try call.setup(requiring: [.databaseURL])
+        let catalogs = setup.configuration.catalogs == nil ? nil : try setup.catalogs()
+        let story = try await setup.withPool(as: .admin, name: name, patience: .seconds(10)) { pool in
             try await StoryBook(pool: pool).story(of: subject, for: recipient)
         }
-        let zones = ZoneLibrary(environment: call.surroundings.environment)
+        let zones = ZoneLibrary(environment: call.shell.environment)
         let explanation = Explanation(story, catalogs: catalogs, zones: zones, now: SystemTime().timestamp)
         call.answer(explanation.json, explanation.text)
         return story.isUnknown ? .answerIsNo : .done

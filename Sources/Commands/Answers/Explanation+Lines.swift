@@ -4,7 +4,7 @@ import Store
 extension Explanation {
     /// What a line of the ledger says, in words.
     func sentence(of line: LedgerLine) -> String {
-        var parts = [standing(of: line)]
+        var parts = [status(of: line)]
         if line.attempts > 1 { parts.append("\(line.attempts) attempts") }
         if line.unknownSends > 0 {
             let sends = line.unknownSends == 1 ? "one send" : "\(line.unknownSends) sends"
@@ -13,7 +13,7 @@ extension Explanation {
         return parts.joined(separator: "; ")
     }
 
-    private func standing(of line: LedgerLine) -> String {
+    private func status(of line: LedgerLine) -> String {
         switch line.state {
         case .pending: "handed over, and no worker has taken it yet" + again(line)
         case .sending: "being sent since \(instant(line.updatedAt))"

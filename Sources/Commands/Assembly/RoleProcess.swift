@@ -10,7 +10,7 @@ import Store
 
 /// What every long-running role has: a log, meters, a pool, an endpoint for probes, and an orderly end.
 struct RoleProcess: Sendable {
-    let footing: Footing
+    let setup: Setup
     private let role: String
     let logger: Logger
     let metrics: MetricsRegistry
@@ -23,14 +23,14 @@ struct RoleProcess: Sendable {
     let zones = ZoneLibrary(environment: ProcessInfo.processInfo.environment)
 
     /// `size` bounds the connections to the database; `number`, where there are several, stands in every line of the log.
-    init(_ footing: Footing, role: String, connections size: Int, number: Int? = nil) throws {
-        self.footing = footing
+    init(_ setup: Setup, role: String, connections size: Int, number: Int? = nil) throws {
+        self.setup = setup
         self.role = role
-        let log = footing.configuration.log.makeLogger(label: role)
+        let log = setup.configuration.log.makeLogger(label: role)
         logger = number.map { log.with(["worker": .integer($0)]) } ?? log
         metrics = MetricsRegistry()
         ProcessMetrics.register(in: metrics)
-        pool = try footing.pool(
+        pool = try setup.pool(
             as: .worker,
             name: role,
             size: size,
@@ -39,14 +39,14 @@ struct RoleProcess: Sendable {
     }
 
     /// Ends the command with what to do where the schema or the broker is not what this program was built for.
-    func verifyGround(_ catalogs: CatalogSet) async throws {
-        try await footing.verifyGround(catalogs, zones: zones, pool: pool)
+    func expectReady(_ catalogs: CatalogSet) async throws {
+        try await setup.expectReady(catalogs, zones: zones, pool: pool)
     }
 
     /// The senders of the providers' file; without one nothing can be pushed, which the log says once.
     func pushSenders() throws -> PushSenders {
         let surroundings = PushSenders.Surroundings(time: time, logger: logger, metrics: PushMetrics(metrics))
-        guard let file = footing.configuration.providers else {
+        guard let file = setup.configuration.providers else {
             logger.notice(
                 "no providers are configured: notifications are recorded and not pushed",
                 ["setting": .text(Setting.providers.environmentName)]
@@ -60,9 +60,9 @@ struct RoleProcess: Sendable {
     func reload(of source: CatalogSource) -> CatalogReload {
         CatalogReload(
             source: source,
-            read: { [footing] in try footing.catalogs() },
-            bindings: BindingRecords(pool: pool),
-            plan: { [footing] catalogs in footing.plan(catalogs) },
+            read: { [setup] in try setup.catalogs() },
+            bindings: BindingBook(pool: pool),
+            plan: { [setup] catalogs in setup.plan(catalogs) },
             logger: logger,
             metrics: metrics,
             signals: hangups
@@ -73,7 +73,7 @@ struct RoleProcess: Sendable {
     func startPublisher() throws -> Publisher {
         let publisher = Publisher(
             PublisherOptions(
-                broker: try footing.broker(),
+                broker: try setup.broker(),
                 name: "bellhop \(role), publishing",
                 presence: presence,
                 observer: observe("publisher")
@@ -90,7 +90,7 @@ struct RoleProcess: Sendable {
         label: String? = nil
     ) throws -> @Sendable () -> Consumer {
         let options = ConsumerOptions(
-            broker: try footing.broker(),
+            broker: try setup.broker(),
             name: "bellhop \(role), \(name)",
             subscriptions: subscriptions,
             presence: presence,
@@ -119,7 +119,7 @@ struct RoleProcess: Sendable {
         let endpoint = OperationsEndpoint(listen: listen, registry: metrics, checks: checks, logger: logger)
         let group = ServiceGroup(
             services + [endpoint],
-            drainTimeout: footing.configuration.drainTimeout,
+            drainTimeout: setup.configuration.drainTimeout,
             logger: logger
         )
         let running = Task { await group.run() }

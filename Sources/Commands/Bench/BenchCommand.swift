@@ -63,7 +63,7 @@ private struct BenchOrder: Sendable {
         rate = try words.number("rate", in: 1...10_000, unit: "/s") ?? 50
         erasures = try words.number("erasures", in: 1...1_000_000) ?? 20_000
         seed = UInt64(try words.number("seed", in: 0...Int.max) ?? 1)
-        let environment = call.surroundings.environment
+        let environment = call.shell.environment
         switch (
             words.value("stub") ?? environment["BENCH_STUB"], words.value("stub-ca") ?? environment["BENCH_STUB_CA"]
         ) {
@@ -75,41 +75,41 @@ private struct BenchOrder: Sendable {
     }
 
     func decide(_ call: Call) throws -> BenchReport {
-        let catalogs = try call.footing(requiring: [.catalogs]).catalogs()
+        let catalogs = try call.setup(requiring: [.catalogs]).catalogs()
         try Workload.verify(catalogs)
         let run = DecisionRun(workload: workload(events: 0, users: 100_000), pairs: events ?? 1_000_000)
-        return try run.measure(catalogs, ZoneLibrary(environment: call.surroundings.environment))
+        return try run.measure(catalogs, ZoneLibrary(environment: call.shell.environment))
     }
 
     /// How it comes along is said on stderr, so that stdout holds the result alone.
     func measure(_ call: Call) async throws -> BenchReport {
         let isKept = call.words.has("keep")
         return try await Interruption.watching {
-            try await BenchGround.with(call, keeping: isKept) { ground in
+            try await Testbed.with(call, keeping: isKept) { testbed in
                 let say = { @Sendable (line: String) in
-                    call.surroundings.complaints.print(line: "bellhop bench: \(line)")
+                    call.shell.complaints.print(line: "bellhop bench: \(line)")
                 }
-                if isKept { say("keeping namespace \(ground.names.namespace) and \(ground.folder)") }
-                return try await measure(on: ground, saying: say)
+                if isKept { say("keeping namespace \(testbed.names.namespace) and \(testbed.folder)") }
+                return try await measure(on: testbed, saying: say)
             }
         }
     }
 
     private func measure(
-        on ground: BenchGround,
+        on testbed: Testbed,
         saying say: @escaping @Sendable (String) -> Void
     ) async throws -> BenchReport {
         switch run {
         case .latency:
-            return try await LatencyRun(workload: workload(events: 500, users: 1_000), rate: rate).measure(on: ground)
-        case .idle: return try await IdleRun(watch: .seconds(10)).measure(on: ground)
+            return try await LatencyRun(workload: workload(events: 500, users: 1_000), rate: rate).measure(on: testbed)
+        case .idle: return try await IdleRun(watch: .seconds(10)).measure(on: testbed)
         case .erasures:
             let half = workload(events: 20_000, users: 100_000)
             return try await ErasureRun(workload: half, workers: workers, erasures: erasures, say: say)
-                .measure(on: ground)
+                .measure(on: testbed)
         case .throughput, .decision:
             let whole = workload(events: 50_000, users: 100_000)
-            return try await ThroughputRun(workload: whole, workers: workers, stub: stub, say: say).measure(on: ground)
+            return try await ThroughputRun(workload: whole, workers: workers, stub: stub, say: say).measure(on: testbed)
         }
     }
 

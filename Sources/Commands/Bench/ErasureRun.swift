@@ -18,36 +18,36 @@ struct ErasureRun: Sendable {
     /// Events before the measured ones: every connection has its plans by then.
     private static let warmUp = 2_000
 
-    func measure(on ground: BenchGround) async throws -> BenchReport {
+    func measure(on testbed: Testbed) async throws -> BenchReport {
         let half = workload.events
         let whole = workload.lasting(Self.warmUp + 2 * half)
-        let stub = try await PushStub.start(ground, at: nil)
+        let stub = try await PushStub.start(testbed, at: nil)
         say("seeding \(whole.users) users")
-        try await ground.seed(whole)
-        try await ground.ledger.stopCountingTombstones()
+        try await testbed.seed(whole)
+        try await testbed.ledger.stopCountingTombstones()
         let children = try (1...workers).map {
-            try ground.start([WorkerCommand.name, "--lanes", "normal"], log: "worker\($0)")
+            try testbed.start([WorkerCommand.name, "--lanes", "normal"], log: "worker\($0)")
         }
-        try await ground.publish(0..<Self.warmUp, of: whole)
-        try await ground.awaitEnd(of: Self.warmUp, children)
+        try await testbed.publish(0..<Self.warmUp, of: whole)
+        try await testbed.awaitEnd(of: Self.warmUp, children)
         let load = ProcessTable.load()
-        let before = try await drain(Self.warmUp..<Self.warmUp + half, of: whole, ground, children)
+        let before = try await drain(Self.warmUp..<Self.warmUp + half, of: whole, testbed, children)
         say("erasing \(erasures) users")
-        try await ground.erase(erasures)
-        try await ground.awaitTombstones(erasures, children)
-        let after = try await drain(Self.warmUp + half..<Self.warmUp + 2 * half, of: whole, ground, children)
+        try await testbed.erase(erasures)
+        try await testbed.awaitTombstones(erasures, children)
+        let after = try await drain(Self.warmUp + half..<Self.warmUp + 2 * half, of: whole, testbed, children)
         for child in children { await child.end() }
         let ratio = before > 0 ? after / before : 0
         return BenchReport(
             "erasures",
             "W1 before and after \(erasures) erasures: \(half) events each",
-            try await MachineDescription(ground, load: load),
+            try await MachineDescription(testbed, load: load),
             [
                 .told("events", .number(half)), .told("erasures", .number(erasures)),
                 Self.rate("before", before, "eventsPerSecondBefore"), Self.rate("after", after, "eventsPerSecondAfter"),
                 .both("ratio", ratio.text(digits: 2), "ratio", .decimal(ratio, digits: 3)),
             ],
-            try await ground.verification(of: whole, stub)
+            try await testbed.verification(of: whole, stub)
         )
     }
 
@@ -61,18 +61,18 @@ struct ErasureRun: Sendable {
     private func drain(
         _ events: Range<Int>,
         of whole: Workload,
-        _ ground: BenchGround,
+        _ testbed: Testbed,
         _ children: [BenchChild]
     ) async throws -> Double {
         say("publishing \(events.count) events")
         for child in children { child.send(SIGSTOP) }
         defer { for child in children { child.send(SIGCONT) } }
-        try await ground.publish(events, of: whole)
+        try await testbed.publish(events, of: whole)
         let start = SystemTime().now().microseconds
         say("draining")
         for child in children { child.send(SIGCONT) }
-        try await ground.awaitEnd(of: events.upperBound, children)
-        guard let span = try await ground.ledger.span(since: start) else { return 0 }
+        try await testbed.awaitEnd(of: events.upperBound, children)
+        guard let span = try await testbed.ledger.span(since: start) else { return 0 }
         return Double(events.count) * 1e6 / Double(max(1, span.lastSettled - span.firstRecorded))
     }
 }

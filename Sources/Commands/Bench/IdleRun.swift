@@ -6,16 +6,16 @@ struct IdleRun: Sendable {
     /// How long it is watched.
     let watch: Duration
 
-    func measure(on ground: BenchGround) async throws -> BenchReport {
-        _ = try await PushStub.start(ground, at: nil)
+    func measure(on testbed: Testbed) async throws -> BenchReport {
+        _ = try await PushStub.start(testbed, at: nil)
         // One event proves that it consumes and has opened what it keeps open.
         let workload = Workload(seed: 1, events: 1, users: 1, utcHour: 0)
-        try await ground.seed(workload)
-        let worker = try ground.start([WorkerCommand.name], log: "worker1")
-        try await ground.publish(0..<1, of: workload)
+        try await testbed.seed(workload)
+        let worker = try testbed.start([WorkerCommand.name], log: "worker1")
+        try await testbed.publish(0..<1, of: workload)
         while true {
             try worker.expectRunning()
-            if try await ground.ledger.notifications() == 1, try await ground.ledger.isSettled() { break }
+            if try await testbed.ledger.notifications() == 1, try await testbed.ledger.isSettled() { break }
             try await Task.sleep(for: .milliseconds(50))
         }
         let process = Int(worker.identifier)
@@ -38,7 +38,7 @@ struct IdleRun: Sendable {
         return BenchReport(
             workload: "idle",
             title: "an idle worker of three lanes",
-            machine: try await MachineDescription(ground, load: ProcessTable.load()),
+            machine: try await MachineDescription(testbed, load: ProcessTable.load()),
             figures: [
                 .both("resident memory", memory.now.megabytes, "residentBytes", .number(memory.now)),
                 .both("at its highest", memory.peak.megabytes, "peakBytes", .number(memory.peak)),

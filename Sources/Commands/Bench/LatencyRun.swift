@@ -11,16 +11,16 @@ struct LatencyRun: Sendable {
     /// Events before the measured ones: connections, plans and caches as in a system that has been running.
     private static let warmUp = 50
 
-    func measure(on ground: BenchGround) async throws -> BenchReport {
-        _ = try await PushStub.start(ground, at: nil)
-        try await ground.seed(workload)
-        let worker = try ground.start([WorkerCommand.name], log: "worker1")
+    func measure(on testbed: Testbed) async throws -> BenchReport {
+        _ = try await PushStub.start(testbed, at: nil)
+        try await testbed.seed(workload)
+        let worker = try testbed.start([WorkerCommand.name], log: "worker1")
         let load = ProcessTable.load()
         var samples: [Double] = []
         let clock = ContinuousClock()
         var turn = clock.now
         for event in 0..<(workload.events + Self.warmUp) {
-            let took = try await time(event, ground, worker)
+            let took = try await time(event, testbed, worker)
             if event >= Self.warmUp { samples.append(took.secondsAsDouble * 1e3) }
             turn = max(turn.advanced(by: .seconds(1) / rate), clock.now)
             try await clock.sleep(until: turn)
@@ -38,7 +38,7 @@ struct LatencyRun: Sendable {
         return BenchReport(
             workload: "latency",
             title: "published to committed: \(workload.events) events, \(rate) a second",
-            machine: try await MachineDescription(ground, load: load),
+            machine: try await MachineDescription(testbed, load: load),
             figures: [
                 .told("events", .number(workload.events)), .told("rate", .number(rate)),
                 .told("milliseconds", .object(members)),
@@ -48,19 +48,19 @@ struct LatencyRun: Sendable {
 
     /// From before the publication until the row can be seen by another connection: the commit is in it, and so is a
     /// question to the database, which makes the figure larger than the truth by a fraction of a millisecond.
-    private func time(_ event: Int, _ ground: BenchGround, _ worker: BenchChild) async throws -> Duration {
+    private func time(_ event: Int, _ testbed: Testbed, _ worker: BenchChild) async throws -> Duration {
         let clock = ContinuousClock()
         guard let key = key(of: event) else { return .zero }
         let started = clock.now
-        async let published: Void = ground.publish(event..<event + 1, of: workload)
-        while !(try await ground.ledger.isRecorded(key)) {
+        async let published: Void = testbed.publish(event..<event + 1, of: workload)
+        while !(try await testbed.ledger.isRecorded(key)) {
             guard clock.now - started < .seconds(60) else {
                 try worker.expectRunning()
                 throw CommandFailure(
                     .answerIsNo,
                     attempted: "waiting for a row",
                     cameBack: "none came in a minute",
-                    whatToDo: "run it with --keep and read the worker's log in \(ground.folder)"
+                    whatToDo: "run it with --keep and read the worker's log in \(testbed.folder)"
                 )
             }
             try await Task.sleep(for: .microseconds(200))

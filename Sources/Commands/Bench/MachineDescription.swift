@@ -19,9 +19,9 @@ struct MachineDescription: Sendable {
         self.load = load
     }
 
-    init(_ ground: BenchGround, load: Double?) async throws {
+    init(_ testbed: Testbed, load: Double?) async throws {
         self.load = load
-        server = (try await ground.ledger.serverVersion(), try await ground.ledger.isDurable())
+        server = (try await testbed.ledger.serverVersion(), try await testbed.ledger.isDurable())
     }
 
     var text: String {

@@ -16,12 +16,12 @@ struct ProcessorMeter: Sendable {
         var stub: Double?
     }
 
-    init(_ ground: BenchGround, stub: PushStub) async throws {
-        let configuration = ground.footing.configuration
-        let hosts = try ground.footing.broker().hosts
+    init(_ testbed: Testbed, stub: PushStub) async throws {
+        let configuration = testbed.setup.configuration
+        let hosts = try testbed.setup.broker().hosts
         broker = hosts.first.flatMap { LocalHost.isLocal($0.name) ? ProcessTable.listener(onPort: Int($0.port)) : nil }
         let host = try configuration.databaseURL.map { try DatabaseURL($0.revealed)["host"] ?? "" } ?? ""
-        let ours = try await ground.ledger.serverProcess()
+        let ours = try await testbed.ledger.serverProcess()
         let isPostgres = ProcessTable.name(of: ours)?.hasPrefix("postgres") == true
         database = LocalHost.isLocal(host) && isPostgres ? ProcessTable.parent(of: ours).map { ($0, ours) } : nil
         self.stub = stub.process.map { Int($0.identifier) } ?? stub.localPort.flatMap(ProcessTable.listener(onPort:))

@@ -20,11 +20,11 @@ struct PushStub: Sendable {
     let localPort: Int?
 
     /// Starts what is needed and writes the providers' file.
-    static func start(_ ground: BenchGround, at place: Place?) async throws -> PushStub {
+    static func start(_ testbed: Testbed, at place: Place?) async throws -> PushStub {
         let tokens = try await Stand(
-            ground,
+            testbed,
             name: "tokens",
-            words: ["--service-account-out", ground.folder + "/account.json"]
+            words: ["--service-account-out", testbed.folder + "/account.json"]
         )
         let stub: PushStub
         let named: Place
@@ -32,11 +32,11 @@ struct PushStub: Sendable {
             stub = PushStub(process: nil, control: nil, localPort: localPort(of: place.url))
             named = place
         } else {
-            let stand = try await Stand(ground, name: "stub", words: ["--unchecked"])
+            let stand = try await Stand(testbed, name: "stub", words: ["--unchecked"])
             stub = PushStub(process: stand.process, control: stand.control, localPort: nil)
             named = Place(url: stand.providers, authorityFile: stand.authorityFile)
         }
-        try writeProviders(ground.folder, named, tokens)
+        try writeProviders(testbed.folder, named, tokens)
         return stub
     }
 
@@ -78,7 +78,7 @@ struct PushStub: Sendable {
                 ])
             )
         ])
-        try "\(file)".write(toFile: BenchGround.providersFile(folder), atomically: true, encoding: .utf8)
+        try "\(file)".write(toFile: Testbed.providersFile(folder), atomically: true, encoding: .utf8)
     }
 
     private static func localPort(of url: String) -> Int? {
@@ -94,9 +94,9 @@ private struct Stand {
     let control: String
     let authorityFile: String
 
-    init(_ ground: BenchGround, name: String, words: [String]) async throws {
-        authorityFile = "\(ground.folder)/\(name).pem"
-        process = try ground.start(
+    init(_ testbed: Testbed, name: String, words: [String]) async throws {
+        authorityFile = "\(testbed.folder)/\(name).pem"
+        process = try testbed.start(
             [SandboxCommand.name, "--listen", "127.0.0.1:0", "--control", "127.0.0.1:0", "--ca-out", authorityFile]
                 + words,
             log: name

@@ -10,26 +10,26 @@ struct ThroughputRun: Sendable {
     /// Says what is going on; nothing where JSON is wanted.
     let say: @Sendable (String) -> Void
 
-    func measure(on ground: BenchGround) async throws -> BenchReport {
-        let stub = try await PushStub.start(ground, at: stub)
+    func measure(on testbed: Testbed) async throws -> BenchReport {
+        let stub = try await PushStub.start(testbed, at: stub)
         say("seeding \(workload.users) users")
-        try await ground.seed(workload)
+        try await testbed.seed(workload)
         say("publishing \(workload.events) events")
-        try await ground.publish(0..<workload.events, of: workload)
-        let meter = try await ProcessorMeter(ground, stub: stub)
+        try await testbed.publish(0..<workload.events, of: workload)
+        let meter = try await ProcessorMeter(testbed, stub: stub)
         let load = ProcessTable.load()
         say("draining with \(workers) \(workers == 1 ? "worker" : "workers")")
         let before = meter.read()
         let clock = SystemTime()
         let started = clock.now()
         let children = try (1...workers).map {
-            try ground.start([WorkerCommand.name, "--lanes", "normal"], log: "worker\($0)")
+            try testbed.start([WorkerCommand.name, "--lanes", "normal"], log: "worker\($0)")
         }
-        try await ground.awaitEnd(of: workload.events, children)
+        try await testbed.awaitEnd(of: workload.events, children)
         let used = meter.read() - before
         let worker = children.compactMap { ProcessTable.processorTime(of: Int($0.identifier)) }
         let peaks = children.compactMap { ProcessTable.memory(of: Int($0.identifier))?.peak }
-        guard let span = try await ground.ledger.span(), worker.count == workers, peaks.count == workers else {
+        guard let span = try await testbed.ledger.span(), worker.count == workers, peaks.count == workers else {
             throw CommandFailure(
                 .tryAgain,
                 attempted: "reading what the run has used",
@@ -38,7 +38,7 @@ struct ThroughputRun: Sendable {
             )
         }
         for child in children { await child.end() }
-        let verification = try await ground.verification(of: workload, stub)
+        let verification = try await testbed.verification(of: workload, stub)
         let seconds = Double(span.lastSettled - span.firstRecorded) / 1e6
         let sinceStart = Double(span.lastSettled - started.microseconds) / 1e6
         let crew = workers == 1 ? "1 worker" : "\(workers) workers"
@@ -58,7 +58,7 @@ struct ThroughputRun: Sendable {
         ]
         let peak = peaks.max() ?? 0
         let memory = [BenchReport.Figure.both("peak memory, worker", peak.megabytes, "peakWorkerBytes", .number(peak))]
-        let machine = try await MachineDescription(ground, load: load)
+        let machine = try await MachineDescription(testbed, load: load)
         let costs = costs(worker.reduce(0, +), used)
         return BenchReport("W1", title, machine, figures + costs + memory, verification)
     }

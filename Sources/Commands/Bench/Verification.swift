@@ -5,8 +5,8 @@ struct Verification: Sendable {
     let expectedEvents: Int
     let notifications: Int
     let distinctNotifications: Int
-    let expectedEndings: [BenchmarkLedger.Ending: Int]
-    let endings: [BenchmarkLedger.Ending: Int]
+    let expectedEndings: [BenchmarkBook.Ending: Int]
+    let endings: [BenchmarkBook.Ending: Int]
     let hasDeadLetters: Bool
     let expectedPushes: Int
     /// What the stub has counted; nil where it is not ours.
@@ -45,6 +45,6 @@ struct Verification: Sendable {
     }
 }
 
-extension BenchmarkLedger.Ending {
+extension BenchmarkBook.Ending {
     var words: String { reason.isEmpty ? state : "\(state) (\(reason))" }
 }

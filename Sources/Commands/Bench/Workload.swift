@@ -23,7 +23,7 @@ struct Workload: Sendable {
     /// What a run must have led to.
     struct Expectation: Sendable, Equatable {
         var pushes = 0
-        var endings: [BenchmarkLedger.Ending: Int] = [:]
+        var endings: [BenchmarkBook.Ending: Int] = [:]
     }
 
     // MARK: - Users

@@ -26,7 +26,7 @@ enum NextRunCommand: Command {
         let after = try words.required("after", Timestamp.rule, Timestamp.init(validating:))
         let days = try words.days()
         let count = try words.number("count", in: 1...1000) ?? 1
-        let zone = try ZoneLibrary(environment: call.surroundings.environment).zone(name, for: words)
+        let zone = try ZoneLibrary(environment: call.shell.environment).zone(name, for: words)
         let runs = runs(LocalSchedule(at: time, on: days, in: zone), after, count)
         call.answer(
             .object([("runs", .list(runs.map { .text($0.instant.description) }))]),

@@ -21,7 +21,7 @@ enum QuietCommand: Command {
         let (start, end) = (try words.requiredHour("start"), try words.requiredHour("end"))
         let name: TimeZoneName = try words.required("timezone")
         let instant = try words.required("at", Timestamp.rule, Timestamp.init(validating:))
-        let zone = try ZoneLibrary(environment: call.surroundings.environment).zone(name, for: words)
+        let zone = try ZoneLibrary(environment: call.shell.environment).zone(name, for: words)
         let hours = QuietHours(enabled: true, startHour: start, endHour: end)
         let until = hours.until(instant, in: zone)
         call.answer(

@@ -12,8 +12,8 @@ enum DeadLettersCommand: Command {
         let words = call.words
         let verb = try verb(words)
         let required: Set<Setting> = words.has("from-queue") ? [.amqpURL] : [.databaseURL]
-        let request = DeskRequest(call: call, verb: verb, footing: try call.footing(requiring: required))
-        if words.has("from-queue") { return try await QueueDesk(request).run() }
+        let request = DeskRequest(call: call, verb: verb, setup: try call.setup(requiring: required))
+        if words.has("from-queue") { return try await QueueSession(request).run() }
         return try await DeskSession.with(request) { session in
             switch verb {
             case .groups: try await session.groups()

@@ -12,8 +12,8 @@ extension DeskSession {
                 + "bellhop status, with \(Setting.amqpURL.environmentName), tells which."
         }
         do {
-            let name = footing.names.dead
-            let broker = try footing.broker()
+            let name = setup.names.dead
+            let broker = try setup.broker()
             let queue = try await BrokerSession.with(broker, name: "bellhop dead-letters") { try $0.checkQueue(name) }
             switch queue?.consumers {
             case nil: return "Nobody carries it on: the broker has no queue \(name); run bellhop topology apply."

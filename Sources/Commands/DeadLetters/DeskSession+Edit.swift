@@ -6,22 +6,22 @@ import Store
 extension DeskSession {
     /// `edit`: sends a corrected copy of a message that was never taken in, and marks the original as resolved by it.
     func edit() async throws -> ExitCode {
-        let dossier = try await dossier()
-        let id = dossier.summary.deadID
+        let detail = try await detail()
+        let id = detail.summary.deadID
         let forecast = try forecast()
-        try await refuseRecorded(dossier, forecast)
-        let original = try? JSONParser().parse(dossier.origin.body).get()
+        try await refuseRecorded(detail, forecast)
+        let original = try? JSONParser().parse(detail.origin.body).get()
         let desk = try deskOperator()
-        let body = try await newBody(of: dossier, original, desk)
+        let body = try await newBody(of: detail, original, desk)
         let copy = forecast.naming(
-            dossier.copy(with: body, routingKey: words.value("routing-key"), at: now)
+            detail.copy(with: body, routingKey: words.value("routing-key"), at: now)
         )
         try await refuseInvalid(copy, forecast)
         let changes = JSONEdits.differences(original, try? JSONParser().parse(body).get())
-        guard !changes.isEmpty || copy.origin.routingKey != dossier.origin.routingKey || original == nil else {
+        guard !changes.isEmpty || copy.origin.routingKey != detail.origin.routingKey || original == nil else {
             throw failure(.answerIsNo, "nothing was changed", "replay sends it as it is", id)
         }
-        if !isJSON { show(changes, copy, dossier) }
+        if !isJSON { show(changes, copy, detail) }
         guard try confirm(1, "sends a corrected copy of 1 item in its place") else { return .answerIsNo }
         let places = changes.map { $0.place.text.isEmpty ? "the whole body" : $0.place.text }.joined(separator: ", ")
         let outcome = try await self.desk.hand(in: copy, correcting: id, changes: places, by: desk)
@@ -34,8 +34,8 @@ extension DeskSession {
 
     // MARK: - What may be edited
 
-    private func refuseRecorded(_ dossier: DeadLetterDossier, _ forecast: ReplayForecast) async throws {
-        let summary = dossier.summary
+    private func refuseRecorded(_ detail: DeadLetterDetail, _ forecast: ReplayForecast) async throws {
+        let summary = detail.summary
         if summary.state != .open {
             throw failure(
                 .answerIsNo,
@@ -60,7 +60,7 @@ extension DeskSession {
                 summary.deadID
             )
         }
-        let prediction = try await forecast.predict(.init(dossier.origin, at: summary.firstFailedAt), at: now)
+        let prediction = try await forecast.predict(.init(detail.origin, at: summary.firstFailedAt), at: now)
         if prediction.kind == .alreadyRecorded {
             throw failure(
                 .answerIsNo,
@@ -96,32 +96,32 @@ extension DeskSession {
     // MARK: - The new body
 
     private func newBody(
-        of dossier: DeadLetterDossier,
+        of detail: DeadLetterDetail,
         _ original: JSONValue?,
         _ desk: DeskOperator
     ) async throws -> [UInt8] {
-        if let path = words.value("file") { return try EventFile.read(path, request.surroundings) }
-        if let cut = dossier.origin.cutBody {
+        if let path = words.value("file") { return try EventFile.read(path, request.shell) }
+        if let cut = detail.origin.cutBody {
             throw failure(
                 .answerIsNo,
                 "only the beginning of its \(cut.bytes.of("byte")) is left",
                 "hand in a whole body with --file",
-                dossier.summary.deadID
+                detail.summary.deadID
             )
         }
         let sets = words.allValues("set")
         if !sets.isEmpty { return try edited(original, sets) }
-        if words.value("routing-key") != nil { return dossier.origin.body }
-        guard request.surroundings.terminal != nil else {
+        if words.value("routing-key") != nil { return detail.origin.body }
+        guard request.shell.terminal != nil else {
             throw words.misuse(
                 "edit needs --set, --file, or a terminal for $EDITOR"
             )
         }
         var filter = DeadLetterFilter()
-        filter.ids = [dossier.summary.deadID]
+        filter.ids = [detail.summary.deadID]
         try await self.desk.audit("reveal", filter, items: 1, by: desk)
         let text = original.map { PrettyJSON.lines($0).joined(separator: "\n") + "\n" }.map { [UInt8]($0.utf8) }
-        return try await TextEditor(request.surroundings.environment).edit(text ?? dossier.origin.body)
+        return try await TextEditor(request.shell.environment).edit(text ?? detail.origin.body)
     }
 
     private func edited(_ original: JSONValue?, _ sets: [String]) throws(CommandFailure) -> [UInt8] {
@@ -152,7 +152,7 @@ extension DeskSession {
     }
 
     /// The old side stays masked: it is a person's.
-    private func show(_ changes: [JSONEdits.Difference], _ copy: DeadLetterItem, _ dossier: DeadLetterDossier) {
+    private func show(_ changes: [JSONEdits.Difference], _ copy: DeadLetterItem, _ detail: DeadLetterDetail) {
         func text(_ value: JSONValue) -> String {
             DeskText.cut(String(decoding: JSONWriter.canonicalBytes(of: value), as: UTF8.self), to: 200)
         }
@@ -164,13 +164,13 @@ extension DeskSession {
             }
             if let after = change.after { print("+ \(place) \(text(after))") }
         }
-        guard copy.origin.routingKey != dossier.origin.routingKey else { return }
-        print("- routing key \(DeskText.cut(dossier.origin.routingKey, to: 100))")
+        guard copy.origin.routingKey != detail.origin.routingKey else { return }
+        print("- routing key \(DeskText.cut(detail.origin.routingKey, to: 100))")
         print("+ routing key \(copy.origin.routingKey)")
     }
 }
 
-extension DeadLetterDossier {
+extension DeadLetterDetail {
     /// The item of a corrected copy: headers and properties are locked, body and routing key are new.
     fileprivate func copy(with body: [UInt8], routingKey: String?, at now: Timestamp) -> DeadLetterItem {
         var origin = origin

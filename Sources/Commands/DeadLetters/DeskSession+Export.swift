@@ -11,7 +11,7 @@ extension DeskSession {
             throw failure(.answerIsNo, "no items match", "bellhop dead-letters groups shows what there is", "items")
         }
         filter.filedBy = count.asOf
-        let file = try ExportFile(path: words.value("output"), else: request.surroundings.output)
+        let file = try ExportFile(path: words.value("output"), else: request.shell.output)
         // Before anything is written: an export that cannot be written down does not take place.
         try await desk.audit("export", filter, items: count.items, by: try deskOperator())
         var last = ""
@@ -37,7 +37,7 @@ extension DeskSession {
         guard operands.count == 1 else {
             throw words.misuse("import takes one file, or - for stdin")
         }
-        let bytes = try EventFile.read(operands[0], request.surroundings)
+        let bytes = try EventFile.read(operands[0], request.shell)
         var letters: [DeadLetterMessage] = []
         for (number, line) in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated()
         where !line.isEmpty {

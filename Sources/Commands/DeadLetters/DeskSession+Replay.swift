@@ -115,9 +115,9 @@ extension DeskSession {
     /// Foresees with the rules and the tables as they are.
     func forecast() throws -> ReplayForecast {
         ReplayForecast(
-            catalogs: try footing.catalogs(),
-            zones: ZoneLibrary(environment: request.surroundings.environment),
-            names: footing.names,
+            catalogs: try setup.catalogs(),
+            zones: ZoneLibrary(environment: request.shell.environment),
+            names: setup.names,
             pool: pool
         )
     }

@@ -7,7 +7,7 @@ extension DeskSession {
     ///
     /// Ctrl-C ends the watching alone.
     func watch(_ id: Int64) async throws -> ExitCode {
-        let terminal = isJSON ? nil : request.surroundings.terminal
+        let terminal = isJSON ? nil : request.shell.terminal
         var uncarried = 0
         while true {
             let progress = try await progress(of: id)

@@ -7,11 +7,11 @@ import Store
 struct DeskRequest: Sendable {
     let call: Call
     let verb: DeskVerb
-    let footing: Footing
+    let setup: Setup
 
     var words: Words { call.words }
-    var surroundings: Surroundings { call.surroundings }
-    var configuration: BellhopConfiguration { footing.configuration }
+    var shell: Shell { call.shell }
+    var configuration: BellhopConfiguration { setup.configuration }
 }
 
 /// One command at the desk, with its connection to the database; the verbs are in extensions.
@@ -27,13 +27,13 @@ struct DeskSession: Sendable {
         _ body: @Sendable (DeskSession) async throws -> ExitCode
     ) async throws -> ExitCode {
         let name = DeadLettersCommand.name
-        return try await request.footing.withPool(as: .admin, name: name, size: 2, patience: .seconds(120)) { pool in
+        return try await request.setup.withPool(as: .admin, name: name, size: 2, patience: .seconds(120)) { pool in
             let desk = DeadLetterDesk(pool: pool)
             return try await body(DeskSession(request: request, pool: pool, desk: desk, now: SystemTime().timestamp))
         }
     }
 
-    var footing: Footing { request.footing }
+    var setup: Setup { request.setup }
     var words: Words { request.words }
     var isJSON: Bool { request.call.isJSON }
 
@@ -42,7 +42,7 @@ struct DeskSession: Sendable {
 
     /// Prints one line, whatever a letter brought into it.
     func print(_ line: String) {
-        request.surroundings.print(line: line)
+        request.shell.print(line: line)
     }
 
     /// Prints an answer: one value for a program, lines for people, whatever a letter brought into them.
@@ -79,9 +79,9 @@ struct DeskSession: Sendable {
 
     /// Who acts, and why: from the command line, the system and the terminal.
     func deskOperator() throws(CommandFailure) -> DeskOperator {
-        let name = words.value("by") ?? request.surroundings.user
+        let name = words.value("by") ?? request.shell.user
         if let because = words.value("because"), !because.isEmpty { return DeskOperator(name: name, because: because) }
-        let answer = request.surroundings.terminal?.ask("Why? (for the audit) ")
+        let answer = request.shell.terminal?.ask("Why? (for the audit) ")
         guard let because = answer, !because.allSatisfy(\.isWhitespace) else {
             throw words.misuse("--because is missing: the audit keeps why")
         }
@@ -95,12 +95,12 @@ struct DeskSession: Sendable {
 
     static func confirm(_ count: Int, _ deed: String, _ request: DeskRequest) throws(CommandFailure) -> Bool {
         if request.words.has("yes") { return true }
-        guard let terminal = request.surroundings.terminal else {
+        guard let terminal = request.shell.terminal else {
             throw request.words.misuse("this \(deed); add --yes to do it without a terminal")
         }
         let answer = terminal.ask("This \(deed). Type \(count) to go on: ") ?? ""
         if Int(answer.filter { $0 != "," && !$0.isWhitespace }) == count { return true }
-        request.surroundings.print("Nothing was changed.")
+        request.shell.print("Nothing was changed.")
         return false
     }
 
@@ -116,14 +116,14 @@ struct DeskSession: Sendable {
     }
 
     /// The one item that a verb takes, with all that is known of it.
-    func dossier() async throws -> DeadLetterDossier {
+    func detail() async throws -> DeadLetterDetail {
         guard operands.count == 1 else {
             throw words.misuse("\(request.verb.rawValue) takes one item; list has their names")
         }
         let id = try await item(operands[0])
-        guard let dossier = try await desk.dossier(id) else {
+        guard let detail = try await desk.detail(id) else {
             throw failure(.answerIsNo, "it was deleted at this moment", "look again", id)
         }
-        return dossier
+        return detail
     }
 }

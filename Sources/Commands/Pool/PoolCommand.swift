@@ -25,12 +25,12 @@ enum PoolCommand: Command {
             throw call.words.misuse("--workers is missing")
         }
         let lanes = try call.words.lanes()
-        let footing = try call.footing(requiring: [.amqpURL, .databaseURL, .catalogs])
-        let catalogs = try footing.catalogs()
-        let configuration = footing.configuration
+        let setup = try call.setup(requiring: [.amqpURL, .databaseURL, .catalogs])
+        let catalogs = try setup.catalogs()
+        let configuration = setup.configuration
         let logger = configuration.log.makeLogger(label: name)
         let seats = try seats(workers, lanes, configuration.metricsListen, call, logger)
-        try await refuseWrongGround(footing, catalogs, call.surroundings)
+        try await refuseWrongSetup(setup, catalogs, call.shell)
         let group = ServiceGroup(
             seats + [HangupRelay(seats, logger: logger)],
             drainTimeout: configuration.drainTimeout + margin,
@@ -48,18 +48,18 @@ enum PoolCommand: Command {
     /// What is wrong for all workers, and what no restart can mend, is said once and before there is any.
     ///
     /// A server that is away is nothing of the kind: the workers wait for it.
-    private static func refuseWrongGround(
-        _ footing: Footing,
+    private static func refuseWrongSetup(
+        _ setup: Setup,
         _ catalogs: CatalogSet,
-        _ surroundings: Surroundings
+        _ shell: Shell
     ) async throws {
-        var options = try footing.poolOptions(as: .worker, name: name, size: 1)
+        var options = try setup.poolOptions(as: .worker, name: name, size: 1)
         options.waitsForServer = false
         let pool = PostgresPool(options)
         var fault: (any Error)?
         do {
-            let zones = ZoneLibrary(environment: surroundings.environment)
-            try await footing.verifyGround(catalogs, zones: zones, pool: pool)
+            let zones = ZoneLibrary(environment: shell.environment)
+            try await setup.expectReady(catalogs, zones: zones, pool: pool)
         } catch {
             fault = Failure(error).exitCode == .configuration ? error : nil
         }
@@ -88,7 +88,7 @@ enum PoolCommand: Command {
             let program = ChildProgram(
                 path: path,
                 arguments: arguments(of: number, lanes, call.words.settings),
-                environment: call.surroundings.environment.merging(place) { $1 }
+                environment: call.shell.environment.merging(place) { $1 }
             )
             seats.append(WorkerSeat(number: number, program: program, lifeline: lifeline, logger: logger))
         }

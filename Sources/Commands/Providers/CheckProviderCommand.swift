@@ -36,7 +36,7 @@ enum CheckProviderCommand: Command {
             throw words.misuse("--provider is one of \(names)")
         }
         let test = try ProviderTest(words, app: app, provider: provider)
-        guard let file = try call.footing(requiring: [.providers]).configuration.providers else {
+        guard let file = try call.setup(requiring: [.providers]).configuration.providers else {
             return .configuration
         }
         let quiet = Logger(label: name, level: .error, sink: StandardErrorSink(form: .text))

@@ -13,28 +13,28 @@ enum StatusCommand: Command {
 
     static func run(_ call: Call) async throws -> ExitCode {
         try call.words.expectNoOperands()
-        let footing = try call.footing(requiring: [.amqpURL, .databaseURL])
-        let plan = footing.configuration.catalogs == nil ? nil : footing.plan(try footing.catalogs())
-        let management = try footing.configuration.managementURL.map { try ManagementAPI($0) }
-        let broker = try footing.broker()
-        let standing = try await footing.withPool(as: .admin, name: name, patience: .seconds(10)) { pool in
-            await Look(footing: footing, broker: broker, pool: pool, plan: plan, management: management).look()
+        let setup = try call.setup(requiring: [.amqpURL, .databaseURL])
+        let plan = setup.configuration.catalogs == nil ? nil : setup.plan(try setup.catalogs())
+        let management = try setup.configuration.managementURL.map { try ManagementAPI($0) }
+        let broker = try setup.broker()
+        let status = try await setup.withPool(as: .admin, name: name, patience: .seconds(10)) { pool in
+            await Look(setup: setup, broker: broker, pool: pool, plan: plan, management: management).look()
         }
-        call.answer(standing.json, standing.text)
-        return standing.isWhole ? .done : .unavailable
+        call.answer(status.json, status.text)
+        return status.isWhole ? .done : .unavailable
     }
 }
 
 /// Looks at broker and database; what one of them refuses does not hide what the other tells.
 private struct Look: Sendable {
-    let footing: Footing
+    let setup: Setup
     let broker: BrokerAddress
     let pool: PostgresPool
     /// Nil where no catalogues are configured, so that nothing can be said of the bindings.
     let plan: TopologyPlan?
     let management: ManagementAPI?
 
-    func look() async -> Standing {
+    func look() async -> Status {
         async let queues = Self.sight { try await lookAtQueues() }
         async let database = Self.sight { try await lookAtDatabase() }
         async let told = askManagement()
@@ -44,20 +44,20 @@ private struct Look: Sendable {
         case .success(let told): seenQueues = Self.completed(seenQueues, with: told)
         case .failure(let failure): managementObstacle = failure.description
         }
-        let isGround = seenQueues.value != nil && seenDatabase.value?.store != nil
-        return Standing(
-            namespace: footing.configuration.namespace,
+        let isSeen = seenQueues.value != nil && seenDatabase.value?.store != nil
+        return Status(
+            namespace: setup.configuration.namespace,
             time: SystemTime().now(),
             broker: seenQueues,
             database: seenDatabase,
-            topologyDifferences: isGround ? await differences() : nil,
+            topologyDifferences: isSeen ? await differences() : nil,
             managementObstacle: managementObstacle
         )
     }
 
     private static func sight<Value>(
         _ look: @Sendable () async throws -> Value
-    ) async -> Standing.Sight<Value> {
+    ) async -> Status.Sight<Value> {
         do {
             return .seen(try await look())
         } catch {
@@ -65,32 +65,32 @@ private struct Look: Sendable {
         }
     }
 
-    private func lookAtQueues() async throws -> [QueueStanding] {
-        let tiers = footing.configuration.retryDelays.map(RetryTier.init)
-        let all = QueueStanding.all(names: footing.names, tiers: tiers)
+    private func lookAtQueues() async throws -> [QueueStatus] {
+        let tiers = setup.configuration.retryDelays.map(RetryTier.init)
+        let all = QueueStatus.all(names: setup.names, tiers: tiers)
         return try await BrokerSession.with(broker, name: "bellhop status") { session in
             try all.map { queue in
                 var queue = queue
                 queue.counts = try session.checkQueue(queue.name).map {
-                    QueueStanding.Counts(ready: $0.messages, consumers: $0.consumers)
+                    QueueStatus.Counts(ready: $0.messages, consumers: $0.consumers)
                 }
                 return queue
             }
         }
     }
 
-    private func lookAtDatabase() async throws -> Standing.Database {
-        let schema = try await Migrator(pool: pool, namespace: footing.configuration.namespace).check()
+    private func lookAtDatabase() async throws -> Status.Database {
+        let schema = try await Migrator(pool: pool, namespace: setup.configuration.namespace).check()
         // Older or newer tables may lack what the statements ask for.
-        guard schema == .current else { return Standing.Database(schema: schema, store: nil) }
-        return Standing.Database(schema: schema, store: try await StoreStanding(of: pool))
+        guard schema == .current else { return Status.Database(schema: schema, store: nil) }
+        return Status.Database(schema: schema, store: try await StoreStatus(of: pool))
     }
 
     private func askManagement() async -> Result<[String: ManagementAPI.Queue], CommandFailure> {
         guard let management else { return .success([:]) }
         do throws(CommandFailure) {
             return .success(
-                try await management.queues(of: footing.configuration.namespace, virtualHost: broker.virtualHost)
+                try await management.queues(of: setup.configuration.namespace, virtualHost: broker.virtualHost)
             )
         } catch {
             return .failure(error)
@@ -98,9 +98,9 @@ private struct Look: Sendable {
     }
 
     private static func completed(
-        _ sight: Standing.Sight<[QueueStanding]>,
+        _ sight: Status.Sight<[QueueStatus]>,
         with told: [String: ManagementAPI.Queue]
-    ) -> Standing.Sight<[QueueStanding]> {
+    ) -> Status.Sight<[QueueStatus]> {
         guard case .seen(var queues) = sight else { return sight }
         for index in queues.indices {
             guard let more = told[queues[index].name] else { continue }
@@ -112,7 +112,7 @@ private struct Look: Sendable {
 
     private func differences() async -> [String]? {
         guard let plan else { return nil }
-        let applier = TopologyApplier(broker: broker, plan: plan, records: BindingRecords(pool: pool))
+        let applier = TopologyApplier(broker: broker, plan: plan, records: BindingBook(pool: pool))
         return try? await applier.differences(comparingArguments: false)
     }
 }

@@ -11,7 +11,7 @@ package struct CatalogReload: Service {
     package let name = "catalogues"
     private let source: CatalogSource
     private let read: @Sendable () throws -> CatalogSet
-    private let bindings: BindingRecords
+    private let bindings: BindingBook
     private let plan: @Sendable (CatalogSet) -> TopologyPlan
     private let logger: Logger
     private let reloads: Labelled<Counter>
@@ -21,7 +21,7 @@ package struct CatalogReload: Service {
     package init(
         source: CatalogSource,
         read: @escaping @Sendable () throws -> CatalogSet,
-        bindings: BindingRecords,
+        bindings: BindingBook,
         plan: @escaping @Sendable (CatalogSet) -> TopologyPlan,
         logger: Logger,
         metrics: MetricsRegistry,

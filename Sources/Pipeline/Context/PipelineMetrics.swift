@@ -131,7 +131,7 @@ struct RecordMetrics: Sendable {
 
     func countRepair(_ app: AppID) { repairs.with(app.text).increment() }
 
-    func count(_ outcome: EventPlans.Outcome, _ plan: PlannedEvent) {
+    func count(_ outcome: EventBook.Outcome, _ plan: PlannedEvent) {
         events.with(plan.event.app.text, "\(outcome)").increment()
     }
 

@@ -7,10 +7,10 @@ package protocol PipelineStore: Sendable {
     // What users are, and what becomes of messages.
     func recipients(of keys: Set<RecipientKey>) async throws(PostgresError) -> [RecipientKey: Recipient]
     func record(_ records: [InboxRecord], as claim: Claim) async throws(PostgresError) -> [Inbox.Outcome]
-    func keep(_ plans: [PlannedEvent]) async throws(PostgresError) -> [EventPlans.Outcome]
+    func keep(_ plans: [PlannedEvent]) async throws(PostgresError) -> [EventBook.Outcome]
     func cancel(_ cancellations: [EventCancellation]) async throws(PostgresError) -> [Void]
     func apply(_ feeds: [FeedEntry]) async throws(PostgresError) -> [Void]
-    func report(_ reports: [ReplayReports.Report]) async throws(PostgresError)
+    func report(_ reports: [ReplayReportBook.Report]) async throws(PostgresError)
 
     // What is owed.
     func claim(_ keys: [NotificationKey], as claim: Claim) async throws(PostgresError) -> Ledger.Harvest

@@ -7,12 +7,12 @@ package struct PostgresStore: PipelineStore, OutletStore {
     private let inbox: Inbox
     private let ledger: Ledger
     private let receipts: ReceiptBook
-    private let directory: RecipientDirectory
-    private let plans: EventPlans
-    private let feeds: FeedStore
-    private let reports: ReplayReports
-    private let revocations: Revocations
-    private let reached: ReachedDevices
+    private let directory: RecipientBook
+    private let plans: EventBook
+    private let feeds: FeedBook
+    private let reports: ReplayReportBook
+    private let revocations: RevocationBook
+    private let reached: ReachedDeviceBook
     private let breakers: BreakerBook
     private let budgets: BudgetBook
 
@@ -21,12 +21,12 @@ package struct PostgresStore: PipelineStore, OutletStore {
         inbox = Inbox(pool: pool)
         ledger = Ledger(pool: pool, lease: lease)
         receipts = ReceiptBook(pool: pool)
-        directory = RecipientDirectory(pool: pool)
-        plans = EventPlans(pool: pool)
-        feeds = FeedStore(pool: pool)
-        reports = ReplayReports(pool: pool)
-        revocations = Revocations(pool: pool)
-        reached = ReachedDevices(pool: pool)
+        directory = RecipientBook(pool: pool)
+        plans = EventBook(pool: pool)
+        feeds = FeedBook(pool: pool)
+        reports = ReplayReportBook(pool: pool)
+        revocations = RevocationBook(pool: pool)
+        reached = ReachedDeviceBook(pool: pool)
         breakers = BreakerBook(pool: pool, firstPause: firstPause)
         budgets = BudgetBook(pool: pool)
     }
@@ -44,7 +44,7 @@ package struct PostgresStore: PipelineStore, OutletStore {
         try await inbox.record(records, as: claim)
     }
 
-    package func keep(_ plans: [PlannedEvent]) async throws(PostgresError) -> [EventPlans.Outcome] {
+    package func keep(_ plans: [PlannedEvent]) async throws(PostgresError) -> [EventBook.Outcome] {
         try await self.plans.keep(plans)
     }
 
@@ -56,7 +56,7 @@ package struct PostgresStore: PipelineStore, OutletStore {
         try await self.feeds.apply(feeds)
     }
 
-    package func report(_ reports: [ReplayReports.Report]) async throws(PostgresError) {
+    package func report(_ reports: [ReplayReportBook.Report]) async throws(PostgresError) {
         try await self.reports.settle(reports)
     }
 

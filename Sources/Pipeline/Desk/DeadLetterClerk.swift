@@ -13,7 +13,7 @@ package struct DeadLetterClerk: Service {
     package let name = "dead-letter clerk"
     private let makeConsumer: @Sendable () -> Consumer
     private let pool: PostgresPool
-    private let file: DeadLetterFile
+    private let file: DeadLetterBook
     private let time: any TimeSource
     private let chance: Chance
     private let logger: Logger
@@ -32,7 +32,7 @@ package struct DeadLetterClerk: Service {
         chance = tools.chance
         logger = tools.logger.labelled(name)
         names = tools.names
-        file = DeadLetterFile(pool: tools.pool)
+        file = DeadLetterBook(pool: tools.pool)
         filed = tools.metrics.counter("bellhop_dead_letters_filed_total", help: "Dead letters filed into the table.")
     }
 
@@ -62,7 +62,7 @@ package struct DeadLetterClerk: Service {
                 await drain.wait()
                 consumer.stop()
             }
-            while let batch = await consumer.next(atMost: Self.batch, bytes: DeadLetterFile.pageBytes) {
+            while let batch = await consumer.next(atMost: Self.batch, bytes: DeadLetterBook.pageBytes) {
                 do {
                     let new = try await file(batch)
                     consumer.acknowledge(batch.map(\.tag))

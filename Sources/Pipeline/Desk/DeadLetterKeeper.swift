@@ -5,13 +5,13 @@ import Store
 /// Deletes resolved and discarded dead letters when they have been kept for long enough.
 package struct DeadLetterKeeper: Service {
     package let name = "dead-letter retention"
-    private let retirement: DeadLetterRetirement
+    private let retirement: RetirementBook
     private let logger: Logger
     private let loop: DutyLoop
     private let deleted: Counter
 
     package init(tools: DutyTools, retention: DeadLetterRetention, interval: Duration = .seconds(600)) {
-        retirement = DeadLetterRetirement(pool: tools.pool, retention: retention)
+        retirement = RetirementBook(pool: tools.pool, retention: retention)
         logger = tools.logger.labelled(name)
         loop = tools.loop(of: name, every: interval, trouble: "old dead letters cannot be deleted")
         deleted = tools.metrics.counter(

@@ -131,7 +131,7 @@ package struct DeadLetterScan: Sendable {
     /// What comes within the silence; nil where nothing does.
     private func next(_ consumer: Consumer) async -> [IncomingMessage]? {
         await withTaskGroup(of: [IncomingMessage]?.self) { group in
-            group.addTask { await consumer.next(atMost: Self.batch, bytes: DeadLetterFile.pageBytes) }
+            group.addTask { await consumer.next(atMost: Self.batch, bytes: DeadLetterBook.pageBytes) }
             group.addTask { [bounds, time] in
                 try? await time.sleep(for: bounds.silence)
                 return nil

@@ -10,17 +10,17 @@ package struct ReplayForecast: Sendable {
     private let catalogs: CatalogSet
     private let zones: ZoneLibrary
     private let names: TopologyNames
-    private let ledger: LedgerLook
+    private let ledger: ReplayBook
     private let inbox: Inbox
-    private let directory: RecipientDirectory
+    private let directory: RecipientBook
 
     package init(catalogs: CatalogSet, zones: ZoneLibrary, names: TopologyNames, pool: PostgresPool) {
         self.catalogs = catalogs
         self.zones = zones
         self.names = names
-        ledger = LedgerLook(pool: pool)
+        ledger = ReplayBook(pool: pool)
         inbox = Inbox(pool: pool)
-        directory = RecipientDirectory(pool: pool)
+        directory = RecipientBook(pool: pool)
     }
 
     /// One prediction for each item, in their order.

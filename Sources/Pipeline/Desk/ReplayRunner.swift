@@ -11,7 +11,7 @@ import Store
 /// run; each replay is in the hands of one.
 package struct ReplayRunner: Service {
     package let name = "replays"
-    private let run: ReplayRun
+    private let run: ReplayRunBook
     private let time: any TimeSource
     private let publisher: Publisher
     private let names: TopologyNames
@@ -21,7 +21,7 @@ package struct ReplayRunner: Service {
     private let sent: Counter
 
     package init(tools: DutyTools, interval: Duration = .seconds(1)) {
-        run = ReplayRun(pool: tools.pool, runner: String(tools.chance.next(), radix: 36))
+        run = ReplayRunBook(pool: tools.pool, runner: String(tools.chance.next(), radix: 36))
         time = tools.time
         publisher = tools.publisher
         names = tools.names

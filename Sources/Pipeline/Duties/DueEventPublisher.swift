@@ -8,7 +8,7 @@ import Store
 /// named users wait for their expansion.
 package struct DueEventPublisher: Service {
     package let name = "due-events"
-    private let plans: EventPlans
+    private let plans: EventBook
     private let tools: DutyTools
     private let logger: Logger
     private let loop: DutyLoop
@@ -18,7 +18,7 @@ package struct DueEventPublisher: Service {
         self.tools = tools
         logger = tools.logger.labelled(name)
         loop = tools.loop(of: name, every: interval, trouble: "the database cannot be asked for due events")
-        plans = EventPlans(pool: tools.pool)
+        plans = EventBook(pool: tools.pool)
         published = tools.metrics.counter(
             "bellhop_due_events_total",
             help: "Events published because their deliverAt had come."

@@ -9,7 +9,7 @@ import Store
 /// haste, page by page, and rests between two walks.
 package struct ForgottenClaimFinder: Service {
     package let name = "forgotten-claims"
-    private let claims: ForgottenClaims
+    private let claims: ForgottenClaimBook
     private let logger: Logger
     private let loop: DutyLoop
     private let found: Counter
@@ -45,7 +45,7 @@ package struct ForgottenClaimFinder: Service {
         step = rhythm.step
         logger = tools.logger.labelled(name)
         loop = tools.loop(of: name, every: rhythm.rest, trouble: "the database cannot be asked for forgotten claims")
-        claims = ForgottenClaims(pool: tools.pool, olderThan: rhythm.lease + rhythm.grace)
+        claims = ForgottenClaimBook(pool: tools.pool, olderThan: rhythm.lease + rhythm.grace)
         found = tools.metrics.counter(
             "bellhop_forgotten_claims_total",
             help: "First attempts that nobody was left to settle, found and handed over."

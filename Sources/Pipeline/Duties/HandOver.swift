@@ -10,7 +10,7 @@ import Store
 /// urgent are looked at again before each of the others.
 package struct HandOver: Service {
     package let name = "hand-over"
-    private let due: DueDeliveries
+    private let due: DueDeliveryBook
     private let resumes: ResumeSender
     private let logger: Logger
     private let loop: DutyLoop
@@ -36,7 +36,7 @@ package struct HandOver: Service {
         rate = rhythm.rate
         logger = tools.logger.labelled(name)
         loop = tools.loop(of: name, every: rhythm.interval, trouble: "the database cannot be asked what is due")
-        due = DueDeliveries(pool: tools.pool, strandedAfter: rhythm.grace)
+        due = DueDeliveryBook(pool: tools.pool, strandedAfter: rhythm.grace)
         resumes = tools.resumes(logger)
         handedOver = tools.metrics.counter(
             "bellhop_handed_over_total",

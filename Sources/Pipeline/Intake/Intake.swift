@@ -147,7 +147,7 @@ package struct Intake: Sendable {
         let faulty = Set(faults.map(\.index))
         let settled = sorted.replayed.filter { !faulty.contains($0.key) && !batch.messages.isGivenUp($0.key) }
         let reports = settled.map { index, replay in
-            ReplayReports.Report(
+            ReplayReportBook.Report(
                 replay.mark,
                 recorded.hasOnlyDuplicates(of: index, in: sorted) ? .alreadyRecorded : .recorded
             )

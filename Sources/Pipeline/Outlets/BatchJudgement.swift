@@ -65,7 +65,7 @@ struct BatchJudgement {
     /// The breakers to open, with their reasons; none where others of the same batch were taken, since then the keys are
     /// right.
     var refusals: [BreakerKey: String] {
-        guard !isMassDeath else { return [BreakerKey(outlet): Revocations.massDeath] }
+        guard !isMassDeath else { return [BreakerKey(outlet): RevocationBook.massDeath] }
         var refusals: [BreakerKey: String] = [:]
         for (parcel, verdict) in zip(parcels, verdicts) {
             guard let breaker = breaker(verdict, parcel), let reason = verdict.reason else { continue }

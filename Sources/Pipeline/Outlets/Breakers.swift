@@ -141,7 +141,7 @@ package final class Breakers: Sendable {
 
     /// A provider's later answers call so many devices dead that nothing more should go its way for now.
     func openForMassDeath(_ outlet: OutletKey) async {
-        await open(BreakerKey(outlet), Revocations.massDeath, isProbe: false)
+        await open(BreakerKey(outlet), RevocationBook.massDeath, isProbe: false)
     }
 
     /// A provider's later answers refuse our keys or settings so often that nothing more should go its way for now.
@@ -210,7 +210,7 @@ package final class Breakers: Sendable {
         let now = time.steady()
         let minute = (now - start).components.seconds / 60
         return state.withLock { state in
-            let isAlarmed = deaths.people > 0 && state.open[BreakerKey(outlet)]?.reason == Revocations.massDeath
+            let isAlarmed = deaths.people > 0 && state.open[BreakerKey(outlet)]?.reason == RevocationBook.massDeath
             if let until = state.believed[outlet] {
                 guard until <= now else { return isAlarmed ? .alarm : .quiet }
                 state.believed[outlet] = nil
@@ -264,7 +264,7 @@ package final class Breakers: Sendable {
             } else {
                 try await store.open(key, reason: reason)
             }
-            if isNew, reason == Revocations.massDeath { try await takeBack(key) }
+            if isNew, reason == RevocationBook.massDeath { try await takeBack(key) }
         } catch {
             logger.warning("the database cannot be told of an open breaker", ["error": .error(error)])
         }
@@ -272,7 +272,7 @@ package final class Breakers: Sendable {
 
     /// What is concluded only from how many hear it.
     private static let guesses: Set<String> = [
-        Revocations.massDeath, VerdictReason.senderIDMismatch.rawValue, VerdictReason.badDeviceToken.rawValue,
+        RevocationBook.massDeath, VerdictReason.senderIDMismatch.rawValue, VerdictReason.badDeviceToken.rawValue,
         VerdictReason.deviceTokenNotForTopic.rawValue,
     ]
 
@@ -325,7 +325,7 @@ package final class Breakers: Sendable {
         openNow.with(key.app.text, key.provider, key.platform?.rawValue ?? "").set(0)
         state.withLock { state in
             let opened = state.open.removeValue(forKey: key)
-            guard opened?.reason == Revocations.massDeath else { return }
+            guard opened?.reason == RevocationBook.massDeath else { return }
             state.believed[OutletKey(key)] = time.steady() + .seconds(600)
         }
     }

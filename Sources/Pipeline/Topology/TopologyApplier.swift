@@ -6,9 +6,9 @@ package import Store
 package struct TopologyApplier: Sendable {
     private let broker: BrokerAddress
     private let plan: TopologyPlan
-    private let records: BindingRecords
+    private let records: BindingBook
 
-    package init(broker: BrokerAddress, plan: TopologyPlan, records: BindingRecords) {
+    package init(broker: BrokerAddress, plan: TopologyPlan, records: BindingBook) {
         self.broker = broker
         self.plan = plan
         self.records = records

@@ -9,7 +9,7 @@ extension DeadLetterDesk {
         return try await pool.transaction { (connection) throws(PostgresError) in
             // An export outlives the people in it.
             let spared = try LettersOfErased.spare(letters.map(\.item), connection)
-            let rows = try connection.run(DeadLetterFile.insert, DeadLetterFile.parameters(of: spared))
+            let rows = try connection.run(DeadLetterBook.insert, DeadLetterBook.parameters(of: spared))
             let fresh = Set(try rows.map { (rows, row) throws(PostgresError) in try rows.text(row, 0) })
             let added = letters.map(\.summary).filter { fresh.contains($0.deadID) }
             _ = try connection.run(

@@ -64,7 +64,7 @@ package struct DeadLetterDesk: Sendable {
 
     /// The items behind `deadID` in the order of their ids, with their messages: for whoever goes through all of them.
     ///
-    /// At most so many, and no more of them than `DeadLetterFile.pageBytes` of bodies unless the first alone has more.
+    /// At most so many, and no more of them than `DeadLetterBook.pageBytes` of bodies unless the first alone has more.
     package func messages(
         _ filter: DeadLetterFilter,
         after deadID: String,
@@ -83,23 +83,23 @@ package struct DeadLetterDesk: Sendable {
             )
             SELECT \(DeadLetterSummary.columns), \(DeadLetterItem.Origin.columns), d.content_hash
             FROM page p JOIN dead_letters d ON d.dead_id = p.dead_id
-            WHERE p.place = 1 OR p.bytes <= \(piece.bind(.integer(Int64(DeadLetterFile.pageBytes))))
+            WHERE p.place = 1 OR p.bytes <= \(piece.bind(.integer(Int64(DeadLetterBook.pageBytes))))
             ORDER BY d.dead_id
             """
         return try await pool.run(Statement(sql, effect: .reads), piece.parameters).map(DeadLetterMessage.init)
     }
 
     /// Everything about one item; nil where there is none of this id.
-    package func dossier(_ deadID: String) async throws(PostgresError) -> DeadLetterDossier? {
+    package func detail(_ deadID: String) async throws(PostgresError) -> DeadLetterDetail? {
         try await pool.transaction { (connection) throws(PostgresError) in
             try connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             let item = try connection.run(Self.item, [.text(deadID)])
             guard !item.isEmpty else { return nil }
             let copies = try connection.run(Self.copy, [.text(deadID)])
-            return DeadLetterDossier(
+            return DeadLetterDetail(
                 summary: try DeadLetterSummary(item, 0),
                 origin: try DeadLetterItem.Origin(item, 0),
-                history: try connection.run(Self.history, [.text(deadID)]).map(DeadLetterDossier.Entry.init),
+                history: try connection.run(Self.history, [.text(deadID)]).map(DeadLetterDetail.Entry.init),
                 editedInto: copies.isEmpty ? nil : try copies.text(0, 0)
             )
         }
@@ -109,15 +109,6 @@ package struct DeadLetterDesk: Sendable {
     package func ids(beginningWith text: String, atMost limit: Int) async throws(PostgresError) -> [String] {
         let rows = try await pool.run(Self.idsBeginning, [.text(text), .integer(Int64(limit))])
         return try rows.map { (rows, row) throws(PostgresError) in try rows.text(row, 0) }
-    }
-}
-
-extension DeadLetterDossier.Entry {
-    fileprivate init(_ rows: Rows, _ row: Int) throws(PostgresError) {
-        at = Timestamp(clamping: try rows.instant(row, 0))
-        kind = try rows.text(row, 1)
-        self.operator = try rows.optionalText(row, 2)
-        words = try rows.text(row, 3)
     }
 }
 

@@ -1,4 +1,5 @@
 package import BellhopRules
+import Postgres
 
 /// One entry of the on-call engineer's desk: a message that was rejected, with all that is known of why.
 package struct DeadLetterItem: Sendable {
@@ -78,5 +79,20 @@ package struct DeadLetterItem: Sendable {
             self.headers = headers
             self.body = body
         }
+    }
+}
+
+extension DeadLetterItem.Origin {
+    static let columns = "d.origin_exchange, d.origin_routing_key, d.properties, d.headers, d.body"
+
+    /// From ``columns``.
+    init(_ rows: Rows, _ row: Int) throws(PostgresError) {
+        self.init(
+            exchange: try rows.text(row, "origin_exchange"),
+            routingKey: try rows.text(row, "origin_routing_key"),
+            properties: try rows.json(row, "properties"),
+            headers: try rows.json(row, "headers"),
+            body: try rows.bytes(row, "body")
+        )
     }
 }

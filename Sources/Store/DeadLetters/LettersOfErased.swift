@@ -26,19 +26,23 @@ enum LettersOfErased {
     }
 
     /// Takes people out of what is filed, a page at a time: each page names fewer of them than the one before.
-    static func erase(_ words: [Word<UserID>], on connection: PostgresConnection) throws(PostgresError) {
-        let who = Word.who(words)
+    ///
+    /// `who` says for each of them app, user, the time of the word that erases them, and the hash that stands for them.
+    static func erase(
+        _ people: [RecipientKey],
+        by who: [Parameter],
+        _ connection: PostgresConnection
+    ) throws(PostgresError) {
         while true {
             let rows = try connection.run(find, who)
             var letters: [String: (body: [UInt8], people: Set<RecipientKey>)] = [:]
             for row in rows.indices {
-                guard let place = Int(exactly: try rows.integer(row, 2) - 1), words.indices.contains(place) else {
+                guard let place = Int(exactly: try rows.integer(row, 2) - 1), people.indices.contains(place) else {
                     continue
                 }
-                let word = words[place]
                 let body = try rows.bytes(row, 1)
                 letters[try rows.text(row, 0), default: (body, [])].people
-                    .insert(RecipientKey(app: word.app, user: word.user))
+                    .insert(people[place])
             }
             guard !letters.isEmpty else { return }
             for (id, letter) in letters.sorted(by: { $0.key < $1.key }) {

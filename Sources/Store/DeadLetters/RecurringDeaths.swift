@@ -20,8 +20,8 @@ enum RecurringDeaths {
         let others = deaths.filter { !known.contains($0.id) }
         guard !others.isEmpty else { return 0 }
         let inserted = try connection.run(
-            DeadLetterFile.insert,
-            DeadLetterFile.parameters(of: others.map(\.latest))
+            DeadLetterBook.insert,
+            DeadLetterBook.parameters(of: others.map(\.latest))
         )
         let new = Set(try inserted.map { (rows, row) throws(PostgresError) in try rows.text(row, 0) })
         let several = others.filter { new.contains($0.id) && $0.all > 1 }

@@ -147,11 +147,3 @@ extension DeadLetterItem {
     /// Letters about one item in the order of their deaths.
     fileprivate var order: Int { replay?.round ?? attempts }
 }
-
-extension DeliveryKey {
-    static func parameters(_ keys: [DeliveryKey]) -> [Parameter] {
-        NotificationKey.parameters(keys.map(\.notification)) + [
-            .textArray(keys.map(\.channel.rawValue)), .textArray(keys.map(\.target)),
-        ]
-    }
-}

@@ -1,5 +1,5 @@
 import BellhopRules
-package import Postgres
+import Postgres
 
 /// `recipient.deleted`: a tombstone for the person, and an end to everything that names them.
 enum Erasure {
@@ -8,7 +8,7 @@ enum Erasure {
     /// What had begun before may still write. So the person is noted for ``ErasureBook``, and for that long only.
     static func run(_ words: [Word<UserID>], on connection: PostgresConnection) throws(PostgresError) {
         let who = Word.who(words)
-        _ = try connection.run(bury, who)
+        _ = try connection.run(leaveTombstones, who)
         _ = try connection.run(note, Array(who.prefix(3)))
         try takeOut(words, on: connection)
     }
@@ -17,12 +17,16 @@ enum Erasure {
     static func takeOut(_ words: [Word<UserID>], on connection: PostgresConnection) throws(PostgresError) {
         let who = Array(Word.who(words).prefix(3))
         for statement in owned { _ = try connection.run(statement, who) }
-        try LettersOfErased.erase(words, on: connection)
+        try LettersOfErased.erase(
+            words.map { RecipientKey(app: $0.app, user: $0.user) },
+            by: Word.who(words),
+            connection
+        )
         _ = try connection.run(events, who)
         _ = try connection.run(filters, Array(who.prefix(2)))
     }
 
-    private static let bury = Statement(
+    private static let leaveTombstones = Statement(
         """
         INSERT INTO tombstones AS t (app, subject_hash, deleted_at)
         SELECT r.app, r.person, r.said_at
@@ -104,56 +108,4 @@ enum Erasure {
     )
 
     private static let filters = Statement("SELECT forget_in_filters($1, $2)")
-}
-
-/// Erases once more those whose erasure other transactions may have missed, and then forgets who they were.
-///
-/// A statement that began before an erasure was committed sees no tombstone, and what it writes is not seen by the
-/// erasure. To make each record wait for its user's erasure would cost every event; looking again costs the erased alone.
-package struct ErasureBook: Sendable {
-    private let pool: PostgresPool
-
-    package init(pool: PostgresPool) {
-        self.pool = pool
-    }
-
-    /// Takes so many erasures whose time has come, and returns how many it was.
-    ///
-    /// Their time has come when every transaction has ended that wrote while they ran, and `patience` has passed: as long
-    /// as any statement may take, for one that had begun and not written yet.
-    package func repeatDue(after patience: Duration, atMost limit: Int) async throws(PostgresError) -> Int {
-        try await pool.transaction { (connection) throws(PostgresError) in
-            let rows = try connection.run(Self.due, [.integer(patience.milliseconds), .integer(Int64(limit))])
-            guard !rows.isEmpty else { return 0 }
-            var words: [Word<UserID>] = []
-            for row in rows.indices {
-                guard let app = AppID(validating: try rows.text(row, 0)),
-                    let user = UserID(validating: try rows.text(row, 1))
-                else { continue }
-                words.append(Word(app: app, user: user, saidAt: Timestamp(clamping: try rows.instant(row, 2)), user))
-            }
-            if !words.isEmpty { try Erasure.takeOut(words, on: connection) }
-            let apps = try rows.map { (rows, row) throws(PostgresError) in try rows.text(row, 0) }
-            let users = try rows.map { (rows, row) throws(PostgresError) in try rows.text(row, 1) }
-            _ = try connection.run(Self.forget, [.textArray(apps), .textArray(users)])
-            return rows.count
-        }
-    }
-
-    private static let due = Statement(
-        """
-        SELECT app, user_id, said_at FROM erasures
-        WHERE recorded_at <= now() - $1::bigint * interval '1 ms'
-          AND transaction < pg_snapshot_xmin(pg_current_snapshot())
-        ORDER BY recorded_at LIMIT $2
-        FOR UPDATE SKIP LOCKED
-        """
-    )
-
-    private static let forget = Statement(
-        """
-        DELETE FROM erasures e USING unnest($1::text[], $2::text[]) AS r (app, user_id)
-        WHERE e.app = r.app AND e.user_id = ANY (ARRAY[r.user_id])
-        """
-    )
 }

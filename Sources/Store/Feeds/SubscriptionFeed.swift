@@ -47,7 +47,7 @@ enum SubscriptionFeed {
         let gone: Parameter = .bytesArray(
             zip(words, former).map { SubjectHash.subscription($0.app, $0.user, token: $1).bytes }
         )
-        _ = try connection.run(bury, [who[0], gone, who[2]])
+        _ = try connection.run(leaveTombstones, [who[0], gone, who[2]])
         let tokens: Parameter = .textArray(words.map(\.content.token.text))
         _ = try connection.run(rotate, Array(who.prefix(3)) + [.textArray(former), tokens, subjects(words)])
         _ = try connection.run(replace, Array(who.prefix(3)) + [.textArray(former)])
@@ -58,7 +58,7 @@ enum SubscriptionFeed {
         let gone: Parameter = .bytesArray(
             words.map { SubjectHash.subscription($0.app, $0.user, token: $0.content.text).bytes }
         )
-        _ = try connection.run(bury, [who[0], gone, who[2]])
+        _ = try connection.run(leaveTombstones, [who[0], gone, who[2]])
         _ = try connection.run(revoke, Array(who.prefix(3)) + [.textArray(words.map(\.content.text))])
     }
 
@@ -208,7 +208,7 @@ enum SubscriptionFeed {
         """
     )
 
-    private static let bury = Statement(
+    private static let leaveTombstones = Statement(
         """
         INSERT INTO tombstones AS t (app, subject_hash, deleted_at)
         SELECT r.app, r.subject, max(r.said_at)

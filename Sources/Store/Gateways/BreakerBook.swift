@@ -118,12 +118,12 @@ package struct BreakerBook: Sendable {
         """
     )
 
-    private static let doubt = "CASE $4 WHEN '\(Revocations.massDeath)' THEN now() - interval '10 min' END"
+    private static let doubt = "CASE $4 WHEN '\(RevocationBook.massDeath)' THEN now() - interval '10 min' END"
 
     /// One that an older program opened does not say it.
     private static let deaths = Statement(
         """
-        SELECT coalesce(deaths_since, CASE reason WHEN '\(Revocations.massDeath)' THEN opened_at - interval '10 min' END)
+        SELECT coalesce(deaths_since, CASE reason WHEN '\(RevocationBook.massDeath)' THEN opened_at - interval '10 min' END)
         FROM breakers WHERE \(isKey)
         """,
         effect: .reads

@@ -28,8 +28,8 @@ package struct Ledger: Sendable {
         package var locked: Set<NotificationKey> = []
     }
 
-    /// Claims what is owed of these notifications and free to be had, in one statement; a second one looks for what the
-    /// first had to leave out.
+    /// Claims what is owed of these notifications and free to be had, in one statement; where that had to leave something
+    /// out, a second one looks what it was.
     ///
     /// What is `deferred` and not due is in none of the answers: the sweeper brings it.
     package func claim(_ keys: [NotificationKey], as claim: Claim) async throws(PostgresError) -> Harvest {
@@ -38,6 +38,8 @@ package struct Ledger: Sendable {
         let parameters = named + [.integer(claim.number), .integer(lease.milliseconds)]
         let (rows, unclaimed) = try await pool.withConnection { (connection) throws(PostgresError) in
             let rows = try connection.run(LedgerStatements.claim, parameters)
+            let isWhole = rows.isEmpty ? false : try rows.integer(0, 11) == Int64(rows.count)
+            guard !isWhole else { return (rows, nil as Rows?) }
             return (rows, try connection.run(LedgerStatements.unclaimed, named + [.integer(claim.number)]))
         }
         var harvest = Harvest()
@@ -51,6 +53,7 @@ package struct Ledger: Sendable {
                 harvest.addWaiting(key.notification, state: try rows.text(row, 6), wait: try rows.integer(row, 8))
             }
         }
+        guard let unclaimed else { return harvest }
         for row in unclaimed.indices {
             guard let key = try unclaimed.deliveryKey(row), !seen.contains(key) else { continue }
             harvest.locked.insert(key.notification)
@@ -104,31 +107,4 @@ extension ClaimedDelivery {
 
 extension Duration {
     var milliseconds: Int64 { microseconds / 1000 }
-}
-
-extension NotificationKey {
-    static func parameters(_ keys: [NotificationKey]) -> [Parameter] {
-        [
-            .textArray(keys.map(\.recipient.app.text)), .textArray(keys.map(\.recipient.user.text)),
-            .textArray(keys.map(\.notification.text)),
-        ]
-    }
-}
-
-extension Rows {
-    /// From the columns app, user_id, notification_id; nil where they hold what no program of ours wrote.
-    func notificationKey(_ row: Int) throws(PostgresError) -> NotificationKey? {
-        guard let app = AppID(validating: try text(row, 0)), let user = UserID(validating: try text(row, 1)),
-            let id = NotificationID(validating: try text(row, 2))
-        else { return nil }
-        return NotificationKey(recipient: RecipientKey(app: app, user: user), notification: id)
-    }
-
-    /// From the columns app, user_id, notification_id, channel, target.
-    func deliveryKey(_ row: Int) throws(PostgresError) -> DeliveryKey? {
-        guard let notification = try notificationKey(row), let channel = Channel(rawValue: try text(row, 3)) else {
-            return nil
-        }
-        return DeliveryKey(notification: notification, channel: channel, target: try text(row, 4))
-    }
 }

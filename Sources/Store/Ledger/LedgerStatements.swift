@@ -7,7 +7,8 @@ enum LedgerStatements {
     ///
     /// A claim on another's `sending` line takes it over after the lease and writes down that its outcome is unknown,
     /// before anything is sent; `due_at` then keeps it in the sweeper's sight until it is settled. It waits for no lock:
-    /// `unclaimed` finds the lines that it had to leave out.
+    /// `unclaimed` finds the lines that it had to leave out. The last column says how many lines are owed: as many as it
+    /// returns where it has left out none.
     static let claim = Statement(
         """
         WITH owed AS (
@@ -40,7 +41,13 @@ enum LedgerStatements {
         )
         SELECT app, user_id, notification_id, channel, target, attempts::bigint, state, is_free,
                ceil(extract(epoch FROM free_at - now()) * 1000)::bigint, unknown_sends::bigint,
-               decision ->> '\(Wait.slotKey)'
+               decision ->> '\(Wait.slotKey)', (
+                   SELECT count(*)
+                   FROM unnest($1::text[], $2::text[], $3::text[]) AS k (app, user_id, id)
+                   JOIN deliveries d
+                       ON d.app = k.app AND d.user_id = ANY (ARRAY[k.user_id]) AND d.notification_id = k.id
+                   WHERE d.state IN ('pending', 'sending', 'retrying', 'deferred')
+               )
         FROM owed
         """
     )

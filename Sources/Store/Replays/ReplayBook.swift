@@ -3,7 +3,7 @@ package import Postgres
 
 /// The tables `replays` and `replay_items` as operators use them: starting, watching, pausing, cancelling.
 package struct ReplayBook: Sendable {
-    private let pool: PostgresPool
+    let pool: PostgresPool
 
     /// - Parameter pool: with the rights of an admin.
     package init(pool: PostgresPool) {

@@ -16,7 +16,7 @@ package struct Migrator: Sendable {
     }
 
     /// What the database lacks of this program's schema.
-    package enum Standing: Sendable, Equatable {
+    package enum Status: Sendable, Equatable {
         case current
         case pending([String])
         /// The database was migrated by a newer program, or a migration's text was changed after it was applied.
@@ -24,7 +24,7 @@ package struct Migrator: Sendable {
     }
 
     /// Compares without changing anything.
-    package func check() async throws(PostgresError) -> Standing {
+    package func check() async throws(PostgresError) -> Status {
         let namespace = namespace
         return try await pool.withConnection { (connection) throws(PostgresError) in
             let known = try connection.run(
@@ -32,7 +32,7 @@ package struct Migrator: Sendable {
                 [.text("\(namespace).schema_migrations")]
             )
             guard try known.boolean(0, 0) else { return .pending(Migration.all.map(\.name)) }
-            return Self.standing(applied: try Self.applied(connection, namespace))
+            return Self.status(applied: try Self.applied(connection, namespace))
         }
     }
 
@@ -74,7 +74,7 @@ package struct Migrator: Sendable {
             );
             """
         )
-        switch standing(applied: try applied(connection, namespace)) {
+        switch status(applied: try applied(connection, namespace)) {
         case .current: return .applied([])
         case .diverged(let why): return .refused(why)
         case .pending(let names):
@@ -119,7 +119,7 @@ package struct Migrator: Sendable {
         return applied
     }
 
-    static func standing(applied: [String: String]) -> Standing {
+    static func status(applied: [String: String]) -> Status {
         let known = Set(Migration.all.map(\.name))
         if let foreign = applied.keys.filter({ !known.contains($0) }).min() {
             return .diverged(

@@ -15,7 +15,7 @@ package struct StoryBook: Sendable {
         of subject: NotificationStory.Subject,
         for recipient: RecipientKey
     ) async throws(PostgresError) -> NotificationStory {
-        let known = try await RecipientDirectory(pool: pool).recipients(of: [recipient])
+        let known = try await RecipientBook(pool: pool).recipients(of: [recipient])
         let page = StoryPage(recipient: recipient, subject: subject, person: known[recipient] ?? Recipient())
         return try await pool.transaction { (connection) throws(PostgresError) in
             try connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")

@@ -13,10 +13,10 @@ struct StillReplayTests {
         try await Workplace.withPrompt(on: bench) { prompt, _ in
             var environment = prompt.environment
             environment["BELLHOP_AMQP_URL"] = broker
-            let surroundings = Surroundings(environment: environment)
+            let shell = Shell(environment: environment)
             let words = try Words(["replay"], options: DeadLettersCommand.options, of: DeadLettersCommand.name)
-            let call = Call(words: words, surroundings: surroundings)
-            let request = DeskRequest(call: call, verb: .replay, footing: try call.footing())
+            let call = Call(words: words, shell: shell)
+            let request = DeskRequest(call: call, verb: .replay, setup: try call.setup())
             let said = CapturedOutput()
             _ = try await DeskSession.with(request) { session in
                 said.output.print(await session.whyNobodyCarries())

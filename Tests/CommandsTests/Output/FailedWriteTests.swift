@@ -24,7 +24,7 @@ struct FailedWriteTests {
     {
         try await Bench.withTopology { bench in
             let letters = ["a-letter", "b-letter", "c-letter"].map { Letters.rejected($0) }
-            _ = try await DeadLetterFile(pool: bench.pool).file(letters)
+            _ = try await DeadLetterBook(pool: bench.pool).file(letters)
             try await Workplace.withPrompt(on: bench) { prompt, _ in try await body(RealProgram(prompt), bench) }
         }
     }
@@ -96,7 +96,7 @@ struct FailedWriteTests {
         try await Bench.withTopology { bench in
             let hostile = "\u{1B}]52;c;aGk=\u{7}\u{9B}2J\u{202E}"
             let letter = Letters.rejected("a-letter", reason: "r" + hostile, app: "drop" + hostile)
-            _ = try await DeadLetterFile(pool: bench.pool).file([letter])
+            _ = try await DeadLetterBook(pool: bench.pool).file([letter])
             try await Workplace.withPrompt(on: bench) { prompt, _ in
                 let program = RealProgram(prompt)
                 for words in ["groups", "list", "list --json", "show a-letter", "export --by ada --because x"] {

@@ -80,7 +80,7 @@ struct BreakerBookTests {
                 VALUES ('drop', 'u1', 's1', 'ios', 'fcm', 't1', '2026-01-01', '2026-01-01', '2026-01-01')
                 """
             )
-            let (book, revocations) = (BreakerBook(pool: bench.pool), Revocations(pool: bench.pool))
+            let (book, revocations) = (BreakerBook(pool: bench.pool), RevocationBook(pool: bench.pool))
             let key = try Self.key()
             let dead = DeadDevice(
                 recipient: RecipientKey(app: key.app, user: try #require(UserID(validating: "u1"))),
@@ -89,7 +89,7 @@ struct BreakerBookTests {
                 reason: "UNREGISTERED",
                 deadSince: Timestamp(clamping: 1_780_000_000_000_000)
             )
-            try await book.open(key, reason: Revocations.massDeath)
+            try await book.open(key, reason: RevocationBook.massDeath)
             #expect(try await revocations.revoke([dead]) == 0)
             _ = try await book.close(key)
             try await book.open(key, reason: "PERMISSION_DENIED")

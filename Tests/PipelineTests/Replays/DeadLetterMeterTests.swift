@@ -15,7 +15,7 @@ struct DeadLetterMeterTests {
                 Letters.rejected("a"), Letters.rejected("b"), Letters.rejected("c", app: "nosuch"),
                 Letters.rejected("d", reason: "their own word"),
             ]
-            _ = try await DeadLetterFile(pool: bench.pool).file(letters)
+            _ = try await DeadLetterBook(pool: bench.pool).file(letters)
             let registry = MetricsRegistry()
             let meter = DeadLetterMeter(
                 tools: DutyTools(

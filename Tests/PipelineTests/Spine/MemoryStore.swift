@@ -91,7 +91,7 @@ final class MemoryStore: PipelineStore, OutletStore {
         }
     }
 
-    func keep(_ plans: [PlannedEvent]) async throws(PostgresError) -> [EventPlans.Outcome] {
+    func keep(_ plans: [PlannedEvent]) async throws(PostgresError) -> [EventBook.Outcome] {
         try answering { state in
             plans.map { plan in
                 if let known = state.plans[plan.event.id] {
@@ -114,7 +114,7 @@ final class MemoryStore: PipelineStore, OutletStore {
         }
     }
 
-    func report(_ reports: [ReplayReports.Report]) async throws(PostgresError) {
+    func report(_ reports: [ReplayReportBook.Report]) async throws(PostgresError) {
         try answering { _ in () }
     }
 

@@ -92,7 +92,7 @@ struct DeadLetterDeskTests {
             #expect(restored == .done(items: 2))
             let back = try await desk.count(filter).items
             #expect(back == 2)
-            let history = try await desk.dossier("e")?.history.map { "\($0.kind) \($0.operator ?? "") \($0.words)" }
+            let history = try await desk.detail("e")?.history.map { "\($0.kind) \($0.operator ?? "") \($0.words)" }
             #expect(history == ["discarded ada a test of theirs", "restored ada a test of theirs"])
             let audit = try await desk.auditLog(atMost: 10)
             #expect(audit.map(\.act) == ["restore", "discard"])
@@ -163,7 +163,7 @@ enum Desk {
         _ body: (DeadLetterDesk) async throws -> Void
     ) async throws {
         try await Bench.withSchema { bench in
-            _ = try await DeadLetterFile(pool: bench.pool).file(letters)
+            _ = try await DeadLetterBook(pool: bench.pool).file(letters)
             let admin = try Bench.makePool(setUp: bench.namespace.setUp(as: .admin))
             let result: Result<Void, any Error>
             do { result = .success(try await body(DeadLetterDesk(pool: admin))) } catch { result = .failure(error) }

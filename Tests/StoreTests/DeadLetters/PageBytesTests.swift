@@ -39,7 +39,7 @@ struct PageBytesTests {
     @Test("a replay takes as many as fit at a time")
     func replay() async throws {
         try await Bench.withSchema { bench in
-            _ = try await DeadLetterFile(pool: bench.pool).file(Self.letters)
+            _ = try await DeadLetterBook(pool: bench.pool).file(Self.letters)
             let admin = try Bench.makePool(setUp: bench.namespace.setUp(as: .admin))
             let limits = ReplayLimits(perItem: 5, failedSince: Letters.ago(86_400))
             let order = ReplayOrder(DeadLetterFilter(), limits: limits, pace: .init())
@@ -50,7 +50,7 @@ struct PageBytesTests {
             )
             await admin.close()
             guard case .started(let id, _) = start else { throw BenchError("the replay did not begin: \(start)") }
-            let run = ReplayRun(pool: bench.pool, runner: "test")
+            let run = ReplayRunBook(pool: bench.pool, runner: "test")
             _ = try await run.take(for: .seconds(60))
             var sizes: [Int] = []
             while true {

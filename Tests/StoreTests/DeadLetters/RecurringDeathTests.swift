@@ -14,7 +14,7 @@ struct RecurringDeathTests {
     @Test("what has no name of its own is one item, which counts its deaths and opens again after a discard")
     func recurring() async throws {
         try await Bench.withSchema { bench in
-            let file = DeadLetterFile(pool: bench.pool)
+            let file = DeadLetterBook(pool: bench.pool)
             let new = try await file.file(Array(repeating: letter(), count: 4))
             #expect(new == 1)
             for _ in 1...6 { _ = try await file.file([letter()]) }
@@ -35,7 +35,7 @@ struct RecurringDeathTests {
     @Test("letters that were handed out before count as many as came side by side, and once however often they come")
     func again() async throws {
         try await Bench.withSchema { bench in
-            let file = DeadLetterFile(pool: bench.pool)
+            let file = DeadLetterBook(pool: bench.pool)
             let three = Array(repeating: letter(isAgain: true), count: 3)
             for _ in 1...2 { _ = try await file.file(three) }
             let items = try await Self.items(bench)
@@ -46,7 +46,7 @@ struct RecurringDeathTests {
     @Test("a redelivered message is a copy of an item that waits, and a new item where that was closed before it died")
     func behindClosed() async throws {
         try await Bench.withSchema { bench in
-            let file = DeadLetterFile(pool: bench.pool)
+            let file = DeadLetterBook(pool: bench.pool)
             _ = try await file.file([named("a-1", failedAt: Letters.ago(60))])
             _ = try await bench.owner.run(
                 "UPDATE dead_letters SET state = 'discarded', changed_at = now() - interval '30 s'"

@@ -15,7 +15,7 @@ struct RepeatedDeathTests {
     @Test("a delivery that dies again after more attempts is the same item, one death older, with its earlier error")
     func delivery() async throws {
         try await Bench.withSchema { bench in
-            let file = DeadLetterFile(pool: bench.pool)
+            let file = DeadLetterBook(pool: bench.pool)
             let key = try Letters.key(user: "u1")
             let found1 = try await file.file([Letters.delivery(key, attempts: 2)])
             #expect(found1 == 1)
@@ -36,7 +36,7 @@ struct RepeatedDeathTests {
     @Test("a replayed message that dies again opens its item, once for each round whatever comes twice")
     func message() async throws {
         try await Bench.withSchema { bench in
-            let file = DeadLetterFile(pool: bench.pool)
+            let file = DeadLetterBook(pool: bench.pool)
             let found4 = try await file.file([Letters.rejected("a")])
             #expect(found4 == 1)
             _ = try await bench.owner.run("UPDATE dead_letters SET state = 'resolved', replays = 1")
@@ -60,7 +60,7 @@ struct RepeatedDeathTests {
         try await Bench.withSchema { bench in
             var letter = Letters.rejected("a-2")
             letter.replay = DeadLetterItem.ReplayMark(item: "a", replay: nil, round: 1)
-            let file = DeadLetterFile(pool: bench.pool)
+            let file = DeadLetterBook(pool: bench.pool)
             let found7 = try await file.file([letter])
             #expect(found7 == 1)
             let found8 = try await file.file([letter])
@@ -73,7 +73,7 @@ struct RepeatedDeathTests {
     @Test("an item that was set aside opens again when it dies again: no new failure hides behind a discard")
     func discarded() async throws {
         try await Bench.withSchema { bench in
-            let file = DeadLetterFile(pool: bench.pool)
+            let file = DeadLetterBook(pool: bench.pool)
             let key = try Letters.key(user: "u1")
             _ = try await file.file([Letters.delivery(key, attempts: 2)])
             _ = try await bench.owner.run("UPDATE dead_letters SET state = 'discarded'")
@@ -86,7 +86,7 @@ struct RepeatedDeathTests {
     @Test("two letters about one delivery in one batch are one item")
     func inOneBatch() async throws {
         try await Bench.withSchema { bench in
-            let file = DeadLetterFile(pool: bench.pool)
+            let file = DeadLetterBook(pool: bench.pool)
             let key = try Letters.key(user: "u1")
             let letters = [Letters.delivery(key, attempts: 2), Letters.delivery(key, attempts: 3)]
             let found10 = try await file.file(letters)

@@ -18,16 +18,16 @@ struct ReplayCancellationTests {
     private struct Ground: Sendable {
         let bench: Bench
         let book: ReplayBook
-        let run: ReplayRun
+        let run: ReplayRunBook
 
         static func with(_ body: (Ground, _ replay: Int64, _ round: Int) async throws -> Void) async throws {
             try await Bench.withSchema { bench in
                 let admin = try Bench.makePool(setUp: bench.namespace.setUp(as: .admin))
-                let run = ReplayRun(pool: bench.pool, runner: "test")
+                let run = ReplayRunBook(pool: bench.pool, runner: "test")
                 let ground = Ground(bench: bench, book: ReplayBook(pool: admin), run: run)
                 let result: Result<Void, any Error>
                 do {
-                    _ = try await DeadLetterFile(pool: bench.pool).file([Letters.rejected("a"), Letters.rejected("b")])
+                    _ = try await DeadLetterBook(pool: bench.pool).file([Letters.rejected("a"), Letters.rejected("b")])
                     let id = try await ground.start()
                     let round = try await ground.sendOne(of: id)
                     result = .success(try await body(ground, id, round))
@@ -88,7 +88,7 @@ struct ReplayCancellationTests {
         try await Ground.with { ground, id, round in
             _ = try await ground.book.control(id, .cancel, by: Self.ada)
             let mark = DeadLetterItem.ReplayMark(item: "a", replay: id, round: round)
-            try await ReplayReports(pool: ground.bench.pool).settle([.init(mark, .recorded)])
+            try await ReplayReportBook(pool: ground.bench.pool).settle([.init(mark, .recorded)])
             let items = try await ground.items()
             #expect(items == ["a|resolved|1|1|recorded", "b|open|1|0"])
         }

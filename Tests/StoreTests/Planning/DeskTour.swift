@@ -18,13 +18,13 @@ struct DeskTour {
         try await replay()
         _ = try await DeadLetterGauge(of: pool)
         guard let retention = DeadLetterRetention("30d") else { throw BenchError("no retention") }
-        let retirement = DeadLetterRetirement(pool: pool, retention: retention)
+        let retirement = RetirementBook(pool: pool, retention: retention)
         _ = try await retirement.deleteBatch()
         try await retirement.forgetReplays()
     }
 
     private func letters() async throws {
-        let file = DeadLetterFile(pool: pool)
+        let file = DeadLetterBook(pool: pool)
         let key = try Letters.key(user: name("1"), event: "tour\(round)")
         _ = try await file.file([Letters.delivery(key, attempts: 2)])
         _ = try await file.file([Letters.delivery(key, attempts: 3), letter("first"), letter("second")])
@@ -57,7 +57,7 @@ struct DeskTour {
             throw error
         }
         await admin.close()
-        let run = ReplayRun(pool: pool, runner: "tour")
+        let run = ReplayRunBook(pool: pool, runner: "tour")
         _ = try await run.take(for: .seconds(60))
         let pieces = try await run.next(of: id, atMost: 10)
         try await run.markSent(pieces.filter { $0.message != nil }.map(\.position), of: id)
@@ -66,9 +66,9 @@ struct DeskTour {
         _ = try await run.load(of: id)
         try await run.setRamp(1, of: id)
         try await again(pieces[0].deadID, in: id)
-        try await ReplayReports(pool: pool).settle(
+        try await ReplayReportBook(pool: pool).settle(
             pieces.dropFirst().map { piece in
-                ReplayReports.Report(
+                ReplayReportBook.Report(
                     DeadLetterItem.ReplayMark(item: piece.deadID, replay: id, round: piece.round),
                     .recorded
                 )
@@ -85,7 +85,7 @@ struct DeskTour {
     private func again(_ item: String, in replay: Int64) async throws {
         var letter = letter("again")
         letter.replay = DeadLetterItem.ReplayMark(item: item, replay: replay, round: 1)
-        _ = try await DeadLetterFile(pool: pool).file([letter])
+        _ = try await DeadLetterBook(pool: pool).file([letter])
     }
 
     private func start(_ book: ReplayBook) async throws -> Int64 {

@@ -35,7 +35,7 @@ struct StatementTour {
     }
 
     private func feeds() async throws {
-        let store = FeedStore(pool: pool)
+        let store = FeedBook(pool: pool)
         for part in words.parts {
             try await letters()
             let entries = try part.map { FeedEntry(update: try Bench.update($0), arrival: Letters.now) }
@@ -45,7 +45,7 @@ struct StatementTour {
 
     /// About two who are erased then, and about one of them beside another.
     private func letters() async throws {
-        let file = DeadLetterFile(pool: pool)
+        let file = DeadLetterBook(pool: pool)
         let audiences: [[String]] = [[users[2], users[2] + "-too"], [users[1], users[2]]]
         var items = audiences.enumerated().map { number, named in
             var item = Letters.rejected("erased\(round)-\(number)")
@@ -88,9 +88,9 @@ struct StatementTour {
         _ = try await receipts.take(atMost: 10)
         _ = try await receipts.claim(claimed.map(\.key), as: .fresh)
         for priority in Priority.allCases {
-            _ = try await DueDeliveries(pool: pool, strandedAfter: .zero).take(priority, atMost: 10)
+            _ = try await DueDeliveryBook(pool: pool, strandedAfter: .zero).take(priority, atMost: 10)
         }
-        _ = try await ForgottenClaims(pool: pool, olderThan: .zero).look(from: 0, pages: 1)
+        _ = try await ForgottenClaimBook(pool: pool, olderThan: .zero).look(from: 0, pages: 1)
         // Not before every transaction of the server has ended that ran beside the erasure: those of other tests, too.
         let erasures = ErasureBook(pool: pool)
         let deadline = ContinuousClock.now + LongestWait.duration
@@ -103,8 +103,8 @@ struct StatementTour {
 
     private func people() async throws {
         let keys = try users.map(Self.recipient)
-        _ = try await RecipientDirectory(pool: pool).recipients(of: Set(keys))
-        let reached = ReachedDevices(pool: pool)
+        _ = try await RecipientBook(pool: pool).recipients(of: Set(keys))
+        let reached = ReachedDeviceBook(pool: pool)
         _ = try await reached.note(
             try keys.map { key in
                 let token = try Self.identifier(DeviceToken(validating: "token-\(key.user.text)"))
@@ -112,7 +112,7 @@ struct StatementTour {
             }
         )
         _ = try await reached.platforms(app: keys[0].app, provider: "fcm")
-        let revocations = Revocations(pool: pool)
+        let revocations = RevocationBook(pool: pool)
         let devices = try keys.map { key in
             DeadDevice(
                 recipient: key,
@@ -137,7 +137,7 @@ struct StatementTour {
     // MARK: - What falls due
 
     private func duties() async throws {
-        let plans = EventPlans(pool: pool)
+        let plans = EventBook(pool: pool)
         let later = Timestamp(clamping: Letters.now.microseconds + 60_000_000)
         let events = try ["kept", "taken-back"].map { id in
             try event(#"{"id":"\#(id)\#(round)","to":{"user":"\#(users[0])"},"deliverAt":"\#(later)""#)
@@ -169,8 +169,8 @@ struct StatementTour {
     private func gateways() async throws {
         let breakers = BreakerBook(pool: pool)
         let key = BreakerKey(app: try Self.recipient(users[0]).app, provider: "fcm")
-        try await breakers.open(key, reason: Revocations.massDeath)
-        try await breakers.reopen(key, reason: Revocations.massDeath)
+        try await breakers.open(key, reason: RevocationBook.massDeath)
+        try await breakers.reopen(key, reason: RevocationBook.massDeath)
         _ = try await breakers.knock(key)
         _ = try await breakers.all()
         _ = try await breakers.deathsSince(key)

@@ -20,10 +20,10 @@ enum WrittenStatements {
 
     /// What only commands of operators, benchmarks and migrations run, with plans of their own.
     private static let forOperators: Set<String> = [
-        "Benchmarks", "Schema", "Standing", "Stories", "Topology", "LedgerLook.swift", "ReplayBook.swift",
+        "Benchmarks", "Schema", "Status", "Stories", "Topology", "ReplayBook+Ledger.swift", "ReplayBook.swift",
         "DeadLetterDesk.swift", "DeadLetterDesk+Acts.swift", "DeadLetterDesk+Editing.swift",
         "DeadLetterDesk+Import.swift",
-        "DeadLetterFilter+SQL.swift", "DeadLetterViews.swift",
+        "DeadLetterFilter+SQL.swift", "DeadLetterSummary.swift",
     ]
 
     static func all() throws -> [Written] {

@@ -1,0 +1,59 @@
+import BellhopRules
+import Pipeline
+
+/// An event, a user and an instant, and what the rules make of them: the worker's own decision, without servers.
+struct ExplainedDecision {
+    let catalog: Catalog
+    let event: Event
+    let type: CatalogType
+    let document: RecipientDocument
+    /// When it was asked for; an event that is for later is decided when its time has come.
+    let asked: Timestamp
+    let facts: DecisionFacts
+    let decision: Decision
+    let steps: [RuleStep]
+    /// Whether the preferences in the file were complete and canonical.
+    let hadCanonicalPreferences: Bool
+
+    init?(_ catalog: Catalog, _ event: Event, _ document: RecipientDocument, at asked: Timestamp, _ zones: ZoneLibrary)
+    {
+        guard let type = catalog[event.type] else { return nil }
+        let (recipient, isCanonical) = document.recipient(of: catalog)
+        let decided = max(asked, event.deliverAt ?? asked)
+        var facts = DecisionFacts(catalog: catalog, type: type, recipient: recipient, now: decided) { zones[$0] }
+        facts.expiresAt = type.expiry(of: event, arrival: asked)
+        facts.history.isRead = document.isRead
+        if case .topic = event.audience { facts.follow = document.follow ?? DecisionFacts.Follow() }
+        self.catalog = catalog
+        self.event = event
+        self.type = type
+        self.document = document
+        self.asked = asked
+        self.facts = facts
+        hadCanonicalPreferences = isCanonical
+        (decision, steps) = Decision.explained(facts)
+    }
+
+    var clock: UserClock { UserClock(zone: facts.clock()) }
+
+    /// What becomes of a device, whether it was asked for itself or all of them together.
+    func outcome(of device: Device) -> Outcome? {
+        decision.push ?? decision.devices.first { $0.device.subscription == device.subscription }?.outcome
+    }
+
+    /// The words as the user would read them, and their language; no language where the producer brought all of them.
+    ///
+    /// As in the pipeline: the app's own language where a value is missing that another one needs.
+    func words() -> Result<(words: RenderedContent, language: LanguageTag?), Rejection> {
+        catalog.render(event, language: nil).map { plain in
+            let isExplicit = event.content.title != nil && event.content.body != nil
+            guard !isExplicit, let language = catalog.language(of: event.type, for: reader) else { return (plain, nil) }
+            guard let words = try? catalog.render(event, language: language).get() else {
+                return (plain, catalog.language)
+            }
+            return (words, language)
+        }
+    }
+
+    private var reader: LanguageTag { facts.recipient.locale ?? catalog.language }
+}

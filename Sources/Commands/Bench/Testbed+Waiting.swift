@@ -1,0 +1,83 @@
+import AMQP
+import BellhopRules
+import Foundation
+import ServiceRuntime
+import Store
+
+/// Waiting for the workers, and looking at what they have done.
+extension Testbed {
+    /// Nothing moves for so long only when something is broken.
+    private static let patience = Duration.seconds(60)
+
+    /// Waits until so many events are recorded and nothing is owed any more.
+    func awaitEnd(of events: Int, _ children: [BenchChild]) async throws {
+        try await wait(children, for: "\(events) events") {
+            let found = try await ledger.notifications()
+            let isDone = found >= events ? try await ledger.isSettled() : false
+            return (found, isDone)
+        }
+    }
+
+    func awaitTombstones(_ count: Int, _ children: [BenchChild]) async throws {
+        try await wait(children, for: "\(count) tombstones") {
+            let found = try await ledger.tombstones()
+            return (found, found >= count)
+        }
+    }
+
+    /// Four questions a second, on a connection whose costs are not counted.
+    private func wait(
+        _ children: [BenchChild],
+        for goal: String,
+        _ look: () async throws -> (found: Int, isDone: Bool)
+    ) async throws {
+        var last = -1
+        var moved = ContinuousClock.now
+        while true {
+            try await Task.sleep(for: .milliseconds(250))
+            for child in children { try child.expectRunning() }
+            let (found, isDone) = try await look()
+            if isDone { return }
+            if found != last { moved = .now }
+            last = found
+            guard ContinuousClock.now - moved < Self.patience else {
+                throw CommandFailure(
+                    .answerIsNo,
+                    attempted: "draining the lane",
+                    cameBack: "nothing moved for a minute at \(found) of \(goal)",
+                    whatToDo: "run it with --keep and read the workers' logs in \(folder)"
+                )
+            }
+        }
+    }
+
+    /// Has users erased that nobody knows, as an app does it.
+    func erase(_ count: Int) async throws {
+        for start in stride(from: 0, to: count, by: 5_000) {
+            try Task.checkCancellation()
+            let messages = (start..<min(start + 5_000, count)).map { user in
+                OutgoingMessage(
+                    exchange: names.events,
+                    routingKey: "\(Workload.appName).recipient.deleted",
+                    properties: MessageProperties(contentType: "application/json"),
+                    body: Array(#"{"userId":"gone_\#(user)"}"#.utf8)
+                )
+            }
+            try await insist(messages)
+        }
+    }
+
+    func verification(of workload: Workload, _ stub: PushStub) async throws -> Verification {
+        let expected = workload.expectation()
+        return Verification(
+            expectedEvents: workload.events,
+            notifications: try await ledger.notifications(),
+            distinctNotifications: try await ledger.distinctEvents(),
+            expectedEndings: expected.endings,
+            endings: try await ledger.endings(),
+            hasDeadLetters: try await hasDeadLetters(),
+            expectedPushes: expected.pushes,
+            pushes: try await stub.answered()
+        )
+    }
+}

@@ -1,0 +1,170 @@
+import BellhopRules
+import Foundation
+import Store
+
+/// One item as `show` tells of it.
+struct DeadLetterDetailView: Sendable {
+    /// What the database holds of a delivery.
+    struct Event: Sendable {
+        let notification: StoredNotification?
+        let line: LedgerLine?
+    }
+
+    private let detail: DeadLetterDetail
+    private let event: Event?
+    private let isRevealed: Bool
+    private let now: Timestamp
+
+    init(_ detail: DeadLetterDetail, event: Event?, isRevealed: Bool, now: Timestamp) {
+        self.detail = detail
+        self.event = event
+        self.isRevealed = isRevealed
+        self.now = now
+    }
+
+    private var item: DeadLetterSummary { detail.summary }
+
+    // MARK: - For people
+
+    var lines: [String] {
+        var text = AnswerText()
+        text.add("", item.deadID)
+        for (label, words) in facts { text.add(label, width: Self.label, words) }
+        text.add("what to do", width: Self.label, DeadLetterAdvice.words(for: item.cause))
+        var lines = text.lines
+        if let event { lines += [""] + eventLines(event) }
+        if item.delivery == nil { lines += [""] + messageLines }
+        return lines + [""] + historyLines
+    }
+
+    private static let label = 11
+
+    private var facts: [(String, String)] {
+        var state = item.state.rawValue
+        if let replay = item.replay { state += ", in replay \(replay)" }
+        if let resolution = item.resolution { state += ": \(resolution)" }
+        let place = [item.cause.stage.rawValue, item.cause.provider].compactMap { $0 }.joined(separator: ", ")
+        let died = "died \(item.deaths.of("time")), replayed \(item.replays.of("time"))"
+        let event = [item.cause.eventID, item.cause.eventType].compactMap { $0 }.joined(separator: ", ")
+        return [
+            ("state", "\(state); \(died)"), ("reason", "\(item.cause.reason) (\(place))"),
+            (
+                "error",
+                item.cause.error + (item.cause.pointer.map { " at \($0.isEmpty ? "the whole body" : $0)" } ?? "")
+            ),
+            ("group", item.fingerprint), ("event", "\(event.isEmpty ? "-" : event) of \(item.cause.app ?? "no app")"),
+            ("user", item.cause.user ?? "-"),
+            ("failed", "first \(moment(item.firstFailedAt)), last \(moment(item.lastFailedAt))"),
+            ("attempts", "\(item.attempts)" + (item.copies > 1 ? ", seen \(item.copies) times" : "")),
+        ] + (item.editedFrom.map { [("copy of", $0)] } ?? []) + (detail.editedInto.map { [("edited", $0)] } ?? [])
+    }
+
+    private func moment(_ moment: Timestamp) -> String {
+        "\(DeskText.instant(moment)) (\(DeskText.ago(moment, now)))"
+    }
+
+    private func eventLines(_ event: Event) -> [String] {
+        guard let stored = event.notification else { return ["The notification is no more: its user was erased."] }
+        var lines = [
+            "The notification, recorded \(moment(stored.createdAt))\(stored.isRead ? ", read in the app" : "")"
+        ]
+        let content: JSONValue = [
+            "title": .string(stored.content.title), "body": .string(stored.content.body),
+            "data": .object(stored.content.data),
+        ]
+        lines += PrettyJSON.lines(isRevealed ? content : MaskedJSON.body(content), indentation: "  ").indented
+        guard let line = event.line else { return lines + ["It has no line in the ledger any more."] }
+        let reason = line.reason.map { ", \($0)" } ?? ""
+        lines.append("Its line in the ledger: \(line.state?.rawValue ?? "-")\(reason), \(line.attempts.of("attempt"))")
+        return lines
+    }
+
+    private var messageLines: [String] {
+        let origin = detail.origin
+        let exchange = origin.exchange.isEmpty ? "no exchange" : origin.exchange
+        var lines = ["The message, published to \(exchange) with the key \(DeskText.cut(origin.routingKey, to: 100))"]
+        lines.append("  properties " + Self.oneLine(Self.parsed(origin.properties)))
+        lines.append("  headers " + Self.oneLine(headers))
+        if let cut = origin.cutBody {
+            lines.append("  its body was cut: \(origin.body.count.of("byte")) are left of \(cut.bytes.grouped)")
+            lines.append("  the whole had the SHA-256 \(cut.sha256)")
+        }
+        guard let body = Self.parsed(origin.body) else {
+            lines.append(
+                "  \(origin.body.count.of("byte")) that are no JSON" + (isRevealed ? ":" : "; --reveal shows them")
+            )
+            return isRevealed ? lines + [DeskText.cut(String(decoding: origin.body, as: UTF8.self), to: 10_000)] : lines
+        }
+        return lines + PrettyJSON.lines(isRevealed ? body : MaskedJSON.body(body), indentation: "  ").indented
+    }
+
+    private var headers: JSONValue? {
+        Self.parsed(detail.origin.headers).map { isRevealed ? $0 : MaskedJSON.headers($0) }
+    }
+
+    private static func oneLine(_ value: JSONValue?) -> String {
+        value.map { DeskText.cut(String(decoding: JSONWriter.canonicalBytes(of: $0), as: UTF8.self), to: 2_000) } ?? "-"
+    }
+
+    private static func parsed(_ bytes: [UInt8]) -> JSONValue? {
+        try? JSONParser(limits: .catalog).parse(bytes).get()
+    }
+
+    private var historyLines: [String] {
+        var text = AnswerText()
+        text.add("", "What happened")
+        var events = [(item.lastFailedAt, "died: \(item.cause.reason): \(item.cause.error)"), (item.filedAt, "filed")]
+        for entry in detail.history {
+            let who = entry.operator.map { " by \($0)" } ?? ""
+            events.append((entry.at, "\(entry.kind)\(who): \(entry.words)"))
+        }
+        for (moment, words) in events.sorted(by: { $0.0 < $1.0 }) {
+            text.add("  \(DeskText.instant(moment))  ", words)
+        }
+        return text.lines
+    }
+
+    // MARK: - For programs
+
+    var json: JSONText {
+        var members = item.members
+        members.append(("advice", .text(DeadLetterAdvice.words(for: item.cause))))
+        members.append(("editedInto", .optional(detail.editedInto)))
+        members.append(("revealed", .flag(isRevealed)))
+        members.append(("origin", originJSON))
+        if let line = event?.line {
+            let ledger: [(String, JSONText)] = [
+                ("state", .optional(line.state?.rawValue)), ("reason", .optional(line.reason)),
+                ("attempts", .number(line.attempts)),
+            ]
+            members.append(("ledger", .object(ledger)))
+        }
+        let history = detail.history.map { entry in
+            JSONText.object([
+                ("at", .text(entry.at.description)), ("kind", .text(entry.kind)), ("by", .optional(entry.operator)),
+                ("words", .text(entry.words)),
+            ])
+        }
+        members.append(("history", .list(history)))
+        return .object(members)
+    }
+
+    private var originJSON: JSONText {
+        let body = Self.parsed(detail.origin.body).map { isRevealed ? $0 : MaskedJSON.body($0) }
+        return .object([
+            ("exchange", .text(detail.origin.exchange)), ("routingKey", .text(detail.origin.routingKey)),
+            ("properties", Self.parsed(detail.origin.properties).map { JSONText($0) } ?? .null),
+            ("headers", headers.map { JSONText($0) } ?? .null), ("bytes", .number(detail.origin.body.count)),
+            ("bodyCut", .flag(detail.origin.cutBody != nil)),
+            ("body", body.map { JSONText($0) } ?? .null),
+            ("bodyBase64", isRevealed ? .text(Data(detail.origin.body).base64EncodedString()) : .null),
+        ])
+    }
+}
+
+extension [String] {
+    /// The first line set in as the others are.
+    fileprivate var indented: [String] {
+        first.map { ["  " + $0] + dropFirst() } ?? []
+    }
+}

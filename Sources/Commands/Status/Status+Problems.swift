@@ -1,0 +1,114 @@
+import BellhopRules
+import ServiceRuntime
+import Store
+
+extension Status {
+    /// What somebody should do something about, the worst first; each a sentence.
+    var problems: [String] {
+        obstacles + setupProblems + idleProblems + refusals + leftovers
+    }
+
+    private var obstacles: [String] {
+        [
+            broker.obstacle.map { "the broker cannot be seen: \($0)" },
+            database.obstacle.map { "the database cannot be seen: \($0)" },
+        ].compactMap { $0 }
+    }
+
+    private var setupProblems: [String] {
+        var problems: [String] = []
+        switch database.value?.schema {
+        case .pending(let names):
+            let others = names.count > 1 ? " and \(names.count - 1) more" : ""
+            problems.append("the schema lacks \(names.first ?? "a migration")\(others): run bellhop migrate")
+        case .diverged(let why): problems.append("the schema is not this program's: \(why)")
+        case .current, nil: break
+        }
+        if let differences = topologyDifferences, let first = differences.first {
+            let others = differences.count > 1 ? " (and \(differences.count - 1) more: bellhop topology check)" : ""
+            problems.append("the topology differs from the catalogues: \(first)\(others); run bellhop topology apply")
+        } else if topologyDifferences == nil, let missing = broker.value?.first(where: { $0.counts == nil }) {
+            problems.append("queue \(missing.name) is missing: run bellhop topology apply")
+        }
+        return problems
+    }
+
+    /// Queues that nobody takes from.
+    ///
+    /// Without the database no worker can start, and a scheduler leaves its queue alone: what is not seen then is said as
+    /// that, and not as somebody's absence.
+    private var idleProblems: [String] {
+        guard let queues = broker.value else { return [] }
+        let idle = queues.filter { $0.counts?.consumers == 0 }
+        let lanes = idle.compactMap { queue -> (name: String, ready: Int)? in
+            if case .lane(let lane) = queue.purpose { (lane.rawValue, queue.counts?.ready ?? 0) } else { nil }
+        }
+        var problems: [String] = []
+        if lanes.count == Lane.allCases.count {
+            let waiting = Self.waiting(lanes.map(\.ready).reduce(0, +), "message")
+            problems.append("no worker runs\(waiting): \(startingWorkers)")
+        } else {
+            problems += lanes.map {
+                "no worker serves the \($0.name) lane\(Self.waiting($0.ready, "message")): \(startingWorkers)"
+            }
+        }
+        if let dead = idle.first(where: { $0.purpose == .dead }) {
+            let waiting = Self.waiting(dead.counts?.ready ?? 0, "dead letter")
+            problems.append(
+                isDatabaseSeen
+                    ? "no scheduler runs\(waiting): start one"
+                    : "nobody files dead letters\(waiting): schedulers leave them in the queue while they have no "
+                        + "database, so whether one runs cannot be seen"
+            )
+        }
+        return problems
+    }
+
+    private var startingWorkers: String {
+        isDatabaseSeen ? "start one" : "none can start without the database"
+    }
+
+    private static func waiting(_ count: Int, _ what: String) -> String {
+        count == 0 ? "" : ", \(counted(count, what, "waits", "wait"))"
+    }
+
+    /// `1 message waits`, `2 messages wait`.
+    private static func counted(_ count: Int, _ noun: String, _ one: String, _ many: String) -> String {
+        let shown = count >= StoreStatus.most ? "\(count) or more" : String(count)
+        return count == 1 ? "1 \(noun) \(one)" : "\(shown) \(noun)s \(many)"
+    }
+
+    /// Work waits behind each of these until somebody mends it.
+    private var refusals: [String] {
+        (database.value?.store?.breakers ?? []).map { breaker in
+            let platform = breaker.key.platform.map { " (\($0.rawValue))" } ?? ""
+            let whose = "\(breaker.key.provider) refuses \(breaker.key.app.text)\(platform)"
+            let since = (time - Instant(microseconds: breaker.openedAt)).roughly
+            let what = CheckedProvider(rawValue: breaker.key.provider) == .email ? "mails" : "pushes"
+            return "\(whose) for \(since), \(breaker.reason): its \(what) wait; see docs/providers.md"
+        }
+    }
+
+    private var leftovers: [String] {
+        var problems: [String] = []
+        if let store = database.value?.store {
+            if store.overdue > 0 {
+                let late = store.overdue == 1 ? "1 delivery is" : "\(store.overdue) deliveries are"
+                problems.append("\(late) overdue by more than 10 minutes: does a scheduler run?")
+            }
+            if store.planned.overdue > 0 {
+                let late = Self.counted(store.planned.overdue, "planned event", "is", "are")
+                problems.append(
+                    "\(late) overdue by more than a minute: does a scheduler run, and does the broker confirm?"
+                )
+            }
+            let open = store.deadLetters.map(\.count).reduce(0, +)
+            if open > 0 {
+                let letters = Self.counted(open, "open dead letter", "waits", "wait")
+                problems.append("\(letters) for somebody: bellhop dead-letters groups")
+            }
+        }
+        if let managementObstacle { problems.append(managementObstacle) }
+        return problems
+    }
+}

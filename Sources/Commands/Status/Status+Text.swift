@@ -1,0 +1,102 @@
+import ServiceRuntime
+import Store
+
+extension Status {
+    /// For people: what is wrong first, then the figures; `-` is what nobody can tell.
+    var text: String {
+        var lines = [
+            "Bellhop, namespace \(namespace), \(String("\(time)".prefix(19)).replacing("T", with: " ")) UTC", "",
+        ]
+        lines += problems.isEmpty ? ["All is well."] : problems.flatMap(Self.item)
+        if let queues = broker.value { lines += [""] + table(of: queues) }
+        if let store = database.value?.store {
+            lines += [""] + owed(store) + [""] + deadLetters(store) + [""]
+            lines.append("planned events".filled(to: Self.firstColumn) + plannedWords(store.planned))
+        } else {
+            lines.append("")
+        }
+        lines.append("schema".filled(to: Self.firstColumn) + (schemaWord ?? "-"))
+        let topology = topologyDifferences.map { $0.isEmpty ? "current" : "differs from the catalogues" }
+        lines.append("topology".filled(to: Self.firstColumn) + (topology ?? "-"))
+        return lines.joined(separator: "\n")
+    }
+
+    private static let firstColumn = 34
+
+    private func table(of queues: [QueueStatus]) -> [String] {
+        var table = TextTable(["queue", "ready", "unacked", "oldest", "consumers"])
+        for queue in queues where !Self.isQuiet(queue) {
+            guard let counts = queue.counts else {
+                table.add([queue.title, "missing", "", "", ""])
+                continue
+            }
+            // Nobody is meant to consume a queue that empties itself.
+            let consumers = if case .retry = queue.purpose { "" } else { String(counts.consumers) }
+            table.add([
+                queue.title, String(counts.ready), counts.unacked.map(String.init) ?? "-",
+                age(queue)?.roughly ?? "-", consumers,
+            ])
+        }
+        return table.lines(firstColumn: Self.firstColumn)
+    }
+
+    /// What stands empty for most of its life is shown only while it does not.
+    private static func isQuiet(_ queue: QueueStatus) -> Bool {
+        switch queue.purpose {
+        case .lane, .resume, .dead: false
+        case .retry, .replay, .receipts: queue.counts?.ready == 0 && queue.counts?.unacked ?? 0 == 0
+        }
+    }
+
+    /// A problem in lines that fit a terminal.
+    private static func item(_ text: String) -> [String] {
+        text.onOneLine.split(separator: " ").lines(behind: "!  ")
+    }
+
+    private func owed(_ store: StoreStatus) -> [String] {
+        guard !store.owed.isEmpty else { return ["owed deliveries".filled(to: Self.firstColumn) + "none"] }
+        var table = TextTable(["owed deliveries", "count", "oldest due"])
+        for group in store.owed {
+            let title = [group.state, group.reason].compactMap { $0 }.joined(separator: ", ")
+            table.add([title, Self.capped(group.count), distance(to: group.oldestDue)])
+        }
+        return table.lines(firstColumn: Self.firstColumn)
+    }
+
+    private func deadLetters(_ store: StoreStatus) -> [String] {
+        guard !store.deadLetters.isEmpty else { return ["open dead letters".filled(to: Self.firstColumn) + "none"] }
+        var table = TextTable(["open dead letters", "count", "latest"])
+        for group in store.deadLetters {
+            table.add(["\(group.stage), \(group.reason)", Self.capped(group.count), distance(to: group.latest)])
+        }
+        return table.lines(firstColumn: Self.firstColumn)
+    }
+
+    private func plannedWords(_ planned: StoreStatus.Planned) -> String {
+        guard planned.count > 0 else { return "none" }
+        return Self.capped(planned.count) + (planned.next.map { ", the next \(distance(to: $0))" } ?? "")
+    }
+
+    private static func capped(_ count: Int) -> String {
+        count >= StoreStatus.most ? "\(count) or more" : String(count)
+    }
+
+    /// `in 3 h`, `2 min ago`, from microseconds since 1970.
+    private func distance(to microseconds: Int64) -> String {
+        let span = Instant(microseconds: microseconds) - time
+        return span > .zero ? "in \(span.roughly)" : "\((.zero - span).roughly) ago"
+    }
+}
+
+extension Duration {
+    /// The largest unit that fits, cut off: `59 s`, `2 min`, `3 h`, `5 d`.
+    var roughly: String {
+        let seconds = components.seconds
+        switch seconds {
+        case ..<60: return "\(seconds) s"
+        case ..<3_600: return "\(seconds / 60) min"
+        case ..<86_400: return "\(seconds / 3_600) h"
+        default: return "\(seconds / 86_400) d"
+        }
+    }
+}

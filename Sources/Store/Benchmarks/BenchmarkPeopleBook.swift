@@ -1,0 +1,78 @@
+package import BellhopRules
+package import Postgres
+
+/// A made-up user of a benchmark.
+package struct BenchmarkPerson: Sendable, Hashable {
+    package let user: String
+    package let timezone: String
+    package let isPushEnabled: Bool
+    /// JSON text of the preference document.
+    package let preferences: String
+    /// The tokens of this user's Android devices.
+    package let tokens: [String]
+
+    package init(user: String, timezone: String, isPushEnabled: Bool, preferences: String, tokens: [String]) {
+        self.user = user
+        self.timezone = timezone
+        self.isPushEnabled = isPushEnabled
+        self.preferences = preferences
+        self.tokens = tokens
+    }
+}
+
+/// Fills an empty schema with users, thousands a statement: a feed of as many would be a benchmark of its own.
+///
+/// Their devices count as reached, as most are in a system that has run for a while.
+package struct BenchmarkPeopleBook: Sendable {
+    private let pool: PostgresPool
+
+    /// - Parameter pool: with the rights of the schema's owner who passes by row security, or of a worker.
+    package init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    package func insert(_ people: [BenchmarkPerson], app: AppID) async throws(PostgresError) {
+        let users = people.map(\.user)
+        let owners = people.flatMap { person in person.tokens.map { _ in person.user } }
+        _ = try await pool.run(
+            Self.recipients,
+            [
+                .text(app.text), .textArray(users), .textArray(people.map(\.timezone)),
+                .booleanArray(people.map(\.isPushEnabled)),
+            ]
+        )
+        _ = try await pool.run(
+            Self.preferences,
+            [.text(app.text), .textArray(users), .jsonArray(people.map { Array($0.preferences.utf8) })]
+        )
+        _ = try await pool.run(
+            Self.subscriptions,
+            [.text(app.text), .textArray(owners), .textArray(people.flatMap(\.tokens))]
+        )
+    }
+
+    private static let recipients = Statement(
+        """
+        INSERT INTO recipients (app, user_id, locale, timezone, push_enabled, source_time)
+        SELECT $1, p.user_id, 'nb', p.timezone, p.push_enabled, now()
+        FROM unnest($2::text[], $3::text[], $4::boolean[]) AS p (user_id, timezone, push_enabled)
+        """
+    )
+
+    private static let preferences = Statement(
+        """
+        INSERT INTO notification_preferences (app, profile_id, preferences, source_time)
+        SELECT $1, p.user_id, p.preferences, now() FROM unnest($2::text[], $3::jsonb[]) AS p (user_id, preferences)
+        """
+    )
+
+    private static let subscriptions = Statement(
+        """
+        INSERT INTO push_subscriptions (app, profile_id, id, platform, provider, device_token, permission, environment,
+                                        registered_at, last_seen_at, source_time, reached_at)
+        SELECT $1, p.user_id, 'sub_' || substr(md5(p.token), 1, 16), 'android', 'fcm', p.token, 'granted', 'production',
+               now(), now(), now(), now()
+        FROM unnest($2::text[], $3::text[]) AS p (user_id, token)
+        """
+    )
+}

@@ -1,0 +1,157 @@
+package import Postgres
+
+/// The table `dead_letters`, where the clerk files what the dead-letter queue brings.
+package struct DeadLetterBook: Sendable {
+    private let pool: PostgresPool
+
+    /// Bytes of bodies that are filed, or read, in one go unless a single one has more: a letter may have 16 MiB, and most
+    /// have a thousandth.
+    package static let pageBytes = 8 << 20
+
+    package init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    /// Files a batch in one transaction, each item once, and returns how many were new.
+    ///
+    /// An item that was redelivered before it died and whose content is filed already is taken for the same message: its
+    /// worker died between the dead letter's confirm and the acknowledgement. Its `copies` count grows instead. The other
+    /// way round, too: while the broker is away a worker holds its letter, and the message, redelivered meanwhile, may
+    /// bring the next one first.
+    ///
+    /// What died again after a replay is no new item: the one that is filed opens again, one death older. Nor is what dies
+    /// again without a name of its own: ``RecurringDeaths``. Whoever has been erased meanwhile is left out.
+    package func file(_ items: [DeadLetterItem]) async throws(PostgresError) -> Int {
+        guard !items.isEmpty else { return 0 }
+        return try await pool.transaction { (connection) throws(PostgresError) in
+            let spared = try LettersOfErased.spare(items, connection)
+            let known = try RepeatedDeaths.count(spared, connection)
+            let unknown = zip(spared, known).filter { !$1 }.map(\.0)
+            let named = unknown.filter { $0.identity == .letter }
+            let firsts = named.filter { !$0.redelivered }
+            let repeats = named.filter { $0.redelivered }
+            var filed = try RecurringDeaths.file(unknown.filter { $0.identity == .content }, connection)
+            let overtaken = try Self.countOvertaken(firsts, connection)
+            let fresh = firsts.filter { !overtaken.contains($0.deadID) }
+            if !fresh.isEmpty { filed += try connection.run(Self.insert, Self.parameters(of: fresh)).count }
+            // One at a time: two repeats inside one batch may be copies of each other. They are rare.
+            for item in repeats {
+                let seen = try connection.run(
+                    Self.countCopy,
+                    [.bytes(item.contentHash), .text(item.deadID), .instant(item.failedAt.microseconds)]
+                )
+                if seen.isEmpty { filed += try connection.run(Self.insert, Self.parameters(of: [item])).count }
+            }
+            return filed
+        }
+    }
+
+    /// Counts the items that a later letter of the same message has overtaken as copies of it, and returns their ids.
+    private static func countOvertaken(
+        _ items: [DeadLetterItem],
+        _ connection: PostgresConnection
+    ) throws(PostgresError) -> Set<String> {
+        guard !items.isEmpty else { return [] }
+        let pairs = try connection.run(
+            lookUpOvertaking,
+            [
+                .textArray(items.map(\.deadID)), .bytesArray(items.map(\.contentHash)),
+                .instantArray(items.map { $0.failedAt.microseconds }),
+            ]
+        )
+        var overtaken: Set<String> = []
+        for row in pairs.indices {
+            _ = try connection.run(countCopyOf, [.text(try pairs.text(row, 1))])
+            overtaken.insert(try pairs.text(row, 0))
+        }
+        return overtaken
+    }
+
+    static func parameters(of items: [DeadLetterItem]) -> [Parameter] {
+        [
+            .textArray(items.map { $0.replay?.item ?? $0.deadID }),
+            .textArray(items.map(\.fingerprint)),
+        ] + DeadLetterCause.parameters(DeadLetterCause.Member.allCases, of: items.map(\.namedCause)) + [
+            .integerArray(items.map { Int64($0.attempts) }),
+            .instantArray(items.map { $0.failedAt.microseconds }),
+            .instantArray(items.map { $0.failedAt.microseconds }),
+            .textArray(items.map(\.origin.exchange)),
+            .textArray(items.map(\.origin.routingKey)),
+            .jsonArray(items.map(\.origin.properties)),
+            .jsonArray(items.map(\.origin.headers)),
+            .bytesArray(items.map(\.origin.body)),
+            .bytesArray(items.map(\.contentHash)),
+            .textArray(items.map { $0.delivery?.notification.notification.text }),
+            .textArray(items.map { $0.delivery?.channel.rawValue }),
+            .textArray(items.map { $0.delivery?.target }),
+            .integerArray(items.map { Int64($0.replay?.round ?? 0) }), .textArray(items.map(\.peopleHashes)),
+        ]
+    }
+
+    static let insert = Statement(
+        """
+        INSERT INTO dead_letters
+            (dead_id, fingerprint, \(DeadLetterCause.columns()), attempts,
+             first_failed_at, last_failed_at, origin_exchange, origin_routing_key, properties, headers, body,
+             content_hash, notification_id, channel, target, deaths, replays, people)
+        SELECT dead_id, fingerprint, \(DeadLetterCause.columns()), attempts,
+               first_failed_at, last_failed_at, origin_exchange, origin_routing_key, properties, headers, body,
+               content_hash, notification_id, channel, target, replays + 1, replays,
+               coalesce(string_to_array(people, ','), '{}')
+        FROM unnest(
+            $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
+            $10::text[], $11::text[], $12::bigint[], $13::timestamptz[], $14::timestamptz[], $15::text[], $16::text[],
+            $17::jsonb[], $18::jsonb[], $19::bytea[], $20::bytea[], $21::text[], $22::text[], $23::text[],
+            $24::bigint[], $25::text[])
+            AS letter (dead_id, fingerprint, \(DeadLetterCause.columns()), attempts, first_failed_at, last_failed_at, origin_exchange, origin_routing_key, properties,
+                       headers, body, content_hash, notification_id, channel, target, replays, people)
+        ON CONFLICT DO NOTHING
+        RETURNING dead_id
+        """
+    )
+
+    /// The oldest item with this content that waits, or one that was closed after this letter had been written; none means
+    /// that the message is new: what has died since an item was closed must not hide behind it.
+    ///
+    /// The same dead id again is the clerk's own redelivery, which must not count. However many items have this content,
+    /// one of each is looked at.
+    private static let countCopy = Statement(
+        """
+        UPDATE dead_letters SET copies = copies + 1
+        WHERE NOT EXISTS (SELECT FROM dead_letters WHERE dead_id = $2::text)
+          AND dead_id = coalesce(
+            (SELECT dead_id FROM dead_letters WHERE content_hash = $1 AND state IN ('open', 'replaying')
+             ORDER BY filed_at, dead_id LIMIT 1),
+            (SELECT dead_id FROM (
+                SELECT dead_id, changed_at FROM dead_letters WHERE content_hash = $1 AND state IN ('resolved', 'discarded')
+                ORDER BY changed_at DESC LIMIT 1) AS closed
+             WHERE closed.changed_at > $3::timestamptz))
+        RETURNING dead_id
+        """
+    )
+
+    /// For each item the filed one that was made later, of a message that had been handed out before.
+    private static let lookUpOvertaking = Statement(
+        """
+        SELECT late.dead_id, filed.dead_id
+        FROM unnest($1::text[], $2::bytea[], $3::timestamptz[]) AS late (dead_id, content_hash, failed_at)
+        CROSS JOIN LATERAL (
+            SELECT d.dead_id FROM dead_letters d
+            WHERE d.content_hash = late.content_hash AND d.attempts > 1 AND d.first_failed_at > late.failed_at
+            ORDER BY d.first_failed_at LIMIT 1
+        ) AS filed
+        WHERE filed.dead_id <> late.dead_id
+        """
+    )
+
+    private static let countCopyOf = Statement("UPDATE dead_letters SET copies = copies + 1 WHERE dead_id = $1")
+}
+
+extension DeadLetterItem {
+    /// With the user whom the message alone is for, where its letter names nobody.
+    fileprivate var namedCause: DeadLetterCause {
+        var named = cause
+        named.user = cause.user ?? LetterAudience(of: self).only?.text
+        return named
+    }
+}

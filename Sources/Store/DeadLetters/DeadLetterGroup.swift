@@ -1,0 +1,40 @@
+package import BellhopRules
+import Postgres
+
+/// Items of the same trouble, together.
+package struct DeadLetterGroup: Sendable {
+    package let fingerprint: String
+    package let items: Int
+    package let users: Int
+    package let firstSeen: Timestamp
+    package let lastSeen: Timestamp
+    /// That of the latest item.
+    package let cause: DeadLetterCause
+    /// How many failed in each of the last 24 hours, the oldest hour first.
+    package var lastDay: [Int]
+}
+
+/// All groups of a filter.
+package struct DeadLetterGroups: Sendable {
+    package let asOf: Timestamp
+    /// The largest first, at most ``most``.
+    package let groups: [DeadLetterGroup]
+    /// How many there are, shown or not.
+    package let count: Int
+    package let items: Int
+
+    package static let most = 50
+}
+
+extension DeadLetterGroup {
+    /// From the columns of the desk's statement.
+    init(_ rows: Rows, _ row: Int) throws(PostgresError) {
+        fingerprint = try rows.text(row, "fingerprint")
+        items = Int(clamping: try rows.integer(row, "items"))
+        users = Int(clamping: try rows.integer(row, "users"))
+        firstSeen = Timestamp(clamping: try rows.instant(row, "first_seen"))
+        lastSeen = Timestamp(clamping: try rows.instant(row, "last_seen"))
+        cause = try DeadLetterCause(rows, row)
+        lastDay = Array(repeating: 0, count: 24)
+    }
+}

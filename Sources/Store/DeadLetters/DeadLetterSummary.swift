@@ -1,0 +1,91 @@
+package import BellhopRules
+import Postgres
+
+/// One item in a list.
+package struct DeadLetterSummary: Sendable {
+    package let deadID: String
+    package var state: DeadLetterState
+    package let fingerprint: String
+    package let cause: DeadLetterCause
+    package let attempts: Int
+    package let copies: Int
+    package var deaths: Int
+    package var replays: Int
+    package let replay: Int64?
+    package var resolution: String?
+    package let editedFrom: String?
+    package var firstFailedAt: Timestamp
+    package let lastFailedAt: Timestamp
+    package let filedAt: Timestamp
+    /// The line of the ledger that was given up; nil for a message that was rejected.
+    package let delivery: DeliveryKey?
+}
+
+extension DeadLetterSummary {
+    /// Of a letter that is not filed, as it would be filed first.
+    package init(_ item: DeadLetterItem) {
+        deadID = item.replay?.item ?? item.deadID
+        state = .open
+        fingerprint = item.fingerprint
+        cause = item.cause
+        attempts = item.attempts
+        copies = 1
+        replays = item.replay?.round ?? 0
+        deaths = replays + 1
+        replay = nil
+        editedFrom = nil
+        firstFailedAt = item.failedAt
+        lastFailedAt = item.failedAt
+        filedAt = item.failedAt
+        delivery = item.delivery
+    }
+}
+
+/// Items of a list, and how many a longer one would have.
+package struct DeadLetterPage: Sendable {
+    package let asOf: Timestamp
+    package let items: [DeadLetterSummary]
+    package let count: Int
+}
+
+/// How many items are meant, at a moment: what an act is confirmed for.
+package struct DeadLetterCount: Sendable, Equatable {
+    package let items: Int
+    package let users: Int
+    package let asOf: Timestamp
+}
+
+extension DeadLetterSummary {
+    /// What a list reads of `dead_letters d`.
+    static let columns = """
+        d.dead_id, d.state, d.fingerprint, \(DeadLetterCause.columns("d.")),
+        d.attempts::bigint AS attempts, d.copies::bigint AS copies, d.deaths::bigint AS deaths,
+        d.replays::bigint AS replays, d.replay_id, d.resolution, d.edited_from, d.first_failed_at, d.last_failed_at,
+        d.filed_at, d.notification_id, d.channel, d.target
+        """
+
+    /// From ``columns``.
+    init(_ rows: Rows, _ row: Int) throws(PostgresError) {
+        deadID = try rows.text(row, "dead_id")
+        state = DeadLetterState(rawValue: try rows.text(row, "state")) ?? .open
+        fingerprint = try rows.text(row, "fingerprint")
+        cause = try DeadLetterCause(rows, row)
+        attempts = Int(clamping: try rows.integer(row, "attempts"))
+        copies = Int(clamping: try rows.integer(row, "copies"))
+        deaths = Int(clamping: try rows.integer(row, "deaths"))
+        replays = Int(clamping: try rows.integer(row, "replays"))
+        replay = try rows.optionalInteger(row, "replay_id")
+        resolution = try rows.optionalText(row, "resolution")
+        editedFrom = try rows.optionalText(row, "edited_from")
+        firstFailedAt = Timestamp(clamping: try rows.instant(row, "first_failed_at"))
+        lastFailedAt = Timestamp(clamping: try rows.instant(row, "last_failed_at"))
+        filedAt = Timestamp(clamping: try rows.instant(row, "filed_at"))
+        delivery = DeliveryKey(
+            cause.app,
+            cause.user,
+            try rows.optionalText(row, "notification_id"),
+            try rows.optionalText(row, "channel"),
+            try rows.optionalText(row, "target")
+        )
+    }
+}

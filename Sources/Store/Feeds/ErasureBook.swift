@@ -1,0 +1,54 @@
+import BellhopRules
+package import Postgres
+
+/// Erases once more those whose erasure other transactions may have missed, and then forgets who they were.
+///
+/// A statement that began before an erasure was committed sees no tombstone, and what it writes is not seen by the
+/// erasure. To make each record wait for its user's erasure would cost every event; looking again costs the erased alone.
+package struct ErasureBook: Sendable {
+    private let pool: PostgresPool
+
+    package init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    /// Takes so many erasures whose time has come, and returns how many it was.
+    ///
+    /// Their time has come when every transaction has ended that wrote while they ran, and `patience` has passed: as long
+    /// as any statement may take, for one that had begun and not written yet.
+    package func repeatDue(after patience: Duration, atMost limit: Int) async throws(PostgresError) -> Int {
+        try await pool.transaction { (connection) throws(PostgresError) in
+            let rows = try connection.run(Self.due, [.integer(patience.milliseconds), .integer(Int64(limit))])
+            guard !rows.isEmpty else { return 0 }
+            var words: [Word<UserID>] = []
+            for row in rows.indices {
+                guard let app = AppID(validating: try rows.text(row, 0)),
+                    let user = UserID(validating: try rows.text(row, 1))
+                else { continue }
+                words.append(Word(app: app, user: user, saidAt: Timestamp(clamping: try rows.instant(row, 2)), user))
+            }
+            if !words.isEmpty { try Erasure.takeOut(words, on: connection) }
+            let apps = try rows.map { (rows, row) throws(PostgresError) in try rows.text(row, 0) }
+            let users = try rows.map { (rows, row) throws(PostgresError) in try rows.text(row, 1) }
+            _ = try connection.run(Self.forget, [.textArray(apps), .textArray(users)])
+            return rows.count
+        }
+    }
+
+    private static let due = Statement(
+        """
+        SELECT app, user_id, said_at FROM erasures
+        WHERE recorded_at <= now() - $1::bigint * interval '1 ms'
+          AND transaction < pg_snapshot_xmin(pg_current_snapshot())
+        ORDER BY recorded_at LIMIT $2
+        FOR UPDATE SKIP LOCKED
+        """
+    )
+
+    private static let forget = Statement(
+        """
+        DELETE FROM erasures e USING unnest($1::text[], $2::text[]) AS r (app, user_id)
+        WHERE e.app = r.app AND e.user_id = ANY (ARRAY[r.user_id])
+        """
+    )
+}

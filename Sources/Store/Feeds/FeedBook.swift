@@ -1,0 +1,71 @@
+import BellhopRules
+package import Postgres
+
+/// Stores what is fed for users: idempotent, and never an older word over a newer one.
+package struct FeedBook: Sendable {
+    private let pool: PostgresPool
+
+    package init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    /// Applies a batch: all words about a user in one transaction, which is that of a few dozen users.
+    ///
+    /// After an error some of it may stand; applying it again changes nothing of that.
+    package func apply(_ entries: [FeedEntry]) async throws(PostgresError) -> [Void] {
+        for entries in FeedEntry.groups(of: entries) {
+            let locks = FeedLocks(entries)
+            let rounds = FeedEntry.rounds(of: entries)
+            try await pool.transaction { (connection) throws(PostgresError) in
+                try locks.take(on: connection)
+                for round in rounds {
+                    try FeedRound(round).apply(on: connection)
+                }
+            }
+        }
+        return entries.map { _ in }
+    }
+}
+
+/// At most one word about each user, sorted by kind.
+private struct FeedRound {
+    private var recipients: [Word<RecipientUpdate>] = []
+    private var erasures: [Word<UserID>] = []
+    private var subscriptions: [Word<SubscriptionUpdate>] = []
+    private var revocations: [Word<DeviceToken>] = []
+    private var follows: [Word<FollowUpdate>] = []
+    private var unfollows: [Word<Topic>] = []
+    private var reminders: [Word<ReminderUpdate>] = []
+    private var removals: [Word<ReminderID>] = []
+
+    init(_ entries: [FeedEntry]) {
+        for entry in entries {
+            switch entry.update.change {
+            case .recipientUpserted(let update): recipients.append(Word(entry, update))
+            case .recipientDeleted(let user): erasures.append(Word(entry, user))
+            case .subscriptionUpserted(let update): subscriptions.append(Word(entry, update))
+            case .subscriptionRevoked(_, let token): revocations.append(Word(entry, token))
+            case .followAdded(let update): follows.append(Word(entry, update))
+            case .followRemoved(_, let topic): unfollows.append(Word(entry, topic))
+            case .reminderSet(let update): reminders.append(Word(entry, update))
+            case .reminderRemoved(_, let id): removals.append(Word(entry, id))
+            }
+        }
+    }
+
+    func apply(on connection: PostgresConnection) throws(PostgresError) {
+        if !recipients.isEmpty { try RecipientFeed.upsert(recipients, on: connection) }
+        if !erasures.isEmpty { try Erasure.run(erasures, on: connection) }
+        if !subscriptions.isEmpty { try SubscriptionFeed.upsert(subscriptions, on: connection) }
+        if !revocations.isEmpty { try SubscriptionFeed.revoke(revocations, on: connection) }
+        if !follows.isEmpty { try FollowFeed.add(follows, on: connection) }
+        if !unfollows.isEmpty { try FollowFeed.remove(unfollows, on: connection) }
+        if !reminders.isEmpty { try ReminderFeed.set(reminders, on: connection) }
+        if !removals.isEmpty { try ReminderFeed.remove(removals, on: connection) }
+    }
+}
+
+extension FieldUpdate {
+    /// Whether what is stored gives way: a `CASE` in the statement keeps it otherwise.
+    var isGiven: Bool { self != .unchanged }
+}

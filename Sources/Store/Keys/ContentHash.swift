@@ -1,0 +1,14 @@
+package import BellhopRules
+import Cryptography
+
+/// What an event says, in 16 bytes: the same id with another hash is an `id-conflict`.
+package struct ContentHash: Sendable, Hashable {
+    package let bytes: [UInt8]
+
+    package init(of event: Event) {
+        var content: [UInt8] = []
+        content.reserveCapacity(512)
+        event.contentBytes(into: &content)
+        bytes = Array(SHA256.digest(of: content).bytes.prefix(16))
+    }
+}

@@ -1,0 +1,23 @@
+package import BellhopRules
+import Cryptography
+
+/// What stands for a person or a token after it was taken back: a hash, so that nothing of them is kept.
+package struct SubjectHash: Sendable, Hashable {
+    package let bytes: [UInt8]
+
+    private init(_ parts: String...) {
+        // NUL keeps the parts apart: none of them can contain it.
+        bytes = Array(SHA256.digest(of: Array(parts.joined(separator: "\u{0}").utf8)).bytes.prefix(16))
+    }
+
+    /// For where it stands in a list of texts.
+    var hex: String { bytes.map { byte in String(byte >> 4, radix: 16) + String(byte & 15, radix: 16) }.joined() }
+
+    package static func recipient(_ app: AppID, _ user: UserID) -> SubjectHash {
+        SubjectHash("recipient", app.text, user.text)
+    }
+
+    package static func subscription(_ app: AppID, _ user: UserID, token: String) -> SubjectHash {
+        SubjectHash("subscription", app.text, user.text, token)
+    }
+}

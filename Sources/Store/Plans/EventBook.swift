@@ -1,0 +1,246 @@
+package import BellhopRules
+package import Postgres
+
+/// An event that is kept until it is expanded: because it is for a wider audience than named users, or for later.
+package struct PlannedEvent: Sendable {
+    package let event: Event
+    package let contentHash: ContentHash
+    let priority: Priority
+    /// With the expiry that its type gives it.
+    private(set) var content: [UInt8]
+    /// What is published when its time has come, without `deliverAt`; nil where it waits for its expansion instead.
+    private(set) var body: String?
+
+    package init(event: Event, contentHash: ContentHash, priority: Priority, expiresAt: Timestamp?) {
+        self.event = event
+        self.contentHash = contentHash
+        self.priority = priority
+        content = event.plainForm(expiresAt: expiresAt)
+        guard event.deliverAt != nil, case .users = event.audience else {
+            body = nil
+            return
+        }
+        body = String(decoding: event.plainForm(expiresAt: expiresAt, withoutDeliverAt: true), as: UTF8.self)
+    }
+
+    /// The same for those who are left; nil for nobody.
+    fileprivate func without(_ people: Set<RecipientKey>) -> PlannedEvent? {
+        guard let rest = LetterAudience.body(content, without: people) else { return nil }
+        var other = self
+        other.content = rest
+        if let body {
+            other.body = LetterAudience.body(Array(body.utf8), without: people).map {
+                String(decoding: $0, as: UTF8.self)
+            }
+        }
+        return other
+    }
+
+    /// Whom to ask about: those whom it names.
+    fileprivate func questions(_ index: Int) -> [ErasedPeople.Question] {
+        guard case .users(let users) = event.audience else { return [] }
+        return users.map { user in
+            let person = RecipientKey(app: event.app, user: user)
+            return ErasedPeople.Question(message: index, person: person, saidAt: event.sentAt)
+        }
+    }
+}
+
+/// An event whose time has come.
+package struct DueEvent: Sendable {
+    package let app: AppID
+    package let id: EventID
+    package let type: EventType
+    /// The event as it is published, without `deliverAt`.
+    package let body: [UInt8]
+}
+
+/// The word of a producer that an event shall not go out after all.
+package struct EventCancellation: Sendable {
+    package let app: AppID
+    package let event: EventID
+
+    package init(app: AppID, event: EventID) {
+        self.app = app
+        self.event = event
+    }
+}
+
+/// The table `events`.
+package struct EventBook: Sendable {
+    private let pool: PostgresPool
+
+    package init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    /// What became of one plan.
+    package enum Outcome: Sendable, Equatable {
+        case kept
+        case duplicate
+        /// Other words were there already under this id; they stay.
+        case conflict
+        /// Its cancellation had come first, or all whom it names were erased.
+        case cancelled
+    }
+
+    /// Keeps each event once, for those who have not been erased since it was said; the answers are in the order of
+    /// `plans`.
+    package func keep(_ plans: [PlannedEvent]) async throws(PostgresError) -> [Outcome] {
+        let questions = plans.indices.flatMap { plans[$0].questions($0) }
+        guard !questions.isEmpty else { return try await insert(plans) }
+        let rows = try await pool.run(ErasedPeople.lookUp, ErasedPeople.parameters(questions))
+        let erased = try ErasedPeople.read(rows, questions)
+        let spared = plans.indices.map { index in
+            erased[index].map { plans[index].without($0) } ?? plans[index]
+        }
+        var kept = try await insert(spared.compactMap { $0 }).makeIterator()
+        return spared.map { $0 == nil ? .cancelled : kept.next() ?? .cancelled }
+    }
+
+    private func insert(_ plans: [PlannedEvent]) async throws(PostgresError) -> [Outcome] {
+        let apps = Parameter.textArray(plans.map { $0.event.app.text })
+        let ids = Parameter.textArray(plans.map { $0.event.id.text })
+        let inserted = try await pool.run(
+            Self.insert,
+            [
+                apps, ids, .bytesArray(plans.map { $0.contentHash.bytes }),
+                .jsonArray(plans.map(\.content)),
+                .instantArray(plans.map { $0.event.deliverAt?.microseconds }),
+                .integerArray(plans.map { $0.priority.urgency }), .textArray(plans.map(\.body)),
+            ]
+        )
+        var fresh: Set<[String]> = []
+        for row in 0..<inserted.count {
+            fresh.insert([try inserted.text(row, 0), try inserted.text(row, 1)])
+        }
+        let stored = try await pool.run(Self.lookUp, [apps, ids])
+        var outcomes = Array(repeating: Outcome.cancelled, count: plans.count)
+        for row in 0..<stored.count {
+            guard let position = Int(exactly: try stored.integer(row, 0) - 1), plans.indices.contains(position),
+                try !stored.boolean(row, 2)
+            else { continue }
+            let plan = plans[position]
+            if try stored.bytes(row, 1) != plan.contentHash.bytes {
+                outcomes[position] = .conflict
+            } else {
+                let isFresh = fresh.remove([plan.event.app.text, plan.event.id.text]) != nil
+                outcomes[position] = isFresh ? .kept : .duplicate
+            }
+        }
+        return outcomes
+    }
+
+    /// Takes events back, also ones that have not arrived yet; what is expanded already stays.
+    package func cancel(_ cancellations: [EventCancellation]) async throws(PostgresError) -> [Void] {
+        _ = try await pool.run(
+            Self.cancel,
+            [.textArray(cancellations.map { $0.app.text }), .textArray(cancellations.map { $0.event.text })]
+        )
+        return cancellations.map { _ in }
+    }
+
+    /// Takes events whose time has come, the urgent first, then the oldest.
+    ///
+    /// Whoever takes them publishes them, and then marks them or gives them back. Those of which neither is heard, since
+    /// whoever took them died, come up again after half a minute.
+    package func takeDue(atMost limit: Int) async throws(PostgresError) -> [DueEvent] {
+        let rows = try await pool.run(Self.takeDue, [.integer(Int64(limit))])
+        var due: [DueEvent] = []
+        for row in rows.indices {
+            guard let app = AppID(validating: try rows.text(row, 0)),
+                let id = EventID(validating: try rows.text(row, 1)),
+                let type = EventType(validating: try rows.text(row, 2))
+            else { continue }
+            due.append(DueEvent(app: app, id: id, type: type, body: Array(try rows.text(row, 3).utf8)))
+        }
+        return due
+    }
+
+    /// Lets them come up again at once, since they have not gone out for all that is known.
+    package func giveBack(_ events: [DueEvent]) async throws(PostgresError) {
+        guard !events.isEmpty else { return }
+        _ = try await pool.run(Self.giveBack, [.textArray(events.map(\.app.text)), .textArray(events.map(\.id.text))])
+    }
+
+    /// From now on nothing is left to be done about these events.
+    package func markExpanded(_ events: [DueEvent]) async throws(PostgresError) {
+        guard !events.isEmpty else { return }
+        _ = try await pool.run(Self.mark, [.textArray(events.map(\.app.text)), .textArray(events.map(\.id.text))])
+    }
+
+    /// Those of one urgency whose time has come, in the order and with the very condition of their index: in one scan over
+    /// all urgencies, what is urgent and far ahead would lie before what is not and is due.
+    ///
+    /// Only events for named users: the others wait for their expansion.
+    private static func oldest(_ urgency: Int) -> String {
+        """
+        (SELECT app, id, urgency, planned_at FROM events
+         WHERE urgency = \(urgency) AND planned_at <= now() AND expanded_at IS NULL AND cancelled_at IS NULL
+           AND content -> 'to' ? 'users' AND coalesce(handed_over_at <= now() - interval '30 s', true)
+         ORDER BY planned_at LIMIT $1
+         FOR UPDATE SKIP LOCKED)
+        """
+    }
+
+    private static let takeDue = Statement(
+        """
+        WITH urgent AS (\(oldest(0))), usual AS (\(oldest(1))), idle AS (\(oldest(2))), due AS MATERIALIZED (
+            SELECT app, id FROM (
+                SELECT * FROM urgent UNION ALL SELECT * FROM usual UNION ALL SELECT * FROM idle
+            ) AS oldest
+            ORDER BY urgency, planned_at LIMIT $1
+        )
+        UPDATE events e SET handed_over_at = now()
+        FROM due
+        WHERE e.app = ANY (ARRAY[due.app]) AND e.id = due.id
+        RETURNING e.app, e.id, e.content ->> 'eventType', coalesce(e.body, (e.content - 'deliverAt')::text)
+        """
+    )
+
+    private static let giveBack = Statement(
+        """
+        UPDATE events e SET handed_over_at = NULL
+        FROM unnest($1::text[], $2::text[]) AS r (app, id)
+        WHERE e.app = ANY (ARRAY[r.app]) AND e.id = r.id AND e.expanded_at IS NULL
+        """
+    )
+
+    private static let mark = Statement(
+        """
+        UPDATE events e SET expanded_at = now()
+        FROM unnest($1::text[], $2::text[]) AS r (app, id)
+        WHERE e.app = ANY (ARRAY[r.app]) AND e.id = r.id AND e.expanded_at IS NULL
+        """
+    )
+
+    private static let insert = Statement(
+        """
+        INSERT INTO events (app, id, content_hash, content, planned_at, urgency, body)
+        SELECT DISTINCT ON (app, id) app, id, content_hash, content, coalesce(planned_at, now()), urgency, body
+        FROM unnest($1::text[], $2::text[], $3::bytea[], $4::jsonb[], $5::timestamptz[], $6::bigint[], $7::text[])
+             WITH ORDINALITY AS r (app, id, content_hash, content, planned_at, urgency, body, position)
+        ORDER BY app, id, position
+        ON CONFLICT (app, id) DO NOTHING
+        RETURNING app, id
+        """
+    )
+
+    private static let lookUp = Statement(
+        """
+        SELECT r.position, coalesce(e.content_hash, ''::bytea), e.cancelled_at IS NOT NULL
+        FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS r (app, id, position)
+        JOIN events e ON e.app = ANY (ARRAY[r.app]) AND e.id = r.id
+        """
+    )
+
+    private static let cancel = Statement(
+        """
+        INSERT INTO events (app, id, cancelled_at)
+        SELECT DISTINCT app, id, now() FROM unnest($1::text[], $2::text[]) AS r (app, id)
+        ORDER BY app, id
+        ON CONFLICT (app, id) DO UPDATE SET cancelled_at = excluded.cancelled_at
+        WHERE events.expanded_at IS NULL AND events.cancelled_at IS NULL
+        """
+    )
+}

@@ -1,0 +1,83 @@
+package import BellhopRules
+package import Postgres
+
+/// A device to which a push was taken.
+package struct ReachedDevice: Sendable {
+    package let recipient: RecipientKey
+    package let subscription: String
+    package let token: DeviceToken
+
+    package init(recipient: RecipientKey, subscription: String, token: DeviceToken) {
+        self.recipient = recipient
+        self.subscription = subscription
+        self.token = token
+    }
+}
+
+/// Which devices are known to be real, since their provider has taken a push for them.
+///
+/// Anybody may register made-up tokens; what a provider says of those says nothing about the others.
+package struct ReachedDeviceBook: Sendable {
+    private let pool: PostgresPool
+
+    package init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    /// Notes devices that were reached for the first time; returns how many.
+    ///
+    /// A row that another statement holds right now is left alone: the next push notes it.
+    package func note(_ devices: [ReachedDevice]) async throws(PostgresError) -> Int {
+        guard !devices.isEmpty else { return 0 }
+        return try await pool.run(
+            Self.note,
+            [
+                .textArray(devices.map(\.recipient.app.text)), .textArray(devices.map(\.recipient.user.text)),
+                .textArray(devices.map(\.subscription)), .textArray(devices.map(\.token.text)),
+            ]
+        ).affectedCount
+    }
+
+    /// On which platforms a provider reaches devices of an app.
+    package func platforms(app: AppID, provider: String) async throws(PostgresError) -> Set<DevicePlatform> {
+        let platforms = DevicePlatform.allCases.map(\.rawValue)
+        let rows = try await pool.run(
+            Self.platforms,
+            [.text(app.text), .text(provider), .textArray(platforms)]
+        )
+        var found: Set<DevicePlatform> = []
+        for row in rows.indices {
+            if let platform = DevicePlatform(rawValue: try rows.text(row, 0)) { found.insert(platform) }
+        }
+        return found
+    }
+
+    private static let note = Statement(
+        """
+        WITH reached AS (
+            SELECT s.app, s.profile_id, s.id
+            FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS r (app, user_id, id, token)
+            JOIN push_subscriptions s
+                ON s.app || '' = r.app AND s.profile_id = ANY (ARRAY[r.user_id]) AND s.id = r.id
+            WHERE s.device_token = r.token AND s.reached_at IS NULL
+            ORDER BY r.user_id COLLATE "C", r.app COLLATE "C", r.id COLLATE "C"
+            FOR NO KEY UPDATE OF s SKIP LOCKED
+        )
+        UPDATE push_subscriptions s SET reached_at = now()
+        FROM reached r
+        WHERE s.app || '' = r.app AND s.profile_id = ANY (ARRAY[r.profile_id]) AND s.id = r.id
+        """
+    )
+
+    private static let platforms = Statement(
+        """
+        SELECT p.platform FROM unnest($3::text[]) AS p (platform)
+        CROSS JOIN LATERAL (
+            SELECT FROM push_subscriptions s
+            WHERE s.app = $1 AND s.provider = $2 AND s.platform = p.platform AND s.reached_at IS NOT NULL
+            LIMIT 1
+        ) AS reached
+        """,
+        effect: .reads
+    )
+}

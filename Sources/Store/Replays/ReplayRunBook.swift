@@ -1,0 +1,174 @@
+package import BellhopRules
+package import Postgres
+import ServiceRuntime
+
+/// The same tables as the scheduler uses them: taking replays into its hands, sending, and finding out what became of it.
+package struct ReplayRunBook: Sendable {
+    private let pool: PostgresPool
+    /// A name that no other runner has.
+    private let runner: String
+
+    package init(pool: PostgresPool, runner: String) {
+        self.pool = pool
+        self.runner = runner
+    }
+
+    /// Takes every replay that nobody carries on, and keeps its own for so long.
+    package func take(for lease: Duration) async throws(PostgresError) -> [ReplayRecord] {
+        try await pool.run(Self.take, [.text(runner), .integer(lease.milliseconds)]).map(ReplayRecord.init)
+    }
+
+    /// Gives its replays out of its hands, so that another need not wait for the end of the lease.
+    package func release() async throws(PostgresError) {
+        _ = try await pool.run("UPDATE replays SET runner_until = NULL WHERE runner = $1", [.text(runner)])
+    }
+
+    /// How many items are under way and how many wait.
+    package func load(of id: Int64) async throws(PostgresError) -> (underWay: Int, waiting: Bool) {
+        let rows = try await pool.run(Self.load, [.integer(id)])
+        return (Int(clamping: try rows.integer(0, 0)), try rows.boolean(0, 1))
+    }
+
+    /// The next items that wait, in the order of the replay; none where it was paused or taken over meanwhile.
+    ///
+    /// At most so many, and no more of them than `DeadLetterBook.pageBytes` of bodies unless the first alone has more.
+    package func next(of id: Int64, atMost limit: Int) async throws(PostgresError) -> [ReplayPiece] {
+        let bytes = Int64(DeadLetterBook.pageBytes)
+        return try await pool.run(
+            Self.next,
+            [.integer(id), .integer(Int64(limit)), .text(runner), .integer(bytes)]
+        ).map(ReplayPiece.init)
+    }
+
+    /// Puts given-up deliveries back into the ledger, each by compare-and-set, and returns the notifications to resume.
+    ///
+    /// The ledger then owes them, and hands them over in ten minutes by itself where their resume is lost. What is no
+    /// longer given up is settled at once: nothing that went out is sent again.
+    package func send(
+        deliveries positions: [Int64],
+        of id: Int64
+    ) async throws(PostgresError) -> [NotificationKey] {
+        guard !positions.isEmpty else { return [] }
+        let rows = try await pool.run(
+            ReplayStatements.sendDeliveries,
+            [.integer(id), .integerArray(positions), .text(runner)]
+        )
+        var keys: Set<NotificationKey> = []
+        for row in rows.indices {
+            if let key = try rows.notificationKey(row) { keys.insert(key) }
+        }
+        return Array(keys)
+    }
+
+    /// Deliveries under way that nobody has claimed: their resume may have been lost with the runner before.
+    package func unclaimed(of id: Int64) async throws(PostgresError) -> [NotificationKey] {
+        let rows = try await pool.run(ReplayStatements.unclaimed, [.integer(id)])
+        var keys: Set<NotificationKey> = []
+        for row in rows.indices {
+            if let key = try rows.notificationKey(row) { keys.insert(key) }
+        }
+        return Array(keys)
+    }
+
+    /// Notes that messages have been published.
+    package func markSent(_ positions: [Int64], of id: Int64) async throws(PostgresError) {
+        guard !positions.isEmpty else { return }
+        _ = try await pool.run(ReplayStatements.markSent, [.integer(id), .integerArray(positions)])
+    }
+
+    /// Settles what cannot be sent: the item opens again, with the reason in the replay's own list.
+    package func settleUnsendable(_ position: Int64, of id: Int64, why: String) async throws(PostgresError) {
+        _ = try await pool.run(ReplayStatements.unsendable, [.integer(id), .integer(position), .text(why)])
+    }
+
+    /// Looks at the ledger for what became of deliveries that are under way, and settles their items.
+    package func collect(of id: Int64, atMost limit: Int) async throws(PostgresError) -> [ReplayOutcome: Int] {
+        let rows = try await pool.run(ReplayStatements.collect, [.integer(id), .integer(Int64(limit))])
+        var outcomes: [ReplayOutcome: Int] = [:]
+        for row in rows.indices {
+            guard let outcome = ReplayOutcome(rawValue: try rows.text(row, 0)) else { continue }
+            outcomes[outcome, default: 0] += Int(clamping: try rows.integer(row, 1))
+        }
+        return outcomes
+    }
+
+    /// Pauses a replay when too large a share of its latest outcomes were failures; the reason if it did.
+    ///
+    /// Fewer outcomes than `least` say nothing.
+    package func pauseIfFailing(_ id: Int64, least: Int) async throws(PostgresError) -> String? {
+        let rows = try await pool.run(ReplayStatements.pauseIfFailing, [.integer(id), .integer(Int64(least))])
+        return rows.isEmpty ? nil : try rows.text(0, 0)
+    }
+
+    /// Says how many items may go out next in a ramp.
+    package func setRamp(_ size: Int, of id: Int64) async throws(PostgresError) {
+        _ = try await pool.run(
+            "UPDATE replays SET ramp = $2::integer WHERE id = $1 AND runner = $3",
+            [.integer(id), .integer(Int64(size)), .text(runner)]
+        )
+    }
+
+    /// Ends a replay of which nothing waits and nothing is under way; whether that was so.
+    package func finish(_ id: Int64) async throws(PostgresError) -> Bool {
+        try await pool.run(ReplayStatements.finish, [.integer(id)]).affectedCount > 0
+    }
+
+    private static let take = Statement(
+        """
+        UPDATE replays r SET runner = $1, runner_until = now() + $2::bigint * interval '1 ms'
+        WHERE r.finished_at IS NULL AND (r.runner = $1 OR r.runner_until IS NULL OR r.runner_until < now())
+        RETURNING \(ReplayRecord.columns)
+        """
+    )
+
+    private static let load = Statement(
+        """
+        SELECT (SELECT count(*) FROM replay_items WHERE replay_id = $1 AND state = 'sent'),
+               EXISTS (SELECT FROM replay_items WHERE replay_id = $1 AND state = 'waiting')
+        """,
+        effect: .reads
+    )
+
+    private static let next = Statement(
+        """
+        WITH next AS (
+            SELECT i.position, i.dead_id,
+                   CASE WHEN d.notification_id IS NULL THEN octet_length(d.body) ELSE 0 END AS bytes
+            FROM replay_items i JOIN dead_letters d ON d.dead_id = ANY (ARRAY[i.dead_id])
+            WHERE i.replay_id = $1 AND i.state = 'waiting'
+              AND EXISTS (SELECT FROM replays r WHERE r.id = $1 AND r.state = 'running' AND r.runner = $3)
+            ORDER BY i.position LIMIT $2
+        ), page AS (
+            SELECT position, dead_id, sum(bytes) OVER upto AS bytes, row_number() OVER upto AS place
+            FROM next WINDOW upto AS (ORDER BY position)
+        )
+        SELECT p.position, p.dead_id, d.replays::bigint AS replays, d.notification_id IS NOT NULL AS is_delivery,
+               CASE WHEN d.notification_id IS NULL THEN d.body ELSE '' END AS body, d.origin_exchange,
+               d.origin_routing_key, d.properties, d.headers, d.first_failed_at
+        FROM page p JOIN dead_letters d ON d.dead_id = ANY (ARRAY[p.dead_id])
+        WHERE p.place = 1 OR p.bytes <= $4::bigint
+        ORDER BY p.position
+        """,
+        effect: .reads
+    )
+}
+
+/// One item of a replay, ready to go out.
+package struct ReplayPiece: Sendable {
+    package let position: Int64
+    package let deadID: String
+    /// Which replay of the item this is, from 1.
+    package let round: Int
+    /// When it failed first, which was about when it came.
+    package let arrivedAt: Timestamp
+    /// The message as it came in; nil for a delivery, of which everything is in the database.
+    package let message: DeadLetterItem.Origin?
+
+    init(_ rows: Rows, _ row: Int) throws(PostgresError) {
+        position = try rows.integer(row, "position")
+        deadID = try rows.text(row, "dead_id")
+        round = Int(clamping: try rows.integer(row, "replays")) + 1
+        arrivedAt = Timestamp(clamping: try rows.instant(row, "first_failed_at"))
+        message = try rows.boolean(row, "is_delivery") ? nil : try DeadLetterItem.Origin(rows, row)
+    }
+}

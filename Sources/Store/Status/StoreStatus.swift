@@ -1,0 +1,127 @@
+package import Postgres
+
+/// What the tables say of work that waits and of work that failed, for whoever asks how things stand.
+///
+/// Each count stops at ``most``, so that asking costs little however bad things are.
+package struct StoreStatus: Sendable, Equatable {
+    /// Deliveries that are owed at a known time, the same state and reason together.
+    package struct Owed: Sendable, Equatable {
+        package let state: String
+        /// Why it waits; nil where none is written down.
+        package let reason: String?
+        package let count: Int
+        /// The earliest time at which one of them is due, in microseconds since 1970.
+        package let oldestDue: Int64
+    }
+
+    /// Open dead letters of one kind.
+    package struct DeadLetters: Sendable, Equatable {
+        package let stage: String
+        package let reason: String
+        package let count: Int
+        /// When one of them failed last, in microseconds since 1970.
+        package let latest: Int64
+    }
+
+    /// Events that are kept until their time comes or until they are expanded.
+    package struct Planned: Sendable, Equatable {
+        package let count: Int
+        /// The earliest `deliverAt`, in microseconds since 1970; nil where none has one.
+        package let next: Int64?
+        /// How many should have been published more than a minute ago.
+        package let overdue: Int
+    }
+
+    /// Above this nothing is counted.
+    package static let most = 100_000
+
+    /// The largest groups first, without what is being sent at this moment.
+    package let owed: [Owed]
+    /// How many of those should have gone out so long ago that nobody seems to hand them over.
+    package let overdue: Int
+    package let planned: Planned
+    /// The largest groups first.
+    package let deadLetters: [DeadLetters]
+    /// Providers that refuse us, in the order of their apps.
+    package let breakers: [OpenBreaker]
+
+    /// Reads all of it; each part is a statement of its own.
+    package init(of pool: PostgresPool) async throws(PostgresError) {
+        let owedRows = try await pool.run(Self.owedStatement, [])
+        var (owed, overdue): ([Owed], Int) = ([], 0)
+        for row in owedRows.indices {
+            owed.append(
+                Owed(
+                    state: try owedRows.text(row, 0),
+                    reason: try owedRows.optionalText(row, 1),
+                    count: Int(clamping: try owedRows.integer(row, 2)),
+                    oldestDue: try owedRows.instant(row, 3)
+                )
+            )
+            overdue += Int(clamping: try owedRows.integer(row, 4))
+        }
+        let plannedRows = try await pool.run(Self.plannedStatement, [])
+        let letterRows = try await pool.run(Self.deadLetterStatement, [])
+        var deadLetters: [DeadLetters] = []
+        for row in letterRows.indices {
+            deadLetters.append(
+                DeadLetters(
+                    stage: try letterRows.text(row, 0),
+                    reason: try letterRows.text(row, 1),
+                    count: Int(clamping: try letterRows.integer(row, 2)),
+                    latest: try letterRows.instant(row, 3)
+                )
+            )
+        }
+        self.owed = owed
+        self.overdue = overdue
+        self.planned = Planned(
+            count: Int(clamping: try plannedRows.integer(0, 0)),
+            next: try plannedRows.optionalInstant(0, 1),
+            overdue: Int(clamping: try plannedRows.integer(0, 2))
+        )
+        self.deadLetters = deadLetters
+        breakers = try await BreakerBook(pool: pool).all()
+    }
+
+    /// A sweep hands over within seconds what is due, and after five minutes what was stranded: ten are too many.
+    private static let owedStatement = Statement(
+        """
+        SELECT state, reason, count(*), min(due_at), count(*) FILTER (WHERE due_at < now() - interval '10 min')
+        FROM (
+            SELECT state, reason, due_at FROM deliveries
+            WHERE due_at IS NOT NULL AND sent_at IS NULL
+            ORDER BY due_at LIMIT \(most)
+        ) AS owed
+        GROUP BY state, reason
+        ORDER BY count(*) DESC, state, reason
+        """,
+        effect: .reads
+    )
+
+    /// What waits for its expansion has no time to wait for: only events for named users come next.
+    private static let plannedStatement = Statement(
+        """
+        SELECT (SELECT count(*) FROM (
+                   SELECT FROM events WHERE expanded_at IS NULL AND cancelled_at IS NULL LIMIT \(most)
+               ) AS waiting),
+               min(planned_at), count(*) FILTER (WHERE planned_at < now() - interval '1 min')
+        FROM (
+            SELECT planned_at FROM events
+            WHERE expanded_at IS NULL AND cancelled_at IS NULL AND content -> 'to' ? 'users'
+            ORDER BY planned_at LIMIT \(most)
+        ) AS timed
+        """,
+        effect: .reads
+    )
+
+    private static let deadLetterStatement = Statement(
+        """
+        SELECT stage, reason, count(*), max(last_failed_at)
+        FROM (SELECT stage, reason, last_failed_at FROM dead_letters WHERE state = 'open' LIMIT \(most)) AS open
+        GROUP BY stage, reason
+        ORDER BY count(*) DESC, stage, reason
+        """,
+        effect: .reads
+    )
+}

@@ -1,0 +1,124 @@
+import BellhopRules
+import Pipeline
+import ServiceRuntime
+import Store
+import Testing
+
+@testable import Commands
+
+@Suite("How a status is told")
+struct StatusTextTests {
+    private let time = Instant(seconds: 1_767_225_600)
+
+    private func status(
+        ready: [Lane: Int] = [:],
+        consumers: Int = 2,
+        schema: Migrator.Status = .current,
+        differences: [String]? = []
+    ) throws -> Status {
+        let names = TopologyNames(try #require(Namespace("t")))
+        let queues = QueueStatus.all(names: names, tiers: [RetryTier(.seconds(10))]).map { queue in
+            var queue = queue
+            queue.counts = QueueStatus.Counts(ready: 0, consumers: consumers)
+            if case .lane(let lane) = queue.purpose {
+                queue.counts = QueueStatus.Counts(
+                    ready: ready[lane] ?? 0,
+                    consumers: consumers,
+                    unacked: 1_024,
+                    oldestSent: (time - .seconds(125)).microseconds
+                )
+            }
+            return queue
+        }
+        return Status(
+            namespace: names.namespace,
+            time: time,
+            broker: .seen(queues),
+            database: .seen(Status.Database(schema: schema, store: nil)),
+            topologyDifferences: differences,
+            managementObstacle: nil
+        )
+    }
+
+    @Test("numbers line up to the right, and what is well says so")
+    func table() throws {
+        let lines = try status(ready: [.normal: 120_000]).text.split(separator: "\n").map(String.init)
+        #expect(lines.contains("All is well."))
+        let rows = lines.filter { $0.contains(" lane ") }
+        #expect(rows.count == 3)
+        #expect(Set(rows.map(\.count)).count == 1)
+        #expect(rows[1].hasPrefix("normal lane"))
+        #expect(rows[1].split(separator: " ") == ["normal", "lane", "120000", "1024", "2", "min", "2"])
+    }
+
+    @Test("queues that stand empty for most of their lives are shown only when they do not")
+    func quiet() throws {
+        let text = try status().text
+        #expect(!text.contains("retry in"))
+        #expect(!text.contains("replays"))
+        #expect(text.contains("dead letters"))
+    }
+
+    @Test("what is wrong comes first, in sentences")
+    func problems() throws {
+        let idle = try status(ready: [.urgent: 1], consumers: 0)
+        #expect(idle.problems == ["no worker runs, 1 message waits: start one", "no scheduler runs: start one"])
+        let old = try status(schema: .pending(["0009_x"]), differences: nil)
+        #expect(old.problems == ["the schema lacks 0009_x: run bellhop migrate"])
+        let other = try status(differences: ["queue a is missing", "queue b is missing"])
+        #expect(other.problems.first?.contains("queue a is missing (and 1 more") == true)
+        #expect(other.text.split(separator: "\n")[1].hasPrefix("!  the topology differs"))
+    }
+
+    @Test("without the database nobody is said to be missing who cannot be seen")
+    func blind() throws {
+        let names = TopologyNames(try #require(Namespace("t")))
+        let queues = QueueStatus.all(names: names, tiers: []).map { queue in
+            var queue = queue
+            let isDead = queue.purpose == .dead
+            queue.counts = QueueStatus.Counts(ready: isDead ? 20 : 1, consumers: isDead ? 0 : 2)
+            return queue
+        }
+        func status(_ queues: [QueueStatus]) -> Status {
+            Status(
+                namespace: names.namespace,
+                time: time,
+                broker: .seen(queues),
+                database: .unseen(because: "Connection refused"),
+                topologyDifferences: nil,
+                managementObstacle: nil
+            )
+        }
+        let left = status(queues)
+        let unseen = """
+            nobody files dead letters, 20 dead letters wait: schedulers leave them in the queue while they have no \
+            database, so whether one runs cannot be seen
+            """
+        #expect(left.problems == ["the database cannot be seen: Connection refused", unseen])
+        #expect(left.json.description.contains(#""schedulers":null"#))
+        let idle = status(
+            queues.map { queue in
+                var queue = queue
+                queue.counts = QueueStatus.Counts(ready: 1, consumers: 0)
+                return queue
+            }
+        )
+        #expect(idle.problems.contains("no worker runs, 3 messages wait: none can start without the database"))
+    }
+
+    @Test("a time in the future of our clock is no negative age")
+    func skew() throws {
+        let status = try status()
+        var queue = try #require(status.queue(.lane(.urgent)))
+        queue.counts?.oldestSent = (time + .seconds(60)).microseconds
+        #expect(status.age(queue) == .zero)
+    }
+
+    @Test(
+        "spans are told in the largest unit that fits",
+        arguments: [(59, "59 s"), (60, "1 min"), (7_199, "1 h"), (86_400, "1 d"), (864_000, "10 d")]
+    )
+    func spans(seconds: Int, text: String) {
+        #expect(Duration.seconds(seconds).roughly == text)
+    }
+}

@@ -1,0 +1,115 @@
+import BellhopRules
+import Postgres
+import Store
+import TestSupport
+import Testing
+import Workbench
+
+@Suite(
+    "Events that are kept",
+    .inTurn,
+    .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
+    .timeLimit(.minutes(5))
+)
+struct EventBookTests {
+    /// Keeps an event for a user and lets it fall due.
+    private static func keep(_ id: String, data: String = "{}", in bench: Bench) async throws -> Event {
+        let later = Timestamp(clamping: Letters.now.microseconds + 3_600_000_000)
+        let json = """
+            {"id":"\(id)","app":"drop","eventType":"system","to":{"user":"u1"},"title":"Hei","body":"","data":\(data),\
+            "deliverAt":"\(later)"}
+            """
+        guard case .event(let event) = try bench.submission(json) else { throw BenchError("no event") }
+        let plan = PlannedEvent(event: event, contentHash: ContentHash(of: event), priority: .low, expiresAt: nil)
+        let outcomes = try await EventBook(pool: bench.pool).keep([plan])
+        #expect(outcomes == [.kept])
+        _ = try await bench.owner.run(
+            "UPDATE events SET planned_at = now() WHERE app = 'drop' AND id = $1",
+            [.text(id)]
+        )
+        return event
+    }
+
+    @Test("what is published when its time has come weighs no more than what came, however its numbers are written")
+    func body() async throws {
+        try await Bench.withSchema { bench in
+            let numbers = Array(repeating: "1e300", count: 2000).joined(separator: ",")
+            let event = try await Self.keep("numbers", data: #"{"a":[\#(numbers)]}"#, in: bench)
+            let due = try await EventBook(pool: bench.pool).takeDue(atMost: 10)
+            let body = try #require(due.first?.body)
+            #expect(body == event.plainForm(withoutDeliverAt: true))
+            #expect(body.count < event.plainForm().count)
+            let read = try bench.submission(String(decoding: body, as: UTF8.self))
+            guard case .event(let again) = read else { throw BenchError("it cannot be read again") }
+            #expect(again.content.data == event.content.data)
+            #expect(again.deliverAt == nil)
+        }
+    }
+
+    @Test("an event that an older program has kept is published as well")
+    func withoutBody() async throws {
+        try await Bench.withSchema { bench in
+            _ = try await Self.keep("old", in: bench)
+            _ = try await bench.owner.run("UPDATE events SET body = NULL")
+            let due = try await EventBook(pool: bench.pool).takeDue(atMost: 10)
+            let read = try bench.submission(String(decoding: try #require(due.first?.body), as: UTF8.self))
+            guard case .event(let event) = read else { throw BenchError("it cannot be read again") }
+            #expect(event.id.text == "old")
+        }
+    }
+
+    @Test("what was given back comes up at once; of what nobody is heard, after half a minute")
+    func givingBack() async throws {
+        try await Bench.withSchema { bench in
+            let plans = EventBook(pool: bench.pool)
+            _ = try await Self.keep("one", in: bench)
+            let first = try await plans.takeDue(atMost: 10)
+            let meanwhile = try await plans.takeDue(atMost: 10)
+            try await plans.giveBack(first)
+            let second = try await plans.takeDue(atMost: 10)
+            #expect([first.count, meanwhile.count, second.count] == [1, 0, 1])
+            _ = try await bench.owner.run("UPDATE events SET handed_over_at = now() - interval '31 s'")
+            let third = try await plans.takeDue(atMost: 10)
+            #expect(third.count == 1)
+            try await plans.markExpanded(third)
+            try await plans.giveBack(third)
+            let last = try await plans.takeDue(atMost: 10)
+            #expect(last.isEmpty)
+        }
+    }
+
+    @Test("events for a wider audience, and those that are far ahead, are not looked at for what is due")
+    func onlyDue() async throws {
+        try await Bench.withSchema { bench in
+            try await Crowd.stopCounting(in: bench)
+            _ = try await bench.owner.run(
+                """
+                INSERT INTO events (app, id, content_hash, content, planned_at, urgency)
+                SELECT 'drop', 'e' || n, '', CASE n % 2 WHEN 0 THEN '{"to": {"topic": "venue:1"}}'::jsonb
+                       ELSE '{"to": {"users": ["u1"]}}' END, now() + (n % 2) * interval '1 h', n % 3
+                FROM generate_series(1, $1) AS n
+                """,
+                [.integer(Int64(Crowd.size))]
+            )
+            _ = try await Self.keep("due", in: bench)
+            let pool = try StatementTour.pool(on: bench)
+            let before = try await Crowd.rowsRead(bench, by: pool)["events"] ?? 0
+            let due = try await EventBook(pool: pool).takeDue(atMost: 10)
+            let after = try await Crowd.rowsRead(bench, by: pool)["events"] ?? 0
+            await pool.close()
+            #expect(due.map(\.id.text) == ["due"])
+            #expect(after - before < 50)
+        }
+    }
+
+    @Test("the urgent come first, then the oldest, and no more than asked for")
+    func order() async throws {
+        try await Bench.withSchema { bench in
+            for id in ["a", "b", "c"] { _ = try await Self.keep(id, in: bench) }
+            _ = try await bench.owner.run("UPDATE events SET urgency = 0 WHERE id = 'c'")
+            _ = try await bench.owner.run("UPDATE events SET planned_at = now() - interval '1 min' WHERE id = 'b'")
+            let due = try await EventBook(pool: bench.pool).takeDue(atMost: 2)
+            #expect(Set(due.map(\.id.text)) == ["b", "c"])
+        }
+    }
+}
