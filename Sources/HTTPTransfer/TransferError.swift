@@ -10,7 +10,7 @@ package struct TransferError: Error, Hashable, Sendable, CustomStringConvertible
         /// The transport's options make no sense or name a file that cannot be read.
         case invalidOptions
 
-        /// The host's name (or the proxy's) has no address.
+        /// The host's name has no address.
         case nameLookup
 
         /// No connection came about.

@@ -8,7 +8,7 @@ import Testing
     .timeLimit(.minutes(5))
 )
 struct HTTP2Tests {
-    @Test("250 requests at once share one connection and keep their order", arguments: TransportKind.allCases)
+    @Test("250 requests of one batch share one connection and keep their order", arguments: TransportKind.allCases)
     func multiplexing(kind: TransportKind) async throws {
         let server = try await HTTP2Server()
         let transport = try kind.open(trusting: server.certificate)

@@ -58,7 +58,7 @@ package struct SMTPTransportOptions: Hashable, Sendable {
     }
 }
 
-extension SMTPTransportOptions {
+extension SMTPTransportOptions: LaneOptions {
     /// Refuses what cannot work, so that a wrong setting is found at the start and not by the first mail.
     func validate() throws(TransferError) {
         guard (1...64).contains(connections) else { throw refusal("connections must be between 1 and 64") }
