@@ -16,7 +16,6 @@ struct OptionsTests {
         { $0.closeGrace = .seconds(Int64.max) }, { $0.trust = .seconds(Int64.max) }, { $0.patience = .zero },
         { $0.maxIdleAge = .zero }, { $0.userAgent = "a\r\nInjected: 1" },
         { $0.authoritiesFile = "/nonexistent/ca.pem" },
-        { $0.clientCertificate = ("/nonexistent/c.pem", "/nonexistent/k.pem") },
     ]
 
     @Test("of HTTP/2 alone that cannot work are refused when the transport is made", arguments: unworkableHTTP2)

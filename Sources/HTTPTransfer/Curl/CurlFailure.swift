@@ -48,7 +48,7 @@ enum CurlFailure {
         switch code {
         case .invalidRequest: "check the URL and whether the transport allows its scheme"
         case .nameLookup: "check the host's name and the resolver, or try again"
-        case .certificate: "check the authorities that are trusted, the host's name and the client certificate"
+        case .certificate: "check the authorities that are trusted and the host's name"
         case .connect, .tls, .timeout: "check the way to the host, or try again"
         default: "try again"
         }
