@@ -1,5 +1,3 @@
-import Glibc
-
 /// How a `CurlTransport` behaves; everything has a default that suits occasional requests.
 package struct CurlTransportOptions: Sendable {
     /// Names the threads (Linux shows the first 15 bytes) and the transport in error texts.
@@ -36,19 +34,12 @@ package struct CurlTransportOptions: Sendable {
 extension CurlTransportOptions: LaneOptions {
     /// Refuses what cannot work, so that a wrong setting is found at the start and not by the first push.
     func validate() throws(TransferError) {
-        guard (1...64).contains(connections) else { throw refusal("connections must be between 1 and 64") }
+        try validateLanes()
         guard (1...Int(Int32.max)).contains(bodyLimit) else {
             throw refusal("the body limit must be between 1 and \(Int32.max)")
         }
-        guard closeGrace >= .zero, closeGrace <= .seconds(3600) else {
-            throw refusal("the grace for closing must be between nothing and an hour")
-        }
-        let texts = [userAgent, authoritiesFile]
-        guard texts.allSatisfy({ $0?.utf8.allSatisfy(ASCII.isHeaderValue) ?? true }) else {
-            throw refusal("the user agent and the file names must not contain control characters")
-        }
-        if let authoritiesFile, access(authoritiesFile, R_OK) != 0 {
-            throw refusal("the file \(authoritiesFile) cannot be read")
+        guard userAgent.utf8.allSatisfy(ASCII.isHeaderValue) else {
+            throw refusal("the user agent must not contain control characters")
         }
     }
 

@@ -7,14 +7,21 @@ final class EasyHandle {
     let pointer: UnsafeMutableRawPointer
     private let detail = UnsafeMutableBufferPointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
 
-    /// Nil where libcurl has no memory, or cannot be used at all.
-    init?() {
+    /// Sets what holds for all transfers; `refusal` words what is thrown where libcurl cannot be used, or not like that.
+    init(
+        refusal: (String) -> TransferError,
+        _ configure: (inout EasyOptions) -> Void
+    ) throws(TransferError) {
         guard CurlLibrary.isReady, let pointer = curl_easy_init() else {
             detail.deallocate()
-            return nil
+            throw refusal("libcurl could not be initialised")
         }
         self.pointer = pointer
         detail.initialize(repeating: 0)
+        let failure = set(configure)
+        guard failure == CURLE_OK else {
+            throw refusal("libcurl refuses an option (\(String(cString: curl_easy_strerror(failure))))")
+        }
     }
 
     deinit {

@@ -16,12 +16,7 @@ final class RequestLane: Lane, @unchecked Sendable {
     init(_ options: CurlTransportOptions) throws(TransferError) {
         self.options = options
         answer = AnswerBuffer(bodyLimit: options.bodyLimit)
-        guard let easy = EasyHandle() else { throw options.refusal("libcurl could not be initialised") }
-        self.easy = easy
-        let failure = easy.set { configure(&$0) }
-        guard failure == CURLE_OK else {
-            throw options.refusal("libcurl refuses an option (\(String(cString: curl_easy_strerror(failure))))")
-        }
+        easy = try EasyHandle(refusal: options.refusal) { configure(&$0) }
     }
 
     static func attempt(_ request: TransferRequest, _ options: CurlTransportOptions) -> String { request.attempt }

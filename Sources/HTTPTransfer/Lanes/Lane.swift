@@ -1,3 +1,5 @@
+import Glibc
+
 /// One connection that carries one job after the other, each in a call that blocks until its outcome is known.
 ///
 /// A lane is with one thread at a time: the one that took it out of the desk, which puts it back or ends it.
@@ -35,8 +37,28 @@ protocol LaneOptions: Sendable {
     var name: String { get }
     /// Lanes at the same time.
     var connections: Int { get }
+    /// PEM file with the authorities to trust instead of the system's.
+    var authoritiesFile: String? { get }
     /// How long jobs under way may take to end when the desk closes.
     var closeGrace: Duration { get }
+
+    func refusal(_ reason: String) -> TransferError
+}
+
+extension LaneOptions {
+    /// Refuses what no lane can work with.
+    func validateLanes() throws(TransferError) {
+        guard (1...64).contains(connections) else { throw refusal("connections must be between 1 and 64") }
+        guard closeGrace >= .zero, closeGrace <= .seconds(3600) else {
+            throw refusal("the grace for closing must be between nothing and an hour")
+        }
+        guard authoritiesFile?.utf8.allSatisfy(ASCII.isHeaderValue) ?? true else {
+            throw refusal("file names must not contain control characters")
+        }
+        if let authoritiesFile, access(authoritiesFile, R_OK) != 0 {
+            throw refusal("the file \(authoritiesFile) cannot be read")
+        }
+    }
 }
 
 /// The job of a batch whose turn it is.

@@ -15,12 +15,7 @@ final class MailLane: Lane, @unchecked Sendable {
 
     init(_ options: SMTPTransportOptions) throws(TransferError) {
         self.options = options
-        guard let easy = EasyHandle() else { throw options.refusal("libcurl could not be initialised") }
-        self.easy = easy
-        let failure = easy.set { configure(&$0) }
-        guard failure == CURLE_OK else {
-            throw options.refusal("libcurl refuses an option (\(String(cString: curl_easy_strerror(failure))))")
-        }
+        easy = try EasyHandle(refusal: options.refusal) { configure(&$0) }
     }
 
     static func attempt(_ mail: OutgoingMail, _ options: SMTPTransportOptions) -> String { options.attempt }

@@ -1,4 +1,4 @@
-/// What a transfer sends, and how much of it libcurl has taken.
+/// The body of a request, or a mail, and how much of it the library underneath has taken.
 struct OutgoingBytes {
     private let bytes: [UInt8]
     private var offset = 0
