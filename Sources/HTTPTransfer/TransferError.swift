@@ -10,7 +10,7 @@ package struct TransferError: Error, Hashable, Sendable, CustomStringConvertible
         /// The transport's options make no sense or name a file that cannot be read.
         case invalidOptions
 
-        /// The host's name (or the proxy's) has no address.
+        /// The host's name has no address.
         case nameLookup
 
         /// No connection came about.
@@ -22,7 +22,7 @@ package struct TransferError: Error, Hashable, Sendable, CustomStringConvertible
         /// The TLS handshake broke off; it may pass another time.
         case tls
 
-        /// The peer's certificate does not satisfy us, or ours cannot be used: a matter of configuration.
+        /// The peer's certificate does not satisfy us: a matter of configuration.
         case certificate
 
         /// One of the request's timeouts passed.

@@ -154,14 +154,4 @@ struct RequestTests {
         #expect(outcome.notSent == .invalidRequest)
         await transport.close()
     }
-
-    @Test("go through the proxy that was given")
-    func proxy() async throws {
-        let proxy = try server()
-        defer { proxy.stop() }
-        let transport = try CurlTransport.plain { $0.proxy = "http://127.0.0.1:\(proxy.port)" }
-        #expect(await transport.send(TransferRequest(.get, url: "http://push.invalid/x")).answer?.status == 200)
-        #expect(proxy.requests.first?.lines.first == "GET http://push.invalid/x HTTP/1.1")
-        await transport.close()
-    }
 }

@@ -18,12 +18,11 @@ import Testing
 struct TransferSpeed {
     @Test(
         "prints the client CPU of a request over one HTTP/2 connection",
-        arguments: TransportKind.allCases,
-        [1, 20, 100]
+        arguments: [1, 20, 100]
     )
-    func http2(kind: TransportKind, streams: Int) async throws {
+    func http2(streams: Int) async throws {
         let server = try await HTTP2Server([])
-        let transport = try kind.open(trusting: server.certificate) { $0.window = streams }
+        let transport = try HTTP2Transport.trusting(server.certificate) { $0.window = streams }
         let request = TransferRequest(
             .post,
             url: server.url("/small"),
@@ -49,7 +48,7 @@ struct TransferSpeed {
         let elapsed = (ContinuousClock.now - began) / .seconds(1)
         let count = Double(rounds * batch.count)
         print(
-            "\(kind), \(streams) streams: \(Int(count / elapsed)) requests/s, \(cpu / count * 1e6) µs of client CPU each"
+            "\(streams) streams: \(Int(count / elapsed)) requests/s, \(cpu / count * 1e6) µs of client CPU each"
         )
         await transport.close()
     }

@@ -60,6 +60,19 @@ struct SandboxClient {
         )
     }
 
+    /// Lends a transport that senders use for pushes, on one connection.
+    func withPushTransport(_ body: (HTTP2Transport) async throws -> Void) async throws {
+        var options = HTTP2TransportOptions(name: "push-tests")
+        options.authoritiesFile = sandbox.caFile
+        options.maxConnectionsPerHost = 1
+        let transport = try HTTP2Transport(options)
+        do { try await body(transport) } catch {
+            await transport.close()
+            throw error
+        }
+        await transport.close()
+    }
+
     func setFaults(_ json: String) async throws {
         let answer = try await control(.put, "/faults", json)
         #expect(answer.status == 200, "\(String(decoding: answer.body, as: UTF8.self))")

@@ -18,8 +18,8 @@ enum CurlFailure {
     static func code(of result: CURLcode) -> TransferError.Code {
         switch result {
         case CURLE_UNSUPPORTED_PROTOCOL, CURLE_URL_MALFORMAT: .invalidRequest
-        case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: .nameLookup
-        case CURLE_COULDNT_CONNECT, CURLE_PROXY, CURLE_INTERFACE_FAILED: .connect
+        case CURLE_COULDNT_RESOLVE_HOST: .nameLookup
+        case CURLE_COULDNT_CONNECT, CURLE_INTERFACE_FAILED: .connect
         case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_SHUTDOWN_FAILED, CURLE_USE_SSL_FAILED: .tls
         case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER, CURLE_SSL_CACERT_BADFILE,
             CURLE_SSL_CRL_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_PINNEDPUBKEYNOTMATCH,
@@ -48,7 +48,7 @@ enum CurlFailure {
         switch code {
         case .invalidRequest: "check the URL and whether the transport allows its scheme"
         case .nameLookup: "check the host's name and the resolver, or try again"
-        case .certificate: "check the authorities that are trusted, the host's name and the client certificate"
+        case .certificate: "check the authorities that are trusted and the host's name"
         case .connect, .tls, .timeout: "check the way to the host, or try again"
         default: "try again"
         }

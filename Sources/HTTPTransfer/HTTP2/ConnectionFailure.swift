@@ -15,7 +15,7 @@ struct ConnectionFailure {
     private var advice: String {
         switch code {
         case .nameLookup: "check the host's name and the resolver, or try again"
-        case .certificate: "check the authorities that are trusted, the host's name and the client certificate"
+        case .certificate: "check the authorities that are trusted and the host's name"
         case .addressRefused: "do not try again"
         case .connect, .tls, .timeout: "check the way to the host, or try again"
         default: "try again"

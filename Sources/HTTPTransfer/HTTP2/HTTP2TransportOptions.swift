@@ -31,11 +31,6 @@ package struct HTTP2TransportOptions: Sendable {
     /// PEM file with the authorities to trust instead of the system's.
     package var authoritiesFile: String?
 
-    /// PEM files of a certificate of our own.
-    package var clientCertificate: ClientCertificate?
-
-    package typealias ClientCertificate = (certificateFile: String, keyFile: String)
-
     package var userAgent = "bellhop"
 
     /// A connection that has been idle for longer is closed.

@@ -337,7 +337,7 @@ extension PeerConnection {
         }
         inFlight -= 1
         exchange.settle(.answered(answer))
-        guard answer.isBodyTruncated || !exchange.isBodySent, case .open(let frames) = phase else { return }
+        guard answer.isBodyTruncated || !exchange.body.isOver, case .open(let frames) = phase else { return }
         frames.reset(stream)
     }
 }

@@ -12,7 +12,6 @@ enum TransportKind: String, Sendable, CaseIterable, CustomStringConvertible {
     /// What the options of both have.
     struct Traits {
         var connections = 1
-        var window = 100
         var bodyLimit = 64 * 1024
         var userAgent = "bellhop"
         var addressPolicy = AddressPolicy.any
@@ -30,8 +29,7 @@ enum TransportKind: String, Sendable, CaseIterable, CustomStringConvertible {
         case .curl:
             var options = CurlTransportOptions(name: "curl")
             options.authoritiesFile = certificate.certificateFile
-            options.maxConnectionsPerHost = traits.connections
-            options.window = traits.window
+            options.connections = traits.connections
             options.bodyLimit = traits.bodyLimit
             options.userAgent = traits.userAgent
             options.addressPolicy = traits.addressPolicy
@@ -40,7 +38,6 @@ enum TransportKind: String, Sendable, CaseIterable, CustomStringConvertible {
         case .http2:
             return try HTTP2Transport.trusting(certificate) {
                 $0.maxConnectionsPerHost = traits.connections
-                $0.window = traits.window
                 $0.bodyLimit = traits.bodyLimit
                 $0.userAgent = traits.userAgent
                 $0.addressPolicy = traits.addressPolicy

@@ -1,30 +1,20 @@
 import ServiceRuntime
 import Synchronization
 
-/// Deals waiting mails out to the lanes of one transport, first come, first served.
+/// Deals waiting jobs out to the lanes of one transport, first come, first served.
 ///
-/// A lane has a thread only while there is something to send: libcurl waits for the reply to a mail's content inside a
-/// blocking call, so that lanes of one thread would wait for each other's slow servers.
-final class MailDesk: Sendable {
-    private struct Job {
-        let batch: MailBatch
-        let index: Int
-
-        /// Settles the mail by what `lane` makes of it.
-        func run(on lane: MailLane) {
-            batch.settle(index, lane.send(batch.mails[index]) { [batch] in batch.isAbandoned })
-        }
-    }
-
+/// A lane has a thread only while there is something to send: libcurl blocks until a job is done, so that lanes of one
+/// thread would wait for each other's slow peers.
+final class LaneDesk<L: Lane>: Sendable {
     private struct State {
-        var waiting: [Job] = []
+        var waiting: [LaneTurn<L>] = []
         /// Jobs in front of it have been taken.
         var head = 0
-        var resting: [MailLane] = []
+        var resting: [L] = []
         /// Lanes with a thread.
         var busy = 0
         /// What the busy ones carry, by the number of the job.
-        var underWay: [Int: MailBatch] = [:]
+        var underWay: [Int: LaneBatch<L>] = [:]
         /// Jobs that were taken, ever.
         var taken = 0
         var isClosed = false
@@ -32,19 +22,52 @@ final class MailDesk: Sendable {
         var closers: [CheckedContinuation<Void, Never>] = []
     }
 
-    private let options: SMTPTransportOptions
+    private let options: L.Options
     private let state: Mutex<State>
 
     /// The first lane is made here, so that libcurl's refusal of an option reaches whoever set it.
-    init(_ options: SMTPTransportOptions) throws(TransferError) {
+    init(_ options: L.Options) throws(TransferError) {
         self.options = options
-        state = Mutex(State(resting: [try MailLane(options)]))
+        let first = try L(options)
+        state = Mutex(State(resting: [first]))
     }
 
-    func submit(_ batch: MailBatch) {
-        let lanes = state.withLock { state -> [MailLane?]? in
+    /// Sends all of `jobs` and gives one outcome for each, in the same order.
+    func send(_ jobs: [L.Job]) async -> [L.Outcome] {
+        guard !jobs.isEmpty else { return [] }
+        let batch = LaneBatch<L>(jobs, options)
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                batch.begin(continuation)
+                submit(batch)
+            }
+        } onCancel: {
+            batch.giveUp(.cancelled)
+        }
+    }
+
+    /// Takes no more jobs, and returns when no lane is busy or the grace is over.
+    func close() async {
+        beginClosing()
+        let grace = options.closeGrace
+        let deadline = Task {
+            try await Task.sleep(for: grace)
+            self.giveUp()
+        }
+        await waitForLanes()
+        deadline.cancel()
+    }
+
+    /// Ends everything, without waiting for it.
+    func abandon() {
+        beginClosing()
+        giveUp()
+    }
+
+    private func submit(_ batch: LaneBatch<L>) {
+        let lanes = state.withLock { state -> [L?]? in
             guard !state.isClosed else { return nil }
-            state.waiting += batch.mails.indices.map { Job(batch: batch, index: $0) }
+            state.waiting += batch.jobs.indices.map { LaneTurn(batch: batch, index: $0) }
             let count = min(state.waiting.count - state.head, options.connections - state.busy)
             state.busy += count
             return (0..<count).map { _ in state.resting.popLast() }
@@ -54,8 +77,8 @@ final class MailDesk: Sendable {
     }
 
     /// Gives up what waits and what rests; what is under way may go on.
-    func beginClosing() {
-        let (jobs, lanes) = state.withLock { state -> (ArraySlice<Job>, [MailLane]) in
+    private func beginClosing() {
+        let (turns, lanes) = state.withLock { state -> (ArraySlice<LaneTurn<L>>, [L]) in
             state.isClosed = true
             defer {
                 (state.waiting, state.head, state.resting) = ([], 0, [])
@@ -64,7 +87,7 @@ final class MailDesk: Sendable {
             state.busy += state.resting.count
             return (state.waiting[state.head...], state.resting)
         }
-        for job in jobs { job.batch.refuse(job.index, .closed) }
+        for turn in turns { turn.batch.refuse(turn.index, .closed) }
         for lane in lanes {
             NativeThread.start(named: options.name) {
                 lane.end()
@@ -74,7 +97,7 @@ final class MailDesk: Sendable {
     }
 
     /// Ends what is still under way, and whoever waits for it.
-    func giveUp() {
+    private func giveUp() {
         let (batches, closers) = state.withLock { state in
             state.isGivenUp = true
             defer { state.closers = [] }
@@ -85,7 +108,7 @@ final class MailDesk: Sendable {
     }
 
     /// Returns when no lane is busy, or when `giveUp` is called.
-    func waitForLanes() async {
+    private func waitForLanes() async {
         await withCheckedContinuation { closer in
             let mustWait = state.withLock { state in
                 let mustWait = state.busy > 0 && !state.isGivenUp
@@ -96,25 +119,25 @@ final class MailDesk: Sendable {
         }
     }
 
-    private func work(on lane: MailLane?) {
+    private func work(on lane: L?) {
         var lane = lane
         var done: Int?
-        while let (job, number) = take(after: done, orRest: lane) {
+        while let (turn, number) = take(after: done, orRest: lane) {
             done = number
-            guard job.batch.start(job.index) else { continue }
+            guard !turn.isAbandoned else { continue }
             do throws(TransferError) {
-                let usable = if let lane { lane } else { try MailLane(options) }
+                let usable = if let lane { lane } else { try L(options) }
                 lane = usable
-                job.run(on: usable)
+                turn.batch.settle(turn.index, usable.carry(turn))
             } catch {
-                job.batch.settle(job.index, .notSent(error))
+                turn.batch.settle(turn.index, .notSent(error))
             }
         }
     }
 
     /// The next job and its number; nil where there is none, and then the lane is not the caller's any more.
-    private func take(after done: Int?, orRest lane: MailLane?) -> (Job, number: Int)? {
-        let (job, isClosed) = state.withLock { state -> ((Job, number: Int)?, Bool) in
+    private func take(after done: Int?, orRest lane: L?) -> (LaneTurn<L>, number: Int)? {
+        let (job, isClosed) = state.withLock { state -> ((LaneTurn<L>, number: Int)?, Bool) in
             if let done { state.underWay[done] = nil }
             guard state.head < state.waiting.count else {
                 (state.waiting, state.head) = ([], 0)
@@ -123,11 +146,11 @@ final class MailDesk: Sendable {
                 state.busy -= 1
                 return (nil, false)
             }
-            let job = state.waiting[state.head]
+            let turn = state.waiting[state.head]
             state.head += 1
             state.taken += 1
-            state.underWay[state.taken] = job.batch
-            return ((job, state.taken), false)
+            state.underWay[state.taken] = turn.batch
+            return ((turn, state.taken), false)
         }
         if isClosed {
             lane?.end()
