@@ -2,6 +2,7 @@ import BellhopRules
 import Cryptography
 import HTTPTransfer
 import ServiceRuntime
+import TestSupport
 import Testing
 
 @testable import Sandbox

@@ -2,6 +2,7 @@ import Foundation
 import HTTPServer
 import HTTPTransfer
 import ServiceRuntime
+import TLS
 import TestSupport
 import Testing
 
@@ -95,9 +96,53 @@ struct ServerTests {
             #expect(try await client.answer(long).status == 431)
             #expect(try await client.send(message, bearer: bearer).status == 200)
             #expect(client.sandbox.received(.fcm).count == 1)
-            // The transport may use two side by side; one more for each refusal would make it more than that.
-            #expect(Set(client.sandbox.received().map(\.connection)).count <= 2)
+            #expect(Set(client.sandbox.received().map(\.connection)).count == 1)
         }
+    }
+
+    @Test("streams beyond the limit are refused before anything is done about them")
+    func refusesStreams() async throws {
+        try await withSandbox {
+            $0.limits.concurrentStreams = 2
+        } _: { client in
+            let request = client.request(message, bearer: try await client.accessToken())
+            let (port, authorities) = (client.sandbox.address.port, client.sandbox.caFile)
+            let ends = await onThread { Self.endsOfStreams(request, to: port, trusting: authorities) }
+            #expect(ends == [1: .headers, 3: .headers, 5: .reset, 7: .reset])
+            #expect(client.sandbox.received(.fcm).count == 2)
+        }
+    }
+
+    /// Sends a request four times at once without having heard of any limit, the first two without an end until the others
+    /// are there too, and says what came first on each stream.
+    private static func endsOfStreams(
+        _ request: TransferRequest,
+        to port: UInt16,
+        trusting authorities: String
+    ) -> [UInt32: Frame.Kind] {
+        guard let raw = RawClient(port: port), let context = try? TLSClientContext(authoritiesFile: authorities),
+            let tls = context.makeConnection(over: raw.descriptor, to: "127.0.0.1")
+        else { return [:] }
+        let channel = FrameChannel(tls)
+        guard channel.shakeHands() else { return [:] }
+        var frames = [Frame.settings()]
+        for stream in [1, 3, 5, 7] as [UInt32] { frames.append(.headers(stream, fields(of: request, port: port))) }
+        for stream in [1, 3] as [UInt32] {
+            frames.append(Frame(kind: .data, flags: Frame.endsStream, stream: stream, payload: request.body))
+        }
+        channel.send(Frame.preface + frames.flatMap(\.encoded))
+        var ends: [UInt32: Frame.Kind] = [:]
+        while ends.count < 4, let frame = channel.next() {
+            guard frame.stream > 0, ends[frame.stream] == nil, let kind = frame.kind, kind != .windowUpdate else { continue }
+            ends[frame.stream] = kind
+        }
+        return ends
+    }
+
+    private static func fields(of request: TransferRequest, port: UInt16) -> [(String, String)] {
+        let path = String(request.url.drop { $0 != ":" }.dropFirst(3).drop { $0 != "/" })
+        let head = [(":method", "POST"), (":scheme", "https"), (":authority", "127.0.0.1:\(port)"), (":path", path)]
+        return head + request.headers.map { ($0.name, $0.value) }
     }
 
     @Test("a client that keeps to one stream at a time gets every answer")

@@ -1,3 +1,5 @@
+import ServiceRuntime
+
 /// The requests of one `send` and the outcomes that have come in for them.
 ///
 /// Thread safety: `begin` is called once, before the batch is posted to the loop's inbox (or refused on the spot, if
@@ -5,31 +7,23 @@
 /// reference.
 final class TransferBatch: @unchecked Sendable {
     let requests: [TransferRequest]
-    private var outcomes: [TransferOutcome?]
-    private var missing: Int
-    private var continuation: CheckedContinuation<[TransferOutcome], Never>?
+    private var outcomes: Outcomes<TransferOutcome>
 
     /// Set when the waiting task is gone: a cancellation can arrive before the batch itself does.
     var isCancelled = false
 
     init(_ requests: [TransferRequest]) {
         self.requests = requests
-        outcomes = Array(repeating: nil, count: requests.count)
-        missing = requests.count
+        outcomes = Outcomes(count: requests.count)
     }
 
     func begin(_ continuation: CheckedContinuation<[TransferOutcome], Never>) {
-        self.continuation = continuation
+        outcomes.begin(continuation)
     }
 
     /// Files an outcome; the last one resumes the sender.
     func settle(_ index: Int, _ outcome: TransferOutcome) {
-        guard outcomes[index] == nil else { return }
-        outcomes[index] = outcome
-        missing -= 1
-        guard missing == 0 else { return }
-        continuation?.resume(returning: outcomes.compactMap { $0 })
-        continuation = nil
+        outcomes.settle(index, outcome)
     }
 
     /// Settles every request that has no outcome yet as not sent; for a batch that no loop has taken up.

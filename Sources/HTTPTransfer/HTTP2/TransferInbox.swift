@@ -1,3 +1,4 @@
+import ServiceRuntime
 import Synchronization
 
 /// What other threads ask of a loop, in the order in which they asked.
@@ -9,7 +10,7 @@ final class TransferInbox: Sendable {
         case cancel(TransferBatch)
         /// What is open now gets nothing more.
         case retire
-        case close(CheckedContinuation<Void, Never>)
+        case close
         case abandon
         /// The resolver has answered.
         case lookedUp(Destination, NameLookup.Answer)
@@ -20,6 +21,8 @@ final class TransferInbox: Sendable {
         var wake: (@Sendable () -> Void)?
     }
 
+    /// The loop has ended, and everything is released.
+    let completion = Completion()
     private let state: Mutex<State>
 
     init(waking wake: @escaping @Sendable () -> Void) {
@@ -74,9 +77,7 @@ final class TransferInbox: Sendable {
 
     /// Asks the loop to end and waits until it has.
     func close() async {
-        await withCheckedContinuation { continuation in
-            guard !post(.close(continuation)) else { return }
-            continuation.resume()
-        }
+        post(.close)
+        await completion.wait()
     }
 }

@@ -7,9 +7,7 @@ import Synchronization
 /// thread would wait for each other's slow peers.
 final class LaneDesk<L: Lane>: Sendable {
     private struct State {
-        var waiting: [LaneTurn<L>] = []
-        /// Jobs in front of it have been taken.
-        var head = 0
+        var waiting = Queue<LaneTurn<L>>()
         var resting: [L] = []
         /// Lanes with a thread.
         var busy = 0
@@ -18,11 +16,11 @@ final class LaneDesk<L: Lane>: Sendable {
         /// Jobs that were taken, ever.
         var taken = 0
         var isClosed = false
-        var isGivenUp = false
-        var closers: [CheckedContinuation<Void, Never>] = []
     }
 
     private let options: L.Options
+    /// The desk is closed, and no lane is busy.
+    private let completion = Completion()
     private let state: Mutex<State>
 
     /// The first lane is made here, so that libcurl's refusal of an option reaches whoever set it.
@@ -49,13 +47,8 @@ final class LaneDesk<L: Lane>: Sendable {
     /// Takes no more jobs, and returns when no lane is busy or the grace is over.
     func close() async {
         beginClosing()
-        let grace = options.closeGrace
-        let deadline = Task {
-            try await Task.sleep(for: grace)
-            self.giveUp()
-        }
-        await waitForLanes()
-        deadline.cancel()
+        await completion.wait(within: options.closeGrace)
+        giveUp()
     }
 
     /// Ends everything, without waiting for it.
@@ -67,8 +60,8 @@ final class LaneDesk<L: Lane>: Sendable {
     private func submit(_ batch: LaneBatch<L>) {
         let lanes = state.withLock { state -> [L?]? in
             guard !state.isClosed else { return nil }
-            state.waiting += batch.jobs.indices.map { LaneTurn(batch: batch, index: $0) }
-            let count = min(state.waiting.count - state.head, options.connections - state.busy)
+            state.waiting.append(contentsOf: batch.jobs.indices.map { LaneTurn(batch: batch, index: $0) })
+            let count = min(state.waiting.count, options.connections - state.busy)
             state.busy += count
             return (0..<count).map { _ in state.resting.popLast() }
         }
@@ -78,15 +71,14 @@ final class LaneDesk<L: Lane>: Sendable {
 
     /// Gives up what waits and what rests; what is under way may go on.
     private func beginClosing() {
-        let (turns, lanes) = state.withLock { state -> (ArraySlice<LaneTurn<L>>, [L]) in
+        let (turns, lanes, isOver) = state.withLock { state in
             state.isClosed = true
-            defer {
-                (state.waiting, state.head, state.resting) = ([], 0, [])
-            }
+            defer { state.resting = [] }
             // To end a connection means a last word and its reply, so it takes a thread, too.
             state.busy += state.resting.count
-            return (state.waiting[state.head...], state.resting)
+            return (state.waiting.take(state.waiting.count), state.resting, state.busy == 0)
         }
+        if isOver { completion.complete() }
         for turn in turns { turn.batch.refuse(turn.index, .closed) }
         for lane in lanes {
             NativeThread.start(named: options.name) {
@@ -96,76 +88,69 @@ final class LaneDesk<L: Lane>: Sendable {
         }
     }
 
-    /// Ends what is still under way, and whoever waits for it.
+    /// Ends what is still under way.
     private func giveUp() {
-        let (batches, closers) = state.withLock { state in
-            state.isGivenUp = true
-            defer { state.closers = [] }
-            return (Array(state.underWay.values), state.closers)
-        }
-        for batch in batches { batch.giveUp(.closed) }
-        for closer in closers { closer.resume() }
+        for batch in state.withLock({ Array($0.underWay.values) }) { batch.giveUp(.closed) }
     }
 
-    /// Returns when no lane is busy, or when `giveUp` is called.
-    private func waitForLanes() async {
-        await withCheckedContinuation { closer in
-            let mustWait = state.withLock { state in
-                let mustWait = state.busy > 0 && !state.isGivenUp
-                if mustWait { state.closers.append(closer) }
-                return mustWait
-            }
-            if !mustWait { closer.resume() }
-        }
+    /// What a lane does next.
+    private enum Next {
+        case carry(LaneTurn<L>, number: Int)
+        /// Nothing: it is among the resting ones, and not the caller's any more.
+        case rest
+        case end
     }
 
+    /// Carries one job after the other.
+    ///
+    /// An outcome is told once the lane is free for what comes next, so that whoever asks again at once finds it.
     private func work(on lane: L?) {
         var lane = lane
-        var done: Int?
-        while let (turn, number) = take(after: done, orRest: lane) {
-            done = number
-            guard !turn.isAbandoned else { continue }
-            do throws(TransferError) {
-                let usable = if let lane { lane } else { try L(options) }
-                lane = usable
-                turn.batch.settle(turn.index, usable.carry(turn))
-            } catch {
-                turn.batch.settle(turn.index, .notSent(error))
+        var done: (turn: LaneTurn<L>, number: Int, outcome: L.Outcome)?
+        while true {
+            let next = next(after: done?.number, on: lane)
+            if let done { done.turn.batch.settle(done.turn.index, done.outcome) }
+            switch next {
+            case .carry(let turn, let number): done = (turn, number, carry(turn, on: &lane))
+            case .rest: return
+            case .end:
+                lane?.end()
+                return leave()
             }
         }
     }
 
-    /// The next job and its number; nil where there is none, and then the lane is not the caller's any more.
-    private func take(after done: Int?, orRest lane: L?) -> (LaneTurn<L>, number: Int)? {
-        let (job, isClosed) = state.withLock { state -> ((LaneTurn<L>, number: Int)?, Bool) in
+    private func carry(_ turn: LaneTurn<L>, on lane: inout L?) -> L.Outcome {
+        do throws(TransferError) {
+            let usable = if let lane { lane } else { try L(options) }
+            lane = usable
+            return usable.carry(turn)
+        } catch {
+            return .notSent(error)
+        }
+    }
+
+    private func next(after done: Int?, on lane: L?) -> Next {
+        state.withLock { state in
             if let done { state.underWay[done] = nil }
-            guard state.head < state.waiting.count else {
-                (state.waiting, state.head) = ([], 0)
-                guard !state.isClosed else { return (nil, true) }
-                if let lane { state.resting.append(lane) }
-                state.busy -= 1
-                return (nil, false)
+            while let turn = state.waiting.popFirst() {
+                guard !turn.isAbandoned else { continue }
+                state.taken += 1
+                state.underWay[state.taken] = turn.batch
+                return .carry(turn, number: state.taken)
             }
-            let turn = state.waiting[state.head]
-            state.head += 1
-            state.taken += 1
-            state.underWay[state.taken] = turn.batch
-            return ((turn, state.taken), false)
+            guard !state.isClosed else { return .end }
+            if let lane { state.resting.append(lane) }
+            state.busy -= 1
+            return .rest
         }
-        if isClosed {
-            lane?.end()
-            leave()
-        }
-        return job
     }
 
     private func leave() {
-        let closers = state.withLock { state -> [CheckedContinuation<Void, Never>] in
+        let isOver = state.withLock { state in
             state.busy -= 1
-            guard state.busy == 0 else { return [] }
-            defer { state.closers = [] }
-            return state.closers
+            return state.busy == 0
         }
-        for closer in closers { closer.resume() }
+        if isOver { completion.complete() }
     }
 }

@@ -6,10 +6,14 @@ import Foundation
 /// a thread must never be one of the cooperative pool, which blocking calls would starve.
 package enum NativeThread {
     /// Starts a thread named `name` (Linux shows the first 15 bytes) that runs `body` once.
-    package static func start(named name: String, _ body: @escaping @Sendable () -> Void) {
+    package static func start(
+        named name: String,
+        stackSize: Int = 1 << 20,
+        _ body: @escaping @Sendable () -> Void
+    ) {
         let thread = Thread(block: body)
         thread.name = name
-        thread.stackSize = 1 << 20
+        thread.stackSize = stackSize
         thread.start()
     }
 }

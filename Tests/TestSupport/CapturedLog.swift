@@ -1,3 +1,4 @@
+package import ServiceRuntime
 import Synchronization
 
 /// A sink that keeps what was written, for tests that look at the log.

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// The end of a thread, to be waited for, with a limit.
+/// The end of something, to be waited for, with or without a limit.
 ///
 /// Thread safety: the state is behind a lock; continuations are resumed outside of it.
-final class Completion: Sendable {
+package final class Completion: Sendable {
     private struct State {
         var isComplete = false
         var waiters: [CheckedContinuation<Void, Never>] = []
@@ -11,17 +11,14 @@ final class Completion: Sendable {
 
     private let state = Mutex(State())
 
-    func complete() {
+    package init() {}
+
+    package func complete() {
         release { $0.isComplete = true }
     }
 
-    /// Returns when complete, or after `limit`; waiting together, the shortest limit counts for all.
-    func wait(within limit: Duration) async {
-        let timer = Task {
-            try await Task.sleep(for: limit)
-            release { _ in }
-        }
-        defer { timer.cancel() }
+    /// Returns when complete, whether the waiting task is cancelled or not.
+    package func wait() async {
         await withCheckedContinuation { waiter in
             let isOver = state.withLock { state in
                 if !state.isComplete { state.waiters.append(waiter) }
@@ -29,6 +26,16 @@ final class Completion: Sendable {
             }
             if isOver { waiter.resume() }
         }
+    }
+
+    /// Returns when complete, or after `limit`; waiting together, the shortest limit counts for all.
+    package func wait(within limit: Duration) async {
+        let timer = Task {
+            try await Task.sleep(for: limit)
+            release { _ in }
+        }
+        defer { timer.cancel() }
+        await wait()
     }
 
     private func release(_ change: (inout State) -> Void) {
