@@ -44,8 +44,8 @@ static inline CURLcode bellhop_easy_set_write(CURL *handle, CURLoption option, c
     return curl_easy_setopt(handle, option, callback);
 }
 
-static inline CURLcode bellhop_easy_set_open_socket(CURL *handle, curl_opensocket_callback callback) {
-    return curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, callback);
+static inline CURLcode bellhop_easy_set_socket(CURL *handle, curl_sockopt_callback callback) {
+    return curl_easy_setopt(handle, CURLOPT_SOCKOPTFUNCTION, callback);
 }
 
 static inline CURLcode bellhop_easy_set_recipients(CURL *handle, struct curl_slist *addresses) {

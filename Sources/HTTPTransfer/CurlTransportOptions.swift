@@ -13,15 +13,10 @@ package struct CurlTransportOptions: Sendable {
     /// PEM file with the authorities to trust instead of the system's.
     package var authoritiesFile: String?
 
-    package var userAgent = "bellhop"
-
     /// Whether `http` URLs are sent at all.
     ///
     /// Without it, only `https` leaves the house.
     package var allowsPlainHTTP = false
-
-    /// Which addresses may be connected to.
-    package var addressPolicy: AddressPolicy = .any
 
     /// How long `close` lets requests in flight end before it abandons them.
     package var closeGrace: Duration = .seconds(5)
@@ -37,9 +32,6 @@ extension CurlTransportOptions: LaneOptions {
         try validateLanes()
         guard (1...Int(Int32.max)).contains(bodyLimit) else {
             throw refusal("the body limit must be between 1 and \(Int32.max)")
-        }
-        guard userAgent.utf8.allSatisfy(ASCII.isHeaderValue) else {
-            throw refusal("the user agent must not contain control characters")
         }
     }
 

@@ -64,3 +64,17 @@ package struct TransferError: Error, Hashable, Sendable, CustomStringConvertible
         TransferError(.invalidRequest, "\(request.attempt) refused before sending: \(reason)")
     }
 }
+
+extension TransferError.Code {
+    /// What to do about it, as the end of a text.
+    var advice: String {
+        switch self {
+        case .invalidRequest: "check the URL and whether the transport allows its scheme"
+        case .nameLookup: "check the host's name and the resolver, or try again"
+        case .certificate: "check the authorities that are trusted and the host's name"
+        case .addressRefused: "do not try again"
+        case .connect, .tls, .timeout: "check the way to the host, or try again"
+        default: "try again"
+        }
+    }
+}

@@ -12,7 +12,7 @@ enum CurlFailure {
     static func error(_ result: CURLcode, attempt: String, detail: String) -> TransferError {
         let code = code(of: result)
         let reason = tellsDetail(code) && !detail.isEmpty ? detail : String(cString: curl_easy_strerror(result))
-        return TransferError(code, "\(attempt): \(reason) (libcurl \(result.rawValue)); \(advice(code))")
+        return TransferError(code, "\(attempt): \(reason) (libcurl \(result.rawValue)); \(code.advice)")
     }
 
     static func code(of result: CURLcode) -> TransferError.Code {
@@ -41,16 +41,6 @@ enum CurlFailure {
         switch code {
         case .nameLookup, .connect, .tls, .certificate: true
         default: false
-        }
-    }
-
-    private static func advice(_ code: TransferError.Code) -> String {
-        switch code {
-        case .invalidRequest: "check the URL and whether the transport allows its scheme"
-        case .nameLookup: "check the host's name and the resolver, or try again"
-        case .certificate: "check the authorities that are trusted and the host's name"
-        case .connect, .tls, .timeout: "check the way to the host, or try again"
-        default: "try again"
         }
     }
 }

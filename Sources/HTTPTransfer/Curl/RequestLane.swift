@@ -1,5 +1,4 @@
 import CCurl
-import Glibc
 
 /// Carries requests over libcurl, one at a time, on a connection that is kept for the next one to the same host.
 ///
@@ -9,13 +8,11 @@ final class RequestLane: Lane, @unchecked Sendable {
     private let options: CurlTransportOptions
     private var easy: EasyHandle?
     private var turn: LaneTurn<RequestLane>?
-    private var answer: AnswerBuffer
+    private var answer = IncomingAnswer()
     private var body = OutgoingBytes()
-    private var wasAddressRefused = false
 
     init(_ options: CurlTransportOptions) throws(TransferError) {
         self.options = options
-        answer = AnswerBuffer(bodyLimit: options.bodyLimit)
         easy = try EasyHandle(refusal: options.refusal) { configure(&$0) }
     }
 
@@ -45,8 +42,7 @@ final class RequestLane: Lane, @unchecked Sendable {
     private func forget() {
         turn = nil
         body = OutgoingBytes()
-        answer = AnswerBuffer(bodyLimit: options.bodyLimit)
-        wasAddressRefused = false
+        answer = IncomingAnswer()
     }
 
     private func send(
@@ -65,34 +61,20 @@ final class RequestLane: Lane, @unchecked Sendable {
         guard result == CURLE_OK || (result == CURLE_WRITE_ERROR && answer.isBodyTruncated) else {
             return failed(failure(result, of: request, easy), easy)
         }
-        let status = easy.number(CURLINFO_RESPONSE_CODE) ?? 0
-        guard answer.isComplete(status: status, announced: easy.bytes(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T) ?? 0) else {
-            return failed(CurlFailure.error(CURLE_PARTIAL_FILE, for: request, detail: ""), easy)
-        }
         let version = easy.number(CURLINFO_HTTP_VERSION) ?? 0
-        return .answered(
-            TransferAnswer(
-                status: status,
-                headers: AnswerHeaders(lines: answer.lines),
-                body: answer.body,
-                isBodyTruncated: answer.isBodyTruncated,
-                version: version >= Int(CURL_HTTP_VERSION_2_0) ? .http2 : .http1,
-                newConnections: easy.number(CURLINFO_NUM_CONNECTS) ?? 0,
-                retryAfterSeconds: retryAfter
+        guard !answer.misses(announced: easy.bytes(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T) ?? 0),
+            let answer = answer.finished(
+                version >= Int(CURL_HTTP_VERSION_2_0) ? .http2 : .http1,
+                newConnections: easy.number(CURLINFO_NUM_CONNECTS) ?? 0
             )
-        )
+        else { return failed(CurlFailure.error(CURLE_PARTIAL_FILE, for: request, detail: ""), easy) }
+        return .answered(answer)
     }
 
     private func failure(_ result: CURLcode, of request: TransferRequest, _ easy: EasyHandle) -> TransferError {
         // After the request has gone out, "unsupported protocol" means an answer without HTTP in it.
         let isNoHTTP = result == CURLE_UNSUPPORTED_PROTOCOL && Self.wasSent(easy)
-        guard result == CURLE_COULDNT_CONNECT, wasAddressRefused else {
-            return CurlFailure.error(isNoHTTP ? CURLE_WEIRD_SERVER_REPLY : result, for: request, detail: easy.words)
-        }
-        return TransferError(
-            .addressRefused,
-            "\(request.attempt): its name leads to addresses that are not public; do not try again"
-        )
+        return CurlFailure.error(isNoHTTP ? CURLE_WEIRD_SERVER_REPLY : result, for: request, detail: easy.words)
     }
 
     private func failed(_ error: TransferError, _ easy: EasyHandle) -> TransferOutcome {
@@ -104,11 +86,6 @@ final class RequestLane: Lane, @unchecked Sendable {
     /// That covers its own silent repeats too: the counters run on over all attempts of a transfer.
     private static func wasSent(_ easy: EasyHandle) -> Bool {
         (easy.number(CURLINFO_REQUEST_SIZE) ?? 0) > 0 || (easy.bytes(CURLINFO_SIZE_UPLOAD_T) ?? 0) > 0
-    }
-
-    private var retryAfter: Int? {
-        guard answer.hasRetryAfter, let value = AnswerHeaders(lines: answer.lines)["retry-after"] else { return nil }
-        return RetryAfter.seconds(value, now: time(nil))
     }
 }
 
@@ -143,7 +120,7 @@ extension RequestLane {
         easy.set(CURLOPT_REDIR_PROTOCOLS_STR, "https")
         easy.set(CURLOPT_FOLLOWLOCATION, false)
         easy.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
-        easy.set(CURLOPT_USERAGENT, options.userAgent)
+        easy.set(CURLOPT_USERAGENT, HeaderRules.ownName)
         let context = Unmanaged.passUnretained(self).toOpaque()
         listen(&easy, context)
         watch(&easy, context)
@@ -182,20 +159,20 @@ extension RequestLane {
         easy.keep(
             bellhop_easy_set_write(easy.handle, CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
                 let piece = UnsafeRawBufferPointer(start: bytes, count: size * count)
-                return RequestLane.lane(context)?.answer.takeBody(piece) == true ? piece.count : 0
+                return RequestLane.lane(context)?.takeBody(piece) == true ? piece.count : 0
             }
         )
     }
 
-    /// Where a connection leads, when a request is about to go out on it, and whether anybody still waits.
+    /// A new connection, a request that is about to go out, and whether anybody still waits.
     private func watch(_ easy: inout EasyOptions, _ context: UnsafeMutableRawPointer) {
-        for option in [CURLOPT_OPENSOCKETDATA, CURLOPT_PREREQDATA, CURLOPT_XFERINFODATA] {
+        for option in [CURLOPT_PREREQDATA, CURLOPT_XFERINFODATA] {
             easy.set(option, pointer: context)
         }
         easy.keep(
-            bellhop_easy_set_open_socket(easy.handle) { context, _, target in
-                guard let target else { return CURL_SOCKET_BAD }
-                return RequestLane.lane(context)?.openSocket(target) ?? CURL_SOCKET_BAD
+            bellhop_easy_set_socket(easy.handle) { _, socket, _ in
+                PeerSocket.limitUnacknowledged(socket)
+                return CURL_SOCKOPT_OK
             }
         )
         easy.keep(
@@ -211,11 +188,7 @@ extension RequestLane {
         easy.set(CURLOPT_NOPROGRESS, false)
     }
 
-    private func openSocket(_ target: UnsafeMutablePointer<curl_sockaddr>) -> curl_socket_t {
-        guard let socket = SocketOpener.open(target, policy: options.addressPolicy) else {
-            wasAddressRefused = true
-            return CURL_SOCKET_BAD
-        }
-        return socket
+    private func takeBody(_ piece: UnsafeRawBufferPointer) -> Bool {
+        answer.takeBody(piece, limit: options.bodyLimit)
     }
 }

@@ -103,7 +103,7 @@ final class ConnectionLoop: @unchecked Sendable {
         }
         if let latestFields, latestFields.fit(request) { return latestFields }
         do throws(TransferError) {
-            let fields = try RequestFields(request, to: try TargetURL(of: request), userAgent: options.userAgent)
+            let fields = try RequestFields(request, to: try TargetURL(of: request))
             latestFields = fields
             return fields
         } catch {

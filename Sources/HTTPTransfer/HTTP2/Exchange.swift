@@ -9,7 +9,7 @@ final class Exchange {
     /// How many connections were opened for it.
     let newConnections: Int
 
-    var answer = StreamAnswer()
+    var answer = IncomingAnswer()
 
     /// Part of it may have reached the peer.
     var wasSent = false

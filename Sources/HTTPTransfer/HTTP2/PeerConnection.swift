@@ -299,7 +299,7 @@ extension PeerConnection {
 
     func receiveBody(_ stream: Int32, _ bytes: UnsafeBufferPointer<UInt8>) {
         guard let exchange = exchanges[stream], !exchange.isOver else { return }
-        guard !exchange.answer.takeBody(bytes, limit: tools.options.bodyLimit) else { return }
+        guard !exchange.answer.takeBody(UnsafeRawBufferPointer(bytes), limit: tools.options.bodyLimit) else { return }
         conclude(exchange, stream)
     }
 

@@ -5,6 +5,9 @@ import CCurl
 /// Thread safety: a lane is either at rest in the desk's list, which a lock guards, or with the one thread that took it
 /// out.
 final class MailLane: Lane, @unchecked Sendable {
+    /// How many seconds a connection may rest and still be used; servers close what rests longer.
+    private static let longestRest = 30
+
     private let options: SMTPTransportOptions
     private var easy: EasyHandle?
     private var dialogue = SMTPDialogue()
@@ -126,7 +129,7 @@ extension MailLane {
         easy.set(CURLOPT_UPLOAD, true)
         easy.set(CURLOPT_TIMEOUT_MS, milliseconds: options.timeouts.total)
         easy.set(CURLOPT_CONNECTTIMEOUT_MS, milliseconds: options.timeouts.connect)
-        easy.set(CURLOPT_MAXAGE_CONN, Int(clamping: options.longestRest.components.seconds))
+        easy.set(CURLOPT_MAXAGE_CONN, Self.longestRest)
         listen(&easy)
     }
 

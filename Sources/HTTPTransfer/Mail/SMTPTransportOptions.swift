@@ -43,9 +43,6 @@ package struct SMTPTransportOptions: Hashable, Sendable {
     /// The total keeps below the minute after which somebody else may take a delivery up.
     package var timeouts = TransferTimeouts(total: .seconds(40), connect: .seconds(10))
 
-    /// How long a connection may rest and still be used; servers close what rests longer.
-    package var longestRest: Duration = .seconds(30)
-
     /// How long `close` lets mails under way end before it abandons them.
     package var closeGrace: Duration = .seconds(5)
 

@@ -43,7 +43,6 @@ package struct TransportNeed: Hashable, Sendable {
             // Errands to different hosts must not wait for each other, and each takes a connection.
             options.connections = window
             options.authoritiesFile = authoritiesFile
-            options.addressPolicy = addressPolicy
             return try CurlTransport(options)
         }
     }

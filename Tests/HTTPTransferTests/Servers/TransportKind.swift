@@ -13,8 +13,6 @@ enum TransportKind: String, Sendable, CaseIterable, CustomStringConvertible {
     struct Traits {
         var connections = 1
         var bodyLimit = 64 * 1024
-        var userAgent = "bellhop"
-        var addressPolicy = AddressPolicy.any
         var closeGrace = Duration.seconds(5)
     }
 
@@ -31,16 +29,12 @@ enum TransportKind: String, Sendable, CaseIterable, CustomStringConvertible {
             options.authoritiesFile = certificate.certificateFile
             options.connections = traits.connections
             options.bodyLimit = traits.bodyLimit
-            options.userAgent = traits.userAgent
-            options.addressPolicy = traits.addressPolicy
             options.closeGrace = traits.closeGrace
             return try CurlTransport(options)
         case .http2:
             return try HTTP2Transport.trusting(certificate) {
                 $0.maxConnectionsPerHost = traits.connections
                 $0.bodyLimit = traits.bodyLimit
-                $0.userAgent = traits.userAgent
-                $0.addressPolicy = traits.addressPolicy
                 $0.closeGrace = traits.closeGrace
             }
         }
