@@ -50,7 +50,7 @@ final class ListenerThread: Sendable {
         var silentUntil = ContinuousClock.now + options.heartbeat
         while goesOn {
             let heard = try session.takeNotifications()
-            for notification in heard { outbox.hand(over: notification) }
+            for (channel, payload) in heard { outbox.hand(over: .notification(channel: channel, payload: payload)) }
             outbox.tellOverflow()
             if !heard.isEmpty { silentUntil = .now + options.heartbeat }
             if silentUntil <= .now {
