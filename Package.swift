@@ -71,7 +71,7 @@ let package = Package(
 
         .target(
             name: "TestSupport",
-            dependencies: ["AMQP", "Postgres", "ServiceRuntime", "TLS"],
+            dependencies: ["ServiceRuntime", "TLS"],
             path: "Tests/TestSupport",
             swiftSettings: settings
         ),
