@@ -33,9 +33,10 @@ let package = Package(
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
         .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
+        .systemLibrary(name: "CLinux"),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 
-        room("ServiceRuntime"),
+        room("ServiceRuntime", ["CLinux"]),
         room("Cryptography", ["COpenSSL"]),
         room("Compression", ["CZlib"]),
         room("AMQP", ["CRabbitMQ", "Cryptography", "ServiceRuntime"]),
@@ -55,7 +56,7 @@ let package = Package(
         room(
             "Sandbox",
             [
-                "CNGHTTP2", "COpenSSL", "TLS", "HTTPServer", "Compression", "Cryptography", "BellhopRules",
+                "CLinux", "CNGHTTP2", "COpenSSL", "TLS", "HTTPServer", "Compression", "Cryptography", "BellhopRules",
                 "ServiceRuntime",
             ]
         ),
@@ -70,7 +71,7 @@ let package = Package(
 
         .target(
             name: "TestSupport",
-            dependencies: ["AMQP", "Postgres"],
+            dependencies: ["ServiceRuntime", "TLS"],
             path: "Tests/TestSupport",
             swiftSettings: settings
         ),
@@ -86,8 +87,8 @@ let package = Package(
         tests(of: "ServiceRuntime"),
         tests(of: "Cryptography"),
         tests(of: "Compression"),
-        tests(of: "AMQP"),
-        tests(of: "Postgres"),
+        tests(of: "AMQP", ["ServiceRuntime"]),
+        tests(of: "Postgres", ["ServiceRuntime"]),
         tests(of: "TLS", ["COpenSSL", "Sandbox", "ServiceRuntime"]),
         tests(of: "HTTPTransfer", ["CNGHTTP2", "TLS"]),
         tests(of: "HTTPServer", ["ServiceRuntime"]),
@@ -103,7 +104,7 @@ let package = Package(
         ),
         tests(
             of: "Sandbox",
-            ["HTTPTransfer", "HTTPServer", "Compression", "Cryptography", "BellhopRules", "ServiceRuntime"]
+            ["HTTPTransfer", "HTTPServer", "TLS", "Compression", "Cryptography", "BellhopRules", "ServiceRuntime"]
         ),
         tests(
             of: "Commands",

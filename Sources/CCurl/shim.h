@@ -44,8 +44,8 @@ static inline CURLcode bellhop_easy_set_write(CURL *handle, CURLoption option, c
     return curl_easy_setopt(handle, option, callback);
 }
 
-static inline CURLcode bellhop_easy_set_open_socket(CURL *handle, curl_opensocket_callback callback) {
-    return curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, callback);
+static inline CURLcode bellhop_easy_set_socket(CURL *handle, curl_sockopt_callback callback) {
+    return curl_easy_setopt(handle, CURLOPT_SOCKOPTFUNCTION, callback);
 }
 
 static inline CURLcode bellhop_easy_set_recipients(CURL *handle, struct curl_slist *addresses) {
@@ -60,18 +60,14 @@ static inline CURLcode bellhop_easy_set_progress(CURL *handle, curl_xferinfo_cal
     return curl_easy_setopt(handle, CURLOPT_XFERINFOFUNCTION, callback);
 }
 
+static inline CURLcode bellhop_easy_set_prerequest(CURL *handle, curl_prereq_callback callback) {
+    return curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, callback);
+}
+
 static inline CURLcode bellhop_easy_get_long(CURL *handle, CURLINFO info, long *value) {
     return curl_easy_getinfo(handle, info, value);
 }
 
 static inline CURLcode bellhop_easy_get_offset(CURL *handle, CURLINFO info, curl_off_t *value) {
     return curl_easy_getinfo(handle, info, value);
-}
-
-static inline CURLcode bellhop_easy_get_private(CURL *handle, void **value) {
-    return curl_easy_getinfo(handle, CURLINFO_PRIVATE, (char **)value);
-}
-
-static inline CURLMcode bellhop_multi_set_long(CURLM *multi, CURLMoption option, long value) {
-    return curl_multi_setopt(multi, option, value);
 }

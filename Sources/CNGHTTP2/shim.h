@@ -4,19 +4,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-// Swift's own module of the C library leaves these out.
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
-
 #include <nghttp2/nghttp2.h>
 
 // Constants under names and types that do not depend on how Swift imports the enumerations of one version or another.
-static const uint32_t bellhop_epoll_in = EPOLLIN;
-static const uint32_t bellhop_epoll_out = EPOLLOUT;
-static const uint32_t bellhop_epoll_broken = EPOLLERR | EPOLLHUP;
-static const int bellhop_epoll_close_on_exec = EPOLL_CLOEXEC;
-static const int bellhop_eventfd_flags = EFD_NONBLOCK | EFD_CLOEXEC;
-
 static const uint8_t bellhop_frame_headers = NGHTTP2_HEADERS;
 static const uint8_t bellhop_frame_data = NGHTTP2_DATA;
 static const uint8_t bellhop_frame_reset = NGHTTP2_RST_STREAM;

@@ -1,9 +1,7 @@
 #pragma once
 
-// librabbitmq's headers use `struct timeval` without including it; Glibc's module
-// lacks eventfd, which wakes a connection's thread.
+// librabbitmq's headers use `struct timeval` without including it.
 #include <stdint.h>
-#include <sys/eventfd.h>
 #include <sys/time.h>
 
 #include <openssl/err.h>

@@ -38,8 +38,6 @@ package final class HTTPServer: Sendable {
         }
     }
 
-    package var boundPort: UInt16 { address.port }
-
     /// Requests that have arrived whole and are not answered to the last byte.
     package var activeRequests: Int { core.activeCount }
 

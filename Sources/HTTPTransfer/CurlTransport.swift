@@ -1,30 +1,26 @@
-import ServiceRuntime
-
 /// A transport over libcurl, for requests that are few: HTTP/2 where the peer speaks it, HTTP/1.1 where it does not,
-/// plain HTTP and proxies where asked for.
+/// plain HTTP where asked for.
 ///
-/// One thread of its own runs every transfer of the transport. Credentials that must not share a connection (two teams
-/// of one provider) need a transport each. Releasing the last reference ends the thread too, without waiting for it.
+/// Credentials that must not share a connection (two teams of one provider) need a transport each. Releasing the last
+/// reference ends the connections too, without waiting for it.
 package final class CurlTransport: HTTPTransport {
-    private let inbox: TransferInbox
+    private let desk: LaneDesk<RequestLane>
 
     /// Opens the transport; nothing is connected yet.
     package init(_ options: CurlTransportOptions) throws(TransferError) {
         try options.validate()
-        let loop = try TransferLoop(options)
-        inbox = loop.inbox
-        NativeThread.start(named: options.name) { loop.run() }
+        desk = try LaneDesk(options)
     }
 
     deinit {
-        inbox.post(.abandon)
+        desk.abandon()
     }
 
     package func send(_ requests: [TransferRequest]) async -> [TransferOutcome] {
-        await inbox.send(requests)
+        await desk.send(requests)
     }
 
     package func close() async {
-        await inbox.close()
+        await desk.close()
     }
 }

@@ -12,7 +12,8 @@ package protocol HTTPTransport: Sendable {
     /// For a peer that ties something to a connection that no request can change any more.
     func retireConnections()
 
-    /// Stops taking requests, gives those in flight a bounded time to end, and returns when everything is released.
+    /// Stops taking requests, gives those in flight a bounded time to end, and returns when everything is released, or is
+    /// about to be where that time was too short.
     ///
     /// Requests that still wait for their turn are reported as not sent, those that do not end in time as unknown.
     func close() async

@@ -11,6 +11,9 @@ enum HeaderRules {
         isSame(name, "content-type")
     }
 
+    /// The user agent of requests that name none.
+    static let ownName = "bellhop"
+
     static func isUserAgent(_ name: String) -> Bool {
         isSame(name, "user-agent")
     }

@@ -10,7 +10,7 @@ package struct TransferError: Error, Hashable, Sendable, CustomStringConvertible
         /// The transport's options make no sense or name a file that cannot be read.
         case invalidOptions
 
-        /// The host's name (or the proxy's) has no address.
+        /// The host's name has no address.
         case nameLookup
 
         /// No connection came about.
@@ -22,7 +22,7 @@ package struct TransferError: Error, Hashable, Sendable, CustomStringConvertible
         /// The TLS handshake broke off; it may pass another time.
         case tls
 
-        /// The peer's certificate does not satisfy us, or ours cannot be used: a matter of configuration.
+        /// The peer's certificate does not satisfy us: a matter of configuration.
         case certificate
 
         /// One of the request's timeouts passed.
@@ -62,5 +62,19 @@ package struct TransferError: Error, Hashable, Sendable, CustomStringConvertible
     /// That `request` must not be sent, and why.
     static func refusal(of request: TransferRequest, _ reason: String) -> TransferError {
         TransferError(.invalidRequest, "\(request.attempt) refused before sending: \(reason)")
+    }
+}
+
+extension TransferError.Code {
+    /// What to do about it, as the end of a text.
+    var advice: String {
+        switch self {
+        case .invalidRequest: "check the URL and whether the transport allows its scheme"
+        case .nameLookup: "check the host's name and the resolver, or try again"
+        case .certificate: "check the authorities that are trusted and the host's name"
+        case .addressRefused: "do not try again"
+        case .connect, .tls, .timeout: "check the way to the host, or try again"
+        default: "try again"
+        }
     }
 }

@@ -1,7 +1,7 @@
 /// How one request ended.
 ///
 /// What the caller may do next depends on nothing else.
-package enum TransferOutcome: Sendable {
+package enum TransferOutcome: LaneOutcome, Sendable {
     /// The peer answered in full, whatever its status.
     case answered(TransferAnswer)
 

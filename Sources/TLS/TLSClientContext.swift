@@ -8,11 +8,8 @@ import ServiceRuntime
 package final class TLSClientContext: @unchecked Sendable {
     private let handle: OpaquePointer
 
-    /// Certificate and key of our own as PEM files.
-    package typealias Identity = (certificateFile: String, keyFile: String)
-
     /// Trusts the authorities of `authoritiesFile`, or the system's.
-    package init(authoritiesFile: String?, identity: Identity?) throws(TLSError) {
+    package init(authoritiesFile: String?) throws(TLSError) {
         guard let handle = SSL_CTX_new(TLS_client_method()) else {
             throw TLSError(.resources, attempted: "preparing TLS", whatToDo: "try again")
         }
@@ -28,18 +25,6 @@ package final class TLSClientContext: @unchecked Sendable {
                 .authorities,
                 attempted: "reading the trusted authorities of \(authoritiesFile ?? "the system")",
                 whatToDo: "give a PEM file of certificates"
-            )
-        }
-        guard let identity else { return }
-        SSL_CTX_set_default_passwd_cb(handle, withoutPassword)
-        guard SSL_CTX_use_certificate_chain_file(handle, identity.certificateFile) == 1,
-            SSL_CTX_use_PrivateKey_file(handle, identity.keyFile, SSL_FILETYPE_PEM) == 1,
-            SSL_CTX_check_private_key(handle) == 1
-        else {
-            throw TLSError(
-                .identity,
-                attempted: "reading the client certificate \(identity.certificateFile)",
-                whatToDo: "give a certificate and the key that belongs to it, both in PEM and without a password"
             )
         }
     }
@@ -69,14 +54,4 @@ package final class TLSClientContext: @unchecked Sendable {
         ERR_clear_error()
         return SSL_set1_host(connection, host) == 1 && bellhop_name_host(connection, host) == 1
     }
-}
-
-/// What OpenSSL asks for the password of a key; without it, it would ask on the terminal and wait there.
-func withoutPassword(
-    _ buffer: UnsafeMutablePointer<CChar>?,
-    _ size: Int32,
-    _ isWriting: Int32,
-    _ context: UnsafeMutableRawPointer?
-) -> Int32 {
-    -1
 }

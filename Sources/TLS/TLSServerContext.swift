@@ -67,3 +67,13 @@ package final class TLSServerContext: @unchecked Sendable {
         TLSError(code, attempted: "preparing TLS for a server", whatToDo: "check the certificate and its key")
     }
 }
+
+/// What OpenSSL asks for the password of a key; without it, it would ask on the terminal and wait there.
+private func withoutPassword(
+    _ buffer: UnsafeMutablePointer<CChar>?,
+    _ size: Int32,
+    _ isWriting: Int32,
+    _ context: UnsafeMutableRawPointer?
+) -> Int32 {
+    -1
+}

@@ -1,3 +1,4 @@
+import ServiceRuntime
 import Testing
 
 @testable import AMQP
@@ -6,8 +7,8 @@ import Testing
 struct BackoffTests {
     @Test("they double from 0.2 s to 15 s and start over")
     func growth() {
-        var backoff = Backoff()
-        let pauses = (0..<9).map { _ in backoff.next(chance: 0).milliseconds }
+        var backoff = Backoff.ofBroker
+        let pauses = (0..<9).map { _ in backoff.next(chance: 0).pollMilliseconds }
         #expect(pauses == [200, 400, 800, 1600, 3200, 6400, 12800, 15000, 15000])
         backoff.reset()
         let first = backoff.next(chance: 0)
@@ -19,9 +20,9 @@ struct BackoffTests {
         arguments: [(0.5, 150), (1, 100), (7, 100), (-3, 200)]
     )
     func jitter(chance: Double, milliseconds: Int) {
-        var backoff = Backoff()
+        var backoff = Backoff.ofBroker
         let pause = backoff.next(chance: chance)
-        #expect(pause.milliseconds == milliseconds)
+        #expect(pause.pollMilliseconds == milliseconds)
     }
 
     @Test("hosts take turns")
@@ -35,19 +36,19 @@ struct BackoffTests {
     func outcomes() throws {
         var reconnection = Reconnection(try BrokerAddress(validating: "amqp://a"))
         let now = ContinuousClock.now
-        var pauses = (0..<7).map { _ in reconnection.pause(at: now, chance: 0).milliseconds }
+        var pauses = (0..<7).map { _ in reconnection.pause(at: now, chance: 0).pollMilliseconds }
         #expect(pauses == [200, 400, 800, 1600, 3200, 6400, 12800])
         reconnection.ready(at: now)
-        pauses = [reconnection.pause(at: now + .seconds(2), chance: 0).milliseconds]
+        pauses = [reconnection.pause(at: now + .seconds(2), chance: 0).pollMilliseconds]
         #expect(pauses == [800], "the broker was there")
         pauses = [9, 10].map { lasted in
             reconnection.ready(at: now)
-            return reconnection.pause(at: now + .seconds(lasted), chance: 0).milliseconds
+            return reconnection.pause(at: now + .seconds(lasted), chance: 0).pollMilliseconds
         }
         #expect(pauses == [800, 200])
         for _ in 0..<10 {
             reconnection.ready(at: now)
-            pauses.append(reconnection.pause(at: now, chance: 0).milliseconds)
+            pauses.append(reconnection.pause(at: now, chance: 0).pollMilliseconds)
         }
         let late = Set(pauses.suffix(8))
         #expect(late == [800], "a broker that drops connections is not stormed")

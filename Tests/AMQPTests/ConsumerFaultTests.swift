@@ -1,3 +1,4 @@
+import ServiceRuntime
 import TestSupport
 import Testing
 
@@ -114,7 +115,7 @@ struct ConsumerFaultTests {
             let consumer = consumer(try Broker.address(behind: proxy), [queue], log)
             try await eventually("it has failed three times") { log.losses >= 3 }
             let pauses = log.all.compactMap { if case .disconnected(_, let pause) = $0 { pause } else { nil } }
-            #expect(pauses.prefix(3).map(\.milliseconds) == [150, 300, 600])
+            #expect(pauses.prefix(3).map(\.pollMilliseconds) == [150, 300, 600])
             proxy.refuse(false)
             try await eventually("it consumes") { consumer.isConsuming }
             await consumer.close()

@@ -1,3 +1,4 @@
+import ServiceRuntime
 import Synchronization
 import TestSupport
 
@@ -126,7 +127,7 @@ final class EventLog: Sendable {
 /// Runs what blocks on a thread of its own, so that the other tests go on.
 func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
     try await withCheckedThrowingContinuation { answer in
-        ConnectionThread.start(named: "test-blocking") { answer.resume(with: Result { try body() }) }
+        NativeThread.start(named: "test-blocking", stackSize: Connection.stackSize) { answer.resume(with: Result { try body() }) }
     }
 }
 

@@ -1,5 +1,6 @@
 import CRabbitMQ
 import Foundation
+import ServiceRuntime
 
 @testable import AMQP
 
@@ -13,7 +14,7 @@ enum RawTable {
     static func read(_ entries: [UInt8]) throws -> FieldTable {
         nonisolated(unsafe) var result: Result<FieldTable, any Error> = .failure(Unexpected("the thread did not run"))
         let done = DispatchSemaphore(value: 0)
-        ConnectionThread.start(named: "raw-table") {
+        NativeThread.start(named: "raw-table", stackSize: Connection.stackSize) {
             result = Result { try decode(entries) }
             done.signal()
         }

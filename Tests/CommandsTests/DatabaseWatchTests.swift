@@ -1,4 +1,5 @@
 import ServiceRuntime
+import TestSupport
 import Testing
 
 @testable import Commands

@@ -21,7 +21,7 @@ struct HostileClientTests {
         }
         try await withServer(limits: limits, handler: handler) { server in
             try await body(server) { calls.withLock { $0 } }
-            #expect(await get(server.boundPort, "/").content == "fine")
+            #expect(await get(server.address.port, "/").content == "fine")
             #expect(await eventually { server.activeRequests == 0 && server.openConnections == 0 })
         }
     }
@@ -46,7 +46,7 @@ struct HostileClientTests {
     )
     func refused(request: String, statuses: [String]) async throws {
         try await withCountingServer { server, calls in
-            let answer = await withClient(server.boundPort) { client in
+            let answer = await withClient(server.address.port) { client in
                 client.send(request)
                 return client.read(until: "\r\n\r\n")
             }
@@ -60,7 +60,7 @@ struct HostileClientTests {
         try await withCountingServer { server, calls in
             let chunk = "1f4\r\n" + String(repeating: "x", count: 500) + "\r\n"
             let answer = await exchange(
-                server.boundPort,
+                server.address.port,
                 Self.head + "Transfer-Encoding: chunked\r\n\r\n" + chunk + chunk + chunk + "0\r\n\r\n"
             )
             #expect(answer.status == "413")
@@ -78,11 +78,11 @@ struct HostileClientTests {
             return isLarge ? HTTPResponse(body: .bytes([UInt8](repeating: 0x78, count: size))) : .text("fine")
         }
         try await withServer(limits: limits, handler: handler) { server in
-            let readers = (0..<2).compactMap { _ in RawClient(port: server.boundPort) }
+            let readers = (0..<2).compactMap { _ in RawClient(port: server.address.port) }
             for reader in readers { reader.send("GET /large HTTP/1.1\r\nHost: h\r\n\r\n") }
             #expect(await eventually { server.activeRequests == 2 })
             #expect(await eventually { server.activeRequests == 0 && server.openConnections == 0 })
-            #expect(await get(server.boundPort, "/").content == "fine")
+            #expect(await get(server.address.port, "/").content == "fine")
             for reader in readers { #expect(reader.readAll().utf8.count < size) }
         }
     }
@@ -90,7 +90,7 @@ struct HostileClientTests {
     @Test("a body without end is cut off")
     func endlessBody() async throws {
         try await withCountingServer { server, calls in
-            let wasCutOff = await withClient(server.boundPort) { client in
+            let wasCutOff = await withClient(server.address.port) { client in
                 client.send(Self.head + "Transfer-Encoding: chunked\r\n\r\n")
                 let chunk = "10000\r\n" + String(repeating: "x", count: 65_536) + "\r\n"
                 return (0..<2_000).contains { _ in !client.send(chunk) }
@@ -106,7 +106,7 @@ struct HostileClientTests {
     )
     func hugeHeaders(unit: String, size: Int, count: Int) async throws {
         try await withCountingServer { server, calls in
-            let answer = await withClient(server.boundPort) { client in
+            let answer = await withClient(server.address.port) { client in
                 client.send("GET / HTTP/1.1\r\nHost: h\r\n")
                 for _ in 0..<count where !client.send(String(repeating: unit, count: size / unit.count)) { break }
                 client.send("\r\n\r\n")
@@ -120,7 +120,7 @@ struct HostileClientTests {
     @Test("a path without measure is refused")
     func hugePath() async throws {
         try await withCountingServer { server, calls in
-            let answer = await withClient(server.boundPort) { client in
+            let answer = await withClient(server.address.port) { client in
                 client.send("GET /" + String(repeating: "a", count: 200_000) + " HTTP/1.1\r\nHost: h\r\n\r\n")
                 return client.read(until: "\r\n\r\n")
             }
@@ -139,7 +139,7 @@ struct HostileClientTests {
                 garbage.append(UInt8(truncatingIfNeeded: state >> 40))
             }
             let bytes = garbage
-            _ = await withClient(server.boundPort) { client in
+            _ = await withClient(server.address.port) { client in
                 client.send(bytes)
                 client.send("\r\n\r\n")
             }
@@ -153,7 +153,7 @@ struct HostileClientTests {
     func dripping(start: String) async throws {
         let limits = HTTPLimits(bodyBytes: 1_000, receiveTimeout: .seconds(1))
         try await withCountingServer(limits: limits) { server, calls in
-            let wasCutOff = await withClient(server.boundPort) { client in
+            let wasCutOff = await withClient(server.address.port) { client in
                 client.send(start)
                 return (0..<800).contains { _ in
                     usleep(10_000)
@@ -169,9 +169,9 @@ struct HostileClientTests {
     func silence() async throws {
         let limits = HTTPLimits(receiveTimeout: .seconds(1))
         try await withServer(limits: limits, handler: { _ in .text("fine") }) { server in
-            let answers = await withClient(server.boundPort) { client in client.readAll() }
+            let answers = await withClient(server.address.port) { client in client.readAll() }
             #expect(answers == "")
-            let later = await withClient(server.boundPort) { client in
+            let later = await withClient(server.address.port) { client in
                 client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
                 return client.readAll()
             }
@@ -187,7 +187,7 @@ struct HostileClientTests {
             return .text("late")
         }
         try await withServer(limits: limits, handler: handler) { server in
-            #expect(await get(server.boundPort, "/").content == "late")
+            #expect(await get(server.address.port, "/").content == "late")
         }
     }
 
@@ -197,7 +197,7 @@ struct HostileClientTests {
     )
     func nul(start: String) async throws {
         try await withServer(handler: { .text("\($0.target.segments) \($0.headers["x"] ?? "-")") }) { server in
-            let answer = await exchange(server.boundPort, start + "\r\nHost: h\r\nConnection: close\r\n\r\n")
+            let answer = await exchange(server.address.port, start + "\r\nHost: h\r\nConnection: close\r\n\r\n")
             // libmicrohttpd 1.0 hangs up on it.
             let isRefused = answer.isEmpty || answer.status == "400"
             #expect(isRefused || answer.content == #"["a"] x"#, "\(Array(answer.utf8))")
@@ -209,11 +209,11 @@ struct HostileClientTests {
         try await withCountingServer(limits: HTTPLimits(receiveTimeout: .seconds(2))) { server, _ in
             for text in ["", "GET", "GET / HTTP/1.1\r\nHost: h\r\n", Self.head + "Content-Length: 9\r\n\r\nabc"] {
                 for _ in 0..<20 {
-                    _ = await withClient(server.boundPort) { $0.send(text) }
+                    _ = await withClient(server.address.port) { $0.send(text) }
                 }
             }
             for _ in 0..<20 {
-                _ = await withClient(server.boundPort) { $0.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n") }
+                _ = await withClient(server.address.port) { $0.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n") }
             }
         }
     }

@@ -132,7 +132,7 @@ struct OperationsEndpointTests {
                 Issue.record("ended otherwise")
                 return
             }
-            #expect("\(error)".contains("127.0.0.1:\(server.boundPort) (BELLHOP_METRICS_LISTEN)"))
+            #expect("\(error)".contains("127.0.0.1:\(server.address.port) (BELLHOP_METRICS_LISTEN)"))
             #expect((error as? CommandFailure)?.exitCode == .configuration)
         }
     }

@@ -19,7 +19,7 @@ struct ServingTests {
     func echo() async throws {
         try await withServer(handler: Self.echo) { server in
             let answer = await exchange(
-                server.boundPort,
+                server.address.port,
                 "POST /a%20b/c?d HTTP/1.1\r\nHost: h\r\nx-SENT: yes\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello"
             )
             #expect(answer.status == "200")
@@ -32,7 +32,7 @@ struct ServingTests {
     func chunked() async throws {
         try await withServer(handler: Self.echo) { server in
             let answer = await exchange(
-                server.boundPort,
+                server.address.port,
                 "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
                     + "3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n"
             )
@@ -44,7 +44,7 @@ struct ServingTests {
     func largestBody() async throws {
         let limits = HTTPLimits(bodyBytes: 300_000)
         try await withServer(limits: limits, handler: { .text("\($0.body.count) \(Set($0.body))") }) { server in
-            let answer = await withClient(server.boundPort) { client in
+            let answer = await withClient(server.address.port) { client in
                 client.send("PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 300000\r\nConnection: close\r\n\r\n")
                 for _ in 0..<300 { client.send([UInt8](repeating: 7, count: 1_000)) }
                 return client.readAll()
@@ -56,7 +56,7 @@ struct ServingTests {
     @Test("HEAD gets the headers of GET and no body")
     func head() async throws {
         try await withServer(handler: Self.echo) { server in
-            let answer = await get(server.boundPort, "/", method: "HEAD")
+            let answer = await get(server.address.port, "/", method: "HEAD")
             #expect(answer.status == "200")
             #expect(answer.content == "")
             #expect(answer.lowercased().contains("content-length: 10\r\n"))
@@ -66,7 +66,7 @@ struct ServingTests {
     @Test("one connection carries one request after the other")
     func keepAlive() async throws {
         try await withServer(handler: Self.echo) { server in
-            let answers = await withClient(server.boundPort) { client in
+            let answers = await withClient(server.address.port) { client in
                 (0..<20).map { index in
                     client.send("GET /\(index) HTTP/1.1\r\nHost: h\r\n\r\n")
                     return client.read(until: "[\"\(index)\"]").status
@@ -81,7 +81,7 @@ struct ServingTests {
     func expectContinue() async throws {
         try await withServer(limits: HTTPLimits(bodyBytes: 10), handler: Self.echo) { server in
             let head = "POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nConnection: close\r\n"
-            let answers = await withClient(server.boundPort) { client in
+            let answers = await withClient(server.address.port) { client in
                 client.send(head + "Content-Length: 2\r\n\r\n")
                 let first = client.read(until: "\r\n\r\n")
                 client.send("ok")
@@ -89,7 +89,7 @@ struct ServingTests {
             }
             #expect(answers?.first?.status == "100")
             #expect(answers?.last?.content.hasSuffix("ok") == true)
-            let refused = await exchange(server.boundPort, head + "Content-Length: 11\r\n\r\n")
+            let refused = await exchange(server.address.port, head + "Content-Length: 11\r\n\r\n")
             #expect(refused.status == "413")
         }
     }
@@ -105,7 +105,7 @@ struct ServingTests {
             return .text("slow")
         }
         try await withServer(handler: handler) { server in
-            let port = server.boundPort
+            let port = server.address.port
             try await withThrowingTaskGroup(of: String.self) { group in
                 for _ in 0..<100 { group.addTask { await get(port, "/slow") } }
                 #expect(await eventually { arrived.load(ordering: .relaxed) == 100 })
@@ -122,7 +122,7 @@ struct ServingTests {
     @Test("an HTTP library's parallel requests each get their own answer")
     func urlSession() async throws {
         try await withServer(handler: Self.echo) { server in
-            let port = server.boundPort
+            let port = server.address.port
             try await withThrowingTaskGroup(of: Bool.self) { group in
                 for index in 0..<60 {
                     group.addTask {
@@ -143,7 +143,7 @@ struct ServingTests {
     func responseSplitting() async throws {
         let handler: HTTPHandler = { _ in HTTPResponse(headers: ["X-Evil": "a\r\nSet-Cookie: b"]) }
         try await withServer(handler: handler) { server in
-            let answer = await get(server.boundPort, "/")
+            let answer = await get(server.address.port, "/")
             #expect(answer.status == "500")
             #expect(!answer.contains("Set-Cookie"))
         }

@@ -24,7 +24,7 @@ struct StoppingTests {
             await release.wait()
             return .text("done")
         }
-        let port = server.boundPort
+        let port = server.address.port
         async let answer = get(port, "/")
         #expect(await eventually { server.activeRequests == 1 })
         async let stop: Void = server.stop(grace: .seconds(30))
@@ -42,7 +42,7 @@ struct StoppingTests {
             if request.target.segments == ["slow"] { await release.wait() }
             return .text("done")
         }
-        let port = server.boundPort
+        let port = server.address.port
         async let slow = get(port, "/slow")
         async let second = withClient(port) { client in
             client.send("GET /quick HTTP/1.1\r\nHost: h\r\n\r\n")
@@ -67,7 +67,7 @@ struct StoppingTests {
             wasCancelled.store(Task.isCancelled, ordering: .relaxed)
             return .text("too late")
         }
-        async let answer = get(server.boundPort, "/")
+        async let answer = get(server.address.port, "/")
         #expect(await eventually { server.activeRequests == 1 })
         await server.stop(grace: .milliseconds(50))
         let text = await answer
@@ -85,7 +85,7 @@ struct StoppingTests {
             returned.store(true, ordering: .relaxed)
             return .text("too late")
         }
-        async let answer = get(server.boundPort, "/")
+        async let answer = get(server.address.port, "/")
         #expect(await eventually { server.activeRequests == 1 })
         await server.stop(grace: .zero)
         #expect(await answer.status == "503")
@@ -98,7 +98,7 @@ struct StoppingTests {
         let server = try HTTPServer.start(listen: .anyLoopback) { _ in
             HTTPResponse(body: .bytes([UInt8](repeating: 1, count: 50_000_000)))
         }
-        let port = server.boundPort
+        let port = server.address.port
         let isStopped = DrainSignal()
         async let client: Void? = withClient(port) { client in
             client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
@@ -113,12 +113,12 @@ struct StoppingTests {
     @Test("after a stop the port is free, and a second stop waits for the same end")
     func portIsFree() async throws {
         let first = try HTTPServer.start(listen: .anyLoopback) { _ in .text("first") }
-        #expect(await get(first.boundPort, "/").content == "first")
+        #expect(await get(first.address.port, "/").content == "first")
         async let again: Void = first.stop()
         await first.stop()
         await again
         let second = try HTTPServer.start(listen: first.address) { _ in .text("second") }
-        #expect(await get(first.boundPort, "/").content == "second")
+        #expect(await get(first.address.port, "/").content == "second")
         await second.stop()
     }
 
@@ -127,8 +127,8 @@ struct StoppingTests {
         try await withServer(handler: { _ in .text("fine") }) { server in
             let error = await failure(of: server.address)
             #expect(error?.code == .addressTaken)
-            #expect(error.map { "\($0)" }?.hasPrefix("listening on 127.0.0.1:\(server.boundPort): ") == true)
-            #expect(await get(server.boundPort, "/").content == "fine")
+            #expect(error.map { "\($0)" }?.hasPrefix("listening on 127.0.0.1:\(server.address.port): ") == true)
+            #expect(await get(server.address.port, "/").content == "fine")
         }
     }
 
@@ -145,7 +145,7 @@ struct StoppingTests {
                 await Task.yield()
                 return .text("fine")
             }
-            let port = server.boundPort
+            let port = server.address.port
             await withTaskGroup(of: Void.self) { group in
                 for _ in 0..<10 {
                     group.addTask {

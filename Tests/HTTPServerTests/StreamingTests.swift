@@ -12,7 +12,7 @@ struct StreamingTests {
         let (stream, say) = AsyncStream<[UInt8]>.makeStream()
         try await withServer(handler: { _ in .events(stream) }) { server in
             let answers =
-                await withClient(server.boundPort) { client in
+                await withClient(server.address.port) { client in
                     client.send("GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
                     let head = client.read(until: "\r\n\r\n")
                     let pieces = (0..<3).map { index in
@@ -39,7 +39,7 @@ struct StreamingTests {
         }
         try await withServer(handler: { _ in HTTPResponse(body: .stream(stream)) }) { server in
             let bytes =
-                await withClient(server.boundPort) { client in
+                await withClient(server.address.port) { client in
                     // HTTP/1.0 has no chunks: what follows the head is the body.
                     client.send("GET / HTTP/1.0\r\n\r\n")
                     var bytes: [UInt8] = []
@@ -62,7 +62,7 @@ struct StreamingTests {
         let (stream, say) = AsyncStream<[UInt8]>.makeStream()
         say.onTermination = { _ in ended.value.store(true, ordering: .relaxed) }
         try await withServer(handler: { _ in .events(stream) }) { server in
-            _ = await withClient(server.boundPort) { client in
+            _ = await withClient(server.address.port) { client in
                 client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
                 return client.read(until: "\r\n\r\n")
             }
@@ -82,7 +82,7 @@ struct StreamingTests {
         say.onTermination = { _ in ended.store(true, ordering: .relaxed) }
         let server = try HTTPServer.start(listen: .anyLoopback) { _ in .events(stream) }
         say.yield(Array("data: 1\n\n".utf8))
-        async let answer = get(server.boundPort, "/")
+        async let answer = get(server.address.port, "/")
         #expect(await eventually { server.activeRequests == 1 })
         say.yield(Array("data: 2\n\n".utf8))
         await server.stop(grace: .seconds(10))
@@ -103,7 +103,7 @@ struct StreamingTests {
             told.store(true, ordering: .relaxed)
         }
         try await withServer(handler: { _ in .events(stream) }) { server in
-            let answer = await get(server.boundPort, "/", method: "HEAD")
+            let answer = await get(server.address.port, "/", method: "HEAD")
             #expect(answer.status == "200")
             #expect(answer.content == "")
             let wasAsked = asked.load(ordering: .relaxed)

@@ -112,18 +112,4 @@ struct FailureTests {
         #expect(outcome.notSent == .nameLookup)
         await transport.close()
     }
-
-    @Test(
-        "an address that is not public is refused before a connection is opened",
-        arguments: ["127.0.0.1", "localhost", "2130706433", "0x7f.1"]
-    )
-    func privateAddress(host: String) async throws {
-        let server = try RawServer { $0.waitForPeerToClose() }
-        defer { server.stop() }
-        let transport = try CurlTransport.plain { $0.addressPolicy = .publicAddressesOnly }
-        let outcome = await transport.send(TransferRequest(.get, url: "http://\(host):\(server.port)/"))
-        #expect(outcome.notSent == .addressRefused)
-        #expect(server.connectionCount == 0)
-        await transport.close()
-    }
 }

@@ -29,8 +29,8 @@ struct LifecycleTests {
         }
     }
 
-    @Test("no more requests than the window are in flight, and those that wait do not time out")
-    func window() async throws {
+    @Test("no more requests than connections are under way, and those that wait do not time out")
+    func connections() async throws {
         let load = Load()
         let server = try RawServer { connection in
             while connection.readRequest() != nil {
@@ -41,10 +41,7 @@ struct LifecycleTests {
             }
         }
         defer { server.stop() }
-        let transport = try CurlTransport.plain {
-            $0.window = 2
-            $0.maxConnectionsPerHost = 20
-        }
+        let transport = try CurlTransport.plain { $0.connections = 2 }
         // Twenty requests of 0.15 s, two at a time, take as long as the timeout allows for one.
         let timeouts = TransferTimeouts(total: .milliseconds(1500))
         let requests = (0..<20).map { _ in TransferRequest(.post, url: server.url(), body: [1], timeouts: timeouts) }
@@ -63,7 +60,7 @@ struct LifecycleTests {
             }
         }
         defer { server.stop() }
-        let transport = try CurlTransport.plain { $0.window = 1 }
+        let transport = try CurlTransport.plain { $0.connections = 1 }
         let paths = ["/quick", "/silent", "/waiting", "/waiting"]
         let sending = Task {
             await transport.send(paths.map { TransferRequest(.post, url: server.url($0), body: [1]) })
@@ -95,6 +92,21 @@ struct LifecycleTests {
         await transport.close()
     }
 
+    @Test("a task that is cancelled while its connection is being made has sent nothing")
+    func cancelledWhileConnecting() async throws {
+        let (listener, port) = try LoopbackSocket.listening(backlog: 0)
+        let fillers = LoopbackSocket.filling(port)
+        defer { for descriptor in fillers + [listener] { close(descriptor) } }
+        let transport = try CurlTransport.plain { $0.closeGrace = .zero }
+        let before = OpenSockets.count(leadingTo: port)
+        let request = TransferRequest(.post, url: "http://127.0.0.1:\(port)/", body: [1], timeouts: .generous)
+        let sending = Task { await transport.send(request) }
+        try await eventually { OpenSockets.count(leadingTo: port) > before }
+        sending.cancel()
+        #expect(await sending.value.notSent == .cancelled)
+        await transport.close()
+    }
+
     @Test("closing waits for what is in flight and refuses what waits")
     func closing() async throws {
         let mayAnswer = Mutex(false)
@@ -107,7 +119,7 @@ struct LifecycleTests {
         defer { server.stop() }
         let transport = try CurlTransport.plain {
             $0.closeGrace = LongestWait.duration
-            $0.window = 1
+            $0.connections = 1
         }
         let sending = Task { await transport.send((0..<5).map { TransferRequest(.get, url: server.url("/\($0)")) }) }
         try await eventually { server.requests.count == 1 }

@@ -44,7 +44,7 @@ struct PlainAnswerTests {
             }
         }
         defer { server.stop() }
-        let transport = try CurlTransport.plain { $0.maxConnectionsPerHost = 4 }
+        let transport = try CurlTransport.plain { $0.connections = 4 }
         let outcomes = await transport.send((0..<40).map { TransferRequest(.get, url: server.url("/\($0 % 4)")) })
         #expect(outcomes.map { $0.answer?.body } == (0..<40).map { Array("/\($0 % 4)".utf8) })
         await transport.close()

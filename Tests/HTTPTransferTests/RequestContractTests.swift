@@ -9,7 +9,7 @@ struct RequestContractTests {
     func asGiven(kind: TransportKind) async throws {
         let server = try FrameServer.echoing()
         defer { server.stop() }
-        let transport = try kind.open(trusting: server.certificate) { $0.userAgent = "bellhop-test" }
+        let transport = try kind.open(trusting: server.certificate)
         let request = TransferRequest(
             .post,
             url: server.url("/3/device/abc?x=1#fragment"),
@@ -26,7 +26,7 @@ struct RequestContractTests {
             #expect(received.body == request.body)
             let known = [
                 ":method": "POST", ":scheme": "https", ":authority": "localhost:\(server.port)",
-                ":path": "/3/device/abc?x=1", "user-agent": "bellhop-test", "apns-topic": "com.example",
+                ":path": "/3/device/abc?x=1", "user-agent": "bellhop", "apns-topic": "com.example",
                 "content-type": "application/json", "x-blank": "a b", "x-empty": "", "content-length": "10",
             ]
             let added = received.fields.filter { !$0.hasPrefix("accept: ") }

@@ -34,6 +34,6 @@ struct RequestFieldsTests {
     }
 
     private static func fields(of request: TransferRequest) throws -> RequestFields {
-        try RequestFields(request, to: try TargetURL(of: request), userAgent: "test")
+        try RequestFields(request, to: try TargetURL(of: request))
     }
 }

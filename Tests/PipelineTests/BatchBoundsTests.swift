@@ -32,7 +32,7 @@ struct BatchBoundsTests {
         let results = await persistence.write(Array(0..<count)) {
             (items: [Int]) async throws(PostgresError) -> [Int] in
             guard let written = await database.write(items) else {
-                throw PostgresError(.server(.numericValueOutOfRange), "refused", sqlState: .numericValueOutOfRange)
+                throw PostgresError(.server(.invalidParameterValue), "refused", sqlState: .invalidParameterValue)
             }
             return written
         }

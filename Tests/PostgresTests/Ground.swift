@@ -97,3 +97,14 @@ final class Journal<Entry: Sendable>: Sendable {
         lines.withLock { $0.append(entry) }
     }
 }
+
+/// What only tests bring about.
+extension SQLState {
+    static let invalidText = SQLState(known: "22P02")
+    static let untranslatableCharacter = SQLState(known: "22P05")
+    static let uniqueViolation = SQLState(known: "23505")
+    static let passwordRefused = SQLState(known: "28P01")
+    static let databaseUnknown = SQLState(known: "3D000")
+    static let syntaxError = SQLState(known: "42601")
+    static let tableUnknown = SQLState(known: "42P01")
+}

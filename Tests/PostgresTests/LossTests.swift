@@ -30,7 +30,7 @@ struct LossTests {
                 }
             }
             #expect(error.code == .outcomeUnknown)
-            #expect(error.isOutcomeUnknown && error.isTransient)
+            #expect(error.code == .outcomeUnknown && error.isTransient)
             #expect(try await count(pool) == 1)
         }
     }

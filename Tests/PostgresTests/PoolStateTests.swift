@@ -1,3 +1,4 @@
+import ServiceRuntime
 import Testing
 
 @testable import Postgres
@@ -129,12 +130,12 @@ struct PoolStateTests {
         for name in ["a", "b", "c"] { _ = state.submit(name, deadline: after(60), now: start) }
         #expect(state.refused(1, now: start, chance: 0).pause == nil)
         #expect(state.refused(2, now: start, chance: 0).pause == nil)
-        #expect(state.refused(3, now: start, chance: 0).pause == .milliseconds(50))
+        #expect(state.refused(3, now: start, chance: 1).pause == .milliseconds(50))
         #expect(state.phases == [3: .backingOff])
         #expect(state.submit("d", deadline: after(60), now: start).starting == [])
         let allowed = state.retries(3)
         #expect(allowed)
-        #expect(state.refused(3, now: after(1), chance: 0).pause == .milliseconds(100))
+        #expect(state.refused(3, now: after(1), chance: 1).pause == .milliseconds(100))
         _ = state.retries(3)
         let (turn, starting) = state.connected(3, now: after(2))
         #expect(turn.served == "a")
@@ -145,7 +146,7 @@ struct PoolStateTests {
     func noRoom() {
         var state = pool(size: 0...4, busy: 1)
         #expect(state.submit("a", deadline: after(60), now: start).starting == [2])
-        #expect(state.refused(2, now: start, chance: 1).pause == nil)
+        #expect(state.refused(2, now: start, chance: 0).pause == nil)
         #expect(state.submit("b", deadline: after(60), now: start).starting == [])
         #expect(state.released(1).served == "a")
         // The pause of 100 ms is over: both who wait are worth a slot.
@@ -201,11 +202,11 @@ struct PoolStateTests {
 
     @Test("pauses double from 100 ms to 5 s and are spread over their upper half")
     func pauses() {
-        var backoff = Backoff()
-        let whole = (0..<8).map { _ in backoff.next(chance: 1) }
+        var backoff = Backoff.ofServer
+        let whole = (0..<8).map { _ in backoff.next(chance: 0) }
         #expect(whole == [100, 200, 400, 800, 1600, 3200, 5000, 5000].map { .milliseconds($0) })
         backoff.reset()
-        #expect(backoff.next(chance: 0) == .milliseconds(50))
+        #expect(backoff.next(chance: 1) == .milliseconds(50))
     }
 }
 

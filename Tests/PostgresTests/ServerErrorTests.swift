@@ -16,7 +16,7 @@ struct ServerErrorTests {
             #expect(error.constraint == "one_each" && error.table == "people")
             #expect(!error.message.contains("ann") && !"\(error)".contains("ann"))
             #expect(error.message.contains("INSERT INTO people") && error.message.contains("23505"))
-            #expect(!error.isTransient && !error.isOutcomeUnknown)
+            #expect(!error.isTransient && error.code != .outcomeUnknown)
             #expect(try await pool.run("SELECT count(*) FROM people").integer(0, 0) == 1)
         }
     }

@@ -63,7 +63,7 @@ struct TextTests {
         case SQLState.Category.integrityConstraint: break
         default: Issue.record("23505 is of class 23")
         }
-        #expect(SQLState.deadlock.category == .transactionRollback)
+        #expect(SQLState.deadlock.category == SQLState.serializationFailure.category)
     }
 
     @Test(
@@ -79,11 +79,8 @@ struct TextTests {
         #expect(PostgresError(.server(state), "", sqlState: state).isTransient == expected)
     }
 
-    @Test("only a full server counts as exhausted")
-    func exhaustion() {
-        #expect(PostgresError(.server(.diskFull), "", sqlState: .diskFull).isResourceExhaustion)
-        #expect(PostgresError(.cannotConnect, "", sqlState: .tooManyConnections).isResourceExhaustion)
-        #expect(!PostgresError(.cannotConnect, "").isResourceExhaustion)
+    @Test("a server that cannot be reached may be there later, and one that knows no such password will not")
+    func connecting() {
         #expect(PostgresError(.cannotConnect, "").isTransient)
         #expect(!PostgresError(.cannotConnect, "", sqlState: .passwordRefused).isTransient)
     }

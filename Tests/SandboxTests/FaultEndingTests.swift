@@ -11,29 +11,13 @@ import Testing
 struct FaultEndingTests {
     private func message(_ token: String) -> String { #"{"message":{"token":"\#(token)"}}"# }
 
-    /// Sends over the transport that senders use.
-    private func withTransport(
-        _ client: SandboxClient,
-        _ body: (HTTP2Transport) async throws -> Void
-    ) async throws {
-        var options = HTTP2TransportOptions(name: "fault-tests")
-        options.authoritiesFile = client.sandbox.caFile
-        options.maxConnectionsPerHost = 1
-        let transport = try HTTP2Transport(options)
-        do { try await body(transport) } catch {
-            await transport.close()
-            throw error
-        }
-        await transport.close()
-    }
-
     @Test("a reset stream and half an answer leave the outcome unknown, and are recorded without one")
     func unknown() async throws {
         try await withSandbox { client in
             let bearer = try await client.accessToken()
             for effect in ["reset", "partial"] {
                 try await client.setFaults(#"[{"provider":"fcm","\#(effect)":true,"count":1}]"#)
-                try await withTransport(client) { transport in
+                try await client.withPushTransport { transport in
                     let request = client.request(message(effect), bearer: bearer)
                     let outcomes = await transport.send([request])
                     guard case .unknown(let error) = try #require(outcomes.first) else {
@@ -59,7 +43,7 @@ struct FaultEndingTests {
         try await withSandbox { client in
             let bearer = try await client.accessToken()
             try await client.setFaults(#"[{"provider":"fcm","match":"unlucky","reset":true}]"#)
-            try await withTransport(client) { transport in
+            try await client.withPushTransport { transport in
                 let tokens = ["a", "unlucky", "b"]
                 let outcomes = await transport.send(tokens.map { client.request(message($0), bearer: bearer) })
                 let isAnswered = outcomes.map { if case .answered = $0 { true } else { false } }
@@ -73,7 +57,7 @@ struct FaultEndingTests {
         try await withSandbox { client in
             let bearer = try await client.accessToken()
             try await client.setFaults(#"[{"provider":"fcm","match":"device-5","goAway":true,"count":1}]"#)
-            try await withTransport(client) { transport in
+            try await client.withPushTransport { transport in
                 let requests = (0..<20).map { client.request(message("device-\($0)"), bearer: bearer) }
                 let outcomes = await transport.send(requests)
                 let answered = outcomes.count { if case .answered = $0 { true } else { false } }
@@ -91,7 +75,7 @@ struct FaultEndingTests {
             try await client.setFaults(
                 #"[{"provider":"fcm","match":"slow","dripMs":2},{"provider":"apns","dripMs":2}]"#
             )
-            try await withTransport(client) { transport in
+            try await client.withPushTransport { transport in
                 let tokens = ["slow", "quick"]
                 let outcomes = await transport.send(tokens.map { client.request(message($0), bearer: bearer) })
                 for outcome in outcomes {
@@ -109,7 +93,7 @@ struct FaultEndingTests {
         try await withSandbox { client in
             let bearer = try await client.accessToken()
             try await client.setFaults(#"[{"provider":"\#(provider)","dripMs":60000}]"#)
-            try await withTransport(client) { transport in
+            try await client.withPushTransport { transport in
                 let isFCM = provider == "fcm"
                 var request = client.request(message("slow"), bearer: bearer)
                 if !isFCM { request = try APNsDraft(client).request(to: client.sandbox.apnsEndpoint) }
@@ -144,7 +128,7 @@ struct FaultEndingTests {
         try await withSandbox {
             $0.certificateFault = fault
         } _: { client in
-            try await withTransport(client) { transport in
+            try await client.withPushTransport { transport in
                 let outcomes = await transport.send([client.request(message("a"), bearer: nil)])
                 guard case .notSent(let error) = try #require(outcomes.first) else {
                     throw Unanswered(outcome: "\(outcomes)")

@@ -4,7 +4,7 @@ import TestSupport
 
 /// A client that speaks bytes, so that a test can say what no HTTP library would.
 final class RawClient: Sendable {
-    private let descriptor: Int32
+    let descriptor: Int32
 
     init?(port: UInt16) {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)

@@ -2,6 +2,7 @@ import BellhopRules
 import Cryptography
 import HTTPTransfer
 import ServiceRuntime
+import TestSupport
 import Testing
 
 @testable import Sandbox
@@ -58,6 +59,19 @@ struct SandboxClient {
         try await answer(
             TransferRequest(method, url: "http://\(sandbox.controlAddress)\(path)", body: Array(body.utf8))
         )
+    }
+
+    /// Lends a transport that senders use for pushes, on one connection.
+    func withPushTransport(_ body: (HTTP2Transport) async throws -> Void) async throws {
+        var options = HTTP2TransportOptions(name: "push-tests")
+        options.authoritiesFile = sandbox.caFile
+        options.maxConnectionsPerHost = 1
+        let transport = try HTTP2Transport(options)
+        do { try await body(transport) } catch {
+            await transport.close()
+            throw error
+        }
+        await transport.close()
     }
 
     func setFaults(_ json: String) async throws {

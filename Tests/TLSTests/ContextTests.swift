@@ -31,34 +31,18 @@ struct ContextTests {
 
     @Test("trust the system's authorities where no others are named")
     func systemAuthorities() throws {
-        #expect(code { _ = try TLSClientContext(authoritiesFile: nil, identity: nil) } == nil)
+        #expect(code { _ = try TLSClientContext(authoritiesFile: nil) } == nil)
     }
 
     @Test("refuse authorities that cannot be read", arguments: ["", "no certificate"])
     func authorities(text: String) throws {
-        #expect(code { _ = try TLSClientContext(authoritiesFile: "/nonexistent", identity: nil) } == .authorities)
+        #expect(code { _ = try TLSClientContext(authoritiesFile: "/nonexistent") } == .authorities)
         try withFiles([text]) { files in
-            #expect(code { _ = try TLSClientContext(authoritiesFile: files[0], identity: nil) } == .authorities)
+            #expect(code { _ = try TLSClientContext(authoritiesFile: files[0]) } == .authorities)
         }
     }
 
-    @Test("take a certificate and its key, and refuse any other pair")
-    func identities() throws {
-        let authority = try TestAuthority()
-        let (one, other) = (try authority.identity(), try authority.identity())
-        let texts = [
-            try one.certificate.pem(), try one.key.pkcs8(), try other.key.pkcs8(), "nonsense", try lockedKey(),
-        ]
-        try withFiles(texts) { files in
-            #expect(code { _ = try authority.client((files[0], files[1])) } == nil)
-            for key in files[2...] + ["/nonexistent"] {
-                #expect(code { _ = try authority.client((files[0], key)) } == .identity)
-            }
-            #expect(code { _ = try authority.client((files[3], files[1])) } == .identity)
-        }
-    }
-
-    @Test("of servers refuse what is no certificate with its key")
+    @Test("of servers take a certificate and its key, and refuse any other pair")
     func servers() throws {
         let authority = try TestAuthority()
         let (one, other) = (try authority.identity(), try authority.identity())

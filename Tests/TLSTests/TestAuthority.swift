@@ -31,7 +31,7 @@ final class TestAuthority {
     }
 
     /// A client that trusts this authority.
-    func client(_ identity: TLSClientContext.Identity? = nil) throws -> TLSClientContext {
-        try TLSClientContext(authoritiesFile: file, identity: identity)
+    func client() throws -> TLSClientContext {
+        try TLSClientContext(authoritiesFile: file)
     }
 }

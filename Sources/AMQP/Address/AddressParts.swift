@@ -1,3 +1,5 @@
+import ServiceRuntime
+
 /// A broker URL cut at its separators, before anything is decoded.
 struct AddressParts {
     let isTLS: Bool
@@ -79,45 +81,10 @@ struct AddressParts {
 
     /// Percent-decodes; a NUL is refused, since these strings end up as C strings and would be cut there.
     static func decoded(_ text: Substring, part: String) throws(AMQPError) -> String {
-        var bytes: [UInt8] = []
-        var rest = text.utf8[...]
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
-                continue
-            }
-            guard let value = UInt8(hex: rest.popFirst(), rest.popFirst()) else {
-                throw fault("its \(part) holds a % without two hexadecimal digits; write % as %25")
-            }
-            bytes.append(value)
+        guard let decoded = PercentEncoding.decode(text.utf8) else {
+            throw fault("its \(part) holds a % without two hexadecimal digits, a NUL or no UTF-8; write % as %25")
         }
-        guard !bytes.contains(0), let decoded = String(validating: bytes, as: UTF8.self) else {
-            throw fault("its \(part) is not UTF-8 text without NUL")
-        }
-        guard bytes.count <= 4096 else { throw fault("its \(part) is longer than 4096 bytes") }
+        guard decoded.utf8.count <= 4096 else { throw fault("its \(part) is longer than 4096 bytes") }
         return decoded
-    }
-
-    static func percentEncoded(_ text: String) -> String {
-        text.utf8.reduce(into: "") { encoded, byte in
-            let scalar = Unicode.Scalar(byte)
-            let isPlain = scalar.isASCII && (scalar.properties.isAlphabetic || scalar.properties.numericType != nil)
-            if isPlain || "-._~".unicodeScalars.contains(scalar) {
-                encoded.unicodeScalars.append(scalar)
-            } else {
-                encoded += (byte < 16 ? "%0" : "%") + String(byte, radix: 16, uppercase: true)
-            }
-        }
-    }
-}
-
-extension UInt8 {
-    /// The byte that two hexadecimal digits write.
-    fileprivate init?(hex high: UInt8?, _ low: UInt8?) {
-        guard let high, let low,
-            let upper = Character(Unicode.Scalar(high)).hexDigitValue,
-            let lower = Character(Unicode.Scalar(low)).hexDigitValue
-        else { return nil }
-        self = UInt8(upper << 4 | lower)
     }
 }

@@ -1,3 +1,5 @@
+import ServiceRuntime
+
 /// Where the broker is, who asks and how: an `amqp://` or `amqps://` URL that has been read and found sound.
 ///
 /// `amqp://user:password@host1:5672,host2:5673/vhost?heartbeat=30`. Several hosts are the nodes of one cluster, tried
@@ -50,8 +52,8 @@ extension BrokerAddress: CustomStringConvertible, CustomDebugStringConvertible, 
     /// The address as it may be shown and logged: without the password and the options.
     package var description: String {
         let nodes = hosts.map(\.description).joined(separator: ",")
-        let path = AddressParts.percentEncoded(virtualHost)
-        return "\(tls == nil ? "amqp" : "amqps")://\(AddressParts.percentEncoded(user)):***@\(nodes)/\(path)"
+        let path = PercentEncoding.encode(virtualHost)
+        return "\(tls == nil ? "amqp" : "amqps")://\(PercentEncoding.encode(user)):***@\(nodes)/\(path)"
     }
 
     package var debugDescription: String { description }

@@ -1,3 +1,4 @@
+import ServiceRuntime
 import Synchronization
 
 /// What the connections of one process tell one another of their broker: when it is there again.
@@ -9,7 +10,7 @@ import Synchronization
 package final class BrokerPresence: Sendable {
     private struct State {
         var returns: UInt64 = 0
-        var resting: [ObjectIdentifier: Wakeup] = [:]
+        var resting: [ObjectIdentifier: Waker] = [:]
     }
 
     private let state = Mutex(State())
@@ -25,16 +26,16 @@ package final class BrokerPresence: Sendable {
             state.returns += 1
             return Array(state.resting.values)
         }
-        for wakeup in resting { wakeup.ring() }
+        for waker in resting { waker.wake() }
     }
 
     /// Wakes this thread when another returns, until ``leave(_:)``.
-    func rest(_ wakeup: Wakeup) {
-        state.withLock { $0.resting[ObjectIdentifier(wakeup)] = wakeup }
+    func rest(_ waker: Waker) {
+        state.withLock { $0.resting[ObjectIdentifier(waker)] = waker }
     }
 
-    func leave(_ wakeup: Wakeup) {
-        _ = state.withLock { $0.resting.removeValue(forKey: ObjectIdentifier(wakeup)) }
+    func leave(_ waker: Waker) {
+        _ = state.withLock { $0.resting.removeValue(forKey: ObjectIdentifier(waker)) }
     }
 }
 

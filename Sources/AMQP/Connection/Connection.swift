@@ -18,6 +18,12 @@ final class Connection {
     /// RabbitMQ 4.1 and later refuses clients that ask for little.
     static let frameSize: Int32 = 131_072
 
+    /// Large on purpose: librabbitmq decodes nested tables by recursion, as deep as the sender likes (a header of 128 KiB
+    /// holds 26,000 levels), before anybody can look at them.
+    ///
+    /// Only pages that are touched take memory.
+    static let stackSize = 64 << 20
+
     let host: BrokerAddress.Host
     let state: amqp_connection_state_t
     let arena = WireArena()

@@ -1,3 +1,10 @@
+import ServiceRuntime
+
+extension Backoff {
+    /// Between attempts at a connection or a subscription.
+    static var ofBroker: Backoff { Backoff(base: .milliseconds(200), cap: .seconds(15)) }
+}
+
 /// Which host is tried next, and when.
 ///
 /// The pauses grow for as long as attempts fail. A connection that got as far as its work starts them over where it lasted;
@@ -9,7 +16,7 @@ struct Reconnection {
 
     private let hosts: [BrokerAddress.Host]
     private var attempts = 0
-    private var backoff = Backoff()
+    private var backoff = Backoff.ofBroker
     private var readySince: ContinuousClock.Instant?
 
     init(_ address: BrokerAddress) {
@@ -30,7 +37,7 @@ struct Reconnection {
     /// The pause after a failure.
     mutating func pause(at now: ContinuousClock.Instant, chance: Double) -> Duration {
         if let readySince {
-            if readySince.duration(to: now) >= Self.soundAfter { backoff.reset() } else { backoff.ease() }
+            if readySince.duration(to: now) >= Self.soundAfter { backoff.reset() } else { backoff.ease(to: .milliseconds(800)) }
         }
         readySince = nil
         return backoff.next(chance: chance)

@@ -1,3 +1,4 @@
+import ServiceRuntime
 import Synchronization
 
 /// Takes messages from one or several queues over one connection with one channel, on a thread of its own.
@@ -24,7 +25,7 @@ package final class Consumer: Sendable {
     /// Starts the thread; a second call does nothing.
     package func start() {
         guard !isStarted.exchange(true, ordering: .relaxed) else { return }
-        ConnectionThread.start(named: "amqp-consume") { [options, inbox] in
+        NativeThread.start(named: "amqp-consume", stackSize: Connection.stackSize) { [options, inbox] in
             ConsumerLoop(options, inbox).run()
         }
     }

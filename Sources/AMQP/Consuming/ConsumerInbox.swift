@@ -1,3 +1,4 @@
+import ServiceRuntime
 import Synchronization
 
 /// What a consumer's users and its thread share.
@@ -36,7 +37,7 @@ final class ConsumerInbox: Sendable {
         var isConsuming = false
     }
 
-    let wakeup = Wakeup()
+    let waker = Waker()
     private let completion = Completion()
     private let byteLimit: Int
     private let state = Mutex(State())
@@ -98,7 +99,7 @@ final class ConsumerInbox: Sendable {
         case .wait: break
         case .answer(let messages): waiter.answer.resume(returning: messages)
         case .answerAndWake(let messages):
-            wakeup.ring()
+            waker.wake()
             waiter.answer.resume(returning: messages)
         }
     }
@@ -129,7 +130,7 @@ final class ConsumerInbox: Sendable {
             defer { state.isAsleep = false }
             return (result, state.isAsleep)
         }
-        if wakes { wakeup.ring() }
+        if wakes { waker.wake() }
         return result
     }
 

@@ -46,13 +46,13 @@ struct ConsumerLoop {
     /// Settlements of the lost connection are thrown away.
     private func rest(_ duration: Duration) {
         let rest = Rest(duration, options.presence, at: .now)
-        options.presence.rest(inbox.wakeup)
-        defer { options.presence.leave(inbox.wakeup) }
+        options.presence.rest(inbox.waker)
+        defer { options.presence.leave(inbox.waker) }
         let phase = inbox.phase
         while inbox.phase == phase, rest.left(at: .now) > .zero {
             _ = inbox.takeWork()
             guard inbox.fallAsleep() else { continue }
-            _ = inbox.wakeup.sleep(milliseconds: rest.left(at: .now).milliseconds)
+            inbox.waker.sleep(for: rest.left(at: .now))
             inbox.wakeUp()
         }
     }

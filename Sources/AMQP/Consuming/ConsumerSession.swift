@@ -1,4 +1,5 @@
 import CRabbitMQ
+import ServiceRuntime
 
 /// Consuming over one connection, from its first subscription to its end.
 ///
@@ -43,7 +44,7 @@ struct ConsumerSession {
             try desk.settle(work, on: connection)
             switch work.phase {
             case .closing:
-                try desk.farewell(on: connection, inbox.wakeup)
+                try desk.farewell(on: connection, inbox.waker)
                 return connection.close(waiting: 2000)
             case .stopped: try subscriptions.cancelAll(on: connection)
             // The calls may have read deliveries, which then wait inside the library.
@@ -64,8 +65,8 @@ struct ConsumerSession {
             }
             guard inbox.fallAsleep(hadRoom: hasRoom) else { continue }
             let wait = min(pulse.interval, subscriptions.untilNextAttempt, desk.untilDue)
-            let interest = hasRoom ? Wakeup.Interest.reading(connection.descriptor) : .nothing
-            let isReadable = inbox.wakeup.sleep(milliseconds: wait.milliseconds, interest)
+            let interest = hasRoom ? Waker.Interest.reading(connection.descriptor) : .nothing
+            let isReadable = inbox.waker.sleep(for: wait, interest)
             inbox.wakeUp()
             mayHoldMore = mayHoldMore || isReadable
         }

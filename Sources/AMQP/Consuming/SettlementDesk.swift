@@ -1,4 +1,5 @@
 import CRabbitMQ
+import ServiceRuntime
 
 /// Tells the broker what is settled on one channel: at once where one frame speaks for many, a moment later where each
 /// message needs a frame of its own.
@@ -54,13 +55,13 @@ struct SettlementDesk {
     ///
     /// A quorum queue's client inside the broker keeps settlements back while 32 are under way, and forgets them with
     /// the channel; after a burst the queue gets time to take them in.
-    mutating func farewell(on connection: Connection, _ wakeup: Wakeup) throws(AMQPError) {
+    mutating func farewell(on connection: Connection, _ waker: Waker) throws(AMQPError) {
         ledger.releaseHeld()
         try send(ledger.takeRuns(), on: connection)
         let isBusy = recentFrames > Self.burst && latestFrame.duration(to: .now) < Self.settlingTime
         let end = latestFrame + Self.settlingTime
         while isBusy, ContinuousClock.now < end {
-            _ = wakeup.sleep(milliseconds: ContinuousClock.now.duration(to: end).milliseconds)
+            waker.sleep(for: ContinuousClock.now.duration(to: end))
         }
     }
 

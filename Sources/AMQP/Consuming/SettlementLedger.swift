@@ -1,3 +1,5 @@
+import ServiceRuntime
+
 /// Which deliveries of one channel are settled, and the fewest frames that tell the broker.
 ///
 /// Delivery numbers start at 1 and grow by one. Up to the frontier, the highest number below which all is settled, one
@@ -21,15 +23,14 @@ struct SettlementLedger {
         case settled(Verdict)
     }
 
-    /// The number that `states[start]` belongs to: the first one not behind the frontier.
+    /// The number that the first of `states` belongs to: the first one not behind the frontier.
     private var frontier: UInt64 = 1
-    private var states: [State] = []
-    private var start = 0
+    private var states = Queue<State>()
     private var settledSinceLastOrders: [UInt64] = []
 
     /// Notes a delivery; `false` if its number is not the next one, which no sound broker does.
     mutating func deliver(_ number: UInt64) -> Bool {
-        guard number == frontier + UInt64(states.count - start) else { return false }
+        guard number == frontier + UInt64(states.count) else { return false }
         states.append(.held)
         return true
     }
@@ -42,15 +43,15 @@ struct SettlementLedger {
     }
 
     /// Whether all that was delivered is settled, and the broker has been told.
-    var isEmpty: Bool { states.count == start }
+    var isEmpty: Bool { states.isEmpty }
 
     /// How many are settled beyond the frontier, and the broker has not been told.
     var waiting: Int { settledSinceLastOrders.count }
 
     /// Releases everything that is not settled.
     mutating func releaseHeld() {
-        for index in states[start...].indices where states[index] == .held {
-            settle(frontier + UInt64(index - start), .released)
+        for index in states.indices where states[index] == .held {
+            settle(frontier + UInt64(index), .released)
         }
     }
 
@@ -77,8 +78,9 @@ struct SettlementLedger {
     /// Moves past everything settled at the front; one order for each run of equal verdicts.
     private mutating func advanceFrontier() -> [Order] {
         var runs: [Order] = []
-        walking: while start < states.count {
-            switch states[start] {
+        var passed = 0
+        walking: while passed < states.count {
+            switch states[passed] {
             case .held: break walking
             case .told: break
             case .settled(let verdict):
@@ -89,18 +91,15 @@ struct SettlementLedger {
                     runs.append(Order(verdict: verdict, number: frontier, multiple: false))
                 }
             }
-            start += 1
+            passed += 1
             frontier += 1
         }
-        if start > 1024, start * 2 > states.count {
-            states.removeFirst(start)
-            start = 0
-        }
+        states.removeFirst(passed)
         return runs
     }
 
     private func index(of number: UInt64) -> Int? {
-        guard number >= frontier, number - frontier < UInt64(states.count - start) else { return nil }
-        return start + Int(number - frontier)
+        guard number >= frontier, number - frontier < UInt64(states.count) else { return nil }
+        return Int(number - frontier)
     }
 }

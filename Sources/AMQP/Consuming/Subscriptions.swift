@@ -1,4 +1,5 @@
 import CRabbitMQ
+import ServiceRuntime
 
 /// The subscriptions of one connection: which are in place, and when the others are tried again.
 struct Subscriptions {
@@ -21,7 +22,7 @@ struct Subscriptions {
         var isActive = false
         /// When it became active, or when it is tried again.
         var due = ContinuousClock.now
-        var backoff = Backoff()
+        var backoff = Backoff.ofBroker
         /// Whether it has been absent, and is to be watched before it is consumed from.
         var isSuspect = false
         /// Since when a suspect is there.

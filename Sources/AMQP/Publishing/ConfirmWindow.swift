@@ -1,3 +1,5 @@
+import ServiceRuntime
+
 /// The messages of one channel that have been sent and not been confirmed, by their numbers.
 ///
 /// The broker numbers what it receives on a channel 1, 2, 3, … after confirms were switched on, and answers each number
@@ -12,10 +14,9 @@ struct ConfirmWindow<Item> {
     /// An answered message, with the broker's reason if it had been returned before.
     typealias Answered = (item: Item, returned: String?)
 
-    /// The number that `entries[start]` belongs to.
+    /// The number that the first of `entries` belongs to.
     private var first: UInt64 = 1
-    private var entries: [Entry] = []
-    private var start = 0
+    private var entries = Queue<Entry>()
 
     /// How many are open.
     private(set) var count = 0
@@ -29,37 +30,34 @@ struct ConfirmWindow<Item> {
     ///
     /// `nil` for a number that was never given.
     mutating func answer(_ number: UInt64, multiple: Bool) -> [Answered]? {
-        let end = first + UInt64(entries.count - start)
+        let end = first + UInt64(entries.count)
         guard number < end else { return nil }
         if multiple {
-            return (number == 0 ? end - 1 : number) >= first
-                ? take(start...start + Int((number == 0 ? end - 1 : number) - first)) : []
+            let last = number == 0 ? end - 1 : number
+            return last >= first ? take(0...Int(last - first)) : []
         }
         guard number > 0 else { return nil }
         guard number >= first else { return [] }
-        let index = start + Int(number - first)
+        let index = Int(number - first)
         return take(index...index)
     }
 
     /// Notes that the broker returned the oldest open message that `matches` and had not been returned.
     mutating func markReturned(_ reason: String, where matches: (Item) -> Bool) {
-        let open = entries[start...].indices
-        let index = open.first { entries[$0].returned == nil && entries[$0].item.map(matches) == true }
+        let index = entries.indices.first { entries[$0].returned == nil && entries[$0].item.map(matches) == true }
         if let index { entries[index].returned = reason }
     }
 
     /// Closes and returns what was sent more than `timeout` ago; a late answer for it is ignored.
     mutating func expire(_ timeout: Duration, at now: ContinuousClock.Instant) -> [Answered] {
         var expired: [Answered] = []
-        while start < entries.count, entries[start].sent.duration(to: now) > timeout {
-            expired += take(start...start)
-        }
+        while let oldest = entries.first, oldest.sent.duration(to: now) > timeout { expired += take(0...0) }
         return expired
     }
 
     /// Closes and returns all that are open.
     mutating func takeAll() -> [Answered] {
-        start < entries.count ? take(start...entries.count - 1) : []
+        entries.isEmpty ? [] : take(0...entries.count - 1)
     }
 
     private mutating func take(_ range: ClosedRange<Int>) -> [Answered] {
@@ -70,14 +68,10 @@ struct ConfirmWindow<Item> {
             entries[index].item = nil
         }
         count -= taken.count
-        while start < entries.count, entries[start].item == nil {
-            start += 1
-            first += 1
-        }
-        if start > 1024, start * 2 > entries.count {
-            entries.removeFirst(start)
-            start = 0
-        }
+        var closed = 0
+        while closed < entries.count, entries[closed].item == nil { closed += 1 }
+        entries.removeFirst(closed)
+        first += UInt64(closed)
         return taken
     }
 }

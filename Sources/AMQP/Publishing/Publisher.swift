@@ -1,3 +1,4 @@
+import ServiceRuntime
 import Synchronization
 
 /// Publishes messages and tells for each what became of it, over one connection with one channel, on a thread of its
@@ -23,7 +24,7 @@ package final class Publisher: Sendable {
     package func start() {
         guard !isStarted.exchange(true, ordering: .relaxed), outbox.open() else { return }
         let watchdog = Watchdog(limit: max(options.timeout, .seconds(20)))
-        ConnectionThread.start(named: "amqp-publish") { [options, outbox] in
+        NativeThread.start(named: "amqp-publish", stackSize: Connection.stackSize) { [options, outbox] in
             PublisherLoop(options, outbox, watchdog).run()
         }
     }

@@ -52,8 +52,8 @@ struct PublisherLoop {
     /// connection of the process is back.
     private mutating func rest(_ duration: Duration, _ error: AMQPError) {
         let rest = Rest(duration, options.presence, at: .now)
-        options.presence.rest(outbox.wakeup)
-        defer { options.presence.leave(outbox.wakeup) }
+        options.presence.rest(outbox.waker)
+        defer { options.presence.leave(outbox.waker) }
         var isAnnounced = false
         while true {
             let (submissions, isClosing) = outbox.takeSubmissions()
@@ -66,7 +66,7 @@ struct PublisherLoop {
             guard !isClosing, rest.left(at: now) > .zero else { return }
             guard outbox.fallAsleep() else { continue }
             let slice = backlog.isEmpty ? Duration.seconds(60) : .milliseconds(100)
-            _ = outbox.wakeup.sleep(milliseconds: min(slice, rest.left(at: now)).milliseconds)
+            outbox.waker.sleep(for: min(slice, rest.left(at: now)))
             outbox.wakeUp()
         }
     }

@@ -1,3 +1,4 @@
+import ServiceRuntime
 import Synchronization
 
 /// What a publisher's users and its thread share.
@@ -28,7 +29,7 @@ final class PublisherOutbox: Sendable {
         var isBlocked = false
     }
 
-    let wakeup = Wakeup()
+    let waker = Waker()
     private let completion = Completion()
     private let state = Mutex(State())
 
@@ -73,7 +74,7 @@ final class PublisherOutbox: Sendable {
             defer { state.isAsleep = false }
             return (result, state.isAsleep)
         }
-        if wakes { wakeup.ring() }
+        if wakes { waker.wake() }
         return result
     }
 

@@ -1,5 +1,6 @@
 import CRabbitMQ
 import Glibc
+import ServiceRuntime
 
 /// Publishing over one connection, from its first message to its end.
 ///
@@ -73,8 +74,8 @@ struct PublisherSession {
             let isIdle = window.count == 0 && backlog.isEmpty && closingSince == nil
             let wait = isIdle ? pulse.interval : min(pulse.interval, .milliseconds(100))
             let socket = connection.descriptor
-            mayHoldMore = outbox.wakeup.sleep(
-                milliseconds: wait.milliseconds,
+            mayHoldMore = outbox.waker.sleep(
+                for: wait,
                 sent == .socketIsFull ? .readingAndWriting(socket) : .reading(socket)
             )
             outbox.wakeUp()

@@ -1,4 +1,5 @@
 import CRabbitMQ
+import ServiceRuntime
 
 /// A short piece of work with the broker, one call after the other: declaring a topology, looking at it, fetching
 /// single messages.
@@ -29,7 +30,7 @@ package final class BrokerSession {
         _ body: @escaping @Sendable (BrokerSession) throws -> Value
     ) async throws -> Value {
         try await withCheckedThrowingContinuation { answer in
-            ConnectionThread.start(named: "amqp-session") {
+            NativeThread.start(named: "amqp-session", stackSize: Connection.stackSize) {
                 answer.resume(with: Result { try run(broker, name, body) })
             }
         }

@@ -1,3 +1,5 @@
+import ServiceRuntime
+
 /// What a request line asks for, split first and decoded after, so that `%2F` inside a segment stays inside of it.
 package struct RequestTarget: Sendable, Equatable {
     /// One `name=value` of a query.
@@ -17,7 +19,7 @@ package struct RequestTarget: Sendable, Equatable {
         guard path.hasPrefix("/") else { return nil }
         let parts = path.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         let raw = parts[0].dropFirst().split(separator: "/", omittingEmptySubsequences: false)
-        let segments = raw.compactMap { Self.decode($0, plusIsSpace: false) }
+        let segments = raw.compactMap { PercentEncoding.decode($0.utf8) }
         guard segments.count == raw.count, let query = Self.items(parts.count > 1 ? parts[1] : "") else { return nil }
         self.segments = segments
         self.query = query
@@ -36,38 +38,12 @@ package struct RequestTarget: Sendable, Equatable {
         let raw = text.split(separator: "&")
         let items = raw.compactMap { item -> QueryItem? in
             let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            guard let name = decode(parts[0], plusIsSpace: true) else { return nil }
-            guard let value = decode(parts.count > 1 ? parts[1] : "", plusIsSpace: true) else { return nil }
+            guard let name = PercentEncoding.decode(parts[0].utf8, plusIsSpace: true) else { return nil }
+            guard let value = PercentEncoding.decode((parts.count > 1 ? parts[1] : "").utf8, plusIsSpace: true) else {
+                return nil
+            }
             return QueryItem(name: name, value: value)
         }
         return items.count == raw.count ? items : nil
-    }
-
-    private static func decode(_ text: Substring, plusIsSpace: Bool) -> String? {
-        var decoded: [UInt8] = []
-        var bytes = text.utf8.makeIterator()
-        while let byte = bytes.next() {
-            switch byte {
-            case UInt8(ascii: "%"):
-                guard let high = bytes.next().flatMap(hexDigit), let low = bytes.next().flatMap(hexDigit) else {
-                    return nil
-                }
-                let value = high << 4 | low
-                guard value != 0 else { return nil }
-                decoded.append(value)
-            case UInt8(ascii: "+") where plusIsSpace: decoded.append(0x20)
-            default: decoded.append(byte)
-            }
-        }
-        return String(validating: decoded, as: UTF8.self)
-    }
-
-    private static func hexDigit(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-        default: nil
-        }
     }
 }

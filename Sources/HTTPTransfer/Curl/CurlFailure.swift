@@ -12,14 +12,14 @@ enum CurlFailure {
     static func error(_ result: CURLcode, attempt: String, detail: String) -> TransferError {
         let code = code(of: result)
         let reason = tellsDetail(code) && !detail.isEmpty ? detail : String(cString: curl_easy_strerror(result))
-        return TransferError(code, "\(attempt): \(reason) (libcurl \(result.rawValue)); \(advice(code))")
+        return TransferError(code, "\(attempt): \(reason) (libcurl \(result.rawValue)); \(code.advice)")
     }
 
     static func code(of result: CURLcode) -> TransferError.Code {
         switch result {
         case CURLE_UNSUPPORTED_PROTOCOL, CURLE_URL_MALFORMAT: .invalidRequest
-        case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: .nameLookup
-        case CURLE_COULDNT_CONNECT, CURLE_PROXY, CURLE_INTERFACE_FAILED: .connect
+        case CURLE_COULDNT_RESOLVE_HOST: .nameLookup
+        case CURLE_COULDNT_CONNECT, CURLE_INTERFACE_FAILED: .connect
         case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_SHUTDOWN_FAILED, CURLE_USE_SSL_FAILED: .tls
         case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER, CURLE_SSL_CACERT_BADFILE,
             CURLE_SSL_CRL_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_PINNEDPUBKEYNOTMATCH,
@@ -41,16 +41,6 @@ enum CurlFailure {
         switch code {
         case .nameLookup, .connect, .tls, .certificate: true
         default: false
-        }
-    }
-
-    private static func advice(_ code: TransferError.Code) -> String {
-        switch code {
-        case .invalidRequest: "check the URL and whether the transport allows its scheme"
-        case .nameLookup: "check the host's name and the resolver, or try again"
-        case .certificate: "check the authorities that are trusted, the host's name and the client certificate"
-        case .connect, .tls, .timeout: "check the way to the host, or try again"
-        default: "try again"
         }
     }
 }

@@ -11,10 +11,10 @@ extension EasyOptions {
             set(CURLOPT_CAINFO, authoritiesFile)
             set(CURLOPT_CAPATH, nil)
         }
-        set(CURLOPT_NOPROXY, "")
+        set(CURLOPT_PROXY, "")
         set(CURLOPT_NETRC, bellhop_netrc_ignored)
         set(CURLOPT_NOSIGNAL, true)
-        // A look-up that hangs would otherwise hold the whole loop when its transfer ends, until the resolver gives up.
+        // A look-up that hangs would otherwise hold its lane when the transfer ends, until the resolver gives up.
         set(CURLOPT_QUICK_EXIT, true)
         set(CURLOPT_TCP_KEEPALIVE, true)
         set(CURLOPT_TCP_KEEPIDLE, 60)

@@ -2,7 +2,7 @@ import CCurl
 
 /// Sets options on an easy handle and remembers the first that libcurl did not take.
 struct EasyOptions {
-    private let handle: UnsafeMutableRawPointer
+    let handle: UnsafeMutableRawPointer
     private(set) var failure: CURLcode = CURLE_OK
 
     init(_ handle: UnsafeMutableRawPointer) {

@@ -9,16 +9,6 @@ struct ConnectionFailure {
     }
 
     func error(for request: TransferRequest, to destination: Destination) -> TransferError {
-        TransferError(code, "\(request.method.rawValue) to \(destination.endpoint): \(reason); \(advice)")
-    }
-
-    private var advice: String {
-        switch code {
-        case .nameLookup: "check the host's name and the resolver, or try again"
-        case .certificate: "check the authorities that are trusted, the host's name and the client certificate"
-        case .addressRefused: "do not try again"
-        case .connect, .tls, .timeout: "check the way to the host, or try again"
-        default: "try again"
-        }
+        TransferError(code, "\(request.method.rawValue) to \(destination.endpoint): \(reason); \(code.advice)")
     }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import ServiceRuntime
 
 /// Runs all connections of one transport.
 ///
@@ -18,11 +19,11 @@ final class ConnectionLoop: @unchecked Sendable {
     private let lookups: NameLookups
     private var peers: PeerList
     private var phase = Phase.open
-    private var closers: [CheckedContinuation<Void, Never>] = []
     private var latestFields: RequestFields?
 
     init(_ options: HTTP2TransportOptions) throws(TransferError) {
-        guard let waker = Waker() else { throw options.refusal("no descriptor for a waker") }
+        let waker = Waker()
+        guard waker.descriptor >= 0 else { throw options.refusal("no descriptor for a waker") }
         self.options = options
         self.waker = waker
         inbox = TransferInbox { waker.wake() }
@@ -57,9 +58,7 @@ final class ConnectionLoop: @unchecked Sendable {
             }
         case .retire:
             for connection in peers.connections { connection.retire() }
-        case .close(let closer):
-            closers.append(closer)
-            beginClosing(grace: options.closeGrace)
+        case .close: beginClosing(grace: options.closeGrace)
         case .abandon:
             beginClosing(grace: .zero)
         case .lookedUp(let destination, let answer):
@@ -104,7 +103,7 @@ final class ConnectionLoop: @unchecked Sendable {
         }
         if let latestFields, latestFields.fit(request) { return latestFields }
         do throws(TransferError) {
-            let fields = try RequestFields(request, to: try TargetURL(of: request), userAgent: options.userAgent)
+            let fields = try RequestFields(request, to: try TargetURL(of: request))
             latestFields = fields
             return fields
         } catch {
@@ -133,7 +132,8 @@ final class ConnectionLoop: @unchecked Sendable {
             entries.append(entry)
             watched.append(connection)
         }
-        let patience = watched.contains(where: \.hasMore) ? 0 : milliseconds(until: nextDeadline, now: now)
+        let deadline = min(nextDeadline ?? now + .seconds(60), now + .seconds(60))
+        let patience = watched.contains(where: \.hasMore) ? 0 : (deadline - now).pollMilliseconds
         guard poll(&entries, nfds_t(entries.count), patience) >= 0 else { return }
         let now = ContinuousClock.now
         if entries[0].revents != 0 { waker.hush() }
@@ -150,24 +150,13 @@ final class ConnectionLoop: @unchecked Sendable {
         return soonest.instant
     }
 
-    /// Rounded up, so that the loop does not spin through the last millisecond before a deadline; at most a minute.
-    private func milliseconds(until deadline: ContinuousClock.Instant?, now: ContinuousClock.Instant) -> CInt {
-        guard let deadline else { return 60_000 }
-        let left = min(deadline - now, .seconds(60))
-        return left > .zero ? CInt(left / .milliseconds(1)) + 1 : 0
-    }
-
     /// Releases the connections, then tells everybody who still waits.
     private func end() {
         let unread = inbox.end()
         peers.removeAll()
         for message in unread {
-            switch message {
-            case .submit(let batch): batch.refuseAll(.closed)
-            case .close(let closer): closers.append(closer)
-            case .cancel, .retire, .abandon, .lookedUp: break
-            }
+            if case .submit(let batch) = message { batch.refuseAll(.closed) }
         }
-        for closer in closers { closer.resume() }
+        inbox.completion.complete()
     }
 }

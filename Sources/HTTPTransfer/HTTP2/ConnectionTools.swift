@@ -14,7 +14,7 @@ final class ConnectionTools {
     init(_ options: HTTP2TransportOptions) throws(TransferError) {
         self.options = options
         do throws(TLSError) {
-            tls = try TLSClientContext(authoritiesFile: options.authoritiesFile, identity: options.clientCertificate)
+            tls = try TLSClientContext(authoritiesFile: options.authoritiesFile)
         } catch {
             throw options.refusal(error.text)
         }

@@ -9,7 +9,7 @@ final class Exchange {
     /// How many connections were opened for it.
     let newConnections: Int
 
-    var answer = StreamAnswer()
+    var answer = IncomingAnswer()
 
     /// Part of it may have reached the peer.
     var wasSent = false
@@ -20,8 +20,8 @@ final class Exchange {
     /// Its outcome is told, or it goes another way; the stream may live on for a moment.
     private(set) var isOver = false
 
-    private let body: [UInt8]
-    private var offset = 0
+    /// As far as libnghttp2 has not taken it yet.
+    var body: OutgoingBytes
 
     init(_ queued: QueuedRequest, newConnections: Int, now: ContinuousClock.Instant) {
         self.queued = queued
@@ -29,22 +29,7 @@ final class Exchange {
         let request = queued.request
         started = now
         deadline = now + min(request.timeouts.total, TransferTimeouts.longest)
-        body = request.body
-    }
-
-    var bodyLength: Int { body.count }
-    var isBodySent: Bool { offset == body.count }
-
-    /// Copies the next bytes of the body, and says how many and whether they are the last.
-    func copyBody(into buffer: UnsafeMutableBufferPointer<UInt8>) -> (count: Int, isLast: Bool) {
-        let count = min(buffer.count, body.count - offset)
-        body.withUnsafeBytes { source in
-            UnsafeMutableRawBufferPointer(buffer).copyMemory(
-                from: UnsafeRawBufferPointer(rebasing: source[offset..<offset + count])
-            )
-        }
-        offset += count
-        return (count, isBodySent)
+        body = OutgoingBytes(request.body)
     }
 
     /// Tells the outcome; nothing after it counts.

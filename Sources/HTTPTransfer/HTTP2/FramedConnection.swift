@@ -75,8 +75,8 @@ final class FramedConnection {
         var source = nghttp2_data_provider()
         source.source.ptr = Unmanaged.passUnretained(exchange).toOpaque()
         source.read_callback = readRequestBody
-        let stream = fields.withPairs(bodyLength: exchange.bodyLength) { pairs, count in
-            exchange.bodyLength > 0
+        let stream = fields.withPairs(bodyLength: exchange.body.count) { pairs, count in
+            exchange.body.count > 0
                 ? nghttp2_submit_request(session, nil, pairs, count, &source, nil)
                 : nghttp2_submit_request(session, nil, pairs, count, nil, nil)
         }

@@ -31,13 +31,6 @@ package struct HTTP2TransportOptions: Sendable {
     /// PEM file with the authorities to trust instead of the system's.
     package var authoritiesFile: String?
 
-    /// PEM files of a certificate of our own.
-    package var clientCertificate: ClientCertificate?
-
-    package typealias ClientCertificate = (certificateFile: String, keyFile: String)
-
-    package var userAgent = "bellhop"
-
     /// A connection that has been idle for longer is closed.
     package var maxIdleAge: Duration = .seconds(3600)
 
@@ -69,9 +62,6 @@ package struct HTTP2TransportOptions: Sendable {
         }
         guard [maxIdleAge, trust, patience].allSatisfy({ $0 > .zero && $0 <= .seconds(86_400) }) else {
             throw refusal("idle age, trust and patience must be more than nothing and at most a day")
-        }
-        guard userAgent.utf8.allSatisfy(ASCII.isHeaderValue) else {
-            throw refusal("the user agent must not contain control characters")
         }
     }
 

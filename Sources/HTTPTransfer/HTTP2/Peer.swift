@@ -1,10 +1,12 @@
+import ServiceRuntime
+
 /// One host and port: the requests that wait for it, and the connections to it.
 ///
 /// Confined to the loop's thread.
 final class Peer {
     let destination: Destination
     private let tools: ConnectionTools
-    private var queue = RequestQueue()
+    private var queue = Queue<QueuedRequest>()
     private(set) var connections: [PeerConnection] = []
 
     /// Another connection, on top of one that works, has failed: the next attempt is not before this.
@@ -40,7 +42,7 @@ final class Peer {
             guard let connection = connections.first(where: { $0.hasRoom(now: now) }) else {
                 return wantsConnection(now: now)
             }
-            queue.removeFirst()
+            queue.removeFirst(1)
             guard let fields = fields(next) else { continue }
             connection.submit(next, fields, now: now)
             mayStart -= 1
@@ -71,7 +73,7 @@ final class Peer {
         guard connections.contains(where: \.needsSweeping) else { return }
         var returned: [QueuedRequest] = []
         for connection in connections { returned += connection.takeReturned() }
-        if !returned.isEmpty { queue.prepend(returned) }
+        if !returned.isEmpty { queue = Queue(returned + queue) }
         let ended = connections.filter(\.hasEnded)
         connections.removeAll(where: \.hasEnded)
         guard let failure = ended.last(where: \.isFruitless)?.failure else { return }
@@ -79,14 +81,17 @@ final class Peer {
             restUntil = now + .seconds(1)
             return
         }
-        for queued in queue.remove(where: { _ in true }) {
+        for queued in queue.take(queue.count) {
             queued.batch.settle(queued.index, .notSent(failure.error(for: queued.request, to: destination)))
         }
     }
 
     /// Gives up what waits.
     func abandonWaiting(_ reason: Abandonment, where isMeant: (TransferBatch) -> Bool = { _ in true }) {
-        for queued in queue.remove(where: isMeant) {
+        guard !queue.isEmpty else { return }
+        let waiting = queue.take(queue.count)
+        queue = Queue(waiting.filter { !isMeant($0.batch) })
+        for queued in waiting where isMeant(queued.batch) {
             queued.batch.settle(queued.index, .notSent(reason.error(for: queued.request)))
         }
     }

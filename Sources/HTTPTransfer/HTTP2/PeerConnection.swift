@@ -299,7 +299,7 @@ extension PeerConnection {
 
     func receiveBody(_ stream: Int32, _ bytes: UnsafeBufferPointer<UInt8>) {
         guard let exchange = exchanges[stream], !exchange.isOver else { return }
-        guard !exchange.answer.takeBody(bytes, limit: tools.options.bodyLimit) else { return }
+        guard !exchange.answer.takeBody(UnsafeRawBufferPointer(bytes), limit: tools.options.bodyLimit) else { return }
         conclude(exchange, stream)
     }
 
@@ -337,7 +337,7 @@ extension PeerConnection {
         }
         inFlight -= 1
         exchange.settle(.answered(answer))
-        guard answer.isBodyTruncated || !exchange.isBodySent, case .open(let frames) = phase else { return }
+        guard answer.isBodyTruncated || !exchange.body.isOver, case .open(let frames) = phase else { return }
         frames.reset(stream)
     }
 }

@@ -15,7 +15,7 @@ final class RequestFields {
     private static let digits = 20
 
     /// Throws `invalidRequest` for a header that could break the framing or belongs to the transport.
-    init(_ request: TransferRequest, to target: TargetURL, userAgent: String) throws(TransferError) {
+    init(_ request: TransferRequest, to target: TargetURL) throws(TransferError) {
         method = request.method
         url = request.url
         headers = request.headers
@@ -31,7 +31,7 @@ final class RequestFields {
         append(":authority", target.destination.authority)
         append(":path", target.path)
         if !headers.contains(where: { HeaderRules.isUserAgent($0.name) }) {
-            append("user-agent", HeaderRules.trimmed(userAgent))
+            append("user-agent", HeaderRules.ownName)
         }
         for header in headers {
             guard HeaderRules.allowsName(header.name), header.value.utf8.allSatisfy(ASCII.isHeaderValue) else {

@@ -1,5 +1,5 @@
 /// How one mail ended.
-package enum MailOutcome: Hashable, Sendable {
+package enum MailOutcome: LaneOutcome, Hashable, Sendable {
     /// The server took the mail over, and answers for it from here on.
     case accepted(SMTPReply)
 

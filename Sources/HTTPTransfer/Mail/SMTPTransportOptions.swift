@@ -1,4 +1,3 @@
-import Glibc
 package import ServiceRuntime
 
 /// How a `SMTPTransport` behaves, and where it leads.
@@ -44,9 +43,6 @@ package struct SMTPTransportOptions: Hashable, Sendable {
     /// The total keeps below the minute after which somebody else may take a delivery up.
     package var timeouts = TransferTimeouts(total: .seconds(40), connect: .seconds(10))
 
-    /// How long a connection may rest and still be used; servers close what rests longer.
-    package var longestRest: Duration = .seconds(30)
-
     /// How long `close` lets mails under way end before it abandons them.
     package var closeGrace: Duration = .seconds(5)
 
@@ -58,23 +54,17 @@ package struct SMTPTransportOptions: Hashable, Sendable {
     }
 }
 
-extension SMTPTransportOptions {
+extension SMTPTransportOptions: LaneOptions {
     /// Refuses what cannot work, so that a wrong setting is found at the start and not by the first mail.
     func validate() throws(TransferError) {
-        guard (1...64).contains(connections) else { throw refusal("connections must be between 1 and 64") }
-        guard closeGrace >= .zero, closeGrace <= .seconds(3600) else {
-            throw refusal("the grace for closing must be between nothing and an hour")
-        }
+        try validateLanes()
         let isName = ownName.utf8.allSatisfy { ASCII.isVisible($0) && !"/?#%@:[]".utf8.contains($0) }
         guard isName, !ownName.isEmpty, ListenAddress(server.description) == server else {
             throw refusal("the server and our own name must be names of hosts")
         }
-        let texts = [login?.user, login?.password.revealed, authoritiesFile]
+        let texts = [login?.user, login?.password.revealed]
         guard texts.allSatisfy({ $0?.utf8.allSatisfy(ASCII.isHeaderValue) ?? true }) else {
-            throw refusal("user, password and file names must not contain control characters")
-        }
-        if let authoritiesFile, access(authoritiesFile, R_OK) != 0 {
-            throw refusal("the file \(authoritiesFile) cannot be read")
+            throw refusal("user and password must not contain control characters")
         }
     }
 

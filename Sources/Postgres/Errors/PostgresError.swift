@@ -45,7 +45,7 @@ package struct PostgresError: Error, Sendable, Hashable {
 extension PostgresError {
     /// Trying the same again later may succeed with nothing changed.
     ///
-    /// For `outcomeUnknown` this holds only where a repetition does no harm, as `isOutcomeUnknown` reminds.
+    /// For `outcomeUnknown` this holds only where a repetition does no harm.
     package var isTransient: Bool {
         switch code {
         case .connectionLost, .outcomeUnknown, .timedOut: true
@@ -54,12 +54,6 @@ extension PostgresError {
         case .cancelled, .invalidParameter, .unexpectedResult: false
         }
     }
-
-    /// What was attempted may have happened.
-    package var isOutcomeUnknown: Bool { code == .outcomeUnknown }
-
-    /// The server has no room (disk full, too many connections): stop taking work rather than retry at once.
-    package var isResourceExhaustion: Bool { sqlState == .diskFull || sqlState == .tooManyConnections }
 }
 
 extension PostgresError: CustomStringConvertible {

@@ -11,7 +11,7 @@ package struct SQLState: Sendable, Hashable, CustomStringConvertible {
         self.code = code
     }
 
-    private init(known code: String) {
+    init(known code: String) {
         self.code = code
     }
 
@@ -39,39 +39,21 @@ extension SQLState {
         package static let data = Category(prefix: "22")
         package static let integrityConstraint = Category(prefix: "23")
         package static let authorization = Category(prefix: "28")
-        package static let transactionRollback = Category(prefix: "40")
-        package static let syntaxOrAccess = Category(prefix: "42")
         package static let resources = Category(prefix: "53")
         /// A value larger than the server can handle, such as an index entry beyond a third of a page.
         package static let programLimits = Category(prefix: "54")
-        package static let operatorIntervention = Category(prefix: "57")
     }
 
     package static let transactionResolutionUnknown = SQLState(known: "08007")
     package static let featureNotSupported = SQLState(known: "0A000")
-    package static let numericValueOutOfRange = SQLState(known: "22003")
     package static let invalidParameterValue = SQLState(known: "22023")
-    package static let invalidText = SQLState(known: "22P02")
-    package static let invalidBinary = SQLState(known: "22P03")
-    package static let untranslatableCharacter = SQLState(known: "22P05")
-    package static let notNullViolation = SQLState(known: "23502")
-    package static let foreignKeyViolation = SQLState(known: "23503")
-    package static let uniqueViolation = SQLState(known: "23505")
-    package static let checkViolation = SQLState(known: "23514")
     package static let readOnlyTransaction = SQLState(known: "25006")
-    package static let transactionAborted = SQLState(known: "25P02")
     package static let idleInTransactionTimeout = SQLState(known: "25P03")
     package static let statementNameUnknown = SQLState(known: "26000")
-    package static let passwordRefused = SQLState(known: "28P01")
-    package static let databaseUnknown = SQLState(known: "3D000")
     package static let serializationFailure = SQLState(known: "40001")
     package static let statementCompletionUnknown = SQLState(known: "40003")
     package static let deadlock = SQLState(known: "40P01")
-    package static let syntaxError = SQLState(known: "42601")
     package static let privilegeMissing = SQLState(known: "42501")
-    package static let tableUnknown = SQLState(known: "42P01")
-    package static let diskFull = SQLState(known: "53100")
-    package static let tooManyConnections = SQLState(known: "53300")
     package static let lockTimeout = SQLState(known: "55P03")
     package static let queryCancelled = SQLState(known: "57014")
     package static let adminShutdown = SQLState(known: "57P01")

@@ -1,4 +1,3 @@
-import Glibc
 import ServiceRuntime
 import Synchronization
 
@@ -6,14 +5,11 @@ import Synchronization
 final class ListenerThread: Sendable {
     private let options: ListenerOptions
     private let continuation: AsyncStream<NotificationListener.Event>.Continuation
-    /// Nil in a process without free descriptors, where sleeps are short instead.
-    private let wakeUp = WakePipe()
+    private let waker = Waker()
     private let isClosed = Atomic(false)
 
     /// How often a full buffer is looked at again.
     private static let overflowPause = Duration.milliseconds(100)
-    /// The longest sleep of a thread that cannot be woken.
-    private static let blindSleep = Duration.milliseconds(500)
 
     init(_ options: ListenerOptions, _ continuation: AsyncStream<NotificationListener.Event>.Continuation) {
         self.options = options
@@ -26,7 +22,7 @@ final class ListenerThread: Sendable {
 
     func close() {
         isClosed.store(true, ordering: .releasing)
-        wakeUp?.wake()
+        waker.wake()
         continuation.finish()
     }
 
@@ -34,7 +30,7 @@ final class ListenerThread: Sendable {
 
     private func main() {
         var outbox = EventOutbox(continuation)
-        var backoff = Backoff()
+        var backoff = Backoff.ofServer
         while goesOn {
             do throws(PostgresError) {
                 let session = try Session.open(options.recipe)
@@ -54,7 +50,7 @@ final class ListenerThread: Sendable {
         var silentUntil = ContinuousClock.now + options.heartbeat
         while goesOn {
             let heard = try session.takeNotifications()
-            for notification in heard { outbox.hand(over: notification) }
+            for (channel, payload) in heard { outbox.hand(over: .notification(channel: channel, payload: payload)) }
             outbox.tellOverflow()
             if !heard.isEmpty { silentUntil = .now + options.heartbeat }
             if silentUntil <= .now {
@@ -63,23 +59,12 @@ final class ListenerThread: Sendable {
                 continue
             }
             let limit = outbox.owesOverflow ? .now + Self.overflowPause : silentUntil
-            nap(until: limit, watching: session.socket)
+            waker.sleep(for: limit - .now, .reading(session.socket))
         }
     }
 
     /// Sleeps until then, or until the listener closes.
     private func sleep(until end: ContinuousClock.Instant) {
-        while goesOn, end > .now { nap(until: end, watching: -1) }
-    }
-
-    /// Sleeps until then at most, or until the socket has something to say (a negative one is ignored by `poll`).
-    private func nap(until end: ContinuousClock.Instant, watching socket: Int32) {
-        let left = max(.zero, end - .now)
-        let limit = wakeUp == nil ? min(left, Self.blindSleep) : left
-        var watched = [
-            pollfd(fd: socket, events: Int16(POLLIN), revents: 0),
-            pollfd(fd: wakeUp?.reader ?? -1, events: Int16(POLLIN), revents: 0),
-        ]
-        _ = poll(&watched, nfds_t(watched.count), limit.pollMilliseconds)
+        while goesOn, end > .now { waker.sleep(for: end - .now) }
     }
 }

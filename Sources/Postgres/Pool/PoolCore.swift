@@ -1,4 +1,5 @@
 import Dispatch
+import ServiceRuntime
 import Synchronization
 
 /// The pool's shared heart: the state behind a lock, and the threads that act on it.
@@ -9,6 +10,8 @@ final class PoolCore: Sendable {
     private let options: PoolOptions
     private let shared: Mutex<Shared>
     private let timer = DispatchQueue(label: "bellhop.postgres.pool")
+    /// The pool is closed, and every thread has ended.
+    private let completion = Completion()
 
     private struct Shared {
         var state: PoolState<PoolRequest>
@@ -18,7 +21,6 @@ final class PoolCore: Sendable {
         var lastRefusal: PostgresError?
         /// When the timer for waiting callers goes off; nil while it is not set.
         var alarm: ContinuousClock.Instant?
-        var closers: [CheckedContinuation<Void, Never>] = []
     }
 
     init(_ options: PoolOptions) {
@@ -88,40 +90,20 @@ extension PoolCore {
     /// patience has ended and what still runs has been interrupted.
     func close() async {
         refuseEverybody()
-        let limit = DispatchTime.now() + options.closeTimeout.dispatchInterval
-        timer.asyncAfter(deadline: limit) { self.interruptEverybody() }
+        await completion.wait(within: options.closeTimeout)
+        for interruption in shared.withLock({ Array($0.running.values) }) { interruption.ask() }
         // An interrupted statement answers, or its connection is given up, within the grace.
-        let last = limit + (Patience.grace * 2).dispatchInterval
-        timer.asyncAfter(deadline: last) { self.resumeClosers() }
-        await withCheckedContinuation { continuation in
-            let isOver = shared.withLock { shared in
-                if shared.threads.isEmpty { return true }
-                shared.closers.append(continuation)
-                return false
-            }
-            if isOver { continuation.resume() }
-        }
+        await completion.wait(within: Patience.grace * 2)
     }
 
     func refuseEverybody() {
-        let waiting = shared.withLock { shared in
+        let (waiting, isOver) = shared.withLock { shared in
             let waiting = shared.state.close()
             for thread in shared.threads.values { thread.wake() }
-            return waiting
+            return (waiting, shared.threads.isEmpty)
         }
+        if isOver { completion.complete() }
         for request in waiting { request.refuse(.poolClosed) }
-    }
-
-    private func interruptEverybody() {
-        for interruption in shared.withLock({ Array($0.running.values) }) { interruption.ask() }
-    }
-
-    private func resumeClosers() {
-        let closers = shared.withLock { shared in
-            defer { shared.closers.removeAll() }
-            return shared.closers
-        }
-        for closer in closers { closer.resume() }
     }
 }
 
@@ -188,15 +170,13 @@ extension PoolCore {
 
     /// The thread's last call.
     func ended(_ slot: Int) {
-        let closers = shared.withLock { shared in
+        let isOver = shared.withLock { shared in
             shared.state.ended(slot)
             shared.threads[slot] = nil
             shared.running[slot] = nil
-            guard shared.state.isClosed, shared.threads.isEmpty else { return [CheckedContinuation<Void, Never>]() }
-            defer { shared.closers.removeAll() }
-            return shared.closers
+            return shared.state.isClosed && shared.threads.isEmpty
         }
-        for closer in closers { closer.resume() }
+        if isOver { completion.complete() }
     }
 }
 

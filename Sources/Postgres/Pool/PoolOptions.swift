@@ -66,11 +66,4 @@ package struct PoolOccupancy: Sendable, Hashable {
     package let opening: Int
     /// Callers without a connection.
     package let waiting: Int
-
-    package init(idle: Int, busy: Int, opening: Int, waiting: Int) {
-        self.idle = idle
-        self.busy = busy
-        self.opening = opening
-        self.waiting = waiting
-    }
 }

@@ -1,3 +1,10 @@
+import ServiceRuntime
+
+extension Backoff {
+    /// Between attempts to connect.
+    static var ofServer: Backoff { Backoff(base: .milliseconds(100), cap: .seconds(5)) }
+}
+
 /// What a pool decides: who gets which connection, when to open another, and when to let one go.
 ///
 /// A pure value: it opens nothing, waits for nothing and reads no clock. A slot stands for one connection and the
@@ -31,7 +38,7 @@ struct PoolState<Request: Sendable> {
     private(set) var isClosed = false
     /// Free slots, the one used last at the end.
     private var idle: [Int] = []
-    private var backoff = Backoff()
+    private var backoff = Backoff.ofServer
     /// No further connection is opened before this.
     private var pausedUntil: Instant?
     private var lastSlot = 0

@@ -70,24 +70,19 @@ final class Session {
     var socket: Int32 { PQsocket(handle) }
 
     /// What `NOTIFY` has sent so far, without waiting.
-    func takeNotifications() throws(PostgresError) -> [NotificationListener.Event] {
+    func takeNotifications() throws(PostgresError) -> [(channel: String, payload: String)] {
         guard PQconsumeInput(handle) == 1, PQisBusy(handle) == 0, !notices.hasSeenEnd else {
             let error = complaint().error(.command("Listening"), .nothing)
             retire(because: error)
             throw error
         }
-        var events: [NotificationListener.Event] = []
+        var heard: [(channel: String, payload: String)] = []
         while let notification = PQnotifies(handle) {
             let (channel, payload) = (notification.pointee.relname, notification.pointee.extra)
-            events.append(
-                .notification(
-                    channel: channel.map { String(cString: $0) } ?? "",
-                    payload: payload.map { String(cString: $0) } ?? ""
-                )
-            )
+            heard.append((channel.map { String(cString: $0) } ?? "", payload.map { String(cString: $0) } ?? ""))
             PQfreemem(notification)
         }
-        return events
+        return heard
     }
 
     private func isReadable() -> Bool {

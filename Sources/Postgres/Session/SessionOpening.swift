@@ -123,7 +123,7 @@ extension Session {
             // Every code has a digit, which tells it from the severity (`FATAL:  3D000: …`).
             .filter { $0.hasSuffix(":") && $0.contains(where: \.isNumber) }
             .compactMap { SQLState(String($0.dropLast())) }
-        let silence = hasTimedOut ? " (no answer within \(limit.spelled))" : ""
+        let silence = hasTimedOut ? " (no answer within \(limit.pollMilliseconds) ms)" : ""
         return PostgresError(
             .cannotConnect,
             "Connecting to PostgreSQL failed\(silence): \(lines.joined(separator: "; "))",

@@ -45,7 +45,7 @@ struct EncodedParameters: ~Copyable {
     }
 
     /// Hands libpq the values, lengths and formats at these places; the pointers are valid during the call only.
-    func withPointers<Answer>(_ places: Range<Int>, _ body: (Pointers) -> Answer) -> Answer {
+    func withPointers<Value>(_ places: Range<Int>, _ body: (Pointers) -> Value) -> Value {
         let base = UnsafePointer(buffer.base.assumingMemoryBound(to: CChar.self))
         let values = places.map { starts[$0] < 0 ? nil : base + starts[$0] }
         return values.withUnsafeBufferPointer { values in

@@ -40,10 +40,9 @@ package struct TransportNeed: Hashable, Sendable {
         case .pushesOfKey: return try openForPushes(warmsUp: true)
         case .errands:
             var options = CurlTransportOptions(name: name)
-            options.maxConnectionsPerHost = connections
-            options.window = window
+            // Errands to different hosts must not wait for each other, and each takes a connection.
+            options.connections = window
             options.authoritiesFile = authoritiesFile
-            options.addressPolicy = addressPolicy
             return try CurlTransport(options)
         }
     }

@@ -13,8 +13,7 @@ final class ExpoReceiptBook: Sendable {
     private struct State {
         var entries: [String: Entry] = [:]
         /// In the order of their coming, so that the oldest can give way.
-        var order: [String] = []
-        var first = 0
+        var order = Queue<String>()
     }
 
     private let delay: Duration
@@ -35,12 +34,8 @@ final class ExpoReceiptBook: Sendable {
         state.withLock { state in
             state.entries[ticket] = Entry(receipt: receipt, readyAt: now + delay + late)
             state.order.append(ticket)
-            guard state.order.count - state.first > Self.capacity else { return }
-            state.entries[state.order[state.first]] = nil
-            state.first += 1
-            guard state.first > Self.capacity else { return }
-            state.order.removeFirst(state.first)
-            state.first = 0
+            guard state.order.count > Self.capacity, let oldest = state.order.popFirst() else { return }
+            state.entries[oldest] = nil
         }
         return ticket
     }

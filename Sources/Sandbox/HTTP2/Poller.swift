@@ -1,33 +1,32 @@
-import CNGHTTP2
+import CLinux
 import Glibc
+import ServiceRuntime
 
-/// epoll and an eventfd: waits for many sockets at once, and can be woken by any thread.
+/// epoll and a waker: waits for many sockets at once, and can be woken by any thread.
 ///
-/// Thread safety: `wake` alone may be called from any thread; both descriptors live as long as the object.
+/// Thread safety: `wake` alone may be called from any thread; the descriptors live as long as the object.
 final class Poller: @unchecked Sendable {
     /// The key under which waking shows; no socket has it.
     static let wakeKey = UInt64.max
 
     private let poll: Int32
-    private let wakeup: Int32
+    private let waker = Waker()
     private var events = [epoll_event](repeating: epoll_event(), count: 256)
 
     init() throws(SandboxError) {
         poll = epoll_create1(bellhop_epoll_close_on_exec)
-        wakeup = eventfd(0, bellhop_eventfd_flags)
-        guard poll >= 0, wakeup >= 0, change(EPOLL_CTL_ADD, wakeup, Self.wakeKey, bellhop_epoll_in) else {
+        guard poll >= 0, change(EPOLL_CTL_ADD, waker.descriptor, Self.wakeKey, bellhop_epoll_in) else {
             let reason = String(cString: strerror(errno))
             throw SandboxError(.resources, attempted: "preparing to wait for sockets", cameBack: reason)
         }
     }
 
     deinit {
-        close(wakeup)
         close(poll)
     }
 
     func wake() {
-        eventfd_write(wakeup, 1)
+        waker.wake()
     }
 
     /// Starts to watch a socket for what there is to read.
@@ -49,12 +48,7 @@ final class Poller: @unchecked Sendable {
         guard count > 0 else { return }
         for index in 0..<Int(count) {
             let key = events[index].data.u64
-            guard key == Self.wakeKey else {
-                ready(key)
-                continue
-            }
-            var rings = eventfd_t()
-            eventfd_read(wakeup, &rings)
+            if key == Self.wakeKey { waker.hush() } else { ready(key) }
         }
     }
 

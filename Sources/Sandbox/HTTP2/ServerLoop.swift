@@ -6,16 +6,9 @@ import TLS
 
 /// The one thread of an HTTP/2 server: accepts, reads, answers, and does late what shall be late.
 ///
-/// Thread safety: everything but `mailbox` and `open` belongs to the thread that calls `run`; other threads only
-/// leave a wish in the mailbox and wake it.
+/// Thread safety: everything but `grace`, `completion` and `open` belongs to the thread that calls `run`; other threads
+/// only leave a wish and wake it.
 final class ServerLoop: @unchecked Sendable {
-    private struct Mailbox {
-        /// Set once: how long the open streams may take.
-        var stop: Duration?
-        var waiting: [CheckedContinuation<Void, Never>] = []
-        var hasEnded = false
-    }
-
     private enum Later {
         case action(HTTP2Reaction.Action, connection: UInt64, stream: Int32)
         case drip(every: Duration, connection: UInt64, stream: Int32)
@@ -33,7 +26,9 @@ final class ServerLoop: @unchecked Sendable {
     /// Nil once the loop has ended: the port is free from then on.
     private var listener: ListeningSocket?
     private let tls: TLSServerContext
-    private let mailbox = Mutex(Mailbox())
+    /// Set once: how long the open streams may take when it stops.
+    private let grace = Mutex<Duration?>(nil)
+    private let completion = Completion()
     private let open = Atomic<Int>(0)
     private var connections: [UInt64: ServerConnection] = [:]
     private var unfinished: [UInt64] = []
@@ -73,7 +68,7 @@ final class ServerLoop: @unchecked Sendable {
             poller.wait(milliseconds: patience()) { key in
                 key == Self.listenerKey ? acceptAll() : turn(key)
             }
-            if let grace = mailbox.withLock(\.stop), !isStopping { beginStop(grace) }
+            if let grace = grace.withLock(\.self), !isStopping { beginStop(grace) }
             let again = unfinished
             unfinished = []
             for key in again { turn(key) }
@@ -81,24 +76,14 @@ final class ServerLoop: @unchecked Sendable {
             while let due = timers.takeDue(now) { carryOut(due) }
         }
         listener = nil
-        let waiting = mailbox.withLock { mailbox in
-            mailbox.hasEnded = true
-            defer { mailbox.waiting = [] }
-            return mailbox.waiting
-        }
-        for continuation in waiting { continuation.resume() }
+        completion.complete()
     }
 
     /// Asks the loop to end, and returns when it has; may be called from any thread, and again.
     func stop(grace: Duration) async {
-        await withCheckedContinuation { continuation in
-            let hasEnded = mailbox.withLock { mailbox in
-                if mailbox.stop == nil { mailbox.stop = grace }
-                if !mailbox.hasEnded { mailbox.waiting.append(continuation) }
-                return mailbox.hasEnded
-            }
-            if hasEnded { continuation.resume() } else { poller.wake() }
-        }
+        self.grace.withLock { $0 = $0 ?? grace }
+        poller.wake()
+        await completion.wait()
     }
 
     /// Does something on a stream after a while.
@@ -115,8 +100,7 @@ final class ServerLoop: @unchecked Sendable {
     private func patience() -> Int32 {
         guard unfinished.isEmpty else { return 0 }
         guard let next = timers.nextDeadline else { return -1 }
-        let microseconds = (next - ContinuousClock.now).microseconds
-        return microseconds <= 0 ? 0 : Int32(clamping: microseconds / 1_000 + 1)
+        return (next - ContinuousClock.now).pollMilliseconds
     }
 
     private func turn(_ key: UInt64) {

@@ -19,9 +19,8 @@ final class ReceivedLog: Sendable {
     }
 
     private struct Kept {
-        /// Nil before `first`: given way already.
-        var slots: [ReceivedRequest?] = []
-        var first = 0
+        /// Nil for a moment in front: what gives way is out of memory at once.
+        var requests = Queue<ReceivedRequest?>()
         var bytes = 0
         var number: UInt64 = 0
         var summary = ReceivedSummary()
@@ -50,10 +49,13 @@ final class ReceivedLog: Sendable {
                 block: entry.request.headers
             )
             kept.summary.add(received)
-            kept.slots.append(received)
+            kept.requests.append(received)
             kept.bytes += received.byteCount
-            while kept.slots.count - kept.first > bounds.requests || kept.bytes > bounds.bytes {
-                Self.evictOldest(&kept)
+            while kept.requests.count > bounds.requests || kept.bytes > bounds.bytes {
+                guard let oldest = kept.requests.first else { break }
+                kept.bytes -= oldest?.byteCount ?? 0
+                kept.requests[0] = nil
+                kept.requests.removeFirst(1)
             }
         }
     }
@@ -65,7 +67,7 @@ final class ReceivedLog: Sendable {
         after number: UInt64 = 0,
         limit: Int = .max
     ) -> [ReceivedRequest] {
-        let all = kept.withLock { Array($0.slots[$0.first...]) }
+        let all = kept.withLock { $0.requests }
         let matching = all.lazy.compactMap { $0 }.filter { request in
             request.number > number && (provider == nil || request.provider == provider)
         }
@@ -76,7 +78,7 @@ final class ReceivedLog: Sendable {
     var summary: ReceivedSummary {
         kept.withLock { kept in
             var summary = kept.summary
-            summary.kept = kept.slots.count - kept.first
+            summary.kept = kept.requests.count
             return summary
         }
     }
@@ -84,15 +86,5 @@ final class ReceivedLog: Sendable {
     /// Forgets everything, the counts too.
     func removeAll() {
         kept.withLock { $0 = Kept(number: $0.number) }
-    }
-
-    private static func evictOldest(_ kept: inout Kept) {
-        kept.bytes -= kept.slots[kept.first]?.byteCount ?? 0
-        kept.slots[kept.first] = nil
-        kept.first += 1
-        // Rarely enough that it costs a step per eviction.
-        guard kept.first >= 1_024, kept.first > kept.slots.count / 2 else { return }
-        kept.slots.removeFirst(kept.first)
-        kept.first = 0
     }
 }

@@ -4,27 +4,38 @@
 /// base of 100 ms and a cap of 5 s the ceilings are 100 ms, 200 ms, 400 ms, 800 ms, 1.6 s, 3.2 s, 5 s, 5 s, …
 /// Half of it is fixed so that nobody retries at once; half is drawn so that a crowd spreads out.
 package struct Backoff: Sendable {
-    package let base: Duration
-    package let cap: Duration
+    private let base: Int64
+    private let cap: Int64
+    /// In microseconds, as are the others.
     private var ceiling: Int64
 
     /// Spans below one microsecond count as one; a cap below the base counts as the base.
     package init(base: Duration, cap: Duration) {
-        let first = max(1, base.microseconds)
-        self.base = .microseconds(first)
-        self.cap = .microseconds(max(first, cap.microseconds))
-        ceiling = first
+        self.base = max(1, base.microseconds)
+        self.cap = max(self.base, cap.microseconds)
+        ceiling = self.base
     }
 
     /// The next pause; later ones are longer until the cap.
-    package mutating func next(using generator: inout some RandomNumberGenerator) -> Duration {
-        let drawn = Int64.random(in: (ceiling - ceiling / 2)...ceiling, using: &generator)
-        ceiling = min(cap.microseconds, ceiling.saturatingMultiplied(by: 2))
+    ///
+    /// `chance`, a random number from 0 up to 1, shortens it by up to half.
+    package mutating func next(chance: Double) -> Duration {
+        let drawn = ceiling - Int64(Double(ceiling / 2) * min(max(chance, 0), 1))
+        ceiling = min(cap, ceiling.saturatingMultiplied(by: 2))
         return .microseconds(drawn)
+    }
+
+    package mutating func next(using generator: inout some RandomNumberGenerator) -> Duration {
+        next(chance: .random(in: 0..<1, using: &generator))
     }
 
     /// Starts again at the base, after a success.
     package mutating func reset() {
-        ceiling = base.microseconds
+        ceiling = base
+    }
+
+    /// Brings the next pause down to `pause` at most, after half a success.
+    package mutating func ease(to pause: Duration) {
+        ceiling = max(base, min(ceiling, pause.microseconds))
     }
 }

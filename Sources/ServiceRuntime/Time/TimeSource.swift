@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 
 /// Where "now" comes from: a parameter of everything that decides by time, so that tests move it by hand.
 package protocol TimeSource: Sendable {
@@ -27,26 +26,5 @@ package struct SystemTime: TimeSource {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         return Instant(seconds: Int64(time.tv_sec)) + .nanoseconds(Int64(time.tv_nsec))
-    }
-}
-
-/// A wall clock that stands still until a test moves it.
-package final class ManualTime: TimeSource {
-    private let instant: Mutex<Instant>
-
-    package init(_ start: Instant = .epoch) {
-        instant = Mutex(start)
-    }
-
-    package func now() -> Instant {
-        instant.withLock { $0 }
-    }
-
-    package func advance(by span: Duration) {
-        instant.withLock { $0 = $0 + span }
-    }
-
-    package func set(to other: Instant) {
-        instant.withLock { $0 = other }
     }
 }

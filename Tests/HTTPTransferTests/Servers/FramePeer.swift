@@ -1,6 +1,7 @@
 import Foundation
 import Synchronization
 import TLS
+import TestSupport
 
 /// One connection of a `FrameServer`, on a thread of its own, in the hands of a script.
 ///
@@ -31,11 +32,10 @@ final class FramePeer: @unchecked Sendable {
     var isCourteous = true
 
     private let descriptor: CInt
-    private let tls: TLSConnection
+    private let channel: FrameChannel
     private let record: @Sendable (FramePeer, HeaderReader.Fields, [UInt8], UInt32) -> Request
     private let headerReader = HeaderReader()
     private let isOpen = Mutex(true)
-    private var buffer: [UInt8] = []
     private var bodies: [UInt32: (fields: HeaderReader.Fields, body: [UInt8])] = [:]
 
     /// Streams that the client has given up, with its codes.
@@ -48,7 +48,7 @@ final class FramePeer: @unchecked Sendable {
         record: @escaping @Sendable (FramePeer, HeaderReader.Fields, [UInt8], UInt32) -> Request
     ) {
         self.descriptor = descriptor
-        self.tls = tls
+        channel = FrameChannel(tls)
         self.index = index
         self.record = record
     }
@@ -68,9 +68,7 @@ final class FramePeer: @unchecked Sendable {
 
     /// The handshake and the client's preface; false where the client goes away before.
     func begin() -> Bool {
-        guard tls.handshake() == .done(0), fill(Frame.preface.count) else { return false }
-        buffer.removeFirst(Frame.preface.count)
-        return true
+        channel.shakeHands() && channel.takePreface()
     }
 
     @discardableResult
@@ -80,27 +78,12 @@ final class FramePeer: @unchecked Sendable {
 
     @discardableResult
     func send(_ bytes: [UInt8]) -> Bool {
-        var sent = 0
-        while sent < bytes.count {
-            let rest = bytes[sent...]
-            guard case .done(let count) = rest.withUnsafeBytes({ tls.write($0) }) else { return false }
-            sent += count
-        }
-        return true
+        channel.send(bytes)
     }
 
     /// The next frame of any kind; nil at the end.
     func next() -> Frame? {
-        guard fill(9) else { return nil }
-        let length = buffer[0..<3].reduce(0) { $0 << 8 | Int($1) }
-        guard fill(9 + length) else { return nil }
-        defer { buffer.removeFirst(9 + length) }
-        return Frame(
-            kind: Frame.Kind(rawValue: buffer[3]),
-            flags: buffer[4],
-            stream: buffer[5..<9].reduce(UInt32(0)) { $0 << 8 | UInt32($1) },
-            payload: Array(buffer[9..<9 + length])
-        )
+        channel.next()
     }
 
     /// The next request that is complete; nil at the end.
@@ -162,14 +145,5 @@ final class FramePeer: @unchecked Sendable {
     ) -> Bool {
         let head = Frame.headers(request.stream, [(":status", String(status))] + fields)
         return send(head, .data(request.stream, body ?? request.text, endsStream: true))
-    }
-
-    private func fill(_ count: Int) -> Bool {
-        while buffer.count < count {
-            var piece = [UInt8](repeating: 0, count: 16_384)
-            guard case .done(let length) = piece.withUnsafeMutableBytes({ tls.read(into: $0) }) else { return false }
-            buffer += piece.prefix(length)
-        }
-        return true
     }
 }

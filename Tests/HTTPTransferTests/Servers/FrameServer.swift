@@ -2,6 +2,7 @@ import Foundation
 import HTTPTransfer
 import Synchronization
 import TLS
+import TestSupport
 
 /// An HTTP/2 peer over TLS whose every connection runs a script, frame by frame, on a thread of its own.
 final class FrameServer: Sendable {

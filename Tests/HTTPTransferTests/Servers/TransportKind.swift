@@ -12,10 +12,7 @@ enum TransportKind: String, Sendable, CaseIterable, CustomStringConvertible {
     /// What the options of both have.
     struct Traits {
         var connections = 1
-        var window = 100
         var bodyLimit = 64 * 1024
-        var userAgent = "bellhop"
-        var addressPolicy = AddressPolicy.any
         var closeGrace = Duration.seconds(5)
     }
 
@@ -30,20 +27,14 @@ enum TransportKind: String, Sendable, CaseIterable, CustomStringConvertible {
         case .curl:
             var options = CurlTransportOptions(name: "curl")
             options.authoritiesFile = certificate.certificateFile
-            options.maxConnectionsPerHost = traits.connections
-            options.window = traits.window
+            options.connections = traits.connections
             options.bodyLimit = traits.bodyLimit
-            options.userAgent = traits.userAgent
-            options.addressPolicy = traits.addressPolicy
             options.closeGrace = traits.closeGrace
             return try CurlTransport(options)
         case .http2:
             return try HTTP2Transport.trusting(certificate) {
                 $0.maxConnectionsPerHost = traits.connections
-                $0.window = traits.window
                 $0.bodyLimit = traits.bodyLimit
-                $0.userAgent = traits.userAgent
-                $0.addressPolicy = traits.addressPolicy
                 $0.closeGrace = traits.closeGrace
             }
         }

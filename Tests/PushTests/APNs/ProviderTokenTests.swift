@@ -2,6 +2,7 @@ import BellhopRules
 import Cryptography
 import Push
 import ServiceRuntime
+import TestSupport
 import Testing
 
 @Suite("APNs' provider tokens")

@@ -4,6 +4,7 @@ import HTTPTransfer
 import Push
 import ServiceRuntime
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("APNs in the providers' file")

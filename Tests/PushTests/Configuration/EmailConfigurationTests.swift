@@ -2,6 +2,7 @@ import BellhopRules
 import HTTPTransfer
 @testable import Push
 import ServiceRuntime
+import TestSupport
 import Testing
 
 @Suite("E-mail in the providers' file")

@@ -3,6 +3,7 @@ import HTTPTransfer
 import Push
 import ServiceRuntime
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("Senders from a configuration")

@@ -2,6 +2,7 @@ import BellhopRules
 import Push
 import Sandbox
 import ServiceRuntime
+import TestSupport
 import Testing
 
 /// A provider sandbox of a test's own, and senders of two apps to its APNs, as a providers' file describes them.

@@ -3,6 +3,7 @@ import Cryptography
 import Push
 import Sandbox
 import ServiceRuntime
+import TestSupport
 import Testing
 
 /// A sandbox with browsers, and padel's sender to them as a providers' file describes it.

@@ -2,6 +2,7 @@ import BellhopRules
 import Push
 import Sandbox
 import ServiceRuntime
+import TestSupport
 import Testing
 
 /// A provider sandbox of a test's own, and drop's sender to it as a providers' file describes it.

@@ -2,6 +2,7 @@ import BellhopRules
 import Push
 import Sandbox
 import ServiceRuntime
+import TestSupport
 import Testing
 
 /// A sandbox of a test's own, and drop's sender of mails to it as a providers' file describes it.

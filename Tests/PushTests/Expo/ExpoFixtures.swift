@@ -3,6 +3,7 @@ import Compression
 import HTTPTransfer
 import Push
 import ServiceRuntime
+import TestSupport
 import Testing
 
 /// Messages to devices of Expo's, and senders whose far side is a script.

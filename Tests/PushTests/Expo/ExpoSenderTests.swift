@@ -2,6 +2,7 @@ import BellhopRules
 import HTTPTransfer
 import Push
 import ServiceRuntime
+import TestSupport
 import Testing
 
 @Suite("Expo's sender")

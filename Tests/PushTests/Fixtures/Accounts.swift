@@ -3,6 +3,7 @@ import Foundation
 import HTTPTransfer
 import Push
 import ServiceRuntime
+import TestSupport
 import Testing
 
 /// Service accounts that no Google knows.

@@ -3,6 +3,7 @@ import Cryptography
 import HTTPTransfer
 import Push
 import ServiceRuntime
+import TestSupport
 import Testing
 
 @Suite("The exchange for an access token")

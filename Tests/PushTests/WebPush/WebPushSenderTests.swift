@@ -4,6 +4,7 @@ import HTTPTransfer
 import Push
 import ServiceRuntime
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("The sender to browsers")

@@ -1,5 +1,6 @@
 import ServiceRuntime
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("Logger")

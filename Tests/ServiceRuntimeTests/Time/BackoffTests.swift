@@ -15,6 +15,18 @@ struct BackoffTests {
         }
     }
 
+    @Test("half a success makes the next pause short, and never shorter than the base")
+    func ease() {
+        var backoff = Backoff(base: .milliseconds(100), cap: .seconds(5))
+        for _ in 0..<9 { _ = backoff.next(chance: 0) }
+        backoff.ease(to: .milliseconds(300))
+        let pauses = (0..<2).map { _ in backoff.next(chance: 0) }
+        #expect(pauses == [.milliseconds(300), .milliseconds(600)])
+        backoff.ease(to: .zero)
+        let least = backoff.next(chance: 0)
+        #expect(least == .milliseconds(100))
+    }
+
     @Test("the pauses of a crowd differ")
     func jitter() {
         var generator = SeededGenerator(seed: 5)

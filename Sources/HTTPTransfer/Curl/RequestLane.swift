@@ -1,0 +1,194 @@
+import CCurl
+
+/// Carries requests over libcurl, one at a time, on a connection that is kept for the next one to the same host.
+///
+/// Thread safety: a lane is either at rest in the desk's list, which a lock guards, or with the one thread that took it
+/// out.
+final class RequestLane: Lane, @unchecked Sendable {
+    private let options: CurlTransportOptions
+    private var easy: EasyHandle?
+    private var turn: LaneTurn<RequestLane>?
+    private var answer = IncomingAnswer()
+    private var body = OutgoingBytes()
+
+    init(_ options: CurlTransportOptions) throws(TransferError) {
+        self.options = options
+        easy = try EasyHandle(refusal: options.refusal) { configure(&$0) }
+    }
+
+    static func attempt(_ request: TransferRequest, _ options: CurlTransportOptions) -> String { request.attempt }
+
+    func end() {
+        easy = nil
+    }
+
+    func carry(_ turn: LaneTurn<RequestLane>) -> TransferOutcome {
+        let request = turn.job
+        guard let easy else { return .notSent(Abandonment.closed.error(for: request)) }
+        do throws(TransferError) {
+            try RequestRules.check(request)
+            let lines = try HeaderLines.lines(of: request)
+            self.turn = turn
+            body = OutgoingBytes(request.body)
+            defer { forget() }
+            let outcome = EasyHandle.withList(lines) { send(request, headers: $0, over: easy) }
+            return outcome ?? .notSent(CurlFailure.error(CURLE_OUT_OF_MEMORY, for: request, detail: ""))
+        } catch {
+            return .notSent(error)
+        }
+    }
+
+    /// What belongs to one request does not outlive it.
+    private func forget() {
+        turn = nil
+        body = OutgoingBytes()
+        answer = IncomingAnswer()
+    }
+
+    private func send(
+        _ request: TransferRequest,
+        headers: UnsafeMutablePointer<curl_slist>?,
+        over easy: EasyHandle
+    ) -> TransferOutcome {
+        let failure = easy.set { Self.apply(request, headers, to: &$0) }
+        // The handle must not keep a pointer to a list that goes.
+        defer { _ = bellhop_easy_set_headers(easy.pointer, nil) }
+        guard failure == CURLE_OK else { return .notSent(CurlFailure.error(failure, for: request, detail: "")) }
+        return conclude(easy.perform(), of: request, easy)
+    }
+
+    private func conclude(_ result: CURLcode, of request: TransferRequest, _ easy: EasyHandle) -> TransferOutcome {
+        guard result == CURLE_OK || (result == CURLE_WRITE_ERROR && answer.isBodyTruncated) else {
+            return failed(failure(result, of: request, easy), easy)
+        }
+        let version = easy.number(CURLINFO_HTTP_VERSION) ?? 0
+        guard !answer.misses(announced: easy.bytes(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T) ?? 0),
+            let answer = answer.finished(
+                version >= Int(CURL_HTTP_VERSION_2_0) ? .http2 : .http1,
+                newConnections: easy.number(CURLINFO_NUM_CONNECTS) ?? 0
+            )
+        else { return failed(CurlFailure.error(CURLE_PARTIAL_FILE, for: request, detail: ""), easy) }
+        return .answered(answer)
+    }
+
+    private func failure(_ result: CURLcode, of request: TransferRequest, _ easy: EasyHandle) -> TransferError {
+        // After the request has gone out, "unsupported protocol" means an answer without HTTP in it.
+        let isNoHTTP = result == CURLE_UNSUPPORTED_PROTOCOL && Self.wasSent(easy)
+        return CurlFailure.error(isNoHTTP ? CURLE_WEIRD_SERVER_REPLY : result, for: request, detail: easy.words)
+    }
+
+    private func failed(_ error: TransferError, _ easy: EasyHandle) -> TransferOutcome {
+        Self.wasSent(easy) ? .unknown(error) : .notSent(error)
+    }
+
+    /// False only if libcurl never handed a byte of the request to a connection.
+    ///
+    /// That covers its own silent repeats too: the counters run on over all attempts of a transfer.
+    private static func wasSent(_ easy: EasyHandle) -> Bool {
+        (easy.number(CURLINFO_REQUEST_SIZE) ?? 0) > 0 || (easy.bytes(CURLINFO_SIZE_UPLOAD_T) ?? 0) > 0
+    }
+}
+
+// What libcurl is told of one request, and for good.
+extension RequestLane {
+    private static func apply(
+        _ request: TransferRequest,
+        _ headers: UnsafeMutablePointer<curl_slist>?,
+        to easy: inout EasyOptions
+    ) {
+        let hasBody = !request.body.isEmpty
+        easy.set(CURLOPT_URL, request.url)
+        easy.keep(bellhop_easy_set_headers(easy.handle, headers))
+        easy.set(CURLOPT_TIMEOUT_MS, milliseconds: request.timeouts.total)
+        easy.set(CURLOPT_CONNECTTIMEOUT_MS, milliseconds: request.timeouts.connect)
+        if hasBody || request.method == .post || request.method == .put {
+            easy.set(CURLOPT_POST, true)
+            easy.keep(bellhop_easy_set_offset(easy.handle, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(request.body.count)))
+        } else {
+            easy.set(CURLOPT_HTTPGET, true)
+        }
+        let isNative = request.method == .get || request.method == .post
+        easy.set(CURLOPT_CUSTOMREQUEST, isNative ? nil : request.method.rawValue)
+        // Where there is no body to rewind, the silent repeat cannot be stopped; it only happens on kept connections.
+        easy.set(CURLOPT_FRESH_CONNECT, request.method == .post && !hasBody)
+    }
+
+    /// What must never happen (other protocols, redirects, and what the house's rules forbid everybody), and who listens.
+    private func configure(_ easy: inout EasyOptions) {
+        easy.keepHouseRules(authoritiesFile: options.authoritiesFile)
+        easy.set(CURLOPT_PROTOCOLS_STR, options.allowsPlainHTTP ? "http,https" : "https")
+        easy.set(CURLOPT_REDIR_PROTOCOLS_STR, "https")
+        easy.set(CURLOPT_FOLLOWLOCATION, false)
+        easy.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
+        easy.set(CURLOPT_USERAGENT, HeaderRules.ownName)
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        listen(&easy, context)
+        watch(&easy, context)
+    }
+
+    private static func lane(_ context: UnsafeMutableRawPointer?) -> RequestLane? {
+        context.map { Unmanaged<RequestLane>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    /// The body on its way out, and the answer on its way in.
+    private func listen(_ easy: inout EasyOptions, _ context: UnsafeMutableRawPointer) {
+        for option in [CURLOPT_READDATA, CURLOPT_SEEKDATA, CURLOPT_WRITEDATA, CURLOPT_HEADERDATA] {
+            easy.set(option, pointer: context)
+        }
+        easy.keep(
+            bellhop_easy_set_read(easy.handle) { buffer, size, count, context in
+                let room = UnsafeMutableRawBufferPointer(start: buffer, count: size * count)
+                return RequestLane.lane(context)?.body.copy(into: room) ?? Int(CURL_READFUNC_ABORT)
+            }
+        )
+        // libcurl repeats a request by itself when a kept connection dies without an answer, and rewinds the body for
+        // it. The peer may have processed the first copy, so rewinding fails and the caller gets to decide. libcurl 8
+        // rewinds before it starts, too, where the transfer before this one on the same handle has failed.
+        easy.keep(
+            bellhop_easy_set_seek(easy.handle) { context, offset, origin in
+                let isThere = RequestLane.lane(context)?.body.isAtStart == true && offset == 0 && origin == SEEK_SET
+                return isThere ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
+            }
+        )
+        easy.keep(
+            bellhop_easy_set_write(easy.handle, CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
+                let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
+                return RequestLane.lane(context)?.answer.takeLine(line) == true ? line.count : 0
+            }
+        )
+        easy.keep(
+            bellhop_easy_set_write(easy.handle, CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
+                let piece = UnsafeRawBufferPointer(start: bytes, count: size * count)
+                return RequestLane.lane(context)?.takeBody(piece) == true ? piece.count : 0
+            }
+        )
+    }
+
+    /// A new connection, a request that is about to go out, and whether anybody still waits.
+    private func watch(_ easy: inout EasyOptions, _ context: UnsafeMutableRawPointer) {
+        for option in [CURLOPT_PREREQDATA, CURLOPT_XFERINFODATA] {
+            easy.set(option, pointer: context)
+        }
+        easy.keep(
+            bellhop_easy_set_socket(easy.handle) { _, socket, _ in
+                PeerSocket.limitUnacknowledged(socket)
+                return CURL_SOCKOPT_OK
+            }
+        )
+        easy.keep(
+            bellhop_easy_set_prerequest(easy.handle) { context, _, _, _, _ in
+                RequestLane.lane(context)?.turn?.depart() == true ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+            }
+        )
+        easy.keep(
+            bellhop_easy_set_progress(easy.handle) { context, _, _, _, _ in
+                RequestLane.lane(context)?.turn?.isAbandoned == true ? 1 : 0
+            }
+        )
+        easy.set(CURLOPT_NOPROGRESS, false)
+    }
+
+    private func takeBody(_ piece: UnsafeRawBufferPointer) -> Bool {
+        answer.takeBody(piece, limit: options.bodyLimit)
+    }
+}

@@ -1,0 +1,156 @@
+import ServiceRuntime
+import Synchronization
+
+/// Deals waiting jobs out to the lanes of one transport, first come, first served.
+///
+/// A lane has a thread only while there is something to send: libcurl blocks until a job is done, so that lanes of one
+/// thread would wait for each other's slow peers.
+final class LaneDesk<L: Lane>: Sendable {
+    private struct State {
+        var waiting = Queue<LaneTurn<L>>()
+        var resting: [L] = []
+        /// Lanes with a thread.
+        var busy = 0
+        /// What the busy ones carry, by the number of the job.
+        var underWay: [Int: LaneBatch<L>] = [:]
+        /// Jobs that were taken, ever.
+        var taken = 0
+        var isClosed = false
+    }
+
+    private let options: L.Options
+    /// The desk is closed, and no lane is busy.
+    private let completion = Completion()
+    private let state: Mutex<State>
+
+    /// The first lane is made here, so that libcurl's refusal of an option reaches whoever set it.
+    init(_ options: L.Options) throws(TransferError) {
+        self.options = options
+        let first = try L(options)
+        state = Mutex(State(resting: [first]))
+    }
+
+    /// Sends all of `jobs` and gives one outcome for each, in the same order.
+    func send(_ jobs: [L.Job]) async -> [L.Outcome] {
+        guard !jobs.isEmpty else { return [] }
+        let batch = LaneBatch<L>(jobs, options)
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                batch.begin(continuation)
+                submit(batch)
+            }
+        } onCancel: {
+            batch.giveUp(.cancelled)
+        }
+    }
+
+    /// Takes no more jobs, and returns when no lane is busy or the grace is over.
+    func close() async {
+        beginClosing()
+        await completion.wait(within: options.closeGrace)
+        giveUp()
+    }
+
+    /// Ends everything, without waiting for it.
+    func abandon() {
+        beginClosing()
+        giveUp()
+    }
+
+    private func submit(_ batch: LaneBatch<L>) {
+        let lanes = state.withLock { state -> [L?]? in
+            guard !state.isClosed else { return nil }
+            state.waiting.append(contentsOf: batch.jobs.indices.map { LaneTurn(batch: batch, index: $0) })
+            let count = min(state.waiting.count, options.connections - state.busy)
+            state.busy += count
+            return (0..<count).map { _ in state.resting.popLast() }
+        }
+        guard let lanes else { return batch.giveUp(.closed) }
+        for lane in lanes { NativeThread.start(named: options.name) { self.work(on: lane) } }
+    }
+
+    /// Gives up what waits and what rests; what is under way may go on.
+    private func beginClosing() {
+        let (turns, lanes, isOver) = state.withLock { state in
+            state.isClosed = true
+            defer { state.resting = [] }
+            // To end a connection means a last word and its reply, so it takes a thread, too.
+            state.busy += state.resting.count
+            return (state.waiting.take(state.waiting.count), state.resting, state.busy == 0)
+        }
+        if isOver { completion.complete() }
+        for turn in turns { turn.batch.refuse(turn.index, .closed) }
+        for lane in lanes {
+            NativeThread.start(named: options.name) {
+                lane.end()
+                self.leave()
+            }
+        }
+    }
+
+    /// Ends what is still under way.
+    private func giveUp() {
+        for batch in state.withLock({ Array($0.underWay.values) }) { batch.giveUp(.closed) }
+    }
+
+    /// What a lane does next.
+    private enum Next {
+        case carry(LaneTurn<L>, number: Int)
+        /// Nothing: it is among the resting ones, and not the caller's any more.
+        case rest
+        case end
+    }
+
+    /// Carries one job after the other.
+    ///
+    /// An outcome is told once the lane is free for what comes next, so that whoever asks again at once finds it.
+    private func work(on lane: L?) {
+        var lane = lane
+        var done: (turn: LaneTurn<L>, number: Int, outcome: L.Outcome)?
+        while true {
+            let next = next(after: done?.number, on: lane)
+            if let done { done.turn.batch.settle(done.turn.index, done.outcome) }
+            switch next {
+            case .carry(let turn, let number): done = (turn, number, carry(turn, on: &lane))
+            case .rest: return
+            case .end:
+                lane?.end()
+                return leave()
+            }
+        }
+    }
+
+    private func carry(_ turn: LaneTurn<L>, on lane: inout L?) -> L.Outcome {
+        do throws(TransferError) {
+            let usable = if let lane { lane } else { try L(options) }
+            lane = usable
+            return usable.carry(turn)
+        } catch {
+            return .notSent(error)
+        }
+    }
+
+    private func next(after done: Int?, on lane: L?) -> Next {
+        state.withLock { state in
+            if let done { state.underWay[done] = nil }
+            while let turn = state.waiting.popFirst() {
+                guard !turn.isAbandoned else { continue }
+                state.taken += 1
+                state.underWay[state.taken] = turn.batch
+                return .carry(turn, number: state.taken)
+            }
+            guard !state.isClosed else { return .end }
+            if let lane { state.resting.append(lane) }
+            state.busy -= 1
+            return .rest
+        }
+    }
+
+    private func leave() {
+        let isOver = state.withLock { state in
+            state.busy -= 1
+            return state.busy == 0
+        }
+        if isOver { completion.complete() }
+    }
+}

@@ -1,0 +1,43 @@
+/// The outcomes of several pieces of work, for the one caller who waits for all of them.
+///
+/// Inlined into other rooms, since the outcome of every message goes through it.
+package struct Outcomes<Outcome: Sendable>: Sendable {
+    @usableFromInline var collected: [Outcome?]
+    @usableFromInline var missing: Int
+    @usableFromInline var continuation: CheckedContinuation<[Outcome], Never>?
+
+    @inlinable
+    package init(count: Int) {
+        collected = Array(repeating: nil, count: count)
+        missing = count
+    }
+
+    /// Whether the outcome of this piece is still open.
+    @inlinable
+    package func isOpen(_ index: Int) -> Bool {
+        collected[index] == nil
+    }
+
+    /// Names who waits; goes on at once where all was over before.
+    @inlinable
+    package mutating func begin(_ waiter: CheckedContinuation<[Outcome], Never>) {
+        continuation = waiter
+        resumeIfComplete()
+    }
+
+    /// Files an outcome, unless there is one already; the last one lets go who waits.
+    @inlinable
+    package mutating func settle(_ index: Int, _ outcome: Outcome) {
+        guard collected[index] == nil else { return }
+        collected[index] = outcome
+        missing -= 1
+        resumeIfComplete()
+    }
+
+    @inlinable
+    mutating func resumeIfComplete() {
+        guard missing == 0, let waiter = continuation else { return }
+        continuation = nil
+        waiter.resume(returning: collected.compactMap { $0 })
+    }
+}

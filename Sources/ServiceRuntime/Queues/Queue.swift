@@ -1,0 +1,72 @@
+/// Elements in the order of their coming, taken from the front at a constant cost.
+///
+/// What has been taken stays in memory until it is half of all, or until nothing else is left. Inlined into other rooms,
+/// since messages go through it one by one.
+package struct Queue<Element> {
+    @usableFromInline var elements: [Element]
+
+    /// Elements in front of it have been taken.
+    @usableFromInline var start = 0
+
+    @inlinable
+    package init(_ elements: [Element] = []) {
+        self.elements = elements
+    }
+
+    @inlinable
+    package mutating func append(_ element: Element) {
+        elements.append(element)
+    }
+
+    /// Into an empty queue this copies nothing.
+    @inlinable
+    package mutating func append(contentsOf others: [Element]) {
+        if isEmpty {
+            elements = others
+            start = 0
+        } else {
+            elements += others
+        }
+    }
+
+    @inlinable
+    package mutating func popFirst() -> Element? {
+        guard start < elements.count else { return nil }
+        defer { removeFirst(1) }
+        return elements[start]
+    }
+
+    /// Takes away so many from the front; more than there are is all.
+    @inlinable
+    package mutating func removeFirst(_ number: Int) {
+        start = Swift.min(start + number, elements.count)
+        guard start == elements.count || (start > 64 && start * 2 > elements.count) else { return }
+        elements.removeFirst(start)
+        start = 0
+    }
+
+    /// The first ones, taken out; all of them at once copies nothing.
+    @inlinable
+    package mutating func take(_ number: Int) -> [Element] {
+        guard start > 0 || number < elements.count else {
+            defer { elements = [] }
+            return elements
+        }
+        defer { removeFirst(number) }
+        return Array(elements[start..<Swift.min(start + number, elements.count)])
+    }
+}
+
+extension Queue: RandomAccessCollection, MutableCollection {
+    @inlinable package var startIndex: Int { 0 }
+    @inlinable package var endIndex: Int { elements.count - start }
+
+    /// Counted from the front.
+    @inlinable
+    package subscript(position: Int) -> Element {
+        get { elements[start + position] }
+        _modify { yield &elements[start + position] }
+    }
+}
+
+extension Queue: Sendable where Element: Sendable {}

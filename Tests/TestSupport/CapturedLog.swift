@@ -1,0 +1,26 @@
+package import ServiceRuntime
+import Synchronization
+
+/// A sink that keeps what was written, for tests that look at the log.
+package final class CapturedLog: LogSink {
+    private let kept = Mutex<[LogRecord]>([])
+
+    package init() {}
+
+    package func write(_ record: LogRecord) {
+        kept.withLock { $0.append(record) }
+    }
+
+    package var records: [LogRecord] {
+        kept.withLock { $0 }
+    }
+
+    package var messages: [String] {
+        records.map(\.message)
+    }
+
+    /// The lines as they would have been written.
+    package func lines(_ form: LogForm = .text) -> [String] {
+        records.map(form.line(for:))
+    }
+}
