@@ -1,8 +1,8 @@
 // swift-tools-version: 6.0
 import PackageDescription
 
-// Every room of the house keeps its own door: `package` faces between targets, `public` only in BellhopRules,
-// imports that stay inside the file unless a face needs them.
+// Every room of the house keeps its own door: `package` faces between targets, `public` only in BellhopRules
+// and the JSON that it hands on, imports that stay inside the file unless a face needs them.
 let settings: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
@@ -35,7 +35,8 @@ let package = Package(
         .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 
-        room("ServiceRuntime"),
+        room("BellhopJSON"),
+        room("ServiceRuntime", ["BellhopJSON"]),
         room("Cryptography", ["COpenSSL"]),
         room("Compression", ["CZlib"]),
         room("AMQP", ["CRabbitMQ", "Cryptography", "ServiceRuntime"]),
@@ -43,7 +44,7 @@ let package = Package(
         room("TLS", ["COpenSSL", "Cryptography", "ServiceRuntime"]),
         room("HTTPTransfer", ["CCurl", "CNGHTTP2", "TLS", "ServiceRuntime"]),
         room("HTTPServer", ["CMicroHTTPD", "ServiceRuntime"]),
-        room("BellhopRules"),
+        room("BellhopRules", ["BellhopJSON"]),
         room("Push", ["HTTPTransfer", "Compression", "Cryptography", "BellhopRules", "ServiceRuntime"]),
         .target(
             name: "Store",
@@ -63,7 +64,7 @@ let package = Package(
             "Commands",
             [
                 "AMQP", "Postgres", "Store", "Push", "Pipeline", "Sandbox", "HTTPServer", "HTTPTransfer",
-                "Cryptography", "BellhopRules", "ServiceRuntime",
+                "Cryptography", "BellhopJSON", "BellhopRules", "ServiceRuntime",
             ]
         ),
         .executableTarget(name: "bellhop", dependencies: ["Commands"], swiftSettings: settings),

@@ -27,19 +27,19 @@ public struct CatalogSet: Sendable {
         var catalogs: [Catalog] = []
         var owners: [AppID: String] = [:]
         for file in files {
-            let sink = CatalogFaultSink(file: file.name, bytes: file.bytes)
-            if let catalog = CatalogReader.read(file.bytes, sink) {
+            let reading = DocumentReading(file.bytes, file: file.name, limits: .catalog)
+            if let catalog = CatalogReader.read(reading) {
                 if let owner = owners[catalog.app] {
-                    sink.report(JSONPointer.root.key("app"), "this app is described in \(owner) already")
+                    reading.report(JSONPointer.root.key("app"), "this app is described in \(owner) already")
                 }
                 if !hasZone(catalog.timezone) {
                     let place = JSONPointer.root.key("timezone")
-                    sink.report(place, "the tz database of this machine has no \(catalog.timezone)")
+                    reading.report(place, "the tz database of this machine has no \(catalog.timezone)")
                 }
                 owners[catalog.app] = owners[catalog.app] ?? file.name
                 catalogs.append(catalog)
             }
-            faults += sink.faults.sorted { ($0.line, $0.column) < ($1.line, $1.column) }
+            faults += reading.inOrder
         }
         return faults.isEmpty ? .success(CatalogSet(catalogs)) : .failure(CatalogFaults(faults: faults))
     }

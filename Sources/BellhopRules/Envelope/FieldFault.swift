@@ -30,17 +30,3 @@ struct FieldFault: Error {
         return presentable
     }
 }
-
-extension JSONValue {
-    /// The kind of value with its article, for messages; never the value.
-    var describedKind: String {
-        switch self {
-        case .null: "null"
-        case .bool: "a boolean"
-        case .number: "a number"
-        case .string(let text): text.isEmpty ? "an empty string" : "a string of another form"
-        case .array: "an array"
-        case .object: "an object"
-        }
-    }
-}

@@ -100,14 +100,9 @@ struct FieldReader {
     ) throws(FieldFault) -> Word? where Word.RawValue == String {
         guard let value = self[key] else { return nil }
         guard case .string(let text) = value, let word = Word(rawValue: text) else {
-            throw FieldFault(at: place(key), expected: Self.oneOf(type), found: value)
+            throw FieldFault(at: place(key), expected: JSONScope.oneOf(type), found: value)
         }
         return word
-    }
-
-    static func oneOf<Word: RawRepresentable & CaseIterable>(_ type: Word.Type) -> String
-    where Word.RawValue == String {
-        "one of " + type.allCases.map(\.rawValue).joined(separator: ", ")
     }
 
     /// What an update says about a field: nothing, `null`, or a value that `read` understands.

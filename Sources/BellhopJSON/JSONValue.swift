@@ -29,6 +29,18 @@ public enum JSONValue: Sendable {
         }
     }
 
+    /// The kind of value with its article, for messages; never the value.
+    package var describedKind: String {
+        switch self {
+        case .null: "null"
+        case .bool: "a boolean"
+        case .number: "a number"
+        case .string(let text): text.isEmpty ? "an empty string" : "a string of another form"
+        case .array: "an array"
+        case .object: "an object"
+        }
+    }
+
     /// The string, when this is one.
     public var string: String? {
         guard case .string(let text) = self else { return nil }

@@ -1,6 +1,7 @@
 /// Finds what a misspelt name was meant to be.
 package enum NearestName {
-    /// The candidate with the fewest edits, at most a third of the name's length; nil where none is that near.
+    /// The candidate with the fewest edits, at most a third of the name's length (two of a short one); nil where none is
+    /// that near.
     package static func find(_ name: String, among candidates: [String]) -> String? {
         find(name, among: candidates, within: max(2, name.count / 3))
     }
@@ -9,12 +10,14 @@ package enum NearestName {
     package static func find(_ name: String, among candidates: [String], within limit: Int) -> String? {
         // A name from outside may be long; the work grows with its length.
         guard name.count <= 100 else { return nil }
-        let nearest = candidates.map { (name: $0, edits: edits(Array(name), Array($0))) }.min { $0.edits < $1.edits }
+        let letters = Array(name.lowercased())
+        let nearest = candidates.map { (name: $0, edits: edits(letters, Array($0.lowercased()))) }
+            .min { $0.edits < $1.edits }
         guard let nearest, nearest.edits <= limit else { return nil }
         return nearest.name
     }
 
-    /// Insertions, deletions, replacements and swaps of neighbours that turn one into the other.
+    /// Insertions, deletions, replacements and swaps of neighbours that turn one into the other, without regard to case.
     private static func edits(_ from: [Character], _ to: [Character]) -> Int {
         var beforeLast = [Int]()
         var last = Array(0...to.count)

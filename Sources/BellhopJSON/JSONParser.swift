@@ -49,7 +49,7 @@ public struct JSONParser: Sendable {
     }
 
     /// Reads one document, with what else was noticed on the way.
-    func document(_ bytes: UnsafeBufferPointer<UInt8>, recordingPlaces: Bool = false) -> Result<
+    package func document(_ bytes: UnsafeBufferPointer<UInt8>, recordingPlaces: Bool = false) -> Result<
         JSONDocument, JSONFault
     > {
         guard bytes.count <= limits.bytes else {
@@ -67,10 +67,10 @@ public struct JSONParser: Sendable {
 }
 
 /// A document that was read, with what the reader noticed on the way.
-struct JSONDocument {
-    let root: JSONValue
+package struct JSONDocument {
+    package let root: JSONValue
     /// Whether a string with U+0000 or a number that might not be portable came by; only then is a walk worth it.
-    let needsInspection: Bool
+    package let needsInspection: Bool
     /// Where members and elements begin, in bytes, by pointer; empty unless asked for.
-    let places: [JSONPointer: Int]
+    package let places: [JSONPointer: Int]
 }

@@ -1,13 +1,13 @@
 import Foundation
 
 /// Reads a file whole, unless it is larger than such a file can be.
-enum SmallFile {
+package enum SmallFile {
     /// Why a file was not read, as the end of a sentence that begins with its name.
-    struct Problem: Error {
-        let text: String
+    package struct Problem: Error {
+        package let text: String
     }
 
-    static func read(_ path: String, atMost limit: Int) -> Result<[UInt8], Problem> {
+    package static func read(_ path: String, atMost limit: Int) -> Result<[UInt8], Problem> {
         guard FileManager.default.fileExists(atPath: path) else { return .failure(Problem(text: "does not exist")) }
         guard let handle = FileHandle(forReadingAtPath: path) else {
             return .failure(Problem(text: "may not be read by this user"))

@@ -23,7 +23,7 @@ public struct JSONObject: Sendable {
     }
 
     /// Takes members whose keys are known to be unique.
-    init(unique members: [Member]) {
+    package init(unique members: [Member]) {
         self.members = members
     }
 

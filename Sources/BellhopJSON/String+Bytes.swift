@@ -2,8 +2,9 @@ extension StringProtocol {
     /// Whether both strings have the same UTF-8 bytes.
     ///
     /// Swift's `==` finds canonically equivalent strings equal. A database does not, so identifiers and keys must not.
+    @inlinable
     @inline(__always)
-    func hasSameBytes(as other: some StringProtocol) -> Bool {
+    package func hasSameBytes(as other: some StringProtocol) -> Bool {
         guard utf8.count == other.utf8.count else { return false }
         return withBytes { ours in
             other.withBytes { theirs in
@@ -14,8 +15,9 @@ extension StringProtocol {
     }
 
     /// Runs `body` on the UTF-8 bytes of the string.
+    @inlinable
     @inline(__always)
-    func withBytes<R>(_ body: (UnsafeBufferPointer<UInt8>) -> R) -> R {
+    package func withBytes<R>(_ body: (UnsafeBufferPointer<UInt8>) -> R) -> R {
         if let result = utf8.withContiguousStorageIfAvailable(body) { return result }
         return Array(utf8).withUnsafeBufferPointer(body)
     }

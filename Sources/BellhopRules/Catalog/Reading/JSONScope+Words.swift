@@ -1,5 +1,5 @@
 /// What is written per language, and where taps lead.
-extension CatalogScope {
+extension JSONScope {
     /// One line in each language.
     func lines(_ key: String, _ language: LanguageTag?, required: Bool = false) -> [LanguageTag: String] {
         var lines: [LanguageTag: String] = [:]
@@ -28,7 +28,7 @@ extension CatalogScope {
         var known = gaps
         for member in scope.object.members {
             guard GapNames.isName(member.key) else {
-                scope.sink.report(scope.place.key(member.key), "expected a name of letters, digits, _ and -")
+                scope.report(member.key, "expected a name of letters, digits, _ and -")
                 continue
             }
             for (tag, key, words) in scope.perLanguage(member.key, language, required: true) {
@@ -44,21 +44,21 @@ extension CatalogScope {
         _ key: String,
         _ language: LanguageTag?,
         required: Bool
-    ) -> [(tag: LanguageTag, key: String, scope: CatalogScope)] {
+    ) -> [(tag: LanguageTag, key: String, scope: JSONScope)] {
         guard let scope = scope(key, required: required) else { return [] }
-        var tags: [(tag: LanguageTag, key: String, scope: CatalogScope)] = []
+        var tags: [(tag: LanguageTag, key: String, scope: JSONScope)] = []
         for member in scope.object.members {
             guard let tag = LanguageTag(validating: member.key) else {
-                sink.report(scope.place.key(member.key), "expected \(LanguageTag.rule)")
+                scope.report(member.key, "expected \(LanguageTag.rule)")
                 continue
             }
             if tags.contains(where: { $0.tag == tag }) {
-                sink.report(scope.place.key(member.key), "the language \(tag) stands here already")
+                scope.report(member.key, "the language \(tag) stands here already")
             }
             tags.append((tag, member.key, scope))
         }
         if let language, !tags.contains(where: { $0.tag == language }) {
-            sink.report(scope.place, "the app's own language \(language) is missing")
+            reading.report(scope.place, "the app's own language \(language) is missing")
         }
         return tags
     }
@@ -72,7 +72,7 @@ extension CatalogScope {
         do {
             return try TemplateParser.template(text, gaps, language)
         } catch {
-            sink.report(place.key(key), error.message)
+            report(key, error.message)
             return nil
         }
     }
@@ -103,7 +103,7 @@ extension CatalogScope {
         do {
             return try TemplateParser.template(text, gaps, nil)
         } catch {
-            sink.report(place.key(key), error.message)
+            report(key, error.message)
             return nil
         }
     }
