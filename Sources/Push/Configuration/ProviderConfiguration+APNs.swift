@@ -73,15 +73,14 @@ extension ProviderReader {
 
 extension SenderAssembly {
     mutating func sender(_ apns: ProviderConfiguration.APNs, for app: AppID) throws(TransferError) -> APNsSender {
-        var sender = APNsSender(
+        APNsSender(
             topic: apns.topic,
             tokens: tokens(apns.key),
             production: try service(apns, apns.endpoint, name: "apns"),
             sandbox: try service(apns, apns.sandboxEndpoint, name: "apns-sandbox"),
-            metrics: surroundings.metrics?.forSender(.apns, app: app)
+            metrics: surroundings.metrics?.forSender(.apns, app: app),
+            window: apns.reach.window
         )
-        sender.window = apns.reach.window
-        return sender
     }
 
     /// APNs ties a connection to the team and key of its first push, so those who have both share one.

@@ -109,13 +109,12 @@ extension SenderAssembly {
     mutating func sender(_ email: ProviderConfiguration.Email, for app: AppID) throws(TransferError) -> EmailSender {
         let transport = try makeMailTransport(email.transport)
         mailTransports.append(transport)
-        var sender = EmailSender(
+        return EmailSender(
             letterhead: email.letterhead,
             transport: transport,
             time: surroundings.time,
-            metrics: surroundings.metrics?.forEmail(app: app)
+            metrics: surroundings.metrics?.forEmail(app: app),
+            window: email.window
         )
-        sender.window = email.window
-        return sender
     }
 }

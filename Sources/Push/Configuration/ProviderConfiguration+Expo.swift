@@ -69,14 +69,14 @@ extension SenderAssembly {
             accessToken: expo.accessToken,
             transport: try transport(need)
         )
-        var sender = ExpoSender(
+        let sender = ExpoSender(
             service: service,
             time: surroundings.time,
             logger: surroundings.logger,
-            metrics: surroundings.metrics?.forSender(.expo, app: app)
+            metrics: surroundings.metrics?.forSender(.expo, app: app),
+            window: expo.reach.window,
+            budget: expo.budget
         )
-        sender.window = expo.reach.window
-        sender.budget = expo.budget
         return (sender, ExpoReceipts(service: service))
     }
 

@@ -62,3 +62,19 @@ extension DrainSignal {
         }
     }
 }
+
+extension ProcessSignal {
+    /// Calls `work` at each of `arrivals`, one after the other, until the drain.
+    package static func attend(
+        _ arrivals: AsyncStream<ProcessSignal>,
+        until drain: DrainSignal,
+        _ work: @escaping @Sendable () async -> Void
+    ) async {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { for await _ in arrivals { await work() } }
+            group.addTask { await drain.wait() }
+            await group.next()
+            group.cancelAll()
+        }
+    }
+}

@@ -92,7 +92,7 @@ struct ProviderConfigurationTests {
         "a service account that cannot be used says why",
         arguments: [
             (#""missing.json""#, "does not exist"), (#""empty""#, "there is no value"), (#"".""#, "plain file"),
-            (#""ca.pem""#, "unexpected character"), (#""""#, "path of a file"), ("7", "path of a file"),
+            (#""ca.pem""#, "invalid number"), (#""""#, "path of a file"), ("7", "path of a file"),
         ]
     )
     func badAccount(_ path: String, _ reason: String) throws {

@@ -1,9 +1,10 @@
 import BellhopRules
 import Compression
 import HTTPTransfer
-import Push
 import ServiceRuntime
 import Testing
+
+@testable import Push
 
 /// Messages to devices of Expo's, and senders whose far side is a script.
 enum Expo {

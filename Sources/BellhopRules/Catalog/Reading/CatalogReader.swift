@@ -75,7 +75,7 @@ struct CatalogReader {
                 scope.report(member.key, "expected a type's name of \(EventType.rule)")
                 return nil
             }
-            if FeedType(rawValue: member.key) != nil || member.key == SubmissionParser.cancellationType {
+            if EventType.isReserved(member.key) {
                 scope.report(member.key, "every app has this type; choose another name")
             }
             let inner = scope.scope(member.key, required: true)

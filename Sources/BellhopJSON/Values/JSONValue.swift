@@ -89,3 +89,17 @@ extension JSONValue: Equatable {
         }
     }
 }
+
+extension JSONValue: Hashable {
+    /// Agrees with equality: an object's members count without their order.
+    public func hash(into hasher: inout Hasher) {
+        switch self {
+        case .null: hasher.combine(0)
+        case .bool(let value): hasher.combine(value)
+        case .number(let number): hasher.combine(number)
+        case .string(let text): ByteKey(text: text).hash(into: &hasher)
+        case .array(let elements): hasher.combine(elements)
+        case .object(let object): hasher.combine(object)
+        }
+    }
+}

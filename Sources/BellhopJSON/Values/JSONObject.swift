@@ -77,3 +77,14 @@ extension String {
         utf8.lexicographicallyPrecedes(other.utf8)
     }
 }
+
+extension JSONObject: Hashable {
+    /// Agrees with equality: the order of the members does not count.
+    public func hash(into hasher: inout Hasher) {
+        for member in sortedByKey() {
+            ByteKey(text: member.key).hash(into: &hasher)
+            hasher.combine(member.value)
+        }
+        hasher.combine(count)
+    }
+}

@@ -51,20 +51,6 @@ package enum ProcessSignal: Sendable, CaseIterable {
         return stream
     }
 
-    /// Calls `work` at each of `arrivals`, one after the other, until the drain.
-    package static func attend(
-        _ arrivals: AsyncStream<ProcessSignal>,
-        until drain: DrainSignal,
-        _ work: @escaping @Sendable () async -> Void
-    ) async {
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { for await _ in arrivals { await work() } }
-            group.addTask { await drain.wait() }
-            await group.next()
-            group.cancelAll()
-        }
-    }
-
     /// Makes a write to a pipe or socket that nobody reads fail with EPIPE instead of ending the process.
     package static func ignoreBrokenPipes() {
         signal(SIGPIPE, SIG_IGN)

@@ -17,3 +17,13 @@ public enum FeedType: String, CaseIterable, Hashable, Sendable {
     /// A reminder is gone.
     case reminderRemoved = "reminder.removed"
 }
+
+extension EventType {
+    /// The type that takes back an event, known to every app.
+    public static let cancellation = "event.cancelled"
+
+    /// Whether every app has this type, so that no catalogue may describe it.
+    static func isReserved(_ name: String) -> Bool {
+        FeedType(rawValue: name) != nil || name == cancellation
+    }
+}

@@ -44,3 +44,9 @@ public struct CatalogSet: Sendable {
         return faults.isEmpty ? .success(CatalogSet(catalogs)) : .failure(CatalogFaults(faults: faults))
     }
 }
+
+/// One thing wrong in a catalogue file, so that a person can go there and mend it.
+public typealias CatalogFault = DocumentFault
+
+/// Everything that is wrong in a set of catalogue files, at once.
+public typealias CatalogFaults = DocumentFaults

@@ -22,3 +22,16 @@ extension StringProtocol {
         return Array(utf8).withUnsafeBufferPointer(body)
     }
 }
+
+/// A key that is compared and hashed by its bytes.
+struct ByteKey: Hashable {
+    let text: String
+
+    static func == (left: ByteKey, right: ByteKey) -> Bool {
+        left.text.hasSameBytes(as: right.text)
+    }
+
+    func hash(into hasher: inout Hasher) {
+        text.withBytes { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    }
+}

@@ -24,18 +24,15 @@ public struct Rejection: Error, Hashable, Sendable {
         message: String,
         event: Event
     ) {
-        self.init(
-            FieldFault(reason, at: pointer, message),
-            naming: MessageNames(app: event.app, type: event.type, id: event.id)
-        )
+        self.init(FieldFault(reason, at: pointer, message), app: event.app, type: event.type, id: event.id)
     }
 
-    init(_ fault: FieldFault, naming names: MessageNames) {
+    init(_ fault: FieldFault, app: AppID?, type: EventType?, id: EventID?) {
         reason = fault.reason
         pointer = fault.pointer
         message = fault.message
-        app = names.app
-        eventType = names.type
-        eventID = names.id
+        self.app = app
+        eventType = type
+        eventID = id
     }
 }
