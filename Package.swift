@@ -1,8 +1,8 @@
 // swift-tools-version: 6.0
 import PackageDescription
 
-// Every room of the house keeps its own door: `package` faces between targets, `public` only in BellhopRules,
-// imports that stay inside the file unless a face needs them.
+// Every room of the house keeps its own door: `package` faces between targets, `public` only in BellhopRules
+// and the JSON that it hands on, imports that stay inside the file unless a face needs them.
 let settings: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
@@ -36,7 +36,8 @@ let package = Package(
         .systemLibrary(name: "CLinux"),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 
-        room("ServiceRuntime", ["CLinux"]),
+        room("BellhopJSON"),
+        room("ServiceRuntime", ["CLinux", "BellhopJSON"]),
         room("Cryptography", ["COpenSSL"]),
         room("Compression", ["CZlib"]),
         room("AMQP", ["CRabbitMQ", "Cryptography", "ServiceRuntime"]),
@@ -44,7 +45,7 @@ let package = Package(
         room("TLS", ["COpenSSL", "Cryptography", "ServiceRuntime"]),
         room("HTTPTransfer", ["CCurl", "CNGHTTP2", "TLS", "ServiceRuntime"]),
         room("HTTPServer", ["CMicroHTTPD", "ServiceRuntime"]),
-        room("BellhopRules"),
+        room("BellhopRules", ["BellhopJSON"]),
         room("Push", ["HTTPTransfer", "Compression", "Cryptography", "BellhopRules", "ServiceRuntime"]),
         .target(
             name: "Store",
@@ -64,7 +65,7 @@ let package = Package(
             "Commands",
             [
                 "AMQP", "Postgres", "Store", "Push", "Pipeline", "Sandbox", "HTTPServer", "HTTPTransfer",
-                "Cryptography", "BellhopRules", "ServiceRuntime",
+                "Cryptography", "BellhopJSON", "BellhopRules", "ServiceRuntime",
             ]
         ),
         .executableTarget(name: "bellhop", dependencies: ["Commands"], swiftSettings: settings),

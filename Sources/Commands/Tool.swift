@@ -1,3 +1,4 @@
+import BellhopJSON
 import Cryptography
 import Foundation
 package import ServiceRuntime

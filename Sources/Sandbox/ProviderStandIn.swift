@@ -1,3 +1,4 @@
+package import BellhopRules
 import ServiceRuntime
 
 /// What stands in for one provider: judges requests as the real service would, and words its answers.
@@ -32,7 +33,7 @@ struct Judgement: Sendable {
     /// What makes a repeat recognisable on the device.
     var tag: String?
     /// What to record in place of the body as it came.
-    var content: ReceivedRequest.Content?
+    var content: ReceivedContent?
     /// Whether a connection may carry many requests at once from this one on; matters where it could not before.
     var provesClient = false
     /// The messages of a request that carries several: each is recorded by itself.
@@ -45,7 +46,7 @@ struct Judgement: Sendable {
         let refused: String?
         let token: String?
         let tag: String?
-        let content: ReceivedRequest.Content
+        let content: ReceivedContent
     }
 
     init(_ answer: @escaping @Sendable () -> ProviderAnswer) {
@@ -71,4 +72,12 @@ struct Judgement: Sendable {
         judgement.refused = why
         return judgement
     }
+}
+
+/// The bytes of a request's body, as they are recorded.
+package enum ReceivedContent: Sendable {
+    /// As they came.
+    case bytes([UInt8])
+    /// What was made of them.
+    case json(JSONValue)
 }

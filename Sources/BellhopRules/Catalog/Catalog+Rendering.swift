@@ -20,8 +20,7 @@ extension Catalog {
         do {
             return .success(try rendered(event, language))
         } catch {
-            let names = MessageNames(app: event.app, type: event.type, id: event.id)
-            return .failure(Rejection(error, naming: names))
+            return .failure(Rejection(error, app: event.app, type: event.type, id: event.id))
         }
     }
 

@@ -15,11 +15,9 @@ package struct RecipientDocument: Sendable {
 
     /// Reads a file; answers with everything that is wrong in it.
     package static func read(_ bytes: [UInt8], file: String) -> Result<RecipientDocument, CatalogFaults> {
-        let sink = CatalogFaultSink(file: file, bytes: bytes)
-        let document = scope(bytes, sink).map(RecipientDocument.init)
-        let faults = sink.faults.sorted { ($0.line, $0.column) < ($1.line, $1.column) }
-        guard let document, faults.isEmpty else { return .failure(CatalogFaults(faults: faults)) }
-        return .success(document)
+        let reading = DocumentReading(bytes, file: file, limits: .event)
+        let scope = reading.scope()?.knowing(Key.allCases.map(\.rawValue))
+        return reading.result(scope.map(RecipientDocument.init))
     }
 
     /// The user as the pipeline would know them: with the preferences in the canonical form that feeds give them.
@@ -33,23 +31,7 @@ package struct RecipientDocument: Sendable {
         return (recipient, !normalized.wasRepaired)
     }
 
-    private static func scope(_ bytes: [UInt8], _ sink: CatalogFaultSink) -> CatalogScope? {
-        let parser = JSONParser(dialect: .json5, limits: .event)
-        switch bytes.withUnsafeBufferPointer({ parser.document($0, recordingPlaces: true) }) {
-        case .failure(let fault):
-            sink.report(fault)
-            return nil
-        case .success(let document):
-            sink.places = document.places
-            guard case .object(let object) = document.root else {
-                sink.report(.root, "expected an object, found \(document.root.describedKind)")
-                return nil
-            }
-            return CatalogScope(object: object, place: .root, sink: sink).knowing(Key.allCases.map(\.rawValue))
-        }
-    }
-
-    private init(_ scope: CatalogScope) {
+    private init(_ scope: JSONScope) {
         user = scope.text(Key.userId.rawValue)
         follow = Self.follow(scope)
         isRead = scope.flag(Key.read.rawValue) ?? false
@@ -64,27 +46,17 @@ package struct RecipientDocument: Sendable {
         self.person = person
     }
 
-    private static func follow(_ scope: CatalogScope) -> DecisionFacts.Follow? {
+    private static func follow(_ scope: JSONScope) -> DecisionFacts.Follow? {
         guard let scope = scope.scope(Key.follow.rawValue)?.knowing(["role", "muted"]) else { return nil }
         return DecisionFacts.Follow(role: scope.text("role"), isMuted: scope.flag("muted") ?? false)
     }
 
-    private static func devices(_ scope: CatalogScope) -> [Device] {
-        let key = Key.devices.rawValue
-        let elements = scope.value(key, "a list", \.array) ?? []
-        return elements.enumerated().compactMap { index, element in
-            let place = scope.place.key(key).index(index)
-            guard let object = element.object else {
-                scope.sink.report(place, "expected an object, found \(element.describedKind)")
-                return nil
-            }
-            let scope = CatalogScope(object: object, place: place, sink: scope.sink).knowing(deviceKeys)
-            return device(scope, index + 1)
-        }
+    private static func devices(_ scope: JSONScope) -> [Device] {
+        scope.scopes(Key.devices.rawValue).enumerated().compactMap { device($1.knowing(deviceKeys), $0 + 1) }
     }
 
     /// A device is called by its place in the list, from 1.
-    private static func device(_ scope: CatalogScope, _ number: Int) -> Device? {
+    private static func device(_ scope: JSONScope, _ number: Int) -> Device? {
         let platform = scope.word("platform", as: DevicePlatform.self, required: true)
         let provider = scope.word("provider", as: PushProvider.self, required: true)
         let permission = scope.word("permission", as: PushPermission.self)
@@ -108,16 +80,9 @@ package struct RecipientDocument: Sendable {
     }
 }
 
-extension CatalogScope {
+extension JSONScope {
     /// An identifier that need not be there.
     fileprivate func text<ID: TextIdentifier>(_ key: String, as type: ID.Type = ID.self) -> ID? {
-        value(key, ID.rule) { $0.string.flatMap(ID.init(validating:)) }
-    }
-
-    /// The same without the members that are `null`, as serializers write it for what is absent; reports unknown keys.
-    fileprivate func knowing(_ keys: [String]) -> CatalogScope {
-        expectKeys(keys)
-        let members = object.members.filter { $0.value != .null }
-        return CatalogScope(object: JSONObject(unique: members), place: place, sink: sink)
+        identifier(key, as: type, required: false)
     }
 }

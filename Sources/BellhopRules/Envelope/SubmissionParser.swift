@@ -4,7 +4,7 @@
 /// a clock.
 public struct SubmissionParser: Sendable {
     /// The type that takes back an event, known to every app.
-    public static let cancellationType = "event.cancelled"
+    public static let cancellationType = EventType.cancellation
 
     private let catalogs: CatalogSet
 
@@ -20,7 +20,7 @@ public struct SubmissionParser: Sendable {
             let message = try InboundMessage(envelope, document: &document)
             return .success(try submission(message, envelope))
         } catch {
-            return .failure(Rejection(error, naming: MessageNames(envelope, document: document)))
+            return .failure(Rejection(error, of: envelope, document))
         }
     }
 
@@ -57,4 +57,14 @@ public struct SubmissionParser: Sendable {
         }
         return .cancellation(app: app, eventID: try reader.required("id", as: EventID.self, or: .missingID))
     }
+}
+
+/// What a producer asks for, understood and validated.
+public enum Submission: Hashable, Sendable {
+    /// Something happened, and somebody should hear of it.
+    case event(Event)
+    /// What belongs to a user or a device has changed.
+    case feed(FeedUpdate)
+    /// An event that waits for its `deliverAt` is taken back.
+    case cancellation(app: AppID, eventID: EventID)
 }

@@ -48,7 +48,7 @@ public struct ReminderUpdate: Hashable, Sendable {
             guard case .string(let text) = element, let day = Weekday(rawValue: text) else {
                 throw FieldFault(
                     at: place.index(index),
-                    expected: FieldReader.oneOf(Weekday.self),
+                    expected: JSONScope.oneOf(Weekday.self),
                     found: element
                 )
             }

@@ -26,10 +26,10 @@ public struct SubscriptionUpdate: Hashable, Sendable {
         let former: DeviceToken? = try reader.identifier("replaces")
         replaces = former == token ? nil : former
         guard let platform = try reader.word("platform", as: DevicePlatform.self) else {
-            throw reader.missing("platform", FieldReader.oneOf(DevicePlatform.self))
+            throw reader.missing("platform", JSONScope.oneOf(DevicePlatform.self))
         }
         guard let provider = try reader.word("provider", as: PushProvider.self) else {
-            throw reader.missing("provider", FieldReader.oneOf(PushProvider.self))
+            throw reader.missing("provider", JSONScope.oneOf(PushProvider.self))
         }
         self.platform = platform
         self.provider = provider

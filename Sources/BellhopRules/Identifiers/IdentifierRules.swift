@@ -58,4 +58,10 @@ enum IdentifierRules {
     static func isLowercase(_ byte: UInt8) -> Bool { byte >= UInt8(ascii: "a") && byte <= UInt8(ascii: "z") }
     static func isDigit(_ byte: UInt8) -> Bool { byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9") }
     static func isLetter(_ byte: UInt8) -> Bool { isLowercase(byte | 0x20) && byte >= UInt8(ascii: "A") }
+
+    /// The value of a digit in lower case.
+    static func hexadecimalDigit(_ byte: UInt8) -> UInt8? {
+        if isDigit(byte) { return byte - UInt8(ascii: "0") }
+        return byte >= UInt8(ascii: "a") && byte <= UInt8(ascii: "f") ? byte - UInt8(ascii: "a") + 10 : nil
+    }
 }

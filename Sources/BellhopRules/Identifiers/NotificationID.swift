@@ -24,8 +24,7 @@ public struct NotificationID: Hashable, Sendable, CustomStringConvertible {
         guard text.utf8.count == 21, text.hasPrefix(Self.prefix) else { return nil }
         var bits: UInt64 = 0
         for byte in text.utf8.dropFirst(5) {
-            guard let digit = JSONReader.hexadecimalDigit(byte), byte < UInt8(ascii: "A") || byte > UInt8(ascii: "F")
-            else { return nil }
+            guard let digit = IdentifierRules.hexadecimalDigit(byte) else { return nil }
             bits = bits << 4 | UInt64(digit)
         }
         self.bits = bits

@@ -9,9 +9,7 @@ public struct TraceParent: Hashable, Sendable {
         let isWellFormed = text.withBytes { bytes -> Bool in
             guard bytes.count == 55, [2, 35, 52].allSatisfy({ bytes[$0] == UInt8(ascii: "-") }) else { return false }
             let digits = [0..<2, 3..<35, 36..<52, 53..<55].map { bytes[$0] }
-            let isHexadecimal = digits.allSatisfy { part in
-                part.allSatisfy { IdentifierRules.isDigit($0) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0) }
-            }
+            let isHexadecimal = digits.allSatisfy { $0.allSatisfy { IdentifierRules.hexadecimalDigit($0) != nil } }
             guard isHexadecimal, !digits[0].allSatisfy({ $0 == UInt8(ascii: "f") }) else { return false }
             return digits[1...2].allSatisfy { part in part.contains { $0 != UInt8(ascii: "0") } }
         }

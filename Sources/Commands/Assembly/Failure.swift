@@ -1,4 +1,5 @@
 import AMQP
+import BellhopJSON
 import Postgres
 import Push
 import ServiceRuntime
@@ -12,7 +13,7 @@ struct Failure {
         var text = String(describing: error)
         switch error {
         case let failure as CommandFailure: exitCode = failure.exitCode
-        case is ConfigurationFaults, is CatalogFailure, is ProviderFaults, is FileFaults: exitCode = .configuration
+        case is ConfigurationFaults, is CatalogFailure, is DocumentFaults, is FileFaults: exitCode = .configuration
         case let error as AMQPError: exitCode = error.exitCode
         case let error as PostgresError:
             exitCode = error.exitCode

@@ -1,3 +1,4 @@
+import BellhopJSON
 import ServiceRuntime
 
 /// The words behind a command's name, sorted into operands, options and settings.

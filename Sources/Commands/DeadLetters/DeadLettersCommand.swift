@@ -1,3 +1,4 @@
+import BellhopJSON
 import ServiceRuntime
 
 /// The command `bellhop dead-letters`: the desk of the on-call engineer.

@@ -11,38 +11,27 @@ package struct APNsSender: PushSender {
         /// Scheme, host and port, without a slash at the end.
         package let endpoint: String
         package let transport: any HTTPTransport
+    }
 
-        package init(endpoint: String, transport: any HTTPTransport) {
-            self.endpoint = endpoint
-            self.transport = transport
-        }
+    /// A push that waits, and what can be mended once about it, as the verdict where mending does not help.
+    private struct Draft {
+        let push: APNsPush
+        var trouble: Verdict?
     }
 
     package var provider: PushProvider { .apns }
+
+    /// The app's bundle id.
+    let topic: String
+    let tokens: ProviderTokens
+    let production: Service
+    let sandbox: Service
+    var metrics: PushMetrics.ForSender?
     package var window = Int.max
 
-    private let topic: String
-    private let tokens: ProviderTokens
-    private let production: Service
-    private let sandbox: Service
-    private let metrics: PushMetrics.ForSender?
-
     private static let timeouts = TransferTimeouts(total: .seconds(20), connect: .seconds(10))
-
-    /// The topic is the app's bundle id.
-    package init(
-        topic: String,
-        tokens: ProviderTokens,
-        production: Service,
-        sandbox: Service,
-        metrics: PushMetrics.ForSender? = nil
-    ) {
-        self.topic = topic
-        self.tokens = tokens
-        self.production = production
-        self.sandbox = sandbox
-        self.metrics = metrics
-    }
+    private static let unanswered = Verdict.unknown(.library, notBefore: APNsAnswer.shortestWait)
+    private static let expired = Verdict.configError(.expiredProviderToken, scope: .provider)
 
     package func send(_ batch: [PushMessage]) async -> [Verdict] {
         await metrics.measured(batch, verdicts(on:))
@@ -54,7 +43,7 @@ package struct APNsSender: PushSender {
             return await verdicts(on: batch, of: first)
         }
         let places = Dictionary(grouping: batch.indices) { batch[$0].device.environment }
-        var verdicts = Array(repeating: APNsRound.unanswered, count: batch.count)
+        var verdicts = Array(repeating: Self.unanswered, count: batch.count)
         await withTaskGroup(of: (places: [Int], verdicts: [Verdict]).self) { group in
             for (environment, places) in places {
                 group.addTask { (places, await self.verdicts(on: places.map { batch[$0] }, of: environment)) }
@@ -68,40 +57,62 @@ package struct APNsSender: PushSender {
 
     /// The verdicts on messages to one environment.
     private func verdicts(on part: [PushMessage], of environment: PushEnvironment) async -> [Verdict] {
-        var round = APNsRound(part, topic: topic)
+        var round = Round(part, unanswered: Self.unanswered) { (message) throws(Refusal) -> Draft in
+            switch APNsPush.draft(of: message, topic: topic) {
+            case .push(let push): return Draft(push: push)
+            case .refused(let verdict): throw Refusal(verdict)
+            }
+        }
         await run(&round, through: environment == .production ? production : sandbox)
         return round.verdicts
     }
 
-    private func run(_ round: inout APNsRound, through service: Service) async {
+    private func run(_ round: inout Round<Draft>, through service: Service) async {
         guard !round.waiting.isEmpty else { return }
         switch tokens.token() {
-        case .failure(let refusal): round.refuseWaiting(refusal)
+        case .failure(let refusal): round.settle { _ in refusal.verdict }
         case .success(let token):
             await send(&round, with: token, through: service)
             guard !round.waiting.isEmpty else { break }
-            switch round.wantsFreshToken ? tokens.token(insteadOf: token) : .success(token) {
-            case .failure(let refusal): round.refuseWaiting(refusal)
+            let isExpired = round.waiting.contains { $0.draft.trouble == Self.expired }
+            switch isExpired ? tokens.token(insteadOf: token) : .success(token) {
+            case .failure(let refusal): round.settle { _ in refusal.verdict }
             case .success(let token):
                 await send(&round, with: token, through: service)
-                round.giveUpWaiting()
+                round.settle { $0.trouble ?? Self.unanswered }
             }
         }
     }
 
-    private func send(_ round: inout APNsRound, with token: ProviderToken, through service: Service) async {
+    private func send(_ round: inout Round<Draft>, with token: ProviderToken, through service: Service) async {
         let authorization: TransferRequest.Header = ("authorization", token.authorization)
         let requests = round.waiting.map { waiting in
             TransferRequest(
                 .post,
-                url: service.endpoint + waiting.push.path,
-                headers: [authorization] + waiting.push.headers,
-                body: waiting.push.body,
+                url: service.endpoint + waiting.draft.push.path,
+                headers: [authorization] + waiting.draft.push.headers,
+                body: waiting.draft.push.body,
                 timeouts: Self.timeouts
             )
         }
-        round.take(await service.transport.send(requests))
-        if round.needs.contains(.newConnection) { service.transport.retireConnections() }
-        if round.needs.contains(.rest) { tokens.pause() }
+        var (isStale, mustRest) = (false, false)
+        round.take(await service.transport.send(requests)) { draft, outcome in
+            switch APNsAnswer.read(outcome) {
+            case .verdict(let verdict): return verdict
+            case .staleConnection(let verdict):
+                isStale = true
+                return verdict
+            case .tooManyTokens:
+                mustRest = true
+                return .configError(.tooManyProviderTokenUpdates, scope: .provider)
+            case .expiredToken: draft.trouble = Self.expired
+            case .unrelatedKey:
+                draft.trouble = .configError(.unrelatedKeyID, scope: .provider)
+                isStale = true
+            }
+            return nil
+        }
+        if isStale { service.transport.retireConnections() }
+        if mustRest { tokens.pause() }
     }
 }

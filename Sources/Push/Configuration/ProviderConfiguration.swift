@@ -1,4 +1,5 @@
 package import BellhopRules
+import ServiceRuntime
 
 /// What `BELLHOP_PROVIDERS` says: through whom each app's pushes go, and with which keys; always sound.
 package struct ProviderConfiguration: Sendable {
@@ -18,63 +19,39 @@ package struct ProviderConfiguration: Sendable {
         package var expo: Expo?
     }
 
-    /// How one app reaches FCM.
-    package struct FCM: Sendable {
-        package let serviceAccount: ServiceAccount
-
-        /// Scheme, host and port, without a slash at the end.
-        ///
-        /// Default: `https://fcm.googleapis.com`.
-        package let endpoint: String
-
-        /// Where access tokens are fetched.
-        ///
-        /// Default: the account's own.
-        package let tokenURI: String
-
+    /// How a service is connected to, and how much of it is used at once.
+    package struct Reach: Hashable, Sendable {
         /// PEM file with the authorities to trust instead of the system's.
         package let authoritiesFile: String?
-
-        /// Connections at the same time.
-        ///
-        /// Default: 5.
+        /// Connections at the same time, to each endpoint.
         package let connections: Int
-
-        /// Requests in flight at most.
-        ///
-        /// Default: 500, which five connections of 100 streams carry.
+        /// Requests in flight at most, over all connections.
         package let window: Int
-
-        /// What the project may send.
-        ///
-        /// Default: Google's own quota, 600,000 a minute.
-        package let budget: PushBudget
     }
 }
 
-/// One thing wrong in the providers' file, so that a person can go there and mend it.
-package struct ProviderFault: Hashable, Sendable, CustomStringConvertible {
-    package let file: String
-    /// From 1; nil where the file as a whole is at fault, as is the column.
-    package let line: Int?
-    package let column: Int?
-    /// The place inside the document.
-    package let pointer: JSONPointer
-    /// What was expected there, what was found, or what to do; never a secret.
-    package let message: String
-
-    /// File, place and expectation in one line: `providers.json5:3:12: /drop/fcm/window: expected …`.
-    package var description: String {
-        let place = [line, column].compactMap { $0.map { ":\($0)" } }.joined()
-        return "\(file)\(place): \(pointer.text.isEmpty ? "" : "\(pointer.text): ")\(message)"
+extension ProviderConfiguration {
+    /// Reads the file and the key files that it names; relative paths count from the file's own folder.
+    package static func read(file: String) throws(DocumentFaults) -> ProviderConfiguration {
+        switch SmallFile.read(file, atMost: longestFile) {
+        case .success(let bytes): try read(bytes, file: file)
+        case .failure(let problem):
+            throw DocumentFaults(
+                unreadable: file,
+                "the providers' file \(problem.text): check BELLHOP_PROVIDERS"
+            )
+        }
     }
-}
 
-/// Everything that is wrong in the providers' file, at once, in the order of its lines.
-package struct ProviderFaults: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Never empty.
-    package let faults: [ProviderFault]
+    /// Reads a text that stands for the file of that path.
+    package static func read(_ bytes: [UInt8], file: String) throws(DocumentFaults) -> ProviderConfiguration {
+        let reading = DocumentReading(bytes, file: file, limits: .init(bytes: longestFile, depth: 16))
+        let reader = ProviderReader(file: file)
+        let apps = reading.scope(expected: "an object with a member for each app").map(reader.apps)
+        let configuration = apps.map { ProviderConfiguration(apps: $0, secretFiles: reader.secretFiles) }
+        return try reading.result(configuration).get()
+    }
 
-    /// One line per fault.
-    package var description: String { faults.map(\.description).joined(separator: "\n") }
+    /// A configuration is small; what is larger is some other file.
+    static let longestFile = 1 << 20
 }

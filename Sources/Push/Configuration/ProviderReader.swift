@@ -1,62 +1,21 @@
 import BellhopRules
+import ServiceRuntime
 
-extension ProviderConfiguration {
-    /// Reads the file and the key files that it names; relative paths count from the file's own folder.
-    package static func read(file: String) throws(ProviderFaults) -> ProviderConfiguration {
-        switch SmallFile.read(file, atMost: ProviderReader.longestFile) {
-        case .success(let bytes): try read(bytes, file: file)
-        case .failure(let problem):
-            throw .whole(file, "the providers' file \(problem.text): check BELLHOP_PROVIDERS")
-        }
+/// Walks through the providers' file; what comes out is whole only where nothing was reported.
+final class ProviderReader {
+    private static let longestKeyFile = 64 * 1024
+
+    /// The files that keys and passwords were read from, each once.
+    private(set) var secretFiles: [String] = []
+    private let file: String
+
+    init(file: String) {
+        self.file = file
     }
 
-    /// Reads a text that stands for the file of that path.
-    package static func read(_ bytes: [UInt8], file: String) throws(ProviderFaults) -> ProviderConfiguration {
-        let limits = JSONParser.Limits(bytes: ProviderReader.longestFile, depth: 16)
-        switch PlacedJSON.read(bytes, limits: limits) {
-        case .failure(let fault):
-            throw ProviderFaults(faults: [
-                ProviderFault(
-                    file: file,
-                    line: fault.line,
-                    column: fault.column,
-                    pointer: .root,
-                    message: fault.code.rawValue
-                )
-            ])
-        case .success(let document):
-            let sink = ProviderFaultSink(file: file, document: document)
-            let apps = ProviderReader(sink: sink, file: file).apps(document.root)
-            guard sink.faults.isEmpty else { throw ProviderFaults(faults: sink.inOrder) }
-            return ProviderConfiguration(apps: apps, secretFiles: sink.secretFiles)
-        }
-    }
-}
-
-extension ProviderFaults {
-    fileprivate static func whole(_ file: String, _ message: String) -> ProviderFaults {
-        ProviderFaults(faults: [ProviderFault(file: file, line: nil, column: nil, pointer: .root, message: message)])
-    }
-}
-
-/// Walks through the document; what comes out is whole only where nothing was reported.
-struct ProviderReader {
-    /// A configuration is small; what is larger is some other file.
-    static let longestFile = 1 << 20
-
-    static let longestKeyFile = 64 * 1024
-
-    let sink: ProviderFaultSink
-    let file: String
-
-    func apps(_ root: JSONValue) -> [AppID: ProviderConfiguration.Providers] {
-        guard let object = root.object else {
-            sink.report(.root, "expected an object with a member for each app, found another \(root.typeName)")
-            return [:]
-        }
-        let scope = ProviderScope(object: object, place: .root, sink: sink)
+    func apps(_ scope: JSONScope) -> [AppID: ProviderConfiguration.Providers] {
         var apps: [AppID: ProviderConfiguration.Providers] = [:]
-        for member in object.members {
+        for member in scope.object.members {
             guard let app = AppID(validating: member.key) else {
                 scope.report(member.key, "expected an app's name: \(AppID.rule)")
                 continue
@@ -74,10 +33,20 @@ struct ProviderReader {
         return apps
     }
 
+    /// `caFile`, `connections` and `window`; without a word about the last, `window` or one request for each connection.
+    func reach(_ scope: JSONScope, connections usual: Int, window: Int? = nil) -> ProviderConfiguration.Reach {
+        let connections = scope.wholeNumber("connections", 1...64) ?? usual
+        return ProviderConfiguration.Reach(
+            authoritiesFile: authoritiesFile(scope),
+            connections: connections,
+            window: scope.wholeNumber("window", 1...10_000) ?? window ?? connections
+        )
+    }
+
     /// The PEM file that `caFile` names, which must hold certificates.
-    func authoritiesFile(_ scope: ProviderScope) -> String? {
-        guard let path = scope.path("caFile").map(resolved) else { return nil }
-        switch SmallFile.read(path, atMost: ProviderReader.longestFile) {
+    private func authoritiesFile(_ scope: JSONScope) -> String? {
+        guard let path = scope.path("caFile", of: "certificate authorities in PEM").map(resolved) else { return nil }
+        switch SmallFile.read(path, atMost: ProviderConfiguration.longestFile) {
         case .failure(let problem):
             scope.report("caFile", "\(path) \(problem.text): expected a PEM file of certificate authorities")
         case .success(let bytes) where !String(decoding: bytes, as: UTF8.self).contains("-----BEGIN CERTIFICATE-----"):
@@ -88,15 +57,76 @@ struct ProviderReader {
         return nil
     }
 
-    /// The bytes of a file that holds a secret.
-    func secret(_ path: String) -> Result<[UInt8], SmallFile.Problem> {
-        sink.note(secretFile: path)
-        return SmallFile.read(path, atMost: Self.longestKeyFile)
+    /// What `make` makes of the bytes of a file that holds a secret, or a report of what is wrong with them.
+    ///
+    /// `advice` says how to come by such a file, for who has none.
+    func secret<Value>(
+        _ key: String,
+        _ scope: JSONScope,
+        of content: String,
+        required: Bool = true,
+        advice: String,
+        _ make: ([UInt8]) throws(SecretFault) -> Value
+    ) -> Value? {
+        guard let path = scope.path(key, of: content, required: required).map(resolved) else { return nil }
+        if !secretFiles.contains(path) { secretFiles.append(path) }
+        switch SmallFile.read(path, atMost: Self.longestKeyFile) {
+        case .failure(let problem): scope.report(key, "\(path) \(problem.text): \(advice)")
+        case .success(let bytes):
+            do throws(SecretFault) {
+                return try make(bytes)
+            } catch {
+                for sentence in error.sentences { scope.report(key, "\(path)\(sentence)") }
+            }
+        }
+        return nil
     }
 
     /// A path of the document, from the document's own folder where it is relative.
-    func resolved(_ path: String) -> String {
+    private func resolved(_ path: String) -> String {
         guard !path.hasPrefix("/"), let slash = file.lastIndex(of: "/") else { return path }
         return String(file[...slash]) + path
+    }
+}
+
+/// What is wrong with the content of a secret file, as ends of sentences that begin with its name; never a part of it.
+struct SecretFault: Error {
+    let sentences: [String]
+
+    init(_ sentences: String...) {
+        self.sentences = sentences
+    }
+
+    init(_ sentences: [String]) {
+        self.sentences = sentences
+    }
+}
+
+extension JSONScope {
+    /// `budget: {pushes, seconds}`: what the provider takes from all workers together.
+    func budget() -> PushBudget.Limit? {
+        guard let scope = scope("budget") else { return nil }
+        scope.expectKeys(["pushes", "seconds"])
+        guard let pushes = scope.wholeNumber("pushes", 1...1_000_000_000),
+            let seconds = scope.wholeNumber("seconds", 1...86_400)
+        else {
+            if ["pushes", "seconds"].contains(where: { scope.object[$0] == nil }) {
+                report("budget", "expected both pushes and seconds, such as {pushes: 600, seconds: 1}")
+            }
+            return nil
+        }
+        return PushBudget.Limit(pushes: pushes, seconds: seconds)
+    }
+
+    /// An `https` URL, without a slash at its end.
+    func address(_ key: String, required: Bool = false) -> String? {
+        let expected = "an https URL without user, query and fragment"
+        let text = text(key, expected, required: required, ServiceAddress.isSecure)
+        return text.map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 }
+    }
+
+    func path(_ key: String, of content: String, required: Bool = false) -> String? {
+        let expected = "the path of a file with \(content)"
+        return text(key, expected, required: required) { !$0.isEmpty && !$0.utf8.contains { $0 < 0x20 } }
     }
 }

@@ -27,36 +27,32 @@ package struct PushSenders: Sendable {
         _ configuration: ProviderConfiguration,
         surroundings: Surroundings,
         makeTransport: @escaping MakeTransport = { (need) throws(TransferError) in try need.open() },
-        makeMailTransport: MakeMailTransport = { (options) throws(TransferError) in try SMTPTransport(options) }
+        makeMailTransport: @escaping MakeMailTransport = { (options) throws(TransferError) in
+            try SMTPTransport(options)
+        }
     ) throws(TransferError) {
-        var assembly = SenderAssembly(surroundings: surroundings, makeTransport: makeTransport)
+        var assembly = SenderAssembly(
+            surroundings: surroundings,
+            makeTransport: makeTransport,
+            makeMailTransport: makeMailTransport
+        )
         var senders: [AppID: [PushProvider: any PushSender]] = [:]
+        var emailSenders: [AppID: EmailSender] = [:]
         var receipts: [AppID: any ReceiptSource] = [:]
         for (app, providers) in configuration.apps.sorted(by: { $0.key < $1.key }) {
-            if let fcm = providers.fcm { senders[app, default: [:]][.fcm] = try assembly.sender(fcm, for: app) }
-            if let apns = providers.apns { senders[app, default: [:]][.apns] = try assembly.sender(apns, for: app) }
-            if let webPush = providers.webPush {
-                senders[app, default: [:]][.webpush] = try assembly.sender(webPush, for: app)
-            }
-            if let expo = providers.expo {
-                let (sender, source) = try assembly.expo(expo, for: app)
-                senders[app, default: [:]][.expo] = sender
-                receipts[app] = source
-            }
+            var own: [PushProvider: any PushSender] = [:]
+            if let fcm = providers.fcm { own[.fcm] = try assembly.sender(fcm, for: app) }
+            if let apns = providers.apns { own[.apns] = try assembly.sender(apns, for: app) }
+            if let webPush = providers.webPush { own[.webpush] = try assembly.sender(webPush, for: app) }
+            if let expo = providers.expo { (own[.expo], receipts[app]) = try assembly.expo(expo, for: app) }
+            if !own.isEmpty { senders[app] = own }
+            if let email = providers.email { emailSenders[app] = try assembly.sender(email, for: app) }
         }
         self.senders = senders
+        self.emailSenders = emailSenders
         self.receipts = receipts
         transports = Array(assembly.transports.values)
-        var emailSenders: [AppID: EmailSender] = [:]
-        var mailTransports: [any MailTransport] = []
-        for (app, providers) in configuration.apps {
-            guard let email = providers.email else { continue }
-            let transport = try makeMailTransport(email.transport)
-            mailTransports.append(transport)
-            emailSenders[app] = surroundings.sender(email, for: app, over: transport)
-        }
-        self.emailSenders = emailSenders
-        self.mailTransports = mailTransports
+        mailTransports = assembly.mailTransports
     }
 
     /// Ends all transports, each within its own bounded time.

@@ -15,14 +15,21 @@ struct SenderAssembly {
 
     let surroundings: PushSenders.Surroundings
     let makeTransport: PushSenders.MakeTransport
+    let makeMailTransport: PushSenders.MakeMailTransport
     private(set) var transports: [TransportNeed: any HTTPTransport] = [:]
+    var mailTransports: [any MailTransport] = []
     var sources: [TokenKey: AccessTokenSource] = [:]
     /// By the fingerprint of their key.
     var providerTokens: [Digest: ProviderTokens] = [:]
 
-    init(surroundings: PushSenders.Surroundings, makeTransport: @escaping PushSenders.MakeTransport) {
+    init(
+        surroundings: PushSenders.Surroundings,
+        makeTransport: @escaping PushSenders.MakeTransport,
+        makeMailTransport: @escaping PushSenders.MakeMailTransport
+    ) {
         self.surroundings = surroundings
         self.makeTransport = makeTransport
+        self.makeMailTransport = makeMailTransport
     }
 
     /// The one transport that serves this need.

@@ -17,10 +17,7 @@ package struct TransportNeed: Hashable, Sendable {
     package let kind: Kind
     /// Keeps apart what must not share connections.
     package let endpoint: String
-    /// PEM file with the authorities to trust instead of the system's.
-    package let authoritiesFile: String?
-    package let connections: Int
-    package let window: Int
+    package let reach: ProviderConfiguration.Reach
 
     /// Names the transport's thread.
     package let name: String
@@ -41,21 +38,21 @@ package struct TransportNeed: Hashable, Sendable {
         case .errands:
             var options = CurlTransportOptions(name: name)
             // Errands to different hosts must not wait for each other, and each takes a connection.
-            options.connections = window
-            options.authoritiesFile = authoritiesFile
+            options.connections = reach.window
+            options.authoritiesFile = reach.authoritiesFile
             return try CurlTransport(options)
         }
     }
 
     private func openForPushes(warmsUp: Bool) throws(TransferError) -> any HTTPTransport {
         var options = HTTP2TransportOptions(name: name)
-        options.maxConnectionsPerHost = connections
-        options.window = window
-        options.authoritiesFile = authoritiesFile
+        options.maxConnectionsPerHost = reach.connections
+        options.window = reach.window
+        options.authoritiesFile = reach.authoritiesFile
         options.addressPolicy = addressPolicy
         options.warmsUp = warmsUp
         if hostsPerWindow > 1 {
-            options.maxConcurrentStreams = max(1, window / (hostsPerWindow * connections))
+            options.maxConcurrentStreams = max(1, reach.window / (hostsPerWindow * reach.connections))
         }
         return try HTTP2Transport(options)
     }

@@ -1,5 +1,5 @@
 package import BellhopRules
-package import ServiceRuntime
+import ServiceRuntime
 
 /// Sends one app's messages through Expo's push service, a hundred to a request.
 ///
@@ -7,25 +7,13 @@ package import ServiceRuntime
 /// that is refused as a whole is divided until only what is to blame is refused; nothing of it was sent before that.
 package struct ExpoSender: PushSender {
     package var provider: PushProvider { .expo }
+
+    let service: ExpoService
+    var time: any TimeSource = SystemTime()
+    let logger: Logger
+    var metrics: PushMetrics.ForSender?
     package var window = Int.max
     package var budget: PushBudget?
-
-    private let service: ExpoService
-    private let time: any TimeSource
-    private let logger: Logger
-    private let metrics: PushMetrics.ForSender?
-
-    package init(
-        service: ExpoService,
-        time: any TimeSource = SystemTime(),
-        logger: Logger,
-        metrics: PushMetrics.ForSender? = nil
-    ) {
-        self.service = service
-        self.time = time
-        self.logger = logger
-        self.metrics = metrics
-    }
 
     package func send(_ batch: [PushMessage]) async -> [Verdict] {
         await metrics.measured(batch, verdicts(on:))

@@ -44,24 +44,31 @@ package struct FCMSender: PushSender {
     }
 
     private func verdicts(on batch: [PushMessage]) async -> [Verdict] {
-        var round = FCMRound(batch, now: Timestamp(clamping: time.now().microseconds))
+        let now = Timestamp(clamping: time.now().microseconds)
+        let unanswered = Verdict.unknown(.library, notBefore: FCMAnswer.shortestWait)
+        var round = Round(batch, unanswered: unanswered) { (message) throws(Refusal) -> [UInt8] in
+            guard message.device.provider == .fcm else { throw Refusal(.payloadError(.wrongProvider)) }
+            if let body = FCMRequest.body(of: message, now: now) { return body }
+            throw Refusal(FCMRequest.refusal(of: message))
+        }
         guard !round.waiting.isEmpty else { return round.verdicts }
         switch await tokens.token() {
-        case .failure(let refusal): round.refuseWaiting(refusal)
+        case .failure(let refusal): round.refuse(refusal)
         case .success(let token):
             await send(&round, with: token)
             guard !round.waiting.isEmpty else { break }
             switch await tokens.token(insteadOf: token) {
-            case .failure(let refusal): round.refuseWaiting(refusal)
+            case .failure(let refusal): round.refuse(refusal)
             case .success(let fresh):
                 await send(&round, with: fresh)
-                round.giveUpWaiting()
+                // Not even a fresh token was accepted.
+                round.settle { _ in .configError(.unauthenticated, scope: .provider) }
             }
         }
         return round.verdicts
     }
 
-    private func send(_ round: inout FCMRound, with token: AccessToken) async {
+    private func send(_ round: inout Round<[UInt8]>, with token: AccessToken) async {
         // One array for all requests, so that a header costs a batch and not a message.
         let headers: [TransferRequest.Header] = [
             ("authorization", token.authorization), ("content-type", "application/json"),
@@ -71,15 +78,28 @@ package struct FCMSender: PushSender {
                 .post,
                 url: url,
                 headers: headers,
-                body: validatesOnly ? Self.rehearsal(of: waiting.body) : waiting.body,
+                body: validatesOnly ? Self.rehearsal(of: waiting.draft) : waiting.draft,
                 timeouts: Self.timeouts
             )
         }
-        round.take(await transport.send(requests))
+        round.take(await transport.send(requests)) { _, outcome in
+            switch FCMAnswer.read(outcome) {
+            case .verdict(let verdict): verdict
+            case .staleAccessToken: nil
+            }
+        }
     }
 
     /// The same body with one more member, in front.
     private static func rehearsal(of body: [UInt8]) -> [UInt8] {
         Array(#"{"validate_only":true,"#.utf8) + body.dropFirst()
+    }
+}
+
+extension Round {
+    /// There is no token for what waits.
+    fileprivate mutating func refuse(_ refusal: StandingRefusal) {
+        let verdict = refusal.verdict(shortestWait: FCMAnswer.shortestWait)
+        settle { _ in verdict }
     }
 }

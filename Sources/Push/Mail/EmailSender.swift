@@ -1,27 +1,14 @@
-package import HTTPTransfer
-package import ServiceRuntime
+import HTTPTransfer
+import ServiceRuntime
 
 /// Sends one app's messages as mails through its relay.
 package struct EmailSender: Sendable {
+    let letterhead: Letterhead
+    let transport: any MailTransport
+    var time: any TimeSource = SystemTime()
+    var metrics: PushMetrics.ForSender?
     /// How many messages it has under way at most; what it is handed beyond that waits inside it.
     package var window = Int.max
-
-    private let letterhead: Letterhead
-    private let transport: any MailTransport
-    private let time: any TimeSource
-    private let metrics: PushMetrics.ForSender?
-
-    package init(
-        letterhead: Letterhead,
-        transport: any MailTransport,
-        time: any TimeSource = SystemTime(),
-        metrics: PushMetrics.ForSender? = nil
-    ) {
-        self.letterhead = letterhead
-        self.transport = transport
-        self.time = time
-        self.metrics = metrics
-    }
 
     /// Sends all of `batch` and gives one verdict for each, in the same order, once the last is known.
     ///

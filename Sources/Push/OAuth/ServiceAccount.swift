@@ -1,4 +1,4 @@
-import BellhopRules
+package import BellhopRules
 package import Cryptography
 
 /// An account that Google gives to a program: whoever holds its key may send for its project.
@@ -17,69 +17,41 @@ package struct ServiceAccount: Sendable {
     package let fingerprint: Digest
 }
 
-/// Everything that is wrong with a service account's file; never a part of the key.
-package struct ServiceAccountFaults: Error, Hashable, Sendable {
-    /// One sentence for each.
-    package let sentences: [String]
-}
-
 extension ServiceAccount {
-    /// Reads the JSON file that the Firebase console gives out.
-    package static func read(_ bytes: [UInt8]) -> Result<ServiceAccount, ServiceAccountFaults> {
-        switch JSONParser(limits: .init(bytes: 64 * 1024, depth: 8)).parse(bytes) {
-        case .failure(let fault):
-            return .failure(ServiceAccountFaults(sentences: ["it is not JSON: \(fault.message)"]))
-        case .success(let value):
-            guard let object = value.object else {
-                return .failure(ServiceAccountFaults(sentences: ["expected an object, found \(value.typeName)"]))
-            }
-            var reader = ServiceAccountReader(object: object)
-            return reader.account().map(Result.success) ?? .failure(ServiceAccountFaults(sentences: reader.faults))
-        }
+    /// Reads the JSON file that the Firebase console gives out; faults never show a part of the key.
+    package static func read(_ bytes: [UInt8]) -> Result<ServiceAccount, DocumentFaults> {
+        let limits = JSONParser.Limits(bytes: 64 * 1024, depth: 8)
+        let reading = DocumentReading(bytes, file: "", dialect: .strict, limits: limits)
+        return reading.result(reading.scope().flatMap(account))
     }
-}
 
-/// Takes the file apart and notes every fault.
-private struct ServiceAccountReader {
-    let object: JSONObject
-    var faults: [String] = []
-
-    /// Nil where a fault was noted.
-    mutating func account() -> ServiceAccount? {
-        _ = text("type", "\"service_account\"") { $0 == "service_account" }
-        let project = text("project_id", "a project's id of letters, digits, -, . and :", Self.isProjectID)
-        let email = text("client_email", "an e-mail address", Self.isAddress)
-        let keyID = text("private_key_id", "the key's id", Self.isVisible)
-        let tokenURI = text("token_uri", "an https URL", ServiceAddress.isSecure)
-        let key = self.key()
-        guard faults.isEmpty, let project, let email, let keyID, let tokenURI, let key else { return nil }
+    private static func account(_ scope: JSONScope) -> ServiceAccount? {
+        _ = scope.text("type", "\"service_account\"", required: true) { $0 == "service_account" }
+        let project = "a project's id of letters, digits, -, . and :"
+        let projectID = scope.text("project_id", project, required: true, isProjectID)
+        let email = scope.text("client_email", "an e-mail address", required: true, isAddress)
+        let keyID = scope.text("private_key_id", "the key's id", required: true, isVisible)
+        let tokenURI = scope.text("token_uri", "an https URL", required: true, ServiceAddress.isSecure)
+        let pem = scope.text("private_key", "an RSA key in PEM", required: true) { !$0.isEmpty }
+        let key = pem.flatMap { Self.key($0, scope) }
+        guard let projectID, let email, let keyID, let tokenURI, let pem, let key else { return nil }
         return ServiceAccount(
-            projectID: project,
+            projectID: projectID,
             email: email,
             keyID: keyID,
-            key: key.key,
+            key: key,
             tokenURI: tokenURI,
-            fingerprint: SHA256.digest(of: Array([email, keyID, tokenURI, key.pem].joined(separator: "\u{0}").utf8))
+            fingerprint: SHA256.digest(of: Array([email, keyID, tokenURI, pem].joined(separator: "\u{0}").utf8))
         )
     }
 
-    private mutating func text(_ name: String, _ expected: String, _ isRight: (String) -> Bool) -> String? {
-        guard let text = object[name]?.string, isRight(text) else {
-            let found = object[name].map { "found another \($0.typeName)" } ?? "it is missing"
-            faults.append("\(name): expected \(expected), \(found)")
-            return nil
-        }
-        return text
-    }
-
-    private mutating func key() -> (key: PrivateKey, pem: String)? {
-        guard let pem = text("private_key", "an RSA key in PEM", { !$0.isEmpty }) else { return nil }
+    private static func key(_ pem: String, _ scope: JSONScope) -> PrivateKey? {
         do {
             let key = try PrivateKey(pem: Array(pem.utf8))
-            if key.kind == .rsa { return (key, pem) }
-            faults.append("private_key: expected an RSA key, found one of another kind")
+            if key.kind == .rsa { return key }
+            scope.report("private_key", "expected an RSA key, found one of another kind")
         } catch {
-            faults.append("private_key: \(error)")
+            scope.report("private_key", "\(error)")
         }
         return nil
     }

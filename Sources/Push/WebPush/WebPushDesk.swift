@@ -1,4 +1,22 @@
 import BellhopRules
+import Cryptography
+import HTTPTransfer
+import ServiceRuntime
+
+/// A message to a browser that is ready to go out.
+struct WebPushDraft {
+    let key: VAPIDKey
+    let origin: String
+    /// Whether its subscription says which key it was made with.
+    let namesKey: Bool
+    var request: TransferRequest
+
+    /// The first of the request's headers.
+    var authorization: String {
+        get { request.headers[0].value }
+        set { request.headers[0].value = newValue }
+    }
+}
 
 /// What decides whether and how a message may go to the endpoint that its subscription names.
 struct WebPushDesk: Sendable {
@@ -14,7 +32,7 @@ struct WebPushDesk: Sendable {
     let keys: VAPIDKeys
     let tokens: VAPIDTokens
 
-    func address(of message: PushMessage) throws(WebPushRound.Refusal) -> Address {
+    func address(of message: PushMessage) throws(Refusal) -> Address {
         guard message.device.provider == .webpush else { throw refusal(.wrongProvider) }
         // A push that shows nothing costs a browser's user the permission.
         guard message.purpose == .alert else { throw refusal(.unsupportedPurpose) }
@@ -23,12 +41,53 @@ struct WebPushDesk: Sendable {
         }
         guard let subscription = message.device.webPushKeys else { throw refusal(.subscriptionUnusable) }
         guard let key = keys.key(named: subscription.vapidKeyID) else {
-            throw WebPushRound.Refusal(.configError(.unknownVAPIDKey, scope: .message))
+            throw Refusal(.configError(.unknownVAPIDKey, scope: .message))
         }
         return Address(host: endpoint.host, origin: endpoint.origin, keys: subscription, key: key)
     }
 
-    private func refusal(_ reason: VerdictReason) -> WebPushRound.Refusal {
-        WebPushRound.Refusal(.payloadError(reason))
+    private func refusal(_ reason: VerdictReason) -> Refusal {
+        Refusal(.payloadError(reason))
+    }
+
+    /// The message as it goes out: encrypted for its browser alone, and signed in for.
+    func draft(of message: PushMessage, now: Instant) throws(Refusal) -> WebPushDraft {
+        let address = try address(of: message)
+        guard let payload = WebPushPayload.bytes(of: message, atMost: WebPushPadding.longest(at: address.host))
+        else { throw Refusal(.payloadError(.payloadTooLarge)) }
+        let body = try Self.encrypted(payload, for: address.keys)
+        guard let authorization = try? tokens.authorization(address.key, for: address.origin, now: now) else {
+            throw Refusal(Self.unencrypted)
+        }
+        let headers = WebPushRequest.headers(of: message, now: Timestamp(clamping: now.microseconds))
+        let request = TransferRequest(
+            .post,
+            url: message.device.token.text,
+            headers: [("authorization", authorization)] + headers,
+            body: body,
+            timeouts: Self.timeouts
+        )
+        let namesKey = address.keys.vapidKeyID != nil
+        return WebPushDraft(key: address.key, origin: address.origin, namesKey: namesKey, request: request)
+    }
+
+    /// A host that takes connections and says nothing must not hold its batch for long.
+    private static let timeouts = TransferTimeouts(total: .seconds(10), connect: .seconds(5))
+
+    private static let unencrypted = Verdict.retry(.library, notBefore: WebPushAnswer.shortestWait, scope: .message)
+
+    private static func encrypted(_ payload: [UInt8], for keys: WebPushKeys) throws(Refusal) -> [UInt8] {
+        // A failure of our own must not look like one of the browser's key.
+        guard let freshness = try? WebPushContent.Freshness.draw() else { throw Refusal(unencrypted) }
+        do throws(CryptographyError) {
+            return try WebPushContent.body(
+                payload,
+                paddedTo: WebPushPadding.length(for: payload.count),
+                for: keys,
+                with: freshness
+            )
+        } catch {
+            throw Refusal(error.code == .invalidKey ? .payloadError(.subscriptionUnusable) : unencrypted)
+        }
     }
 }

@@ -35,13 +35,53 @@ package struct WebPushSender: PushSender {
     }
 
     private func verdicts(on batch: [PushMessage]) async -> [Verdict] {
-        var round = WebPushRound(batch, desk, now: time.now())
+        let now = time.now()
+        let unanswered = Verdict.unknown(.library, notBefore: WebPushAnswer.shortestWait)
+        var round = Round(batch, unanswered: unanswered) { (message) throws(Refusal) in
+            try desk.draft(of: message, now: now)
+        }
         guard !round.waiting.isEmpty else { return round.verdicts }
-        round.take(await transport.send(round.waiting.map(\.request)), desk.tokens)
-        round.renewSignIn(desk.tokens, now: time.now())
+        await send(&round)
+        renewSignIn(&round, now: time.now())
         guard !round.waiting.isEmpty else { return round.verdicts }
-        round.take(await transport.send(round.waiting.map(\.request)), desk.tokens)
-        round.giveUpWaiting()
+        await send(&round)
+        // Not even a fresh sign-in was accepted.
+        round.settle { _ in WebPushAnswer.refused }
         return round.verdicts
+    }
+
+    /// Whoever's sign-in was not accepted waits on.
+    ///
+    /// A browser is believed to have subscribed with another key only while others take ours: a wrong key in the
+    /// configuration must not cost anybody a subscription.
+    private func send(_ round: inout Round<WebPushDraft>) async {
+        let outcomes = await transport.send(round.waiting.map(\.draft.request))
+        let readings = zip(round.waiting, outcomes).map { WebPushAnswer.read($1, namesKey: $0.draft.namesKey) }
+        for case (let waiting, .verdict(.delivered)) in zip(round.waiting, readings) {
+            desk.tokens.prove(waiting.draft.key)
+        }
+        round.take(readings) { draft, reading in
+            switch reading {
+            case .verdict(.deviceGone(.vapidMismatch, _)) where !desk.tokens.isProven(draft.key):
+                .configError(.vapidMismatch, scope: .device)
+            case .verdict(let verdict): verdict
+            case .staleAuthorization: nil
+            }
+        }
+    }
+
+    /// Signs in anew for what waits; where nothing new can be said, it stays refused.
+    private func renewSignIn(_ round: inout Round<WebPushDraft>, now: Instant) {
+        round.settle { draft in
+            let fresh = try? desk.tokens.authorization(
+                draft.key,
+                for: draft.origin,
+                insteadOf: draft.authorization,
+                now: now
+            )
+            guard let fresh else { return WebPushAnswer.refused }
+            draft.authorization = fresh
+            return nil
+        }
     }
 }

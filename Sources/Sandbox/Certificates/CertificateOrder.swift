@@ -34,18 +34,3 @@ struct CertificateOrder: Sendable {
         .host("updates.push.services.mozilla.com"), .host("web.push.apple.com"),
     ]
 }
-
-extension CertificateOrder {
-    /// The certificate of a sandbox: what its clients expect, or what they must refuse.
-    init(for options: SandboxOptions, now: Instant) {
-        let name = Name(options.announcedHost)
-        let usual = Self.usualNames
-        names = usual.contains(name) ? usual : usual + [name]
-        validity = now - .seconds(86_400)..<now + .seconds(365 * 86_400)
-        switch options.certificateFault {
-        case nil: break
-        case .ofAnotherHost: names = [.host("another-host.example")]
-        case .expired: validity = now - .seconds(10 * 86_400)..<now - .seconds(86_400)
-        }
-    }
-}

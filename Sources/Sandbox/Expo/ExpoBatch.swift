@@ -24,35 +24,26 @@ struct ExpoBatch: Sendable {
 
     static let limit = 100
 
-    static func read(_ body: JSONValue) -> Result<ExpoBatch, ExpoRefused> {
+    static func read(_ body: JSONValue) -> Result<ExpoBatch, ExpoError> {
         let isSingle = body.object != nil
         let elements = body.array ?? [body]
-        guard !elements.isEmpty else { return .failure(ExpoRefused(.invalid("\"value\" must have a message"))) }
+        guard !elements.isEmpty else { return .failure(.invalid("\"value\" must have a message")) }
         var messages: [Message] = []
         for (index, element) in elements.enumerated() {
             guard let object = element.object else {
-                return .failure(ExpoRefused(.invalid("\"[\(index)]\" must be an object")))
+                return .failure(.invalid("\"[\(index)]\" must be an object"))
             }
             if let violation = ExpoFields.violation(in: object, at: "[\(index)]") {
-                return .failure(ExpoRefused(.invalid(violation)))
+                return .failure(.invalid(violation))
             }
             for token in ExpoFields.recipients(object["to"]) ?? [] {
                 messages.append(Message(token: token, content: object))
             }
         }
-        guard messages.count <= limit else { return .failure(ExpoRefused(.tooManyNotifications)) }
+        guard messages.count <= limit else { return .failure(.tooManyNotifications) }
         let tokens = messages.compactMap { ExpoToken($0.token) }
         let projects = Dictionary(grouping: tokens, by: \.project).mapValues { $0.map(\.text) }
-        guard projects.count < 2 else { return .failure(ExpoRefused(.mixed(projects))) }
+        guard projects.count < 2 else { return .failure(.mixed(projects)) }
         return .success(ExpoBatch(messages: messages, isSingle: isSingle))
-    }
-}
-
-/// Why a request is not taken, as a `Result` wants it.
-struct ExpoRefused: Error {
-    let error: ExpoError
-
-    init(_ error: ExpoError) {
-        self.error = error
     }
 }

@@ -1,7 +1,7 @@
 import BellhopRules
 
 /// Why Expo takes nothing of a request: `{"errors": [{"code": …, "message": …}]}`.
-struct ExpoError: Sendable {
+struct ExpoError: Error {
     let status: Int
     let code: String
     let message: String

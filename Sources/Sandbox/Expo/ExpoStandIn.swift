@@ -39,7 +39,7 @@ final class ExpoStandIn: ProviderStandIn {
             return ExpoError.unauthorized.judgement
         }
         switch Self.body(request) {
-        case .failure(let refused): return refused.error.judgement
+        case .failure(let error): return error.judgement
         case .success(let body):
             let isPacked = request.headers["accept-encoding"]?.contains("gzip") ?? false
             var judgement = method == "send" ? judgeMessages(body, now, isPacked) : judgeTickets(body, now, isPacked)
@@ -48,25 +48,25 @@ final class ExpoStandIn: ProviderStandIn {
         }
     }
 
-    private static func body(_ request: HTTP2Request) -> Result<JSONValue, ExpoRefused> {
+    private static func body(_ request: HTTP2Request) -> Result<JSONValue, ExpoError> {
         let type = request.headers["content-type"]?.split(separator: ";").first.map { $0.lowercased() }
         guard type == "application/json" else {
-            return .failure(ExpoRefused(.invalid("The content type must be application/json.")))
+            return .failure(.invalid("The content type must be application/json."))
         }
         var bytes = request.body
         switch request.headers["content-encoding"] {
         case nil, "identity": break
         case "gzip":
             guard let expanded = Gzip.expanded(bytes, atMost: largestBody) else {
-                return .failure(ExpoRefused(ExpoError(400, "VALIDATION_ERROR", "The body is not valid gzip.")))
+                return .failure(ExpoError(400, "VALIDATION_ERROR", "The body is not valid gzip."))
             }
             bytes = expanded
         default:
-            return .failure(ExpoRefused(ExpoError(415, "VALIDATION_ERROR", "The content encoding is not supported.")))
+            return .failure(ExpoError(415, "VALIDATION_ERROR", "The content encoding is not supported."))
         }
         switch JSONParser(limits: .init(bytes: largestBody, depth: 64)).parse(bytes) {
         case .success(let value): return .success(value)
-        case .failure(let fault): return .failure(ExpoRefused(.invalid("The body is not valid JSON: \(fault.message)")))
+        case .failure(let fault): return .failure(.invalid("The body is not valid JSON: \(fault.message)"))
         }
     }
 
@@ -79,7 +79,7 @@ final class ExpoStandIn: ProviderStandIn {
 
     private func judgeMessages(_ body: JSONValue, _ now: Instant, _ isPacked: Bool) -> Judgement {
         switch ExpoBatch.read(body) {
-        case .failure(let refused): return refused.error.judgement
+        case .failure(let error): return error.judgement
         case .success(let batch):
             var judgement = Judgement { [self] in answer(batch, now, isPacked) }
             judgement.parts = batch.messages.map { message in

@@ -1,7 +1,7 @@
 import BellhopRules
 
 /// An error of FCM in the form of Google's services.
-struct FCMError: Sendable, Equatable {
+struct FCMError: Error, Equatable {
     let status: Int
     /// Google's own name of the error, such as `INVALID_ARGUMENT`.
     let canonical: String
@@ -124,4 +124,11 @@ extension FCMError {
     private static let expected =
         "Expected OAuth 2 access token, login cookie or other valid authentication credential. "
         + "See https://developers.google.com/identity/sign-in/web/devconsole-project."
+}
+
+/// One thing that is wrong with one field of a request.
+struct FCMViolation: Sendable, Equatable {
+    /// Such as `message.android.ttl`.
+    let field: String
+    let description: String
 }

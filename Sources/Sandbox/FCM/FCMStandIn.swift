@@ -24,7 +24,7 @@ final class FCMStandIn: ProviderStandIn {
         }
         if let error = credentialError(request, projectID, now) { return .refuse(error.message, error.answer) }
         switch Self.message(request) {
-        case .failure(let refusal): return .refuse(refusal.error.message, refusal.error.answer)
+        case .failure(let error): return .refuse(error.message, error.answer)
         case .success(let body):
             var judgement = judge(body, projectID, now)
             judgement.token = body.message["token"]?.string
@@ -92,25 +92,25 @@ final class FCMStandIn: ProviderStandIn {
         return "0:\(now.microseconds)%" + String(repeating: "0", count: 16 - digits.count) + digits
     }
 
-    private static func message(_ request: HTTP2Request) -> Result<FCMBody, FCMRefusal> {
+    private static func message(_ request: HTTP2Request) -> Result<FCMBody, FCMError> {
         let type = request.headers["content-type"]?.split(separator: ";").first.map { $0.lowercased() }
         guard type == "application/json" else {
-            return .failure(FCMRefusal(FCMError(400, "INVALID_ARGUMENT", "The content type must be application/json.")))
+            return .failure(FCMError(400, "INVALID_ARGUMENT", "The content type must be application/json."))
         }
         let root: JSONObject
         switch JSONParser().parse(request.body) {
         case .failure(let fault):
             let message = "Invalid JSON payload received. \(fault.message)"
-            return .failure(FCMRefusal(FCMError(400, "INVALID_ARGUMENT", message)))
+            return .failure(FCMError(400, "INVALID_ARGUMENT", message))
         case .success(let value):
             guard let object = value.object else {
                 let message = "Invalid JSON payload received. Unexpected \(value.typeName) at the root."
-                return .failure(FCMRefusal(FCMError(400, "INVALID_ARGUMENT", message)))
+                return .failure(FCMError(400, "INVALID_ARGUMENT", message))
             }
             root = object
         }
         let violations = FCMFormCheck.violations(in: root)
-        guard violations.isEmpty else { return .failure(FCMRefusal(.malformed(violations))) }
+        guard violations.isEmpty else { return .failure(.malformed(violations)) }
         let message = FCMMessage.field("message", of: root)?.object ?? JSONObject()
         let isRehearsal = FCMMessage.field("validate_only", of: root)?.bool ?? false
         return .success(FCMBody(message: FCMMessage(root: message), isRehearsal: isRehearsal))
@@ -122,13 +122,4 @@ private struct FCMBody {
     let message: FCMMessage
     /// `validate_only`: everything is checked and nothing sent.
     let isRehearsal: Bool
-}
-
-/// Why a body cannot be judged further.
-private struct FCMRefusal: Error {
-    let error: FCMError
-
-    init(_ error: FCMError) {
-        self.error = error
-    }
 }

@@ -80,3 +80,16 @@ package struct SandboxFault: Sendable, Equatable {
         return path.contains(match) || token?.contains(match) == true
     }
 }
+
+/// The steps of a dialogue with a mail server, by which a fault says where it strikes.
+package enum DialoguePhase: String, CaseIterable, Sendable {
+    case connect
+    case ehlo
+    case starttls
+    case auth
+    case mail
+    case rcpt
+    case data
+    /// After the content.
+    case endOfData = "end-of-data"
+}

@@ -3,13 +3,6 @@ package import ServiceRuntime
 
 /// One request as it arrived, and what was answered.
 package struct ReceivedRequest: Sendable {
-    package enum Content: Sendable {
-        /// As they came.
-        case bytes([UInt8])
-        /// What was made of them.
-        case json(JSONValue)
-    }
-
     /// What went back.
     package struct Answer: Sendable, Equatable {
         package let status: Int
@@ -28,7 +21,7 @@ package struct ReceivedRequest: Sendable {
     package let token: String?
     /// What makes a repeat recognisable on the device.
     package let tag: String?
-    package let content: Content
+    package let content: ReceivedContent
     /// Nil where the connection was dropped in place of an answer.
     package let answer: Answer?
     /// What was wrong with the request itself; nil also where the request was right and the device was not.

@@ -30,7 +30,7 @@ extension BellhopConfiguration {
         return .success(configuration)
     }
 
-    /// Nil where a setting that always has a value was wrong; the reader then holds the fault.
+    /// A setting that is wrong has its default here, or none, and a fault in the reader.
     private init?(reader: inout ConfigurationReader) {
         _ = reader.string(.config)
         amqpURL = reader.url(.amqpURL, schemes: ["amqp", "amqps"])
@@ -38,45 +38,30 @@ extension BellhopConfiguration {
         let namespace = reader.namespace()
         catalogs = reader.path(.catalogs, of: .folder)
         providers = reader.path(.providers, of: .file)
-        let apiListen = reader.address(.apiListen, default: .loopback(8_080))
-        let consoleListen = reader.address(.consoleListen, default: .loopback(8_081))
-        let metricsListen = reader.address(.metricsListen, default: .loopback(9_464))
+        apiListen = reader.address(.apiListen, default: .loopback(8_080))
+        consoleListen = reader.address(.consoleListen, default: .loopback(8_081))
+        metricsListen = reader.address(.metricsListen, default: .loopback(9_464))
         managementURL = reader.url(.managementURL, schemes: ["http", "https"])
         listenURL = reader.url(.listenURL, schemes: ["postgres", "postgresql"]) ?? databaseURL
         jwtKeys = reader.path(.jwtKeys, of: .file)
         operators = reader.path(.operators, of: .file)
-        let retryDelays = reader.retryDelays()
-        let retryLimit = reader.integer(.retryLimit, in: 1...100, default: 8)
-        let prefetch = reader.prefetch()
-        let batch = reader.integer(.batch, in: 1...1_024, default: 256)
-        let drainTimeout = reader.duration(.drainTimeout, in: .seconds(1) ... .seconds(3_600), default: .seconds(20))
-        let lease = reader.duration(.lease, in: .seconds(1) ... .seconds(600), default: .seconds(60))
-        let handOverRate = reader.integer(.handOverRate, in: 1...100_000, default: 1_000)
-        let replayHorizon = reader.duration(
+        retryDelays = reader.retryDelays() ?? []
+        retryLimit = reader.integer(.retryLimit, in: 1...100, default: 8)
+        prefetch = reader.prefetch()
+        batch = reader.integer(.batch, in: 1...1_024, default: 256)
+        drainTimeout = reader.duration(.drainTimeout, in: .seconds(1) ... .seconds(3_600), default: .seconds(20))
+        lease = reader.duration(.lease, in: .seconds(1) ... .seconds(600), default: .seconds(60))
+        handOverRate = reader.integer(.handOverRate, in: 1...100_000, default: 1_000)
+        replayHorizon = reader.duration(
             .replayHorizon,
             in: .seconds(3_600) ... .seconds(3_650 * 86_400),
             default: .seconds(30 * 86_400)
         )
         deadLetterRetention = reader.deadLetterRetention()
-        let log = reader.log(.log, default: LogSettings(level: .info, form: .text))
-        guard let namespace, let apiListen, let consoleListen, let metricsListen else { return nil }
-        guard let retryDelays, let retryLimit, let prefetch, let batch, let drainTimeout, let lease, let handOverRate,
-            let replayHorizon, let log
-        else { return nil }
-        self.namespace = namespace
-        self.apiListen = apiListen
-        self.consoleListen = consoleListen
-        self.metricsListen = metricsListen
-        self.retryDelays = retryDelays
-        self.retryLimit = retryLimit
-        self.prefetch = prefetch
-        self.batch = batch
-        self.drainTimeout = drainTimeout
-        self.lease = lease
-        self.handOverRate = handOverRate
-        self.replayHorizon = replayHorizon
-        self.log = log
+        log = reader.log(.log, default: LogSettings(level: .info, form: .text))
         effective = reader.effective
+        guard let namespace else { return nil }
+        self.namespace = namespace
     }
 }
 
@@ -92,8 +77,10 @@ extension ConfigurationReader {
         return read(.namespace, expected: expected, default: "bellhop") { Namespace($0) }
     }
 
-    fileprivate mutating func prefetch() -> Prefetch? {
-        read(.prefetch, expected: "1 to 65535, such as 1024 or 1024,urgent=256", default: "1024") { Prefetch($0) }
+    fileprivate mutating func prefetch() -> Prefetch {
+        let usual = Prefetch(usual: 1_024, urgent: 256)
+        let expected = "1 to 65535, such as 1024 or 1024,urgent=256"
+        return read(.prefetch, expected: expected, default: "\(usual)") { Prefetch($0) } ?? usual
     }
 
     fileprivate mutating func deadLetterRetention() -> DeadLetterRetention? {

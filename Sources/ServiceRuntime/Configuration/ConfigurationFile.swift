@@ -1,88 +1,61 @@
-import Foundation
+import BellhopJSON
 
-/// The settings of a JSON5 file: one object, its values texts, numbers, flags, or arrays of those.
+/// The settings of a JSON5 file: one object, its values texts, numbers, flags, or lists of those.
 struct ConfigurationFile {
     let path: String
     let values: [String: String]
 
     /// A configuration is small; what is larger is some other file.
-    private static let longestFile = 1 << 20
+    private static let limits = JSONParser.Limits(bytes: 1 << 20, depth: 16)
 
-    static func read(path: String) -> Result<ConfigurationFile, ConfigurationFault> {
-        guard let text = text(ofFile: path, atMost: longestFile) else {
-            return .failure(
-                fault(path, "the file cannot be read", "a readable UTF-8 file of at most 1 MiB", "check the path")
-            )
+    static func read(path: String) -> Result<ConfigurationFile, ConfigurationFaults> {
+        switch SmallFile.read(path, atMost: limits.bytes) {
+        case .failure(let problem): return .failure(faults(path, ["the file \(problem.text)"], "check the path"))
+        case .success(let bytes):
+            let reading = DocumentReading(bytes, file: path, limits: limits)
+            var values: [String: String] = [:]
+            for member in reading.scope()?.object.members ?? [] {
+                values[member.key] = text(of: member.value)
+                guard values[member.key] == nil else { continue }
+                reading.report(.root.key(member.key), "found \(member.value.describedKind)")
+            }
+            guard reading.faults.isEmpty else {
+                return .failure(faults(path, reading.inOrder.map(\.finding), "correct the file"))
+            }
+            return .success(ConfigurationFile(path: path, values: values))
         }
-        let decoder = JSONDecoder()
-        decoder.allowsJSON5 = true
-        do {
-            let values = try decoder.decode([String: Value].self, from: Data(text.utf8))
-            return .success(ConfigurationFile(path: path, values: values.mapValues(\.text)))
-        } catch DecodingError.typeMismatch(_, let context) {
-            let key = context.codingPath.map(\.stringValue).joined(separator: ".")
-            let place = key.isEmpty ? "the whole" : "\"\(key)\""
-            return .failure(
-                fault(
-                    path,
-                    "\(place) has another form",
-                    "one object of texts, numbers, flags and lists",
-                    "see check-config"
-                )
-            )
-        } catch {
-            let position = JSON5Fault.locate(in: text).map { "\($0)" } ?? "no JSON5"
-            return .failure(fault(path, position, "JSON5: one object", "correct the file"))
-        }
-    }
-
-    /// The content of a file as UTF-8 text; nil where it is missing, unreadable, longer or no text.
-    static func text(ofFile path: String, atMost limit: Int) -> String? {
-        guard let handle = FileHandle(forReadingAtPath: path) else { return nil }
-        defer { try? handle.close() }
-        guard let bytes = try? handle.read(upToCount: limit + 1), bytes.count <= limit else {
-            // An empty file reads as nil.
-            return (try? handle.offset()) == 0 ? "" : nil
-        }
-        return String(validatingUTF8Bytes: bytes)
-    }
-
-    private static func fault(_ path: String, _ found: String, _ expected: String, _ advice: String)
-        -> ConfigurationFault
-    {
-        ConfigurationFault(
-            key: "BELLHOP_CONFIG",
-            source: .file(path: path),
-            found: found,
-            expected: expected,
-            whatToDo: advice
-        )
     }
 
     /// A value in the text form that the other sources have anyway.
-    private struct Value: Decodable {
-        let text: String
-
-        init(from decoder: any Decoder) throws {
-            let container = try decoder.singleValueContainer()
-            if let text = try? container.decode(String.self) {
-                self.text = text
-            } else if let integer = try? container.decode(Int.self) {
-                text = String(integer)
-            } else if let flag = try? container.decode(Bool.self) {
-                text = String(flag)
-            } else if let number = try? container.decode(Double.self) {
-                text = String(number)
-            } else {
-                text = try container.decode([Value].self).map(\.text).joined(separator: ",")
-            }
+    private static func text(of value: JSONValue) -> String? {
+        switch value {
+        case .string(let text): return text
+        case .number(let number): return number.text
+        case .bool(let flag): return String(flag)
+        case .array(let elements):
+            let texts = elements.compactMap { $0.array == nil ? text(of: $0) : nil }
+            return texts.count == elements.count ? texts.joined(separator: ",") : nil
+        case .object, .null: return nil
         }
+    }
+
+    private static func faults(_ path: String, _ findings: [String], _ advice: String) -> ConfigurationFaults {
+        let faults = findings.map { found in
+            ConfigurationFault(
+                key: "BELLHOP_CONFIG",
+                source: .file(path: path),
+                found: found,
+                expected: "one JSON5 object of texts, numbers, flags and lists of those",
+                whatToDo: advice
+            )
+        }
+        return ConfigurationFaults(faults: faults)
     }
 }
 
-extension String {
-    /// Nil where the bytes are no UTF-8, instead of replacing what is wrong.
-    fileprivate init?(validatingUTF8Bytes bytes: Data) {
-        self.init(data: bytes, encoding: .utf8)
+extension DocumentFault {
+    /// The fault without its file, which the listing names already.
+    fileprivate var finding: String {
+        "line \(line), column \(column): \(pointer.text.isEmpty ? "" : "\(pointer.text): ")\(message)"
     }
 }

@@ -6,14 +6,15 @@ extension ConfigurationReader {
     }
 
     /// A whole number in `range`.
-    package mutating func integer(_ setting: Setting, in range: ClosedRange<Int>, default fallback: Int) -> Int? {
-        read(
+    package mutating func integer(_ setting: Setting, in range: ClosedRange<Int>, default fallback: Int) -> Int {
+        let value = read(
             setting,
             expected: "a whole number from \(range.lowerBound) to \(range.upperBound)",
             default: String(fallback)
         ) { text in
             Int(text).flatMap { range.contains($0) ? $0 : nil }
         }
+        return value ?? fallback
     }
 
     /// A span such as `500ms`, `20` or `20s`, `2m`, `1h`.
@@ -21,16 +22,18 @@ extension ConfigurationReader {
         _ setting: Setting,
         in range: ClosedRange<Duration>,
         default fallback: Duration
-    ) -> Duration? {
+    ) -> Duration {
         let bounds = "from \(range.lowerBound.shortText) to \(range.upperBound.shortText)"
-        return read(setting, expected: "a span \(bounds), such as 20s or 2m", default: fallback.shortText) { text in
+        let span = read(setting, expected: "a span \(bounds), such as 20s or 2m", default: fallback.shortText) { text in
             Duration(text: text).flatMap { range.contains($0) ? $0 : nil }
         }
+        return span ?? fallback
     }
 
     /// `host:port`, an IPv6 address in brackets.
-    package mutating func address(_ setting: Setting, default fallback: ListenAddress) -> ListenAddress? {
+    package mutating func address(_ setting: Setting, default fallback: ListenAddress) -> ListenAddress {
         read(setting, expected: "host:port, such as 127.0.0.1:9464", default: "\(fallback)") { ListenAddress($0) }
+            ?? fallback
     }
 
     /// A URL of one of `schemes`, kept as a secret since it may hold a password.
@@ -63,11 +66,10 @@ extension ConfigurationReader {
     }
 
     /// `level` or `level,json`.
-    package mutating func log(_ setting: Setting, default fallback: LogSettings) -> LogSettings? {
+    package mutating func log(_ setting: Setting, default fallback: LogSettings) -> LogSettings {
         let levels = LogLevel.allCases.map(\.rawValue).joined(separator: ", ")
-        return read(setting, expected: "one of \(levels), with ,json or without", default: "\(fallback)") {
-            LogSettings($0)
-        }
+        let expected = "one of \(levels), with ,json or without"
+        return read(setting, expected: expected, default: "\(fallback)") { LogSettings($0) } ?? fallback
     }
 
     /// What a path must lead to.

@@ -1,4 +1,4 @@
-import Foundation
+import BellhopJSON
 
 /// Reads settings from flags, environment, file and defaults, in this order, and keeps every fault it meets.
 ///
@@ -42,9 +42,9 @@ package struct ConfigurationReader {
         self.required = required
         switch file.map(ConfigurationFile.read(path:)) {
         case .success(let file): self.file = file
-        case .failure(let fault):
+        case .failure(let found):
             self.file = nil
-            faults.append(fault)
+            faults = found.faults
         case nil: self.file = nil
         }
     }
@@ -151,7 +151,9 @@ package struct ConfigurationReader {
 
     /// The file's text without the one newline that editors put at its end.
     private static func secret(inFile path: String) -> String? {
-        guard var text = ConfigurationFile.text(ofFile: path, atMost: 1 << 16), !text.isEmpty else { return nil }
+        guard case .success(let bytes) = SmallFile.read(path, atMost: 1 << 16),
+            var text = String(validating: bytes, as: UTF8.self), !text.isEmpty
+        else { return nil }
         // Swift sees a carriage return and a newline as one character.
         if text.last?.isNewline ?? false { text.removeLast() }
         return text

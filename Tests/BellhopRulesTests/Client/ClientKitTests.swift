@@ -61,21 +61,27 @@ struct ClientKitTests {
         #expect(try rules.nextReminder(at: time, quietHours: .usual, after: after) == at("2026-03-29T01:00:00Z"))
     }
 
-    @Test("the room imports nothing but Foundation, so that an app can link it")
-    func imports() throws {
-        let root = Repository.path("Sources/BellhopRules")
+    /// The rooms that an app links, what each may import, and how many files it has at least.
+    private static let rooms: [(room: String, allowed: [Substring], fewest: Int)] = [
+        ("BellhopRules", ["Foundation", "BellhopJSON"], 50), ("BellhopJSON", [], 10),
+    ]
+
+    @Test("what an app links imports nothing but Foundation and its own JSON, which imports nothing", arguments: rooms)
+    func imports(room: String, allowed: [Substring], fewest: Int) throws {
+        let root = Repository.path("Sources/\(room)")
         var files = 0
         for path in try FileManager.default.subpathsOfDirectory(atPath: root) where path.hasSuffix(".swift") {
-            let text = try Repository.text("Sources/BellhopRules/\(path)")
-            let imports = text.split(separator: "\n").filter {
-                $0.split(separator: " ").contains("import") && !$0.contains("//")
-            }
-            #expect(imports.allSatisfy { $0.hasSuffix(" Foundation") || $0 == "import Foundation" }, "\(path)")
+            let words = try Repository.text("Sources/\(room)/\(path)").split(separator: "\n")
+                .filter { !$0.contains("//") }.map { $0.split(separator: " ") }
+            let imports = words.filter { $0.contains("import") }.compactMap(\.last)
+            let isAllowed = imports.allSatisfy { allowed.contains($0) }
+            #expect(isAllowed, "\(path)")
             files += 1
         }
-        #expect(files > 50)
+        #expect(files > fewest)
         let manifest = try Repository.text("Package.swift")
-        #expect(manifest.contains(#"room("BellhopRules"),"#))
+        #expect(manifest.contains(#"room("BellhopJSON"),"#))
+        #expect(manifest.contains(#"room("BellhopRules", ["BellhopJSON"]),"#))
         #expect(manifest.contains(#".library(name: "BellhopRules", targets: ["BellhopRules"])"#))
     }
 }

@@ -24,7 +24,7 @@ struct APNsConfigurationTests {
         do {
             _ = try read("{ drop: { apns: { \(settings) } } }")
             return []
-        } catch let error as ProviderFaults {
+        } catch let error as DocumentFaults {
             return error.faults.map { "\($0.pointer.text): \($0.message)" }
         }
     }
@@ -46,22 +46,21 @@ struct APNsConfigurationTests {
         #expect(drop.topic == "com.example.drop")
         #expect(drop.key.keyID == "KEY1234567" && drop.key.teamID == "TEAM123456")
         #expect(drop.endpoint == "https://127.0.0.1:1" && drop.sandboxEndpoint == "https://127.0.0.1:2")
-        #expect(drop.authoritiesFile?.hasSuffix("/ca.pem") == true)
-        #expect(drop.connections == 3 && drop.window == 40)
+        #expect(drop.reach.authoritiesFile?.hasSuffix("/ca.pem") == true)
+        #expect(drop.reach.connections == 3 && drop.reach.window == 40)
         let safe = try #require(configuration.apps[app("safe")]?.apns)
         #expect(safe.endpoint == "https://api.push.apple.com")
         #expect(safe.sandboxEndpoint == "https://api.sandbox.push.apple.com")
-        #expect(safe.connections == 5 && safe.window == 500 && safe.authoritiesFile == nil)
+        #expect(safe.reach.connections == 5 && safe.reach.window == 500 && safe.reach.authoritiesFile == nil)
         #expect(safe.key.fingerprint == drop.key.fingerprint)
     }
 
     @Test("everything that is missing is named at once, with what to put there")
     func missing() throws {
         let found = try faults("")
-        let expected = ["key: missing", "keyID: missing", "teamID: missing", "topic: missing"]
-        #expect(
-            found.map { $0.replacing("/drop/apns/", with: "").prefix(12) }.sorted() == expected.map { $0.prefix(12) }
-        )
+        let keys = found.map { $0.replacing("/drop/apns/", with: "").prefix { $0 != ":" } }
+        #expect(keys.sorted() == ["key", "keyID", "teamID", "topic"])
+        #expect(found.allSatisfy { $0.hasSuffix("found nothing") })
         #expect(found.contains { $0.contains(".p8") })
     }
 

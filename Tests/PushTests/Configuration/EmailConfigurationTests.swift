@@ -13,7 +13,7 @@ struct EmailConfigurationTests {
     ]
 
     /// Reads a section with these members in place of, or beside, the usual ones; empty leaves one out.
-    private func read(_ members: [String: String] = [:]) throws(ProviderFaults) -> ProviderConfiguration.Email? {
+    private func read(_ members: [String: String] = [:]) throws(DocumentFaults) -> ProviderConfiguration.Email? {
         let all = Self.usual.merging(members) { $1 }.filter { !$0.value.isEmpty }
         let section = all.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }.joined(separator: ",\n")
         guard let folder = try? TemporaryFolder(), let drop = AppID(validating: "drop"),
@@ -61,17 +61,18 @@ struct EmailConfigurationTests {
     @Test(
         "what is wrong is told at its place",
         arguments: [
-            ("server", "", "missing"), ("server", #""mail.example:587""#, "smtps://HOST:465"),
+            ("server", "", "found nothing"), ("server", #""mail.example:587""#, "smtps://HOST:465"),
             ("server", #""http://mail.example:587""#, "smtps://HOST:465"),
             ("server", #""smtp://mail.example""#, "smtps://HOST:465"),
             ("server", #""smtp://user@mail.example:25""#, "smtps://HOST:465"),
             ("server", #""smtp://mail.example:0""#, "smtps://HOST:465"),
-            ("from", "", "missing"), ("from", #""Drop""#, "Name <local@domain>"),
+            ("from", "", "found nothing"), ("from", #""Drop""#, "Name <local@domain>"),
             ("from", #""Drop <å@b>""#, "in ASCII"),
-            ("from", #""Drop\nBcc: <a@b>""#, "in ASCII"), ("linkBase", "", "missing"),
+            ("from", #""Drop\nBcc: <a@b>""#, "in ASCII"), ("linkBase", "", "found nothing"),
             ("linkBase", #""http://drop.example""#, "https URL"),
             ("user", #""kari""#, "belong together"), ("passwordFile", #""password""#, "belong together"),
-            ("unsubscribe", "", "missing"), ("unsubscribe", "{}", "missing"), ("unsubscribe", "7", "an object"),
+            ("unsubscribe", "", "found nothing"), ("unsubscribe", "{}", "found nothing"),
+            ("unsubscribe", "7", "an object"),
             ("unsubscribe", #"{ url: "https://x/u", keyFile: "short" }"#, "32 bytes"),
             ("unsubscribe", #"{ url: "https://x/u", keyFile: "gone" }"#, "does not exist"),
             ("unsubscribe", #"{ url: "http://x/u", keyFile: "key" }"#, "https URL"),

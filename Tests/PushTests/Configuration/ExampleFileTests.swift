@@ -61,18 +61,21 @@ struct ExampleFileTests {
         let padel = try #require(AppID(validating: "padel"))
         let fcm = try (#require(shown[drop]?.fcm), #require(bare[drop]?.fcm))
         #expect(fcm.0.endpoint == fcm.1.endpoint && fcm.0.budget == fcm.1.budget)
-        #expect(fcm.0.connections == fcm.1.connections && fcm.0.window == fcm.1.window)
+        #expect(fcm.0.reach.connections == fcm.1.reach.connections && fcm.0.reach.window == fcm.1.reach.window)
         let expo = try (#require(shown[drop]?.expo), #require(bare[drop]?.expo))
         #expect(expo.0.endpoint == expo.1.endpoint && expo.0.budget == expo.1.budget)
-        #expect(expo.0.connections == expo.1.connections && expo.0.window == expo.1.window)
+        #expect(expo.0.reach.connections == expo.1.reach.connections && expo.0.reach.window == expo.1.reach.window)
         let email = try (#require(shown[drop]?.email), #require(bare[drop]?.email))
         #expect(email.0.window == email.1.window)
         #expect(email.0.transport.connections == email.1.transport.connections)
         let apns = try (#require(shown[padel]?.apns), #require(bare[padel]?.apns))
         #expect(apns.0.endpoint == apns.1.endpoint && apns.0.sandboxEndpoint == apns.1.sandboxEndpoint)
-        #expect(apns.0.connections == apns.1.connections && apns.0.window == apns.1.window)
+        #expect(apns.0.reach.connections == apns.1.reach.connections && apns.0.reach.window == apns.1.reach.window)
         let browsers = try (#require(shown[padel]?.webPush), #require(bare[padel]?.webPush))
-        #expect(browsers.0.connections == browsers.1.connections && browsers.0.window == browsers.1.window)
+        #expect(
+            browsers.0.reach.connections == browsers.1.reach.connections
+                && browsers.0.reach.window == browsers.1.reach.window
+        )
         #expect(browsers.0.hosts == browsers.1.hosts)
     }
 }

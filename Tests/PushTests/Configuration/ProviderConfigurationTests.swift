@@ -41,13 +41,13 @@ struct ProviderConfigurationTests {
         let drop = try #require(apps[names[0]]?.fcm)
         #expect(drop.endpoint == "https://127.0.0.1:8443")
         #expect(drop.tokenURI == "https://127.0.0.1:8443/token")
-        #expect(drop.authoritiesFile == folder.path + "/ca.pem")
-        #expect(drop.connections == 3 && drop.window == 40)
+        #expect(drop.reach.authoritiesFile == folder.path + "/ca.pem")
+        #expect(drop.reach.connections == 3 && drop.reach.window == 40)
         let safe = try #require(apps[names[1]]?.fcm)
         #expect(safe.endpoint == "https://fcm.googleapis.com")
         #expect(safe.tokenURI == safe.serviceAccount.tokenURI)
-        #expect(safe.authoritiesFile == nil)
-        #expect(safe.connections == 5 && safe.window == 500)
+        #expect(safe.reach.authoritiesFile == nil)
+        #expect(safe.reach.connections == 5 && safe.reach.window == 500)
     }
 
     @Test("all faults come at once, each with its line, its place and what to do")
@@ -77,7 +77,8 @@ struct ProviderConfigurationTests {
         ]
         #expect(found.count == expected.count)
         for (fault, beginning) in zip(found, expected) { #expect(fault.hasPrefix(beginning), "\(fault)") }
-        #expect(found[0].contains("/drop/fcm/serviceAccount: missing"))
+        let account = "expected the path of a file with the service account in JSON, found nothing"
+        #expect(found[0].contains("/drop/fcm/serviceAccount: \(account)"))
         #expect(found[1].contains("did you mean serviceAccount?"))
         #expect(found[2].contains("https URL"))
         #expect(found[3].contains("missing.pem does not exist"))
@@ -90,8 +91,8 @@ struct ProviderConfigurationTests {
     @Test(
         "a service account that cannot be used says why",
         arguments: [
-            (#""missing.json""#, "does not exist"), (#""empty""#, "not JSON"), (#"".""#, "plain file"),
-            (#""ca.pem""#, "not JSON"), (#""""#, "path of a file"), ("7", "path of a file"),
+            (#""missing.json""#, "does not exist"), (#""empty""#, "there is no value"), (#"".""#, "plain file"),
+            (#""ca.pem""#, "invalid number"), (#""""#, "path of a file"), ("7", "path of a file"),
         ]
     )
     func badAccount(_ path: String, _ reason: String) throws {

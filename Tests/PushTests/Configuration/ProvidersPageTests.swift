@@ -39,7 +39,7 @@ struct ProvidersPageTests {
             ).apps[drop]?.apns
         )
         #expect(shown.endpoint == bare.endpoint && shown.sandboxEndpoint == bare.sandboxEndpoint)
-        #expect(shown.connections == bare.connections && shown.window == bare.window)
+        #expect(shown.reach.connections == bare.reach.connections && shown.reach.window == bare.reach.window)
     }
 
     @Test("the example for FCM is sound, and what it shows as defaults are the defaults")
@@ -50,7 +50,7 @@ struct ProvidersPageTests {
             read(#"{safe: {fcm: {serviceAccount: "keys/safe-service-account.json"}}}"#).apps[safe]?.fcm
         )
         #expect(shown.endpoint == bare.endpoint)
-        #expect(shown.connections == bare.connections && shown.window == bare.window)
+        #expect(shown.reach.connections == bare.reach.connections && shown.reach.window == bare.reach.window)
     }
 
     @Test(

@@ -89,9 +89,9 @@ struct PushSendersTests {
             return ScriptedTransport { Self.answer($0) }
         }
         let need = try #require(seen.withLock { $0 }.first { $0.name == "fcm" })
-        #expect(need.connections == 5)
-        #expect(need.window == 77)
-        #expect(need.authoritiesFile?.hasSuffix("/ca.pem") == true)
+        #expect(need.reach.connections == 5)
+        #expect(need.reach.window == 77)
+        #expect(need.reach.authoritiesFile?.hasSuffix("/ca.pem") == true)
         let one = try #require(AppID(validating: "one"))
         #expect(need.kind == .pushes(one))
     }

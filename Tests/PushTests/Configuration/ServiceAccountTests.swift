@@ -6,7 +6,7 @@ import Testing
 struct ServiceAccountTests {
     private func sentences(_ bytes: [UInt8]) -> [String] {
         guard case .failure(let faults) = ServiceAccount.read(bytes) else { return [] }
-        return faults.sentences
+        return faults.faults.map { "\($0.pointer.text.dropFirst()): \($0.message)" }
     }
 
     @Test("it is read as the Firebase console gives it out")
@@ -31,7 +31,7 @@ struct ServiceAccountTests {
         let found = sentences(Accounts.file { $0[name] = .string(value) })
         #expect(found.count == 1)
         #expect(found.first?.hasPrefix("\(name): ") == true)
-        #expect(sentences(Accounts.file { $0[name] = nil }).first?.contains("missing") == true)
+        #expect(sentences(Accounts.file { $0[name] = nil }).first?.contains("found nothing") == true)
         #expect(sentences(Accounts.file { $0[name] = 7 }).count == 1)
     }
 

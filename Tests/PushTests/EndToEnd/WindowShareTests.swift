@@ -18,9 +18,11 @@ struct WindowShareTests {
         let need = TransportNeed(
             kind: .pushes(try #require(AppID(validating: "padel"))),
             endpoint: "webpush",
-            authoritiesFile: try folder.write("ca.pem", authorities),
-            connections: 2,
-            window: 16,
+            reach: ProviderConfiguration.Reach(
+                authoritiesFile: try folder.write("ca.pem", authorities),
+                connections: 2,
+                window: 16
+            ),
             name: "webpush",
             hostsPerWindow: 4
         )

@@ -21,7 +21,7 @@ struct ExpoConfigurationTests {
         do {
             _ = try read(section, token: token)
             return []
-        } catch let faults as ProviderFaults {
+        } catch let faults as DocumentFaults {
             return faults.faults.map(\.description)
         } catch {
             return ["\(error)"]
@@ -33,9 +33,9 @@ struct ExpoConfigurationTests {
         let expo = try expo(read(""))
         #expect(expo.accessToken == nil)
         #expect(expo.endpoint == "https://exp.host")
-        #expect(expo.connections == 1 && expo.window == 600)
+        #expect(expo.reach.connections == 1 && expo.reach.window == 600)
         #expect(expo.budget == PushBudget(name: "expo/drop", pushes: 600, period: .seconds(1)))
-        #expect(expo.authoritiesFile == nil)
+        #expect(expo.reach.authoritiesFile == nil)
     }
 
     @Test("everything can be said, and the access token is never shown")
@@ -46,7 +46,7 @@ struct ExpoConfigurationTests {
         let expo = try expo(configuration)
         #expect(expo.accessToken?.revealed == "very-secret")
         #expect(expo.endpoint == "https://e.example")
-        #expect(expo.connections == 2 && expo.window == 300)
+        #expect(expo.reach.connections == 2 && expo.reach.window == 300)
         #expect(expo.budget == PushBudget(name: "expo/drop", pushes: 50, period: .seconds(2)))
         #expect(!String(describing: configuration).contains("very-secret"))
         var dumped = ""

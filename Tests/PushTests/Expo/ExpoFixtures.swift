@@ -1,10 +1,11 @@
 import BellhopRules
 import Compression
 import HTTPTransfer
-import Push
 import ServiceRuntime
 import TestSupport
 import Testing
+
+@testable import Push
 
 /// Messages to devices of Expo's, and senders whose far side is a script.
 enum Expo {

@@ -1,9 +1,10 @@
 import BellhopRules
 import HTTPTransfer
-import Push
 import ServiceRuntime
 import Synchronization
 import Testing
+
+@testable import Push
 
 /// A mail server that is a closure.
 private final class ScriptedMail: MailTransport {

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Web Push in the providers' file")
 struct WebPushConfigurationTests {
-    private func read(_ section: String) throws -> Result<ProviderConfiguration.WebPush, ProviderFaults> {
+    private func read(_ section: String) throws -> Result<ProviderConfiguration.WebPush, DocumentFaults> {
         let folder = try TemporaryFolder()
         _ = try folder.write("p256.pem", Array(TestKey.ellipticPEM.utf8))
         _ = try folder.write("raw.txt", Array("q1dXpw3UpT5VOmu_cf_v6ih07Aems3njxI-JWgLcM94\n".utf8))
@@ -16,7 +16,7 @@ struct WebPushConfigurationTests {
         let padel = try #require(AppID(validating: "padel"))
         do {
             return .success(try #require(ProviderConfiguration.read(file: file).apps[padel]?.webPush))
-        } catch let faults as ProviderFaults {
+        } catch let faults as DocumentFaults {
             return .failure(faults)
         }
     }
@@ -36,8 +36,8 @@ struct WebPushConfigurationTests {
         let webPush = try read("\(Self.subject), \(Self.keys)").get()
         #expect(webPush.hosts == .known && webPush.hosts.port == 443)
         #expect(webPush.addressPolicy == .publicAddressesOnly)
-        #expect(webPush.authoritiesFile == nil)
-        #expect(webPush.connections == 2 && webPush.window == 500)
+        #expect(webPush.reach.authoritiesFile == nil)
+        #expect(webPush.reach.connections == 2 && webPush.reach.window == 500)
         #expect(webPush.keys.usual.id == "2026")
         #expect(webPush.subject == "mailto:ops@example.com")
     }
@@ -54,8 +54,8 @@ struct WebPushConfigurationTests {
         ).get()
         #expect(webPush.hosts == PushServiceHosts(["localhost", "*.push.example"], port: 8443))
         #expect(webPush.addressPolicy == .any)
-        #expect(webPush.authoritiesFile?.hasSuffix("/ca.pem") == true)
-        #expect(webPush.connections == 3 && webPush.window == 40)
+        #expect(webPush.reach.authoritiesFile?.hasSuffix("/ca.pem") == true)
+        #expect(webPush.reach.connections == 3 && webPush.reach.window == 40)
         #expect(webPush.keys.all.map(\.id) == ["new", "old"])
         #expect(webPush.keys.usual.publicKey == Browsers.point)
         #expect(webPush.keys.key(named: "new")?.id == "new")

@@ -63,7 +63,7 @@ extension CatalogReader {
         }
         let table = RouteRewrites(rewrites)
         for rewrite in rewrites where table.successor(of: rewrite.new) != nil {
-            scope.sink.report(scope.place.key(rewrite.old), "leads to a route that is rewritten itself")
+            scope.report(rewrite.old, "leads to a route that is rewritten itself")
         }
         return table
     }
@@ -87,7 +87,7 @@ extension CatalogReader {
     }
 }
 
-extension CatalogScope {
+extension JSONScope {
     /// One policy for all kinds of devices, or one for each of some.
     func quietHoursPolicies() -> [DevicePlatform: QuietHoursPolicy] {
         let key = "quietHours"

@@ -3,27 +3,15 @@
 /// Every key is known or a fault, and every fault is reported; a catalogue comes out only where what it stands on could
 /// be read.
 struct CatalogReader {
-    let root: CatalogScope
+    let root: JSONScope
     let language: LanguageTag?
     let gaps: GapNames
 
-    static func read(_ bytes: [UInt8], _ sink: CatalogFaultSink) -> Catalog? {
-        let parser = JSONParser(dialect: .json5, limits: .catalog)
-        switch bytes.withUnsafeBufferPointer({ parser.document($0, recordingPlaces: true) }) {
-        case .failure(let fault):
-            sink.report(fault)
-            return nil
-        case .success(let document):
-            sink.places = document.places
-            guard case .object(let object) = document.root else {
-                sink.report(.root, "expected an object, found \(document.root.describedKind)")
-                return nil
-            }
-            return CatalogReader(CatalogScope(object: object, place: .root, sink: sink)).catalog()
-        }
+    static func read(_ reading: DocumentReading) -> Catalog? {
+        reading.scope().flatMap { CatalogReader($0).catalog() }
     }
 
-    private init(_ root: CatalogScope) {
+    private init(_ root: JSONScope) {
         self.root = root
         root.expectKeys(CatalogKeys.app)
         language = root.identifier("language")
@@ -58,7 +46,7 @@ struct CatalogReader {
     }
 
     /// Other names for what a placeholder can name.
-    private static func aliases(_ root: CatalogScope) -> [String: String] {
+    private static func aliases(_ root: JSONScope) -> [String: String] {
         guard let scope = root.scope("aliases") else { return [:] }
         var aliases: [String: String] = [:]
         for member in scope.object.members {
@@ -84,11 +72,11 @@ struct CatalogReader {
         if scope.object.isEmpty { root.report("types", expected: "at least one type") }
         return scope.object.members.compactMap { member in
             guard let type = EventType(validating: member.key) else {
-                scope.sink.report(scope.place.key(member.key), "expected a type's name of \(EventType.rule)")
+                scope.report(member.key, "expected a type's name of \(EventType.rule)")
                 return nil
             }
-            if FeedType(rawValue: member.key) != nil || member.key == SubmissionParser.cancellationType {
-                scope.sink.report(scope.place.key(member.key), "every app has this type; choose another name")
+            if EventType.isReserved(member.key) {
+                scope.report(member.key, "every app has this type; choose another name")
             }
             let inner = scope.scope(member.key, required: true)
             return inner.flatMap { CatalogTypeReader(scope: $0, common: common).type(type) }

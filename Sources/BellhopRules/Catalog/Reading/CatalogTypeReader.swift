@@ -10,7 +10,7 @@ struct CatalogTypeReader {
         let apple: AppleOptions
     }
 
-    let scope: CatalogScope
+    let scope: JSONScope
     let common: Common
 
     /// The type, or nil where it has no priority.
@@ -53,27 +53,27 @@ struct CatalogTypeReader {
         let defaults = scope.scope("defaults")
         defaults?.expectKeys(CatalogKeys.defaults)
         let push = defaults?.flag("push") ?? true
-        if isMandatory, !push { defaults?.contradiction("push", "a mandatory type is never off") }
+        if isMandatory, !push { defaults?.report("push", "a mandatory type is never off") }
         return (push, defaults?.flag("email") ?? (priority == .high))
     }
 
     private func whenMuted(isMandatory: Bool) -> CatalogType.WhenMuted {
         let stated = scope.word("whenMuted", as: CatalogType.WhenMuted.self)
-        if isMandatory, stated != nil { scope.contradiction("whenMuted", "a mandatory type is never muted") }
+        if isMandatory, stated != nil { scope.report("whenMuted", "a mandatory type is never muted") }
         return stated ?? .record
     }
 
     private func isGathered(_ priority: Priority) -> Bool {
         let stated = scope.flag("digest")
         if stated == true, !common.hasDigest {
-            scope.contradiction("digest", "the app has no digest; describe one beside types")
+            scope.report("digest", "the app has no digest; describe one beside types")
         }
-        if stated == true, priority == .high { scope.contradiction("digest", "what has high priority cannot wait") }
+        if stated == true, priority == .high { scope.report("digest", "what has high priority cannot wait") }
         return common.hasDigest && (stated ?? (priority == .low))
     }
 }
 
-extension CatalogScope {
+extension JSONScope {
     /// What Android is told; what is not said here stays as it is in `base`.
     func android(over base: AndroidOptions) -> AndroidOptions {
         guard let scope = scope("android") else { return base }

@@ -1,0 +1,110 @@
+/// What is written per language, and where taps lead.
+extension JSONScope {
+    /// One line in each language.
+    func lines(_ key: String, _ language: LanguageTag?, required: Bool = false) -> [LanguageTag: String] {
+        var lines: [LanguageTag: String] = [:]
+        for (tag, key, scope) in perLanguage(key, language, required: required) {
+            lines[tag] = scope.line(key, longest: FieldLimits.title, required: true)
+        }
+        return lines
+    }
+
+    /// The templates of each language.
+    func languages(_ language: LanguageTag?, _ gaps: GapNames, required: Bool = false) -> LanguageSet {
+        let words = perLanguage("templates", language, required: required).compactMap { tag, key, scope in
+            scope.scope(key, required: true).flatMap { scope -> LanguageSet.Words? in
+                scope.expectKeys(CatalogKeys.words)
+                let title = scope.template("title", gaps, tag, required: true)
+                let body = scope.template("body", gaps, tag)
+                return title.map { LanguageSet.Words(language: tag, title: $0, body: body) }
+            }
+        }
+        return LanguageSet(all: words)
+    }
+
+    /// The phrases that templates share, each of which may use those above it, added to what their gaps may refer to.
+    func phrases(_ language: LanguageTag?, _ gaps: GapNames) -> GapNames {
+        guard let scope = scope("phrases") else { return gaps }
+        var known = gaps
+        for member in scope.object.members {
+            guard GapNames.isName(member.key) else {
+                scope.report(member.key, "expected a name of letters, digits, _ and -")
+                continue
+            }
+            for (tag, key, words) in scope.perLanguage(member.key, language, required: true) {
+                guard let template = words.template(key, known, tag, required: true) else { continue }
+                known.add(phrase: member.key, tag, template)
+            }
+        }
+        return known
+    }
+
+    /// The members of an object whose keys are languages, the app's own among them.
+    private func perLanguage(
+        _ key: String,
+        _ language: LanguageTag?,
+        required: Bool
+    ) -> [(tag: LanguageTag, key: String, scope: JSONScope)] {
+        guard let scope = scope(key, required: required) else { return [] }
+        var tags: [(tag: LanguageTag, key: String, scope: JSONScope)] = []
+        for member in scope.object.members {
+            guard let tag = LanguageTag(validating: member.key) else {
+                scope.report(member.key, "expected \(LanguageTag.rule)")
+                continue
+            }
+            if tags.contains(where: { $0.tag == tag }) {
+                scope.report(member.key, "the language \(tag) stands here already")
+            }
+            tags.append((tag, member.key, scope))
+        }
+        if let language, !tags.contains(where: { $0.tag == language }) {
+            reading.report(scope.place, "the app's own language \(language) is missing")
+        }
+        return tags
+    }
+
+    /// A template, or a report of what is wrong with it.
+    func template(_ key: String, _ gaps: GapNames, _ language: LanguageTag, required: Bool = false) -> Template? {
+        let text = value(key, "a non-empty string without U+0000", required: required) { value in
+            value.string.flatMap { $0.isEmpty || $0.utf8.contains(0) ? nil : $0 }
+        }
+        guard let text else { return nil }
+        do {
+            return try TemplateParser.template(text, gaps, language)
+        } catch {
+            report(key, error.message)
+            return nil
+        }
+    }
+
+    func link(_ gaps: GapNames) -> LinkTemplate? {
+        guard let scope = scope("link") else { return nil }
+        scope.expectKeys(CatalogKeys.link)
+        let isPath: (String) -> Bool = { $0.hasPrefix("/") }
+        let web = scope.route("web", "a path that begins with /", gaps, required: true, isPath)
+        let mobile = scope.route("mobile", "a route that begins with /", gaps, required: true, isPath)
+        let scheme = scope.route("scheme", "a URL such as drop://transactions", gaps) { $0.contains("://") }
+        guard let web, let mobile else { return nil }
+        return LinkTemplate(web: web, mobile: mobile, scheme: scheme)
+    }
+
+    private func route(
+        _ key: String,
+        _ expected: String,
+        _ gaps: GapNames,
+        required: Bool = false,
+        _ isRight: (String) -> Bool
+    ) -> Template? {
+        guard let text = line(key, longest: FieldLimits.route, required: required) else { return nil }
+        guard isRight(text) else {
+            report(key, expected: expected)
+            return nil
+        }
+        do {
+            return try TemplateParser.template(text, gaps, nil)
+        } catch {
+            report(key, error.message)
+            return nil
+        }
+    }
+}
