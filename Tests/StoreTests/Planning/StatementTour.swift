@@ -187,7 +187,7 @@ struct StatementTour {
         )
     }
 
-    private static func identifier<Identifier>(_ made: Identifier?) throws -> Identifier {
+    static func identifier<Identifier>(_ made: Identifier?) throws -> Identifier {
         guard let made else { throw BenchError("not an identifier") }
         return made
     }
