@@ -28,29 +28,13 @@ struct LostConfirmTests {
         defer { proxy.stop() }
         let url = proxy.url(replacingHostOf: try #require(Servers.amqpURL))
         let broker = try BrokerAddress(validating: url)
-        let publisher = Publisher(PublisherOptions(broker: broker, name: "test, due events"))
-        publisher.start()
-        let tools = DutyTools(
-            pool: bench.pool,
-            publisher: publisher,
-            names: bench.names,
-            logger: Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text)),
-            metrics: MetricsRegistry()
-        )
-        let drain = DrainSignal()
-        let duty = DueEventPublisher(tools: tools, interval: .milliseconds(100))
-        let running = Task { try await duty.run(until: drain) }
-        let result: Result<Void, any Error>
-        do {
-            try await eventually("connected") { publisher.isConnected }
-            result = .success(try await body(proxy))
-        } catch {
-            result = .failure(error)
+        try await RunningDuty.with(
+            { DueEventPublisher(tools: $0, interval: .milliseconds(100)) },
+            on: bench,
+            by: broker
+        ) {
+            try await body(proxy)
         }
-        drain.fire()
-        _ = try await running.value
-        await publisher.close()
-        try result.get()
     }
 
     @Test("a connection that is lost with confirms outstanding keeps no event back")
