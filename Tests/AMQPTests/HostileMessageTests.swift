@@ -197,7 +197,7 @@ struct HostileMessageTests {
     }
 
     private static func randomMessages(_ count: Int, to queue: String, seed: UInt64) -> [OutgoingMessage] {
-        var chance = SeededChance(seed: seed)
+        var chance = SeededChance(seed)
         return (0..<count).map { number in
             var properties = MessageProperties(messageID: "\(number)")
             properties.headers = RandomFields.table(&chance, depth: 1)
@@ -211,7 +211,7 @@ struct HostileMessageTests {
         try await Broker.withQueue(["x-queue-type": "classic"]) { queue in
             let seed = UInt64.random(in: 1...UInt64.max)
             let accepted = try await onThread {
-                var chance = SeededChance(seed: seed)
+                var chance = SeededChance(seed)
                 var raw = try RawPublisher(Broker.url)
                 var accepted = 0
                 for _ in 0..<40 {

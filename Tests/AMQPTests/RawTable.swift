@@ -1,5 +1,6 @@
 import CRabbitMQ
 import Foundation
+import TestSupport
 
 @testable import AMQP
 

@@ -32,7 +32,7 @@ struct HandOverTests {
             try await RunningDuty.with({ HandOver(tools: $0, rhythm: .init(interval: .milliseconds(100))) }, on: bench)
             {
                 let handed = "SELECT count(*) FROM deliveries WHERE urgency = 2 AND state = 'pending'"
-                try await Self.wait("the first digests are handed over") { try await bench.count(handed) > 0 }
+                try await eventually("the first digests are handed over") { try await bench.count(handed) > 0 }
                 _ = try await bench.owner.run(
                     """
                     INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, reason, due_at, urgency)
@@ -41,7 +41,7 @@ struct HandOverTests {
                     []
                 )
                 let before = try await bench.count(handed)
-                try await Self.wait("the urgent one is handed over") {
+                try await eventually("the urgent one is handed over") {
                     try await bench.count("SELECT count(*) FROM deliveries WHERE urgency = 0 AND state = 'pending'")
                         == 1
                 }
@@ -50,19 +50,11 @@ struct HandOverTests {
                 #expect(after - before <= 5_000)
                 let queue = bench.names.resume(.urgent)
                 let broker = try bench.broker
-                try await Self.wait("its resume is in the urgent lane") {
+                try await eventually("its resume is in the urgent lane") {
                     let counts = try await BrokerSession.with(broker, name: "test") { try $0.checkQueue(queue) }
                     return counts?.messages == 1
                 }
             }
-        }
-    }
-
-    private static func wait(_ what: String, _ condition: () async throws -> Bool) async throws {
-        let deadline = ContinuousClock.now + LongestWait.duration
-        while !(try await condition()) {
-            guard ContinuousClock.now < deadline else { throw BenchError("never happened: \(what)") }
-            try await Task.sleep(for: .milliseconds(20))
         }
     }
 }

@@ -60,10 +60,8 @@ struct LostConfirmTests {
     }
 
     private static func wait(for count: Int, _ condition: String, in bench: Bench) async throws {
-        let deadline = ContinuousClock.now + LongestWait.duration
-        while try await bench.count("SELECT count(*) FROM events WHERE \(condition)") < count {
-            guard ContinuousClock.now < deadline else { throw BenchError("never \(count) events with \(condition)") }
-            try await Task.sleep(for: .milliseconds(20))
+        try await eventually("\(count) events with \(condition)") {
+            try await bench.count("SELECT count(*) FROM events WHERE \(condition)") >= count
         }
     }
 }

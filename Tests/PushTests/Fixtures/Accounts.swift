@@ -3,6 +3,7 @@ import Foundation
 import HTTPTransfer
 import Push
 import ServiceRuntime
+import TestSupport
 import Testing
 
 /// Service accounts that no Google knows.
@@ -35,7 +36,7 @@ enum Accounts {
             transport: transport,
             time: time,
             logger: Logger(label: "push", level: .debug, sink: log, time: time),
-            generator: SeededGenerator(seed: 7)
+            generator: SeededChance(7)
         )
     }
 }

@@ -69,7 +69,7 @@ struct ServiceGroupTests {
             }
         }
         async let ending = hand.group(services).run()
-        #expect(await eventually { hand.notes.withLock { $0.count == 2 } })
+        try await eventually { hand.notes.withLock { $0.count == 2 } }
         hand.send.yield(.terminate)
         guard case .drained(.signal(.terminate)) = await ending else {
             Issue.record("ended otherwise")
@@ -90,7 +90,7 @@ struct ServiceGroupTests {
             try await Task.sleep(for: .seconds(3_600))
         }
         async let ending = hand.group([quick, stuck]).run()
-        #expect(await eventually { hand.log.messages.contains("a service ended") })
+        try await eventually { hand.log.messages.contains("a service ended") }
         hand.timeUp.fire()
         guard case .timedOut(let names) = await ending else {
             Issue.record("ended otherwise")
@@ -152,15 +152,13 @@ struct ServiceGroupTests {
             await release.wait()
         }
         async let ending = hand.group([slow]).run()
-        #expect(await eventually { hand.log.messages.contains("draining already") })
+        try await eventually { hand.log.messages.contains("draining already") }
         #expect(hand.exited.isEmpty)
         hand.echoesOver.fire()
-        #expect(
-            await eventually {
-                hand.send.yield(.interrupt)
-                return hand.exited.first == .tryAgain
-            }
-        )
+        try await eventually {
+            hand.send.yield(.interrupt)
+            return hand.exited.first == .tryAgain
+        }
         release.fire()
         _ = await ending
     }
@@ -174,7 +172,7 @@ struct ServiceGroupTests {
             hand.note(Task.isCancelled ? "cancelled" : "drained")
         }
         let running = Task { await hand.group([holder]).run() }
-        #expect(await eventually { hand.notes.withLock { $0 } == ["started"] })
+        try await eventually { hand.notes.withLock { $0 } == ["started"] }
         running.cancel()
         guard case .drained(.request) = await running.value else {
             Issue.record("ended otherwise")
