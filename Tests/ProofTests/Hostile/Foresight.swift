@@ -15,8 +15,11 @@ struct Foresight {
         self.events = events
     }
 
-    /// Nil where its fate depends on another message: an id that was used before.
+    /// Nil where its fate depends on another message, whose id it has, or on the release of the broker: two CloudEvents
+    /// headers of one name may contradict one another, and from 3.13 on only the first of them arrives.
     mutating func piece(_ message: OutgoingMessage, copies: Int = 1) -> Piece? {
+        let attributes = message.properties.headers.entries.map(\.name).filter { $0.hasPrefix("cloudEvents") }
+        guard Set(attributes).count == attributes.count else { return nil }
         var envelope = InboundEnvelope(
             body: message.body,
             source: message.exchange == events ? .eventsExchange(routingKey: message.routingKey) : .elsewhere
