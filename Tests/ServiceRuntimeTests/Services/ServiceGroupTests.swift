@@ -57,7 +57,7 @@ private struct Failure: Error {}
 @Suite("Service group", .inTurn, .timeLimit(.minutes(5)))
 struct ServiceGroupTests {
     @Test("everyone runs until the signal, then finishes what they hold before the group ends")
-    func drain() async {
+    func drain() async throws {
         let hand = Hand()
         let services = ["a", "b"].map { name in
             FakeService(name: name) { drain in
@@ -82,7 +82,7 @@ struct ServiceGroupTests {
     }
 
     @Test("a service that does not finish in time is cancelled and named")
-    func timeout() async {
+    func timeout() async throws {
         let hand = Hand()
         let quick = FakeService(name: "quick") { await $0.wait() }
         let stuck = FakeService(name: "stuck") { _ in
@@ -143,7 +143,7 @@ struct ServiceGroupTests {
     }
 
     @Test("a second signal ends the process at once, an echo of the first does not")
-    func secondSignal() async {
+    func secondSignal() async throws {
         let hand = Hand()
         let release = DrainSignal()
         let slow = FakeService(name: "slow") { _ in
@@ -164,7 +164,7 @@ struct ServiceGroupTests {
     }
 
     @Test("cancelling the task that runs the group drains it")
-    func cancellation() async {
+    func cancellation() async throws {
         let hand = Hand()
         let holder = FakeService(name: "holder") { drain in
             hand.note("started")
