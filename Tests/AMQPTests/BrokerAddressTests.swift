@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import AMQP
@@ -73,7 +74,7 @@ struct BrokerAddressTests {
     @Test("random texts are read or refused, never a crash")
     func anything() {
         let seed = UInt64.random(in: 1...UInt64.max)
-        var chance = SeededChance(seed: seed)
+        var chance = SeededChance(seed)
         let pieces = [
             "amqp://", "amqps://", "@", ":", "/", "?", "&", "=", "%", "%2", "[", "]", ",", "é", "\0", "h", "5672",
             "heartbeat",
@@ -84,19 +85,5 @@ struct BrokerAddressTests {
             guard let address = try? BrokerAddress(validating: url) else { continue }
             #expect(!address.hosts.isEmpty, "seed \(seed): \(url)")
         }
-    }
-}
-
-/// A generator that a printed seed can repeat.
-struct SeededChance: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed | 1 }
-
-    mutating func next() -> UInt64 {
-        state ^= state << 13
-        state ^= state >> 7
-        state ^= state << 17
-        return state &* 0x2545_f491_4f6c_dd1d
     }
 }

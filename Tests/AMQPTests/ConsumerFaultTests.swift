@@ -226,7 +226,7 @@ struct ConsumerFaultTests {
     func chaos() async throws {
         try await Broker.withQueue { queue in
             let seed = UInt64.random(in: 1...UInt64.max)
-            var chance = SeededChance(seed: seed)
+            var chance = SeededChance(seed)
             let proxy = try Broker.proxy()
             let total = 3000
             try await Broker.publish(Broker.messages(total, to: queue))

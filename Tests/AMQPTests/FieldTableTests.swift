@@ -1,4 +1,5 @@
 import CRabbitMQ
+import TestSupport
 import Testing
 
 @testable import AMQP
@@ -129,7 +130,7 @@ struct FieldTableTests {
     @Test("random tables survive writing and reading")
     func randomTables() throws {
         let seed = UInt64.random(in: 1...UInt64.max)
-        var chance = SeededChance(seed: seed)
+        var chance = SeededChance(seed)
         for _ in 0..<300 {
             let table = RandomFields.table(&chance, depth: 1)
             let (read, foretold, bytes) = try wire(table)
@@ -141,7 +142,7 @@ struct FieldTableTests {
     @Test("random bytes as a table are read or refused, never a crash")
     func randomBytes() {
         let seed = UInt64.random(in: 1...UInt64.max)
-        var chance = SeededChance(seed: seed)
+        var chance = SeededChance(seed)
         var readable = 0
         for _ in 0..<2000 {
             let bytes = (0..<Int.random(in: 0...40, using: &chance)).map { _ in RandomFields.hostileByte(&chance) }

@@ -131,20 +131,6 @@ func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) a
     }
 }
 
-/// Waits until `condition` holds; fails the test's flow after `limit`.
-func eventually(
-    _ what: String,
-    within limit: Duration = LongestWait.duration,
-    _ condition: () async throws -> Bool
-) async throws {
-    let end = ContinuousClock.now + limit
-    while ContinuousClock.now < end {
-        if try await condition() { return }
-        try await Task.sleep(for: .milliseconds(20))
-    }
-    throw Unexpected("never happened: \(what)")
-}
-
 extension Consumer {
     /// Takes until `count` messages have come, and returns them all.
     func collect(_ count: Int, settling: Bool = true, within limit: Duration = LongestWait.duration) async throws

@@ -72,12 +72,14 @@ struct HostileMessageTests {
             )
             let log = EventLog()
             try await withConsumer(queue, log) { consumer in
-                let messages = try await consumer.collect(values.count)
-                let claimed = messages.map(\.claimedDeliveryCount)
-                let counts = Set(messages.map(\.deliveryCount))
-                let expected = values.map(\.1)
-                #expect(claimed == expected)
+                let counts = Set(try await consumer.collect(values.count, settling: false).map(\.deliveryCount))
                 #expect(counts == [0])
+            }
+            // What comes again from such a queue has what its producer wrote.
+            try await withConsumer(queue, log) { consumer in
+                let counts = try await consumer.collect(values.count).map(\.deliveryCount)
+                let expected = values.map(\.1)
+                #expect(counts == expected)
             }
         }
     }
@@ -195,7 +197,7 @@ struct HostileMessageTests {
     }
 
     private static func randomMessages(_ count: Int, to queue: String, seed: UInt64) -> [OutgoingMessage] {
-        var chance = SeededChance(seed: seed)
+        var chance = SeededChance(seed)
         return (0..<count).map { number in
             var properties = MessageProperties(messageID: "\(number)")
             properties.headers = RandomFields.table(&chance, depth: 1)
@@ -209,7 +211,7 @@ struct HostileMessageTests {
         try await Broker.withQueue(["x-queue-type": "classic"]) { queue in
             let seed = UInt64.random(in: 1...UInt64.max)
             let accepted = try await onThread {
-                var chance = SeededChance(seed: seed)
+                var chance = SeededChance(seed)
                 var raw = try RawPublisher(Broker.url)
                 var accepted = 0
                 for _ in 0..<40 {

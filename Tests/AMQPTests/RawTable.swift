@@ -1,6 +1,7 @@
 import CRabbitMQ
 import Foundation
 import ServiceRuntime
+import TestSupport
 
 @testable import AMQP
 

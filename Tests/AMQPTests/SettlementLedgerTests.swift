@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import AMQP
@@ -66,7 +67,7 @@ struct SettlementLedgerTests {
     @Test("a broker that follows the orders ends up with exactly what was settled, in any order of settling")
     func model() {
         let seed = UInt64.random(in: 1...UInt64.max)
-        var chance = SeededChance(seed: seed)
+        var chance = SeededChance(seed)
         var ledger = SettlementLedger()
         var open: Set<UInt64> = []
         var wanted: [UInt64: SettlementLedger.Verdict] = [:]

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import AMQP
@@ -26,7 +27,7 @@ struct WireTextTests {
     @Test("any bytes come back as they were, and different bytes are different texts")
     func anything() {
         let seed = UInt64.random(in: 1...UInt64.max)
-        var chance = SeededChance(seed: seed)
+        var chance = SeededChance(seed)
         let likely: [UInt8] = [0xf4, 0x8f, 0xbe, 0xbf, 0x80, 0xff, 0xc3, 0xa9, 0x41]
         var seen: [[Unicode.Scalar]: [UInt8]] = [:]
         for _ in 0..<20_000 {

@@ -82,12 +82,7 @@ final class RunningPool: Sendable {
     func isRunning(_ process: Int32) -> Bool { Glibc.kill(process, 0) == 0 }
 
     func wait(for what: String, _ condition: (RunningPool) -> Bool) async throws {
-        let deadline = ContinuousClock.now + .seconds(60)
-        while ContinuousClock.now < deadline {
-            if condition(self) { return }
-            try await Task.sleep(for: .milliseconds(20))
-        }
-        throw PoolTrouble("waited in vain for: \(what); the log:\n" + lines.map { "\($0)" }.joined(separator: "\n"))
+        try await eventually("\(what); the log:\n" + lines.map { "\($0)" }.joined(separator: "\n")) { condition(self) }
     }
 }
 

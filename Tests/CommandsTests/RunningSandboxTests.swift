@@ -31,20 +31,16 @@ struct RunningSandboxTests {
         )
         let child = try ChildProcess(program, lifeline: Lifeline())
         defer { child.kill() }
-        let deadline = ContinuousClock.now + .seconds(60)
-        while ContinuousClock.now < deadline {
-            let lines = try read(log)
-            if lines.contains(where: { $0.service == "control" }) {
-                child.terminate()
-                #expect(await child.ending() == .exited(0))
-                return lines.reduce(into: [:]) { found, line in
-                    if let service = line.service { found[service, default: []].insert(line.address ?? "") }
-                }
-            }
-            try await Task.sleep(for: .milliseconds(20))
+        var lines: [Line] = []
+        try await eventually("there is word of the control port") {
+            lines = try read(log)
+            return lines.contains { $0.service == "control" }
         }
-        Issue.record("no word of the control port within a minute")
-        return [:]
+        child.terminate()
+        #expect(await child.ending() == .exited(0))
+        return lines.reduce(into: [:]) { found, line in
+            if let service = line.service { found[service, default: []].insert(line.address ?? "") }
+        }
     }
 
     /// The whole lines of a log so far.

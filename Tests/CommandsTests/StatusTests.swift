@@ -18,7 +18,7 @@ struct StatusTests {
             try await Self.fill(bench)
             try await Workplace.withPrompt(on: bench) { prompt, _ in
                 // Counts of queues lag.
-                let seen = try await eventually(prompt) { $0.lanes[0].ready == 2 }
+                let seen = try await answer(to: prompt) { $0.lanes[0].ready == 2 }
                 #expect(seen.schema == "current")
                 #expect(seen.topology == "current")
                 #expect(seen.lanes.map(\.lane) == ["urgent", "normal", "bulk"])
@@ -49,7 +49,7 @@ struct StatusTests {
             try await Self.fill(bench, events: false)
             _ = try await bench.owner.run("UPDATE events SET planned_at = now() - interval '2 min' WHERE id = 'e1'")
             try await Workplace.withPrompt(on: bench) { prompt, _ in
-                let seen = try await eventually(prompt) { $0.plannedEvents.overdue == 1 }
+                let seen = try await answer(to: prompt) { $0.plannedEvents.overdue == 1 }
                 #expect(seen.problems.contains { $0.hasPrefix("1 planned event is overdue by more than a minute") })
             }
         }
@@ -60,7 +60,7 @@ struct StatusTests {
         try await Bench.withTopology { bench in
             try await Workplace.withPrompt(on: bench) { prompt, _ in
                 try await Rig.on(bench) { _ in
-                    let seen = try await eventually(prompt) { $0.problems.isEmpty }
+                    let seen = try await answer(to: prompt) { $0.problems.isEmpty }
                     #expect(seen.workers == ["urgent": 1, "normal": 1, "bulk": 1])
                     #expect(seen.schedulers == 1)
                 }
@@ -170,15 +170,16 @@ struct StatusTests {
         #expect(outcomes == [.confirmed, .confirmed])
     }
 
-    /// Asks until the answer fits, for a minute at most; the last answer in any case.
-    private func eventually(_ prompt: Prompt, _ fits: (StatusAnswer) -> Bool) async throws -> StatusAnswer {
-        let deadline = ContinuousClock.now + .seconds(60)
-        while true {
-            let output = await prompt.run("status", "--json").output
-            let answer = try JSONDecoder().decode(StatusAnswer.self, from: Data(output.utf8))
-            if fits(answer) || ContinuousClock.now > deadline { return answer }
-            try await Task.sleep(for: .milliseconds(100))
+    /// Asks until the answer fits.
+    private func answer(to prompt: Prompt, _ fits: (StatusAnswer) -> Bool) async throws -> StatusAnswer {
+        var output = ""
+        var answer: StatusAnswer?
+        try await eventually("the status fits: \(output)") {
+            output = await prompt.run("status", "--json").output
+            answer = try JSONDecoder().decode(StatusAnswer.self, from: Data(output.utf8))
+            return answer.map(fits) ?? false
         }
+        return try #require(answer)
     }
 }
 

@@ -22,7 +22,7 @@ struct OperationsEndpointTests {
         )
         let drain = DrainSignal()
         let running = Task { try await endpoint.run(until: drain) }
-        #expect(await eventually { endpoint.boundAddress != nil })
+        try await eventually { endpoint.boundAddress != nil }
         let port = endpoint.boundAddress?.port ?? 0
         try await body(port)
         drain.fire()
@@ -81,7 +81,7 @@ struct OperationsEndpointTests {
             }
             #expect(runs.load(ordering: .relaxed) == 1)
             release.fire()
-            #expect(await eventually { await get(port, "/readyz").status == "200" })
+            try await eventually { await get(port, "/readyz").status == "200" }
         }
     }
 

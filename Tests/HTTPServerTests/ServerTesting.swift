@@ -22,13 +22,3 @@ func withServer<Value>(
         throw error
     }
 }
-
-/// Waits until `condition` holds; says whether it did.
-func eventually(_ condition: @Sendable () async -> Bool) async -> Bool {
-    let deadline = ContinuousClock.now + LongestWait.duration
-    while ContinuousClock.now < deadline {
-        if await condition() { return true }
-        try? await Task.sleep(for: .milliseconds(2))
-    }
-    return await condition()
-}

@@ -73,7 +73,7 @@ struct ServingTests {
                 }
             }
             #expect(answers == Array(repeating: "200", count: 20))
-            #expect(await eventually { server.openConnections == 0 })
+            try await eventually { server.openConnections == 0 }
         }
     }
 
@@ -108,14 +108,14 @@ struct ServingTests {
             let port = server.address.port
             try await withThrowingTaskGroup(of: String.self) { group in
                 for _ in 0..<100 { group.addTask { await get(port, "/slow") } }
-                #expect(await eventually { arrived.load(ordering: .relaxed) == 100 })
+                try await eventually { arrived.load(ordering: .relaxed) == 100 }
                 #expect(server.activeRequests == 100)
                 let quick = await get(port, "/quick")
                 #expect(quick.content == "quick")
                 release.fire()
                 for try await answer in group { #expect(answer.content == "slow") }
             }
-            #expect(await eventually { server.activeRequests == 0 && server.openConnections == 0 })
+            try await eventually { server.activeRequests == 0 && server.openConnections == 0 }
         }
     }
 

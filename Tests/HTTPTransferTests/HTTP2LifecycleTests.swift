@@ -81,7 +81,7 @@ struct HTTP2LifecycleTests {
         let transport = try transport(place)
         let requests = Array(repeating: place.request, count: stage == .queue ? 2 : 1)
         let sending = Task { await transport.send(requests) }
-        try await eventually(place.hasArrived)
+        try await eventually { place.hasArrived() }
         sending.cancel()
         expect(await sending.value, .cancelled, at: stage)
         await transport.close()
@@ -94,7 +94,7 @@ struct HTTP2LifecycleTests {
         let transport = try transport(place, grace: .milliseconds(50))
         let requests = Array(repeating: place.request, count: stage == .queue ? 2 : 1)
         let sending = Task { await transport.send(requests) }
-        try await eventually(place.hasArrived)
+        try await eventually { place.hasArrived() }
         await transport.close()
         expect(await sending.value, .closed, at: stage)
         #expect(await transport.send(place.request).notSent == .closed)

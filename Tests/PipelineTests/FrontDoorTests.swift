@@ -182,12 +182,7 @@ func withRig(_ body: @escaping @Sendable (Rig) async throws -> Void) async throw
 extension Rig {
     /// Waits until that many events were taken in; then everything that came of them is committed.
     func waitUntilIdle(events: Int) async throws {
-        let deadline = ContinuousClock.now + LongestWait.duration
-        while ContinuousClock.now < deadline {
-            if messagesSettled >= events { return }
-            try await Task.sleep(for: .milliseconds(20))
-        }
-        throw BenchError("only \(messagesSettled) of \(events) messages were settled")
+        try await eventually("\(events) messages are settled; \(messagesSettled) are") { messagesSettled >= events }
     }
 
     /// How many batches were taken in.

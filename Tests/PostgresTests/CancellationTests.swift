@@ -29,9 +29,9 @@ struct CancellationTests {
             async let holding: Void = pool.withConnection { (_) throws(PostgresError) in
                 _ = hold.wait(timeout: .now() + LongestWait.seconds)
             }
-            try await Ground.wait(for: "the connection is held") { pool.occupancy.busy == 1 }
+            try await eventually("the connection is held") { pool.occupancy.busy == 1 }
             let task = Task { try await pool.run("SELECT 1") }
-            try await Ground.wait(for: "the caller waits") { pool.occupancy.waiting == 1 }
+            try await eventually("the caller waits") { pool.occupancy.waiting == 1 }
             task.cancel()
             let error = try await Ground.error { _ = try await task.value }
             #expect(error.code == .cancelled)
@@ -67,7 +67,7 @@ struct CancellationTests {
                     _ = goOn.wait(timeout: .now() + LongestWait.seconds)
                 }
             }
-            try await Ground.wait(for: "the row is written") { reached.wait(timeout: .now()) == .success }
+            try await eventually("the row is written") { reached.wait(timeout: .now()) == .success }
             task.cancel()
             goOn.signal()
             let error = try await Ground.error { try await task.value }

@@ -76,15 +76,6 @@ enum Ground {
         }
         return try #require(caught, "an error was expected")
     }
-
-    /// Waits until the condition holds; gives up loudly in the end.
-    static func wait(for what: Comment, until holds: () async throws -> Bool) async throws {
-        let deadline = ContinuousClock.now + LongestWait.duration
-        while try await !holds() {
-            try #require(ContinuousClock.now < deadline, what)
-            try await Task.sleep(for: .milliseconds(5))
-        }
-    }
 }
 
 /// What several threads of a test write down, in order.

@@ -113,7 +113,7 @@ struct ListenerTests {
             #expect(await nextOnceConnected(&events) == "listening")
         }
         try await Ground.withPool { pool in
-            try await Ground.wait(for: "the backend has ended") {
+            try await eventually("the backend has ended") {
                 try await pool.run("SELECT count(*) FROM pg_stat_activity WHERE application_name = $1", [.text(name)])
                     .integer(0, 0) == 0
             }

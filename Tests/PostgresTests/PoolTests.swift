@@ -35,7 +35,7 @@ struct PoolTests {
             async let holding: Void = pool.withConnection { (_) throws(PostgresError) in
                 _ = hold.wait(timeout: .now() + LongestWait.seconds)
             }
-            try await Ground.wait(for: "the connection is held") { pool.occupancy.busy == 1 }
+            try await eventually("the connection is held") { pool.occupancy.busy == 1 }
             let error = try await Ground.error { _ = try await pool.run("SELECT 1") }
             #expect(error.code == .timedOut)
             #expect(error.isTransient && error.code != .outcomeUnknown)
@@ -71,14 +71,14 @@ struct PoolTests {
                         _ = hold.wait(timeout: .now() + LongestWait.seconds)
                     }
                 }
-                try await Ground.wait(for: "the connection is held") { pool.occupancy.busy == 1 }
+                try await eventually("the connection is held") { pool.occupancy.busy == 1 }
                 for number in 0..<10 {
                     group.addTask {
                         try await pool.withConnection { (_) throws(PostgresError) in
                             served.add(number)
                         }
                     }
-                    try await Ground.wait(for: "caller \(number) waits") { pool.occupancy.waiting == number + 1 }
+                    try await eventually("caller \(number) waits") { pool.occupancy.waiting == number + 1 }
                 }
                 hold.signal()
                 try await group.waitForAll()
@@ -144,7 +144,7 @@ struct PoolTests {
     static func end(_ pid: Int64) async throws {
         try await Ground.withPool(size: 0...1) { admin in
             _ = try await admin.run("SELECT pg_terminate_backend($1::int)", [.integer(pid)])
-            try await Ground.wait(for: "the backend has ended") {
+            try await eventually("the backend has ended") {
                 try await admin.run("SELECT count(*) FROM pg_stat_activity WHERE pid = $1::int", [.integer(pid)])
                     .integer(0, 0) == 0
             }
@@ -154,7 +154,7 @@ struct PoolTests {
     /// Waits until that backend is in `pg_sleep`.
     static func waitUntilSleeping(_ pid: Int64) async throws {
         try await Ground.withPool(size: 0...1) { admin in
-            try await Ground.wait(for: "the statement runs") {
+            try await eventually("the statement runs") {
                 try await admin.run(
                     "SELECT count(*) FROM pg_stat_activity WHERE pid = $1::int AND wait_event = 'PgSleep'",
                     [.integer(pid)]
@@ -171,9 +171,9 @@ struct PoolTests {
             _ = hold.wait(timeout: .now() + LongestWait.seconds)
             return try connection.run("SELECT 42::int").integer(0, 0)
         }
-        try await Ground.wait(for: "the connection is held") { pool.occupancy.busy == 1 }
+        try await eventually("the connection is held") { pool.occupancy.busy == 1 }
         async let closing: Void = pool.close()
-        try await Ground.wait(for: "the pool is closed") { !pool.isHealthy }
+        try await eventually("the pool is closed") { !pool.isHealthy }
         let error = try await Ground.error { _ = try await pool.run("SELECT 1") }
         #expect(error.code == .cancelled)
         #expect(await !pool.ping())
@@ -206,7 +206,7 @@ struct PoolTests {
             _ = try await PostgresPool(options).run("SELECT 1")
         }
         try await Ground.withPool { pool in
-            try await Ground.wait(for: "the backend has ended") {
+            try await eventually("the backend has ended") {
                 try await pool.run("SELECT count(*) FROM pg_stat_activity WHERE application_name = $1", [.text(name)])
                     .integer(0, 0) == 0
             }

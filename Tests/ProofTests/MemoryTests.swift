@@ -13,7 +13,7 @@ extension Proofs {
         @Test("one event of 240 KiB for 1,000 users, and many of 120,000 numbers each, stay within the bound of a lane")
         func bound() async throws {
             try await Stage.with { stage in
-                let numbers = (0..<128).map { number in
+                let numbers = (0..<(Proof.isFull ? 256 : 128)).map { number in
                     let zeros = String(repeating: "0,", count: 119_999) + "0"
                     return Self.event("n\(number)", to: #""u\#(number)""#, data: #""a":[\#(zeros)]"#, on: stage)
                 }

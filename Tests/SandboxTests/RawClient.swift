@@ -51,13 +51,3 @@ func onThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async ->
         NativeThread.start(named: "sandbox-test") { continuation.resume(returning: body()) }
     }
 }
-
-/// Waits until `condition` holds, and says whether it came to hold.
-func eventually(_ condition: () -> Bool) async -> Bool {
-    let deadline = ContinuousClock.now + LongestWait.duration
-    while !condition() {
-        guard ContinuousClock.now < deadline else { return false }
-        try? await Task.sleep(for: .milliseconds(10))
-    }
-    return true
-}

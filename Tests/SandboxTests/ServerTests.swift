@@ -29,7 +29,7 @@ struct ServerTests {
                 if bytes.first != 0x16 { #expect(await raw.isClosedByServer()) }
                 #expect(try await client.send(message, bearer: bearer).status == 200)
             }
-            #expect(await eventually { client.sandbox.openConnections <= 2 })
+            try await eventually { client.sandbox.openConnections <= 2 }
         }
     }
 
@@ -40,7 +40,7 @@ struct ServerTests {
         } _: { client in
             let silent = try #require(RawClient(port: client.sandbox.address.port))
             #expect(await silent.isClosedByServer())
-            #expect(await eventually { client.sandbox.openConnections == 0 })
+            try await eventually { client.sandbox.openConnections == 0 }
         }
     }
 
@@ -167,7 +167,7 @@ struct ServerTests {
         } _: { client in
             let port = client.sandbox.address.port
             var idle = [RawClient(port: port), RawClient(port: port)]
-            #expect(await eventually { client.sandbox.openConnections == 2 })
+            try await eventually { client.sandbox.openConnections == 2 }
             async let token = client.accessToken()
             idle.removeAll()
             let late = try await token
@@ -181,7 +181,7 @@ struct ServerTests {
             let bearer = try await client.accessToken()
             client.sandbox.setFaults([SandboxFault(.fcm, .delay, delay: .milliseconds(300))])
             async let outcomes = client.transport.send([client.request(message, bearer: bearer)])
-            #expect(await eventually { client.sandbox.summary.providers[.fcm] != nil })
+            try await eventually { client.sandbox.summary.providers[.fcm] != nil }
             await client.sandbox.stop(grace: .seconds(10))
             guard case .answered(let answer) = try #require(await outcomes.first) else {
                 throw Unanswered(outcome: "cut off")
@@ -198,7 +198,7 @@ struct ServerTests {
             let bearer = try await client.accessToken()
             client.sandbox.setFaults([SandboxFault(.fcm, .delay, delay: .seconds(600))])
             async let outcomes = client.transport.send([client.request(message, bearer: bearer)])
-            #expect(await eventually { client.sandbox.summary.providers[.fcm] != nil })
+            try await eventually { client.sandbox.summary.providers[.fcm] != nil }
             await client.sandbox.stop(grace: .milliseconds(50))
             guard case .unknown = try #require(await outcomes.first) else {
                 throw Unanswered(outcome: "answered in spite of the delay")
@@ -216,12 +216,12 @@ struct ServerTests {
                 let waiting = Task {
                     await transport.send((0..<20).map { _ in client.request(message, bearer: bearer) })
                 }
-                #expect(await eventually { client.sandbox.summary.providers[.fcm]?.received == 20 })
+                try await eventually { client.sandbox.summary.providers[.fcm]?.received == 20 }
                 waiting.cancel()
                 _ = await waiting.value
             }
             await client.transport.close()
-            #expect(await eventually { client.sandbox.openConnections == 0 })
+            try await eventually { client.sandbox.openConnections == 0 }
         }
     }
 
@@ -239,10 +239,10 @@ struct ServerTests {
             let server = try HTTP2Server.start(socket, tls, HTTP2Limits(), UncheckedHandler())
             loop = server.loop
             let client = try #require(RawClient(port: server.address.port))
-            #expect(await eventually { server.openConnections == 1 })
+            try await eventually { server.openConnections == 1 }
             await server.stop(grace: .zero)
             #expect(await client.isClosedByServer())
         }
-        #expect(await eventually { loop == nil })
+        try await eventually { loop == nil }
     }
 }

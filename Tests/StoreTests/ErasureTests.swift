@@ -24,7 +24,7 @@ struct ErasureTests {
                 isOpen.raise()
                 mayEnd.waitUntilRaised()
             }
-            while !isOpen.isRaised { try await Task.sleep(for: .milliseconds(5)) }
+            try await eventually("it is being written") { isOpen.isRaised }
             try await bench.feed([#"{"app":"drop","eventType":"recipient.deleted","userId":"u1"}"#])
             let book = ErasureBook(pool: bench.pool)
             let early = try await book.repeatDue(after: .zero, atMost: 10)
@@ -36,11 +36,7 @@ struct ErasureTests {
             let impatient = try await book.repeatDue(after: .seconds(600), atMost: 10)
             #expect(impatient == 0)
             // Whatever other tests write at the moment is waited for as well.
-            let deadline = ContinuousClock.now + LongestWait.duration
-            while try await book.repeatDue(after: .zero, atMost: 10) == 0 {
-                try #require(ContinuousClock.now < deadline)
-                try await Task.sleep(for: .milliseconds(20))
-            }
+            try await eventually("it is erased once more") { try await book.repeatDue(after: .zero, atMost: 10) > 0 }
             let left = try await bench.count("SELECT count(*) FROM notifications")
             #expect(left == 0)
             let noted = try await bench.count("SELECT count(*) FROM erasures")

@@ -60,7 +60,7 @@ struct ReminderBookTests {
             let book = ReminderBook(pool: bench.pool)
             try await Self.set(bench, (0..<30).map { "r\($0)" })
             let given = try await withThrowingTaskGroup(of: [Reminder].self) { group in
-                for _ in 0..<6 { group.addTask { try await book.open(atMost: 10) } }
+                for _ in 0..<6 { group.addTask { Array(try await book.open(atMost: 10)) } }
                 return try await group.reduce(into: []) { $0 += $1 }
             }
             #expect(Set(given.map(\.id)).count == given.count)

@@ -214,12 +214,10 @@ package struct Rig: Sendable {
         _ sql: String,
         within limit: Duration = LongestWait.duration
     ) async throws {
-        let deadline = ContinuousClock.now + limit
         var found = -1
-        while ContinuousClock.now < deadline {
+        try await eventually("\(expected) from \(sql), found \(found)", within: limit) {
             found = try await bench.count(sql)
-            if found >= expected { break }
-            try await Task.sleep(for: .milliseconds(20))
+            return found >= expected
         }
         guard found == expected else { throw BenchError("expected \(expected) from \(sql), found \(found)") }
     }

@@ -48,10 +48,6 @@ package final class RowLock: Sendable {
     }
 
     private func waitUntilHeld() async throws {
-        let deadline = ContinuousClock.now + LongestWait.duration
-        while phase.withLock({ $0 }) == .waiting {
-            guard ContinuousClock.now < deadline else { throw BenchError("the rows could not be locked") }
-            try await Task.sleep(for: .milliseconds(5))
-        }
+        try await eventually("the rows are locked") { phase.withLock { $0 } != .waiting }
     }
 }

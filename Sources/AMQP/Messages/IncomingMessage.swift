@@ -52,7 +52,7 @@ package struct IncomingMessage: Sendable {
     package var deliveryCount: Int { redelivered ? claimedDeliveryCount : 0 }
 
     /// What `x-delivery-count` says, whoever wrote it; 0 where that is nothing sensible.
-    package var claimedDeliveryCount: Int {
+    private var claimedDeliveryCount: Int {
         max(0, properties.headers["x-delivery-count"]?.integer ?? 0)
     }
 }

@@ -42,11 +42,14 @@ package struct BadgeBell: Service {
     }
 
     package func run(until drain: DrainSignal) async throws {
-        await loop.run(until: drain, handOver)
+        var lookBack = LookBack(every: loop.interval)
+        await loop.run(until: drain) { try await handOver(&lookBack) }
     }
 
-    private func handOver() async throws(PostgresError) -> DutyLoop.Next {
-        let entries = try await book.take(atMost: BadgeMessage.limit, calm: calm)
+    private func handOver(_ lookBack: inout LookBack) async throws(PostgresError) -> DutyLoop.Next {
+        let entries = try await lookBack.look { (span) throws(PostgresError) in
+            try await book.take(atMost: BadgeMessage.limit, calm: calm, within: span)
+        }
         guard !entries.isEmpty else { return .later }
         let outcome = await tools.publisher.publish([message(entries.map(\.recipient))])
         guard outcome == [.confirmed] else { return .later }

@@ -26,16 +26,20 @@ package struct DueEventPublisher: Service {
     }
 
     package func run(until drain: DrainSignal) async throws {
-        await loop.run(until: drain, publishDue)
+        var lookBack = LookBack(every: loop.interval)
+        await loop.run(until: drain) { try await publishDue(&lookBack) }
     }
 
     /// What is not known to have gone out is given back at once: to publish it twice is harmless, to keep it is not.
-    private func publishDue() async throws(PostgresError) -> DutyLoop.Next {
-        let due = try await plans.takeDue(atMost: Self.batch)
+    private func publishDue(_ lookBack: inout LookBack) async throws(PostgresError) -> DutyLoop.Next {
+        let due = try await lookBack.look { (span) throws(PostgresError) in
+            try await plans.takeDue(atMost: Self.batch, within: span)
+        }
         guard !due.isEmpty else { return .later }
         let outcomes = await tools.publisher.publish(due.map { tools.event($0.app, $0.type.text, $0.body) })
         let confirmed = zip(due, outcomes).filter { $1 == .confirmed }.map(\.0)
         let open = zip(due, outcomes).filter { $1 != .confirmed }.map(\.0)
+        if !open.isEmpty { lookBack.putBack() }
         try await plans.giveBack(open)
         try await plans.markExpanded(confirmed)
         published.increment(by: confirmed.count)

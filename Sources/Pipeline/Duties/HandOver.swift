@@ -16,6 +16,8 @@ package struct HandOver: Service {
     private let loop: DutyLoop
     private let handedOver: Counter
     private let rate: Int
+    /// Between two looks from the very beginning, which alone find what was stranded.
+    private let wholeLook: Duration
 
     /// When it looks and what it takes for stranded.
     package struct Rhythm: Sendable {
@@ -34,6 +36,7 @@ package struct HandOver: Service {
 
     package init(tools: DutyTools, rhythm: Rhythm = Rhythm()) {
         rate = rhythm.rate
+        wholeLook = min(rhythm.interval * 60, rhythm.grace / 5)
         logger = tools.logger.labelled(name)
         loop = tools.loop(of: name, every: rhythm.interval, trouble: "the database cannot be asked what is due")
         due = DueDeliveryBook(pool: tools.pool, strandedAfter: rhythm.grace)
@@ -45,13 +48,17 @@ package struct HandOver: Service {
     }
 
     package func run(until drain: DrainSignal) async throws {
-        await loop.run(until: drain) { try await handOver(drain) }
+        var looks: [Priority: LookBack] = [:]
+        await loop.run(until: drain) { try await handOver(drain, &looks) }
     }
 
-    private func handOver(_ drain: DrainSignal) async throws(PostgresError) -> DutyLoop.Next {
+    private func handOver(
+        _ drain: DrainSignal,
+        _ looks: inout [Priority: LookBack]
+    ) async throws(PostgresError) -> DutyLoop.Next {
         var count = 0
         for priority in [Priority.high, .normal, .high, .low] where !drain.isDraining {
-            let size = try await handOver(priority, drain)
+            let size = try await handOver(priority, drain, &looks[priority, default: LookBack(whole: wholeLook)])
             count += size
             // No longer than a second, so that what falls due meanwhile and is urgent is not late.
             if size > 0 { await drain.pause(for: .seconds(1) * size / rate) }
@@ -59,8 +66,14 @@ package struct HandOver: Service {
         return count > 0 ? .atOnce : .later
     }
 
-    private func handOver(_ priority: Priority, _ drain: DrainSignal) async throws(PostgresError) -> Int {
-        let groups = try await due.take(priority, atMost: min(rate, Self.batch))
+    private func handOver(
+        _ priority: Priority,
+        _ drain: DrainSignal,
+        _ lookBack: inout LookBack
+    ) async throws(PostgresError) -> Int {
+        let groups = try await lookBack.look { (span) throws(PostgresError) in
+            try await due.take(priority, atMost: min(rate, Self.batch), within: span)
+        }
         guard !groups.isEmpty else { return 0 }
         // What is not confirmed comes up again in ten minutes.
         let unconfirmed = await resumes.send(groups: groups.map(\.notifications), lane: priority.lane, until: drain)

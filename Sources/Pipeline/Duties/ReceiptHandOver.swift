@@ -24,13 +24,16 @@ package struct ReceiptHandOver: Service {
     }
 
     package func run(until drain: DrainSignal) async throws {
-        await loop.run(until: drain, handOver)
+        var lookBack = LookBack(every: loop.interval)
+        await loop.run(until: drain) { try await handOver(&lookBack) }
     }
 
-    private func handOver() async throws(PostgresError) -> DutyLoop.Next {
-        let keys = try await book.take(atMost: Self.batch)
+    private func handOver(_ lookBack: inout LookBack) async throws(PostgresError) -> DutyLoop.Next {
+        let keys = try await lookBack.look { (span) throws(PostgresError) in
+            try await book.take(atMost: Self.batch, within: span)
+        }
         guard !keys.isEmpty else { return .later }
-        let outcomes = await publisher.publish(ReceiptMessage.messages(for: keys).map(message))
+        let outcomes = await publisher.publish(ReceiptMessage.messages(for: Array(keys)).map(message))
         let isConfirmed = outcomes.allSatisfy { $0 == .confirmed }
         logger.info("handed over", ["deliveries": .integer(keys.count), "confirmed": .text("\(isConfirmed)")])
         return isConfirmed && keys.count == Self.batch ? .atOnce : .later

@@ -29,11 +29,14 @@ package struct ReminderBell: Service {
     }
 
     package func run(until drain: DrainSignal) async throws {
-        await loop.run(until: drain, ring)
+        var lookBack = LookBack(every: loop.interval)
+        await loop.run(until: drain) { try await ring(&lookBack) }
     }
 
-    private func ring() async throws(PostgresError) -> DutyLoop.Next {
-        let open = try await book.open(atMost: Self.batch)
+    private func ring(_ lookBack: inout LookBack) async throws(PostgresError) -> DutyLoop.Next {
+        let open = try await lookBack.look { (span) throws(PostgresError) in
+            try await book.open(atMost: Self.batch, within: span)
+        }
         guard !open.isEmpty else { return .later }
         let now = Timestamp(clamping: tools.time.now().microseconds)
         var steps = open.map { step($0, now) }
@@ -42,6 +45,7 @@ package struct ReminderBell: Service {
         // Without its confirm it stays as it is, and rings at the next look.
         let silent = zip(due, outcomes).filter { $1 != .confirmed }.map(\.0)
         for index in silent { steps[index].plan = nil }
+        if !silent.isEmpty { lookBack.putBack() }
         try await book.release(silent.map { open[$0] })
         let plans = steps.compactMap(\.plan)
         try await book.keep(plans)

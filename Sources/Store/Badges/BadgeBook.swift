@@ -18,9 +18,16 @@ package struct BadgeBook: Sendable {
     /// Takes so many, the oldest first, once they have been left alone for as long as `calm`: whoever reads ten in a row
     /// gets one update.
     ///
-    /// What is taken and not marked as done comes up again after a minute.
-    package func take(atMost limit: Int, calm: Duration) async throws(PostgresError) -> [Entry] {
-        let rows = try await pool.run(Self.take, [.integer(Int64(limit)), .integer(calm.milliseconds)])
+    /// What is taken and not marked as done comes up again after a minute, for looks whose `span` reaches so far.
+    package func take(
+        atMost limit: Int,
+        calm: Duration,
+        within span: Duration = DueLook.whole
+    ) async throws(PostgresError) -> DueItems<Entry> {
+        let rows = try await pool.run(
+            Self.take,
+            [.integer(Int64(limit)), .integer(calm.milliseconds), .integer(span.milliseconds)]
+        )
         var entries: [Entry] = []
         for row in rows.indices {
             guard let app = AppID(validating: try rows.text(row, 0)),
@@ -29,11 +36,12 @@ package struct BadgeBook: Sendable {
             let key = RecipientKey(app: app, user: user)
             entries.append(Entry(recipient: key, requestedAt: try rows.instant(row, 2)))
         }
-        return entries
+        let found = try DueItems(entries, from: rows, age: 3, limit: limit)
+        return DueItems(entries, left: found.left ?? calm)
     }
 
     /// They are on their way; what has changed again meanwhile stays.
-    package func finish(_ entries: [Entry]) async throws(PostgresError) {
+    package func finish(_ entries: DueItems<Entry>) async throws(PostgresError) {
         guard !entries.isEmpty else { return }
         _ = try await pool.run(
             Self.finish,
@@ -48,13 +56,13 @@ package struct BadgeBook: Sendable {
         """
         WITH due AS (
             SELECT app, user_id FROM badge_updates
-            WHERE requested_at <= now() - $2::bigint * interval '1 ms'
+            WHERE requested_at <= now() - $2::bigint * interval '1 ms' AND \(DueLook.reaches("requested_at", "$3"))
               AND (handed_over_at IS NULL OR handed_over_at <= now() - interval '1 min')
             ORDER BY requested_at LIMIT $1 FOR UPDATE SKIP LOCKED
         )
         UPDATE badge_updates b SET handed_over_at = now()
         FROM due WHERE b.app = due.app AND b.user_id = ANY (ARRAY[due.user_id])
-        RETURNING b.app, b.user_id, b.requested_at
+        RETURNING b.app, b.user_id, b.requested_at, \(DueLook.age(of: "b.requested_at"))
         """
     )
 

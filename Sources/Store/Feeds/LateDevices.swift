@@ -21,7 +21,8 @@ enum LateDevices {
         INSERT INTO deliveries
             (app, user_id, notification_id, channel, target, state, reason, due_at, decision, urgency)
         SELECT DISTINCT ON (d.app, d.user_id, d.notification_id, s.id)
-               d.app, d.user_id, d.notification_id, d.channel, s.id, d.state, d.reason, d.due_at, d.decision, d.urgency
+               d.app, d.user_id, d.notification_id, d.channel, s.id, d.state, d.reason, greatest(d.due_at, now()),
+               d.decision, d.urgency
         FROM unnest($1::text[], $2::text[], $3::text[]) AS r (app, user_id, id)
         JOIN push_subscriptions s
             ON s.app || '' = r.app AND s.profile_id = ANY (ARRAY[r.user_id]) AND s.id = r.id AND s.revoked_at IS NULL

@@ -38,6 +38,8 @@ enum InboxStatements {
     }
 
     /// Lines open only for what is new: the statement that inserts a `sending` line is what gives the right to send it.
+    ///
+    /// What came due while the batch was held is due now: whoever looks for it may not look further back.
     static let record = Statement(
         """
         WITH recorded AS (
@@ -63,7 +65,8 @@ enum InboxStatements {
             INSERT INTO deliveries
                 (app, user_id, notification_id, channel, target, state, reason, claim, due_at, decision, urgency)
             SELECT n.app, n.user_id, n.id, d.channel, d.target, d.state, d.reason,
-                   CASE WHEN d.state = 'sending' THEN $21::bigint END, d.due_at, d.decision, d.urgency
+                   CASE WHEN d.state = 'sending' THEN $21::bigint END,
+                   CASE WHEN d.due_at IS NOT NULL THEN greatest(d.due_at, now()) END, d.decision, d.urgency
             FROM unnest($16::text[], $17::text[], $18::text[], $19::text[], $20::text[], $22::timestamptz[],
                         $23::jsonb[], $24::bigint[])
                  AS d (id, channel, target, state, reason, due_at, decision, urgency)

@@ -26,14 +26,22 @@ package struct DueDeliveryBook: Sendable {
     /// is lost is repeated. Any number may take at once: a user is in the hands of one, and what another statement holds
     /// is left to it. A group that alone is larger than `limit` is torn, and its rest is the next one's.
     ///
-    /// Each priority is asked for by itself: however much has piled up of one, it does not keep the others waiting.
-    package func take(_ priority: Priority, atMost limit: Int) async throws(PostgresError) -> [DueGroup] {
+    /// Each priority is asked for by itself: however much has piled up of one, it does not keep the others waiting. What
+    /// has been due for longer than `span` is not looked for; stranded lines are found only where that includes the grace.
+    package func take(
+        _ priority: Priority,
+        atMost limit: Int,
+        within span: Duration = DueLook.whole
+    ) async throws(PostgresError) -> DueItems<DueGroup> {
         let rows = try await pool.run(
             Self.take,
-            [.integer(Int64(limit)), .integer(grace.milliseconds), .integer(priority.urgency)]
+            [
+                .integer(Int64(limit)), .integer(grace.milliseconds), .integer(priority.urgency),
+                .integer(span.milliseconds),
+            ]
         )
         var groups: [DueGroup] = []
-        for row in rows.indices {
+        for row in rows.indices where try rows.optionalText(row, 0) != nil {
             guard let key = try rows.notificationKey(row) else { continue }
             if groups.last?.recipient == key.recipient {
                 groups[groups.count - 1].notifications.append(key)
@@ -41,7 +49,7 @@ package struct DueDeliveryBook: Sendable {
                 groups.append(DueGroup(recipient: key.recipient, priority: priority, notifications: [key]))
             }
         }
-        return groups
+        return DueItems(groups, left: try rows.optionalInteger(0, 3).map { .milliseconds($0) })
     }
 
     /// What may be handed over: the state alone does not tell, since a retry comes back by itself.
@@ -52,13 +60,16 @@ package struct DueDeliveryBook: Sendable {
 
     /// The users come one after the other, the one that waits longest first, and what is due of each stands together.
     ///
+    /// What is left came due after the last that is taken; where none is, since others have them all in hand, with the
+    /// first of them. The one row that says so is there even if nothing is taken.
+    ///
     /// Nothing can be drawn in front of a sub-select that locks, so reading ends with the limit, and only the last user may
     /// be cut off by it.
     private static let take = Statement(
         """
         WITH oldest AS (
             SELECT app, user_id, due_at FROM deliveries
-            WHERE urgency = $3 AND \(isDue)
+            WHERE urgency = $3 AND \(DueLook.reaches("due_at", "$4")) AND \(isDue)
             ORDER BY due_at LIMIT $1
         ), held AS MATERIALIZED (
             SELECT app, user_id, due_at
@@ -86,11 +97,17 @@ package struct DueDeliveryBook: Sendable {
             WHERE d.app = due.app AND d.user_id = ANY (ARRAY[due.user_id]) AND d.notification_id = due.notification_id
               AND d.channel = due.channel AND d.target = due.target
               AND NOT EXISTS (SELECT FROM cut WHERE cut.app = due.app AND cut.user_id = due.user_id)
-            RETURNING d.app, d.user_id, d.notification_id, due.waiting_since
+            RETURNING d.app, d.user_id, d.notification_id, due.waiting_since,
+                      \(DueLook.age(of: "due.waiting_since")) AS age
         )
-        SELECT DISTINCT app, user_id, notification_id, waiting_since
-        FROM moved
-        ORDER BY waiting_since, app, user_id, notification_id
+        SELECT m.app, m.user_id, m.notification_id, look.left
+        FROM (
+            SELECT CASE WHEN (SELECT count(*) FROM oldest) >= $1 OR EXISTS (SELECT FROM cut) THEN
+                       coalesce((SELECT min(age) FROM moved), (SELECT max(\(DueLook.age(of: "due_at"))) FROM oldest))
+                   END AS left
+        ) AS look
+        LEFT JOIN (SELECT DISTINCT app, user_id, notification_id, waiting_since FROM moved) AS m ON true
+        ORDER BY m.waiting_since, m.app, m.user_id, m.notification_id
         """
     )
 }

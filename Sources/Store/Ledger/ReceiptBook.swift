@@ -32,15 +32,18 @@ package struct ReceiptBook: Sendable {
         self.pool = pool
     }
 
-    /// Takes those whose time to ask has come, the oldest first.
+    /// Takes those whose time to ask has come no longer ago than `span`, the oldest first.
     ///
     /// Each becomes due again in ten minutes, so that no other scheduler takes it meanwhile and a hand-over that is lost is
     /// repeated. What another statement holds is left to it.
-    package func take(atMost limit: Int) async throws(PostgresError) -> [DeliveryKey] {
-        let rows = try await pool.run(Self.take, [.integer(Int64(limit))])
+    package func take(
+        atMost limit: Int,
+        within span: Duration = DueLook.whole
+    ) async throws(PostgresError) -> DueItems<DeliveryKey> {
+        let rows = try await pool.run(Self.take, [.integer(Int64(limit)), .integer(span.milliseconds)])
         var keys: [DeliveryKey] = []
         for row in rows.indices { if let key = try rows.deliveryKey(row) { keys.append(key) } }
-        return keys
+        return try DueItems(keys, from: rows, age: 5, limit: limit)
     }
 
     /// Gets the right to settle those that still wait, in one statement.
@@ -82,8 +85,8 @@ package struct ReceiptBook: Sendable {
     private static let take = Statement(
         """
         WITH due AS (
-            SELECT app, user_id, notification_id, channel, target FROM deliveries
-            WHERE sent_at IS NOT NULL AND due_at <= now() AND state = 'accepted'
+            SELECT app, user_id, notification_id, channel, target, due_at FROM deliveries
+            WHERE sent_at IS NOT NULL AND due_at <= now() AND \(DueLook.reaches("due_at", "$2")) AND state = 'accepted'
             ORDER BY due_at LIMIT $1
             FOR UPDATE SKIP LOCKED
         )
@@ -91,7 +94,7 @@ package struct ReceiptBook: Sendable {
         FROM due
         WHERE d.app = due.app AND d.user_id = ANY (ARRAY[due.user_id])
           AND d.notification_id = due.notification_id AND d.channel = due.channel AND d.target = due.target
-        RETURNING d.app, d.user_id, d.notification_id, d.channel, d.target
+        RETURNING d.app, d.user_id, d.notification_id, d.channel, d.target, \(DueLook.age(of: "due.due_at"))
         """
     )
 

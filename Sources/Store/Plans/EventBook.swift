@@ -144,8 +144,12 @@ package struct EventBook: Sendable {
     ///
     /// Whoever takes them publishes them, and then marks them or gives them back. Those of which neither is heard, since
     /// whoever took them died, come up again after half a minute.
-    package func takeDue(atMost limit: Int) async throws(PostgresError) -> [DueEvent] {
-        let rows = try await pool.run(Self.takeDue, [.integer(Int64(limit))])
+    /// Where more are due than it takes, any that came due within `span` may be left.
+    package func takeDue(
+        atMost limit: Int,
+        within span: Duration = DueLook.whole
+    ) async throws(PostgresError) -> DueItems<DueEvent> {
+        let rows = try await pool.run(Self.takeDue, [.integer(Int64(limit)), .integer(span.milliseconds)])
         var due: [DueEvent] = []
         for row in rows.indices {
             guard let app = AppID(validating: try rows.text(row, 0)),
@@ -154,17 +158,17 @@ package struct EventBook: Sendable {
             else { continue }
             due.append(DueEvent(app: app, id: id, type: type, body: Array(try rows.text(row, 3).utf8)))
         }
-        return due
+        return DueItems(due, left: rows.count < limit ? nil : span)
     }
 
     /// Lets them come up again at once, since they have not gone out for all that is known.
-    package func giveBack(_ events: [DueEvent]) async throws(PostgresError) {
+    package func giveBack(_ events: some Collection<DueEvent>) async throws(PostgresError) {
         guard !events.isEmpty else { return }
         _ = try await pool.run(Self.giveBack, [.textArray(events.map(\.app.text)), .textArray(events.map(\.id.text))])
     }
 
     /// From now on nothing is left to be done about these events.
-    package func markExpanded(_ events: [DueEvent]) async throws(PostgresError) {
+    package func markExpanded(_ events: some Collection<DueEvent>) async throws(PostgresError) {
         guard !events.isEmpty else { return }
         _ = try await pool.run(Self.mark, [.textArray(events.map(\.app.text)), .textArray(events.map(\.id.text))])
     }
@@ -176,7 +180,8 @@ package struct EventBook: Sendable {
     private static func oldest(_ urgency: Int) -> String {
         """
         (SELECT app, id, urgency, planned_at FROM events
-         WHERE urgency = \(urgency) AND planned_at <= now() AND expanded_at IS NULL AND cancelled_at IS NULL
+         WHERE urgency = \(urgency) AND planned_at <= now() AND \(DueLook.reaches("planned_at", "$2"))
+           AND expanded_at IS NULL AND cancelled_at IS NULL
            AND content -> 'to' ? 'users' AND coalesce(handed_over_at <= now() - interval '30 s', true)
          ORDER BY planned_at LIMIT $1
          FOR UPDATE SKIP LOCKED)
@@ -217,7 +222,7 @@ package struct EventBook: Sendable {
     private static let insert = Statement(
         """
         INSERT INTO events (app, id, content_hash, content, planned_at, urgency, body)
-        SELECT DISTINCT ON (app, id) app, id, content_hash, content, coalesce(planned_at, now()), urgency, body
+        SELECT DISTINCT ON (app, id) app, id, content_hash, content, greatest(planned_at, now()), urgency, body
         FROM unnest($1::text[], $2::text[], $3::bytea[], $4::jsonb[], $5::timestamptz[], $6::bigint[], $7::text[])
              WITH ORDINALITY AS r (app, id, content_hash, content, planned_at, urgency, body, position)
         ORDER BY app, id, position

@@ -42,14 +42,18 @@ package struct ReminderBook: Sendable {
         self.pool = pool
     }
 
-    /// Takes reminders in hand that have to be looked at: those that are due, the longest overdue first, and those that
-    /// are new or changed.
+    /// Takes reminders in hand that have to be looked at: those that came due within `span`, the longest overdue first, and
+    /// those that are new or changed.
     ///
     /// Nobody else is given them for half a minute; what is neither kept nor released by then is anybody's again.
-    package func open(atMost limit: Int) async throws(PostgresError) -> [Reminder] {
-        let rows = try await pool.withConnection { (connection) throws(PostgresError) in
-            let taken = try connection.run(Self.take, [.integer(Int64(limit))])
-            guard !taken.isEmpty else { return taken }
+    package func open(
+        atMost limit: Int,
+        within span: Duration = DueLook.whole
+    ) async throws(PostgresError) -> DueItems<Reminder> {
+        let (rows, left) = try await pool.withConnection { (connection) throws(PostgresError) in
+            let taken = try connection.run(Self.take, [.integer(Int64(limit)), .integer(span.milliseconds)])
+            let left = try DueItems<Reminder>([], from: taken, age: 4, limit: limit).left
+            guard !taken.isEmpty else { return (taken, left) }
             var keys: [[String]] = [[], [], []]
             var holds: [Int64?] = []
             for row in taken.indices {
@@ -57,13 +61,13 @@ package struct ReminderBook: Sendable {
                 holds.append(try taken.instant(row, 3))
             }
             // Looked up by a statement of its own: one that waited for no lock may still see the zone of a while ago.
-            return try connection.run(Self.look, keys.map { .textArray($0) } + [.instantArray(holds)])
+            return (try connection.run(Self.look, keys.map { .textArray($0) } + [.instantArray(holds)]), left)
         }
         var reminders: [Reminder] = []
         for row in rows.indices {
             if let reminder = try Reminder(rows, row) { reminders.append(reminder) }
         }
-        return reminders
+        return DueItems(reminders, left: left)
     }
 
     /// Keeps when each is looked at again, unless it or its zone has changed since it was taken in hand.
@@ -94,7 +98,7 @@ package struct ReminderBook: Sendable {
 
     private static func free(_ condition: String, _ order: String = "") -> String {
         """
-        (SELECT app, user_id, id FROM reminders
+        (SELECT app, user_id, id, next_fire_at FROM reminders
          WHERE \(condition) AND removed_at IS NULL AND (held_until IS NULL OR held_until <= now())
          \(order) LIMIT $1
          FOR UPDATE SKIP LOCKED)
@@ -103,12 +107,12 @@ package struct ReminderBook: Sendable {
 
     private static let take = Statement(
         """
-        WITH due AS \(free("next_fire_at <= now()", "ORDER BY next_fire_at")),
+        WITH due AS \(free("next_fire_at <= now() AND \(DueLook.reaches("next_fire_at", "$2"))", "ORDER BY next_fire_at")),
             unplanned AS \(free("next_fire_at IS NULL"))
         UPDATE reminders t SET held_until = now() + interval '30 s'
         FROM (SELECT * FROM due UNION ALL SELECT * FROM unplanned) AS o
         WHERE t.app = o.app AND t.user_id = ANY (ARRAY[o.user_id]) AND t.id = o.id
-        RETURNING t.app, t.user_id, t.id, t.held_until
+        RETURNING t.app, t.user_id, t.id, t.held_until, \(DueLook.age(of: "o.next_fire_at"))
         """
     )
 

@@ -1,36 +1,57 @@
+package import BellhopRules
 package import Postgres
 
 /// What dashboards want to know of the desk.
+///
+/// However many items are open, it reads a bounded number of them: of each reason of an app so many, and for all that
+/// belongs to no app that it was told of, so many between the names of two apps.
 package struct DeadLetterGauge: Sendable {
     /// Open items of one app and reason.
     package struct Open: Sendable {
-        package let app: String
+        /// Nil for whatever else there is.
+        package let app: AppID?
         package let reason: String
+        /// As many as were counted at most.
         package let items: Int
     }
 
     package let open: [Open]
-    /// Seconds since the oldest open item failed first; nil where none is open.
+    /// Seconds since the oldest open item failed first, of those that were counted where they belong to no known app; nil
+    /// where none is open.
     package let oldestAge: Double?
     package let replaysRunning: Int
     package let replaysPaused: Int
     /// Of the replays that began within the last day.
     package let outcomes: [ReplayOutcome: Int]
 
-    /// Reads all of it.
-    package init(of pool: PostgresPool) async throws(PostgresError) {
-        let openRows = try await pool.run(Self.openItems)
-        open = try openRows.map { (rows, row) throws(PostgresError) in
-            Open(
-                app: try rows.text(row, 0),
-                reason: try rows.text(row, 1),
-                items: Int(clamping: try rows.integer(row, 2))
-            )
+    /// Reads all of it, and counts no further than to `most`.
+    package init(
+        of pool: PostgresPool,
+        apps: Set<AppID>,
+        most: Int = 100_000
+    ) async throws(PostgresError) {
+        let names = apps.map(\.text).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+        let limit = Parameter.integer(Int64(most))
+        let known = try await pool.run(Self.known, [.textArray(names), limit])
+        let others = try await pool.run(
+            Self.others,
+            [.textArray([""] + names), .textArray(names + [Self.behindAll]), limit]
+        )
+        var open: [Open] = []
+        var oldest: Double?
+        for rows in [known, others] {
+            for row in rows.indices {
+                let items = Int(clamping: try rows.integer(row, 2))
+                let app = try rows.optionalText(row, 0).flatMap(AppID.init(validating:))
+                open.append(Open(app: app, reason: try rows.text(row, 1), items: items))
+                if let age = try rows.optionalDouble(row, 3) { oldest = max(oldest ?? age, age) }
+            }
         }
-        let rest = try await pool.run(Self.rest)
-        oldestAge = try rest.optionalDouble(0, 0)
-        replaysRunning = Int(clamping: try rest.integer(0, 1))
-        replaysPaused = Int(clamping: try rest.integer(0, 2))
+        self.open = open
+        oldestAge = oldest
+        let replays = try await pool.run(Self.replays)
+        replaysRunning = Int(clamping: try replays.integer(0, 0))
+        replaysPaused = Int(clamping: try replays.integer(0, 1))
         let outcomeRows = try await pool.run(Self.outcomes)
         var outcomes: [ReplayOutcome: Int] = [:]
         for row in outcomeRows.indices {
@@ -40,18 +61,64 @@ package struct DeadLetterGauge: Sendable {
         self.outcomes = outcomes
     }
 
-    private static let openItems = Statement(
+    /// No name of an app comes after it.
+    private static let behindAll = "\u{10FFFF}"
+
+    /// From one reason of an app to the next one, without what lies between them: reasons are few. The first item of each
+    /// in the index is its oldest. The pair is compared as a whole, so that no index that begins with the reason will do.
+    private static let known = Statement(
         """
-        SELECT coalesce(app, '-'), reason, count(*) FROM dead_letters WHERE state = 'open' GROUP BY app, reason
+        WITH RECURSIVE groups AS (
+            SELECT a.app, 0 AS number, \(nextReason("a.app", after: "''")) AS reason FROM unnest($1::text[]) AS a (app)
+            UNION ALL
+            SELECT g.app, g.number + 1, \(nextReason("g.app", after: "g.reason")) FROM groups g
+            WHERE g.reason IS NOT NULL AND g.number < 100
+        )
+        SELECT g.app, g.reason, c.items, extract(epoch FROM now() - c.oldest)::double precision
+        FROM groups g CROSS JOIN LATERAL (
+            SELECT count(*) AS items, min(first_failed_at) AS oldest FROM (
+                SELECT first_failed_at FROM dead_letters
+                WHERE state = 'open' AND (app, reason) >= (g.app, g.reason) AND (app, reason) <= (g.app, g.reason)
+                ORDER BY app, reason, first_failed_at LIMIT $2
+            ) AS counted
+        ) AS c
+        WHERE g.reason IS NOT NULL
         """,
         effect: .reads
     )
 
-    private static let rest = Statement(
+    private static func nextReason(_ app: String, after reason: String) -> String {
         """
-        SELECT (SELECT extract(epoch FROM now() - min(first_failed_at))::double precision FROM dead_letters
-                WHERE state = 'open'),
-               count(*) FILTER (WHERE state = 'running'), count(*) FILTER (WHERE state = 'paused')
+        (SELECT d.reason FROM dead_letters d
+         WHERE d.state = 'open' AND d.app = \(app) AND d.reason > \(reason)
+         ORDER BY d.app, d.reason, d.first_failed_at LIMIT 1)
+        """
+    }
+
+    /// Producers make up apps that nobody knows, so that those are not told apart.
+    private static let others = Statement(
+        """
+        SELECT NULL::text, o.reason, count(*), extract(epoch FROM now() - min(o.first_failed_at))::double precision
+        FROM (
+            SELECT c.reason, c.first_failed_at FROM unnest($1::text[], $2::text[]) AS gap (above, below)
+            CROSS JOIN LATERAL (
+                SELECT reason, first_failed_at FROM dead_letters
+                WHERE state = 'open' AND app > gap.above AND app < gap.below
+                ORDER BY app, reason, first_failed_at LIMIT $3
+            ) AS c
+            UNION ALL (
+                SELECT reason, first_failed_at FROM dead_letters WHERE state = 'open' AND app IS NULL
+                ORDER BY app, reason, first_failed_at LIMIT $3
+            )
+        ) AS o
+        GROUP BY o.reason
+        """,
+        effect: .reads
+    )
+
+    private static let replays = Statement(
+        """
+        SELECT count(*) FILTER (WHERE state = 'running'), count(*) FILTER (WHERE state = 'paused')
         FROM replays WHERE finished_at IS NULL
         """,
         effect: .reads

@@ -1,4 +1,5 @@
 import BellhopRules
+import TestSupport
 import Testing
 
 /// Whatever stands in a catalogue, reading it ends in a catalogue or in faults with their lines, and what was read
@@ -22,9 +23,9 @@ struct CatalogFuzzTests {
 
     @Test("a template of random pieces is read or refused with a place, and fills or names what it lacks")
     func templates() throws {
-        var generator = SeededGenerator.announced("random templates")
+        var generator = SeededChance.announced("random templates")
         var readable = 0
-        for _ in 0..<SeededGenerator.rounds(4000) {
+        for _ in 0..<SeededChance.rounds(4000) {
             let count = Int.random(in: 1...14, using: &generator)
             let template = (0..<count).map { _ in Self.pieces.randomElement(using: &generator) ?? "" }.joined()
             let language = Self.languages.randomElement(using: &generator) ?? "en"
@@ -43,7 +44,7 @@ struct CatalogFuzzTests {
         _ template: String,
         _ language: String,
         _ phrases: JSONObject,
-        _ generator: inout SeededGenerator
+        _ generator: inout SeededChance
     ) throws {
         var data = JSONObject()
         for name in ["a", "n", "v", "one", "b"] {
@@ -60,9 +61,9 @@ struct CatalogFuzzTests {
 
     @Test("the shipped catalogues with bytes changed, lost, doubled and cut off", arguments: Repository.apps)
     func mutations(app: String) throws {
-        var generator = SeededGenerator.announced("mutated catalogue of \(app)")
+        var generator = SeededChance.announced("mutated catalogue of \(app)")
         let valid = try Repository.bytes("deploy/catalogs/\(app).json5")
-        for _ in 0..<SeededGenerator.rounds(150) {
+        for _ in 0..<SeededChance.rounds(150) {
             var file = valid
             for _ in 0..<Int.random(in: 1...4, using: &generator) where !file.isEmpty {
                 let place = Int.random(in: 0..<file.count, using: &generator)
@@ -80,12 +81,12 @@ struct CatalogFuzzTests {
 
     @Test("random documents of the reader's own keys")
     func documents() throws {
-        var generator = SeededGenerator.announced("random catalogues")
+        var generator = SeededChance.announced("random catalogues")
         let keys = [
             "app", "language", "timezone", "providers", "aliases", "phrases", "link", "routes", "topics", "preferences",
             "quietHours", "digest", "android", "apns", "types", "priority", "label", "templates", "en", "title", "web",
         ]
-        for _ in 0..<SeededGenerator.rounds(500) {
+        for _ in 0..<SeededChance.rounds(500) {
             var random = RandomJSON(generator: generator)
             var root: JSONObject = ["app": "a", "language": "en", "timezone": "UTC"]
             for key in keys where Bool.random(using: &random.generator) { root[key] = random.value(depth: 3) }

@@ -1,13 +1,14 @@
 import BellhopRules
+import TestSupport
 import Testing
 
 @Suite("Any decision")
 struct DecisionPropertyTests {
     @Test("of whatever facts, the decision and its explanation say the same, and every rule keeps its place")
     func anyFacts() throws {
-        var chance = SeededGenerator.announced("decisions")
+        var chance = SeededChance.announced("decisions")
         let catalog = try Shop.catalog()
-        for round in 0..<SeededGenerator.rounds(5_000) {
+        for round in 0..<SeededChance.rounds(5_000) {
             let facts = try RandomFacts.make(catalog, &chance)
             let (decision, steps) = Decision.explained(facts)
             let place: Comment = "seed \(chance.seed), round \(round), \(facts.type.type)"
@@ -67,7 +68,7 @@ struct DecisionPropertyTests {
 
 /// Facts of all kinds; those that let something through are frequent.
 private enum RandomFacts {
-    static func make(_ catalog: Catalog, _ chance: inout SeededGenerator) throws -> DecisionFacts {
+    static func make(_ catalog: Catalog, _ chance: inout SeededChance) throws -> DecisionFacts {
         let type = try #require(catalog.types.randomElement(using: &chance))
         let now = Int64.random(in: 1_740_000_000...1_800_000_000, using: &chance) * 1_000_000
         func rarely() -> Bool { Int.random(in: 0..<8, using: &chance) == 0 }
@@ -91,7 +92,7 @@ private enum RandomFacts {
     private static func recipient(
         _ usual: Recipient,
         _ type: EventType,
-        _ chance: inout SeededGenerator
+        _ chance: inout SeededChance
     ) throws -> Recipient {
         var recipient = usual
         let zones = ["Europe/Oslo", "America/New_York", "Asia/Karachi", "Mars/Olympus_Mons"]

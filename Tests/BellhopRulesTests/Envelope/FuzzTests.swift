@@ -1,4 +1,5 @@
 import BellhopRules
+import TestSupport
 import Testing
 
 /// Whatever comes in, a value comes out.
@@ -34,7 +35,7 @@ struct FuzzTests {
         }
     }
 
-    private func envelope(_ body: [UInt8], _ generator: inout SeededGenerator) -> InboundEnvelope {
+    private func envelope(_ body: [UInt8], _ generator: inout SeededChance) -> InboundEnvelope {
         var random = RandomJSON(generator: generator)
         let keys = ["drop.security", "drop.recipient.upserted", "drop.event.cancelled", "", ".", random.string()]
         let values: [HeaderValue] = [.string("1.0"), .string(random.string()), .integer(.min), .other]
@@ -58,10 +59,10 @@ struct FuzzTests {
 
     @Test("random bytes")
     func randomBytes() throws {
-        var generator = SeededGenerator.announced("random bytes")
+        var generator = SeededChance.announced("random bytes")
         let set = try Repository.drop()
         let parser = SubmissionParser(set)
-        for _ in 0..<SeededGenerator.rounds(2000) {
+        for _ in 0..<SeededChance.rounds(2000) {
             let alphabet = Bool.random(using: &generator) ? Array("{}[]\",:\\u0123456789abcdeftrunl-+.E \n".utf8) : []
             let body = (0..<Int.random(in: 0..<200, using: &generator)).map { _ in
                 alphabet.randomElement(using: &generator) ?? UInt8.random(in: 0...255, using: &generator)
@@ -72,10 +73,10 @@ struct FuzzTests {
 
     @Test("random JSON")
     func randomJSON() throws {
-        var generator = SeededGenerator.announced("random JSON")
+        var generator = SeededChance.announced("random JSON")
         let set = try Repository.drop()
         let parser = SubmissionParser(set)
-        for _ in 0..<SeededGenerator.rounds(500) {
+        for _ in 0..<SeededChance.rounds(500) {
             var random = RandomJSON(generator: generator)
             var object = random.object()
             for field in EventField.allCases where Bool.random(using: &random.generator) {
@@ -88,12 +89,12 @@ struct FuzzTests {
 
     @Test("a valid event with bytes changed, lost, doubled and cut off")
     func mutations() throws {
-        var generator = SeededGenerator.announced("mutated events")
+        var generator = SeededChance.announced("mutated events")
         let set = try Repository.drop()
         let parser = SubmissionParser(set)
         let valid = Array(Self.seed.utf8)
         #expect(parser.parse(InboundEnvelope(body: valid, source: .elsewhere)).failure == nil)
-        for _ in 0..<SeededGenerator.rounds(3000) {
+        for _ in 0..<SeededChance.rounds(3000) {
             var body = valid
             for _ in 0..<Int.random(in: 1...3, using: &generator) where !body.isEmpty {
                 let place = Int.random(in: 0..<body.count, using: &generator)

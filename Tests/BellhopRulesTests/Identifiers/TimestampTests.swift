@@ -1,5 +1,6 @@
 import BellhopRules
 import Foundation
+import TestSupport
 import Testing
 
 @Suite("Instants")
@@ -38,9 +39,9 @@ struct TimestampTests {
 
     @Test("written instants read back the same, and agree with Foundation's calendar")
     func agreesWithFoundation() throws {
-        var generator = SeededGenerator.announced("instants")
+        var generator = SeededChance.announced("instants")
         let formatter = ISO8601DateFormatter()
-        for _ in 0..<SeededGenerator.rounds(300) {
+        for _ in 0..<SeededChance.rounds(300) {
             let seconds = Int64.random(in: 0...253_402_300_799, using: &generator)
             let micros = Int64.random(in: 0..<1_000_000, using: &generator)
             let instant = try #require(Timestamp(microseconds: seconds * 1_000_000 + micros))

@@ -1,4 +1,5 @@
 import BellhopRules
+import TestSupport
 import Testing
 
 @Suite("Canonical JSON")
@@ -16,7 +17,7 @@ struct JSONWriterTests {
     func roundTrip() throws {
         var random = RandomJSON(generator: .announced("canonical JSON"))
         let parser = JSONParser(limits: JSONParser.Limits(bytes: 1 << 24, depth: 64))
-        for _ in 0..<SeededGenerator.rounds(300) {
+        for _ in 0..<SeededChance.rounds(300) {
             let value = random.value()
             let written = JSONWriter.canonicalBytes(of: value)
             let read = try parser.parse(written).get()

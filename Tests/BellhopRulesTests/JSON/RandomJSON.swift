@@ -1,8 +1,9 @@
 import BellhopRules
+import TestSupport
 
 /// Random values of every kind, with an inclination to what is rare.
 struct RandomJSON {
-    var generator: SeededGenerator
+    var generator: SeededChance
     private static let letters: [Unicode.Scalar] = [
         "a", "b", "Z", "0", " ", "\"", "\\", "/", "\n", "\t", "\u{1}", "\u{1F}", "\u{7F}", "å", "\u{30A}", "\u{FFFF}",
         "😀",

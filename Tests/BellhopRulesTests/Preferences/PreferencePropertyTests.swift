@@ -1,4 +1,5 @@
 import BellhopRules
+import TestSupport
 import Testing
 
 @Suite("Preferences of any shape")
@@ -8,7 +9,7 @@ struct PreferencePropertyTests {
         let schema = try PreferenceTests.schema()
         var json = RandomJSON(generator: .announced("preferences of any shape"))
         var repaired = 0
-        for _ in 0..<SeededGenerator.rounds(4_000) {
+        for _ in 0..<SeededChance.rounds(4_000) {
             let source = Self.document(schema, &json)
             let document = PreferenceDocument(normalizing: source, schema: schema)
             let again = PreferenceDocument(normalizing: .object(document.json), schema: schema)

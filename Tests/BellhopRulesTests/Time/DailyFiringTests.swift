@@ -1,4 +1,5 @@
 import BellhopRules
+import TestSupport
 import Testing
 
 @Suite("Daily reminders")
@@ -64,13 +65,13 @@ struct DailyFiringTests {
         "in travels and outages it never rings twice for a date, nor an hour late, nor misses a ring that it could make"
     )
     func travels() throws {
-        var chance = SeededGenerator.announced("a year of travels")
+        var chance = SeededChance.announced("a year of travels")
         let names = [
             "Europe/Oslo", "Pacific/Apia", "Pacific/Honolulu", "Asia/Kolkata", "America/Nuuk", "Pacific/Kiritimati",
             "Africa/Cairo",
         ]
         let zones = try names.map(Zones.named)
-        for _ in 0..<SeededGenerator.rounds(20) {
+        for _ in 0..<SeededChance.rounds(20) {
             let minute = Int.random(in: 0..<1_440, using: &chance)
             let time = try #require(LocalTime(hour: minute / 60, minute: minute % 60))
             let since = try at("2026-01-01T00:00:00Z")

@@ -1,15 +1,16 @@
 import BellhopRules
 import Foundation
+import TestSupport
 import Testing
 
 @Suite("Hostile zones, rules of every form, slim files")
 struct TZifFuzzTests {
     @Test("bytes changed, lost and doubled make a fault or a zone that answers, never a crash")
     func fuzz() throws {
-        var chance = SeededGenerator.announced("hostile zones")
+        var chance = SeededChance.announced("hostile zones")
         let originals = try ["Europe/Oslo", "Pacific/Apia", "Africa/Casablanca", "Etc/UTC"].map(Zones.bytes)
         var (refused, taken) = (0, 0)
-        for _ in 0..<SeededGenerator.rounds(3_000) {
+        for _ in 0..<SeededChance.rounds(3_000) {
             var bytes = try #require(originals.randomElement(using: &chance))
             for _ in 0..<Int.random(in: 1...8, using: &chance) { Self.spoil(&bytes, using: &chance) }
             guard let zone = try? Zone(name: Zones.name("Test/Zone"), tzif: bytes) else {
@@ -22,7 +23,7 @@ struct TZifFuzzTests {
         #expect(refused > 0 && taken > 0)
     }
 
-    private static func spoil(_ bytes: inout [UInt8], using chance: inout SeededGenerator) {
+    private static func spoil(_ bytes: inout [UInt8], using chance: inout SeededChance) {
         guard let place = bytes.indices.randomElement(using: &chance) else { return }
         switch Int.random(in: 0..<6, using: &chance) {
         case 0: bytes.remove(at: place)
@@ -36,7 +37,7 @@ struct TZifFuzzTests {
     }
 
     /// Asks everything that can be asked, at the ends of time and between.
-    private static func ask(_ zone: Zone, using chance: inout SeededGenerator) {
+    private static func ask(_ zone: Zone, using chance: inout SeededChance) {
         let latest: Int64 = 253_402_300_799_999_999
         let random = (0..<4).map { _ in Int64.random(in: 0...latest, using: &chance) }
         for microseconds in [0, latest] + random {
@@ -65,9 +66,9 @@ struct TZifFuzzTests {
         .enabled(if: ClockOracle.isThere, ClockOracle.absence)
     )
     func footers() async throws {
-        var chance = SeededGenerator.announced("rules of every form")
+        var chance = SeededChance.announced("rules of every form")
         var zones: [(rule: String, zone: Zone, times: [Int])] = []
-        for _ in 0..<SeededGenerator.rounds(400) {
+        for _ in 0..<SeededChance.rounds(400) {
             let rule = Self.rule(using: &chance)
             let zone = try Zone(name: Zones.name("Test/Zone"), tzif: TZifFile(footer: rule).bytes)
             let year = Int.random(in: 0..<300, using: &chance) * 31_556_952 + 31_556_952
@@ -88,7 +89,7 @@ struct TZifFuzzTests {
     }
 
     /// Starts in spring, ends in autumn or the other way round; far enough from New Year that all libraries agree.
-    private static func rule(using chance: inout SeededGenerator) -> String {
+    private static func rule(using chance: inout SeededChance) -> String {
         func time(upTo hours: Int) -> String {
             let text = String(Int.random(in: -hours...hours, using: &chance))
             return Bool.random(using: &chance) ? text + ":" + String(Int.random(in: 10...59, using: &chance)) : text
@@ -124,7 +125,7 @@ struct TZifFuzzTests {
         .enabled(if: canCompile && ClockOracle.isThere, "needs zic, tzdata.zi and python3")
     )
     func slim() async throws {
-        var chance = SeededGenerator.announced("slim zones")
+        var chance = SeededChance.announced("slim zones")
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("bellhop-slim-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         let process = try Process.run(Self.compiler, arguments: ["-b", "slim", "-d", folder.path, Self.source.path])

@@ -30,7 +30,7 @@ struct ZoneOracleTests {
 
     @Test("every zone has the C library's offset at random instants from 1970 to 2400, by table and by rule")
     func offsets() async throws {
-        var chance = SeededGenerator.announced("offsets of every zone")
+        var chance = SeededChance.announced("offsets of every zone")
         let zones = try Zones.distinct()
         let times = zones.map { _ in (0..<60).map { _ in Int.random(in: 0..<13_569_465_600, using: &chance) } }
         let answers = try await ClockOracle.ask(
@@ -45,7 +45,7 @@ struct ZoneOracleTests {
 
     @Test("around every change, minute by minute, quiet hours and local times are what a look at the clock finds")
     func minuteByMinute() async throws {
-        var chance = SeededGenerator.announced("minute by minute")
+        var chance = SeededChance.announced("minute by minute")
         var examined = 0
         for (zone, scan) in try await Self.scans(using: &chance) {
             let check = ScanCheck(zone: zone, scan: scan, phase: Int.random(in: 0..<915, using: &chance))
@@ -63,7 +63,7 @@ struct ZoneOracleTests {
 
     /// Four days around every change of each way of changing clocks that there is, around changes that are history by
     /// now, and around random days.
-    private static func scans(using chance: inout SeededGenerator) async throws -> [(Zone, MinuteScan)] {
+    private static func scans(using chance: inout SeededChance) async throws -> [(Zone, MinuteScan)] {
         let day = 86_400
         var middles: [(name: String, time: Int)] = [
             ("Pacific/Apia", 1_325_239_200), ("Pacific/Kwajalein", 745_934_400), ("Pacific/Kiritimati", 788_868_000),

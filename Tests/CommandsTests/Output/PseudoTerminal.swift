@@ -59,10 +59,6 @@ final class PseudoTerminal: Sendable {
     }
 
     func wait(for text: String) async throws {
-        let deadline = ContinuousClock.now + LongestWait.duration
-        while !self.text.contains(text) {
-            guard ContinuousClock.now < deadline else { throw PoolTrouble("never shown: \(text); but: \(self.text)") }
-            try await Task.sleep(for: .milliseconds(5))
-        }
+        try await eventually("\(text) is shown, beside: \(self.text)") { self.text.contains(text) }
     }
 }

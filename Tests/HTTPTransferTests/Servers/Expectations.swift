@@ -2,17 +2,6 @@ import HTTPTransfer
 import Testing
 import TestSupport
 
-struct DeadlinePassed: Error {}
-
-/// Waits until `condition` holds; throws if that never comes.
-func eventually(_ condition: @Sendable () -> Bool) async throws {
-    let deadline = ContinuousClock.now + LongestWait.duration
-    while !condition() {
-        guard ContinuousClock.now < deadline else { throw DeadlinePassed() }
-        try await Task.sleep(for: .milliseconds(2))
-    }
-}
-
 extension TransferOutcome {
     var answer: TransferAnswer? {
         if case .answered(let answer) = self { answer } else { nil }

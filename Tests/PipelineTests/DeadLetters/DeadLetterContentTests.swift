@@ -97,16 +97,15 @@ struct DeadLetterContentTests {
 
     /// Takes the message and gives it back.
     private func delivery(from queue: String, _ broker: BrokerAddress) async throws -> IncomingMessage {
-        let deadline = ContinuousClock.now + LongestWait.duration
-        while ContinuousClock.now < deadline {
-            let found = try await BrokerSession.with(broker, name: "test, content") { session in
+        var found: IncomingMessage?
+        try await eventually("a message comes from \(queue)") {
+            found = try await BrokerSession.with(broker, name: "test, content") { session in
                 let message = try session.get(queue)
                 if let message { try session.release(message.tag) }
                 return message
             }
-            if let found { return found }
-            try await Task.sleep(for: .milliseconds(20))
+            return found != nil
         }
-        throw BenchError("no message came from \(queue)")
+        return try #require(found)
     }
 }

@@ -124,14 +124,11 @@ struct ForgedLetterTests {
         let wanted: [PublishOutcome] = Array(repeating: .confirmed, count: messages.count)
         #expect(outcomes == wanted)
         let dead = bench.names.dead
-        let deadline = ContinuousClock.now + LongestWait.duration
-        while ContinuousClock.now < deadline {
+        try await eventually("the messages have expired") {
             let found = try await BrokerSession.with(try bench.broker, name: "test") { session in
                 try session.checkQueue(dead)?.messages
             }
-            if found == messages.count { return }
-            try await Task.sleep(for: .milliseconds(50))
+            return found == messages.count
         }
-        throw BenchError("the messages did not expire")
     }
 }

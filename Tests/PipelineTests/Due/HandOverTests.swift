@@ -29,51 +29,32 @@ struct HandOverTests {
                 """,
                 []
             )
-            let publisher = Publisher(PublisherOptions(broker: try bench.broker, name: "test, publishing"))
-            publisher.start()
-            let tools = DutyTools(
-                pool: bench.pool,
-                publisher: publisher,
-                names: bench.names,
-                logger: Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text)),
-                metrics: MetricsRegistry()
-            )
-            let handOver = HandOver(tools: tools, rhythm: .init(interval: .milliseconds(100)))
-            let drain = DrainSignal()
-            let running = Task { try await handOver.run(until: drain) }
-            let handed = "SELECT count(*) FROM deliveries WHERE urgency = 2 AND state = 'pending'"
-            try await Self.wait("the first digests are handed over") { try await bench.count(handed) > 0 }
-            _ = try await bench.owner.run(
-                """
-                INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, reason, due_at, urgency)
-                VALUES ('drop', 'hurry', 'noti_ffffffffffffffff', 'push', 's', 'deferred', 'quiet-hours', now(), 0)
-                """,
-                []
-            )
-            let before = try await bench.count(handed)
-            try await Self.wait("the urgent one is handed over") {
-                try await bench.count("SELECT count(*) FROM deliveries WHERE urgency = 0 AND state = 'pending'") == 1
+            try await RunningDuty.with({ HandOver(tools: $0, rhythm: .init(interval: .milliseconds(100))) }, on: bench)
+            {
+                let handed = "SELECT count(*) FROM deliveries WHERE urgency = 2 AND state = 'pending'"
+                try await eventually("the first digests are handed over") { try await bench.count(handed) > 0 }
+                _ = try await bench.owner.run(
+                    """
+                    INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, reason, due_at, urgency)
+                    VALUES ('drop', 'hurry', 'noti_ffffffffffffffff', 'push', 's', 'deferred', 'quiet-hours', now(), 0)
+                    """,
+                    []
+                )
+                let before = try await bench.count(handed)
+                try await eventually("the urgent one is handed over") {
+                    try await bench.count("SELECT count(*) FROM deliveries WHERE urgency = 0 AND state = 'pending'")
+                        == 1
+                }
+                let after = try await bench.count(handed)
+                // Two turns of a thousand may come before it: the one that is under way, and a slow look of ours.
+                #expect(after - before <= 5_000)
+                let queue = bench.names.resume(.urgent)
+                let broker = try bench.broker
+                try await eventually("its resume is in the urgent lane") {
+                    let counts = try await BrokerSession.with(broker, name: "test") { try $0.checkQueue(queue) }
+                    return counts?.messages == 1
+                }
             }
-            let after = try await bench.count(handed)
-            // Two turns of a thousand may come before it: the one that is under way, and a slow look of ours.
-            #expect(after - before <= 5_000)
-            let queue = bench.names.resume(.urgent)
-            let broker = try bench.broker
-            try await Self.wait("its resume is in the urgent lane") {
-                let counts = try await BrokerSession.with(broker, name: "test") { try $0.checkQueue(queue) }
-                return counts?.messages == 1
-            }
-            drain.fire()
-            try await running.value
-            await publisher.close()
-        }
-    }
-
-    private static func wait(_ what: String, _ condition: () async throws -> Bool) async throws {
-        let deadline = ContinuousClock.now + LongestWait.duration
-        while !(try await condition()) {
-            guard ContinuousClock.now < deadline else { throw BenchError("never happened: \(what)") }
-            try await Task.sleep(for: .milliseconds(20))
         }
     }
 }

@@ -28,29 +28,13 @@ struct LostConfirmTests {
         defer { proxy.stop() }
         let url = proxy.url(replacingHostOf: try #require(Servers.amqpURL))
         let broker = try BrokerAddress(validating: url)
-        let publisher = Publisher(PublisherOptions(broker: broker, name: "test, due events"))
-        publisher.start()
-        let tools = DutyTools(
-            pool: bench.pool,
-            publisher: publisher,
-            names: bench.names,
-            logger: Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text)),
-            metrics: MetricsRegistry()
-        )
-        let drain = DrainSignal()
-        let duty = DueEventPublisher(tools: tools, interval: .milliseconds(100))
-        let running = Task { try await duty.run(until: drain) }
-        let result: Result<Void, any Error>
-        do {
-            try await eventually("connected") { publisher.isConnected }
-            result = .success(try await body(proxy))
-        } catch {
-            result = .failure(error)
+        try await RunningDuty.with(
+            { DueEventPublisher(tools: $0, interval: .milliseconds(100)) },
+            on: bench,
+            by: broker
+        ) {
+            try await body(proxy)
         }
-        drain.fire()
-        _ = try await running.value
-        await publisher.close()
-        try result.get()
     }
 
     @Test("a connection that is lost with confirms outstanding keeps no event back")
@@ -76,10 +60,8 @@ struct LostConfirmTests {
     }
 
     private static func wait(for count: Int, _ condition: String, in bench: Bench) async throws {
-        let deadline = ContinuousClock.now + LongestWait.duration
-        while try await bench.count("SELECT count(*) FROM events WHERE \(condition)") < count {
-            guard ContinuousClock.now < deadline else { throw BenchError("never \(count) events with \(condition)") }
-            try await Task.sleep(for: .milliseconds(20))
+        try await eventually("\(count) events with \(condition)") {
+            try await bench.count("SELECT count(*) FROM events WHERE \(condition)") >= count
         }
     }
 }

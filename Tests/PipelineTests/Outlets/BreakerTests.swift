@@ -161,13 +161,12 @@ struct BreakerTests {
             try await rig.wait(for: 1, "SELECT count(*) FROM breakers WHERE reason = 'mass-death'")
             // Whoever lives proves it, sooner or later.
             let states = "SELECT count(*) FROM deliveries WHERE state = 'failed' AND reason = 'UNREGISTERED'"
-            let deadline = ContinuousClock.now + LongestWait.duration
             var round = 0
-            while try await rig.bench.count(states) < 80 {
-                guard ContinuousClock.now < deadline else { throw BenchError("the dead never rest") }
+            try await eventually("the dead rest") {
+                if try await rig.bench.count(states) >= 80 { return true }
                 try await counterpart.publish(["sign-\(round)"], to: ["alive"])
                 round += 1
-                try await Task.sleep(for: .milliseconds(200))
+                return false
             }
             try await rig.wait(for: 80, "SELECT count(*) FROM push_subscriptions WHERE revoked_at IS NOT NULL")
             try await rig.wait(for: 0, "SELECT count(*) FROM breakers")

@@ -44,11 +44,8 @@ struct DeadLetterMeterTests {
     }
 
     private static func wait(for line: String, _ registry: MetricsRegistry) async throws {
-        let deadline = ContinuousClock.now + LongestWait.duration
-        while ContinuousClock.now < deadline {
-            if registry.text().split(separator: "\n").contains(where: { $0 == line }) { return }
-            try await Task.sleep(for: .milliseconds(10))
+        try await eventually("\(line) among:\n\(registry.text())") {
+            registry.text().split(separator: "\n").contains { $0 == line }
         }
-        throw BenchError("waited in vain for \(line):\n\(registry.text())")
     }
 }

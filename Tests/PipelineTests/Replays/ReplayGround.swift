@@ -77,12 +77,12 @@ struct ReplayGround: Sendable {
         for id: Int64,
         _ isThere: (ReplayProgress) -> Bool = { $0.isFinished }
     ) async throws -> ReplayProgress {
-        let deadline = ContinuousClock.now + LongestWait.duration
-        while ContinuousClock.now < deadline {
-            if let progress = try await book.progress(of: id), isThere(progress) { return progress }
-            try await Task.sleep(for: .milliseconds(20))
+        var progress: ReplayProgress?
+        try await eventually("replay \(id) gets there; it is \(String(describing: progress))") {
+            progress = try await book.progress(of: id)
+            return progress.map(isThere) ?? false
         }
-        throw BenchError("replay \(id) did not get there: \(String(describing: try await book.progress(of: id)))")
+        return try #require(progress)
     }
 
     /// Every item in words: state, deaths, replays, resolution.

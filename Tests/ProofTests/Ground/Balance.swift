@@ -1,5 +1,6 @@
 import AMQP
 import Postgres
+import TestSupport
 import Testing
 
 /// What was sent against what is there, both as sets.

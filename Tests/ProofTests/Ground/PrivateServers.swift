@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Synchronization
+import TestSupport
 
 /// A RabbitMQ and a PostgreSQL that a test may kill: started by `deploy/services` in a folder of their own, on ports of
 /// their own, with the same data after each restart.

@@ -11,14 +11,13 @@ enum Proof {
 
     /// Rounds of random input; `BELLHOP_FUZZ_ROUNDS` counts for the rules' own fuzz, too.
     static func rounds(_ usual: Int) -> Int {
-        setting("BELLHOP_FUZZ_ROUNDS").flatMap { Int($0) } ?? usual
+        SeededChance.rounds(usual)
     }
 
     /// Chance whose seed is printed; `BELLHOP_FUZZ_SEED` repeats a run.
     static func chance(_ proof: String) -> SeededChance {
-        let seed = setting("BELLHOP_FUZZ_SEED").flatMap { UInt64($0) } ?? UInt64.random(in: 1 ... .max)
-        report("\(proof): BELLHOP_FUZZ_SEED=\(seed)")
-        return SeededChance(seed)
+        defer { fflush(nil) }
+        return SeededChance.announced("proof: \(proof)")
     }
 
     static func report(_ line: String) {
@@ -44,19 +43,6 @@ enum Proofs {}
 struct ProofFailure: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }
-}
-
-/// Waits for a condition, looking again every few milliseconds.
-func eventually(
-    _ what: @autoclosure () -> String,
-    within limit: Duration = LongestWait.duration,
-    _ condition: () async throws -> Bool
-) async throws {
-    let deadline = ContinuousClock.now + limit
-    while !(try await condition()) {
-        guard ContinuousClock.now < deadline else { throw ProofFailure("not within \(limit): \(what())") }
-        try await Task.sleep(for: .milliseconds(10))
-    }
 }
 
 /// Runs what blocks on a thread of its own, so that the tests beside it go on.

@@ -1,5 +1,6 @@
 import BellhopRules
 import Push
+import TestSupport
 import Testing
 
 @Suite("APNs' limit of 4096 bytes")
@@ -46,9 +47,9 @@ struct APNsLimitTests {
 
     @Test("any message becomes JSON within the limit, or is refused as too large")
     func random() throws {
-        var generator = SeededGenerator.announced("APNs bodies")
+        var generator = SeededChance.announced("APNs bodies")
         var refused = 0
-        let rounds = SeededGenerator.rounds(300)
+        let rounds = SeededChance.rounds(300)
         for round in 0..<rounds {
             var message = try RandomMessage.make(using: &generator)
             message.device.provider = .apns

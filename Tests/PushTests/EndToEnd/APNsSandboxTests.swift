@@ -63,9 +63,9 @@ struct APNsSandboxTests {
 
     @Test("every message that can be built is one that APNs accepts")
     func randomMessages() async throws {
-        var generator = SeededGenerator.announced("APNs messages end to end")
+        var generator = SeededChance.announced("APNs messages end to end")
         var messages: [PushMessage] = []
-        for index in 0..<SeededGenerator.rounds(300) {
+        for index in 0..<SeededChance.rounds(300) {
             var message = try RandomMessage.make(using: &generator)
             message.device.provider = .apns
             message.device.token = try #require(DeviceToken(validating: token(index)))

@@ -69,8 +69,8 @@ struct EmailSandboxTests {
 
     @Test("every message that can be built is one that a strict server takes")
     func randomMessages() async throws {
-        var generator = SeededGenerator.announced("mails end to end")
-        let messages = try (0..<SeededGenerator.rounds(60)).map { index in
+        var generator = SeededChance.announced("mails end to end")
+        let messages = try (0..<SeededChance.rounds(60)).map { index in
             try RandomMail.message(notification: UInt64(index), using: &generator)
         }
         try await MailCounterpart.run { counterpart in

@@ -83,9 +83,9 @@ struct ExpoSandboxTests {
 
     @Test("every message that can be built is one that Expo accepts")
     func randomMessages() async throws {
-        var generator = SeededGenerator.announced("Expo messages end to end")
+        var generator = SeededChance.announced("Expo messages end to end")
         var messages: [PushMessage] = []
-        for index in 0..<SeededGenerator.rounds(300) {
+        for index in 0..<SeededChance.rounds(300) {
             let message = try Expo.addressed(RandomMessage.make(using: &generator), to: "phone-\(index)")
             messages.append(message)
             var update = message

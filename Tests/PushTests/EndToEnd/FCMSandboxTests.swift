@@ -48,9 +48,9 @@ struct FCMSandboxTests {
 
     @Test("every message that can be built is one that FCM accepts")
     func randomMessages() async throws {
-        var generator = SeededGenerator.announced("FCM messages end to end")
+        var generator = SeededChance.announced("FCM messages end to end")
         var messages: [PushMessage] = []
-        for index in 0..<SeededGenerator.rounds(300) {
+        for index in 0..<SeededChance.rounds(300) {
             var message = try RandomMessage.make(using: &generator)
             message.device.token = try #require(DeviceToken(validating: "device-\(index)"))
             messages.append(message)

@@ -46,10 +46,10 @@ struct WebPushSandboxTests {
 
     @Test("every message that can be built is one that a browser accepts")
     func randomMessages() async throws {
-        var generator = SeededGenerator.announced("Web Push messages end to end")
+        var generator = SeededChance.announced("Web Push messages end to end")
         try await BrowserCounterpart.run { counterpart in
             var messages: [PushMessage] = []
-            for _ in 0..<SeededGenerator.rounds(200) {
+            for _ in 0..<SeededChance.rounds(200) {
                 var message = try RandomMessage.make(using: &generator)
                 message.device = try counterpart.message().device
                 messages.append(message)

@@ -1,5 +1,6 @@
 import BellhopRules
 import Push
+import TestSupport
 import Testing
 
 @Suite("Expo's messages")
@@ -129,8 +130,8 @@ struct ExpoMessageTests {
 
     @Test("a random message is JSON within the limit, or none")
     func random() throws {
-        var generator = SeededGenerator.announced("Expo messages")
-        for _ in 0..<SeededGenerator.rounds(300) {
+        var generator = SeededChance.announced("Expo messages")
+        for _ in 0..<SeededChance.rounds(300) {
             let message = try Expo.addressed(RandomMessage.make(using: &generator), to: "phone")
             guard let bytes = ExpoMessage.bytes(of: message, now: Messages.now) else { continue }
             #expect(bytes.count <= 4096)

@@ -1,5 +1,6 @@
 import BellhopRules
 import Push
+import TestSupport
 import Testing
 
 @Suite("FCM's limit of 4096 bytes")
@@ -134,9 +135,9 @@ struct FCMLimitTests {
 
     @Test("whatever the message, the body is valid JSON within the limit, or there is none")
     func randomMessages() throws {
-        var generator = SeededGenerator.announced("FCM bodies")
+        var generator = SeededChance.announced("FCM bodies")
         var refused = 0
-        let rounds = SeededGenerator.rounds(400)
+        let rounds = SeededChance.rounds(400)
         for round in 0..<rounds {
             let message = try RandomMessage.make(using: &generator)
             guard let bytes = FCMRequest.body(of: message, now: Messages.now) else {

@@ -36,7 +36,7 @@ enum Accounts {
             transport: transport,
             time: time,
             logger: Logger(label: "push", level: .debug, sink: log, time: time),
-            generator: SeededGenerator(seed: 7)
+            generator: SeededChance(7)
         )
     }
 }

@@ -1,5 +1,6 @@
 import BellhopRules
 import Push
+import TestSupport
 import Testing
 
 /// Messages of every shape and of sizes around the limit.
@@ -13,7 +14,7 @@ enum RandomMessage {
         "from", "gcm.x", "google", "type", "targetId", "a", "b", "x_from", "dataOmitted", "", "é",
     ]
 
-    static func make(using generator: inout SeededGenerator) throws -> PushMessage {
+    static func make(using generator: inout SeededChance) throws -> PushMessage {
         let platform = DevicePlatform.allCases.randomElement(using: &generator) ?? .ios
         var message = try Messages.plain(platform, notification: generator.next())
         message.title = "t" + text(atMost: 512, &generator)
@@ -34,21 +35,21 @@ enum RandomMessage {
     }
 
     private static func maybe<Value>(
-        _ generator: inout SeededGenerator,
-        _ make: (inout SeededGenerator) -> Value
+        _ generator: inout SeededChance,
+        _ make: (inout SeededChance) -> Value
     ) -> Value? {
         Bool.random(using: &generator) ? make(&generator) : nil
     }
 
     /// Short texts are as likely as long ones.
-    private static func text(atMost longest: Int, _ generator: inout SeededGenerator) -> String {
+    private static func text(atMost longest: Int, _ generator: inout SeededChance) -> String {
         let count = Int.random(in: 0...Int.random(in: 0...longest, using: &generator), using: &generator)
         return (0..<count).reduce(into: "") { text, _ in
             text += characters.randomElement(using: &generator) ?? "-"
         }
     }
 
-    private static func object(_ generator: inout SeededGenerator) -> JSONObject {
+    private static func object(_ generator: inout SeededChance) -> JSONObject {
         let count = Int.random(in: 0...Int.random(in: 0...12, using: &generator), using: &generator)
         return JSONObject(
             (0..<count).map { index in
@@ -58,7 +59,7 @@ enum RandomMessage {
         )
     }
 
-    private static func value(_ generator: inout SeededGenerator) -> JSONValue {
+    private static func value(_ generator: inout SeededChance) -> JSONValue {
         switch Int.random(in: 0..<6, using: &generator) {
         case 0: .null
         case 1: .bool(Bool.random(using: &generator))

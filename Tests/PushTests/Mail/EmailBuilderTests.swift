@@ -2,6 +2,7 @@ import BellhopRules
 import Foundation
 import HTTPTransfer
 import Push
+import TestSupport
 import Testing
 
 @Suite("The builder of mails")
@@ -61,9 +62,9 @@ struct EmailBuilderTests {
 
     @Test("whatever a producer says, a mail is ASCII in short lines, and no header comes from it")
     func hostile() throws {
-        var generator = SeededGenerator.announced("hostile mails")
+        var generator = SeededChance.announced("hostile mails")
         let usual = head(try text(try Mails.message())).filter { !$0.hasPrefix(" ") }.count
-        for index in 0..<SeededGenerator.rounds(300) {
+        for index in 0..<SeededChance.rounds(300) {
             let mail = try text(try RandomMail.message(notification: UInt64(index), using: &generator))
             #expect(mail.utf8.allSatisfy { ($0 >= 0x20 && $0 < 0x7F) || [0x09, 0x0A, 0x0D].contains($0) })
             let lines = mail.components(separatedBy: "\r\n")

@@ -91,8 +91,8 @@ struct PythonParserTests {
 
     @Test("hostile mails mean what they should")
     func hostile() async throws {
-        var generator = SeededGenerator.announced("mails for another parser")
-        let messages = try (0..<SeededGenerator.rounds(200)).map { index in
+        var generator = SeededChance.announced("mails for another parser")
+        let messages = try (0..<SeededChance.rounds(200)).map { index in
             try RandomMail.message(notification: UInt64(index), using: &generator)
         }
         try await check(messages, try Mails.letterhead())

@@ -1,5 +1,6 @@
 import BellhopRules
 import Push
+import TestSupport
 import Testing
 
 /// Mails of every shape: hostile characters in words, links and addresses.
@@ -12,12 +13,12 @@ enum RandomMail {
         "\u{2028}", "\u{FEFF}", "</style>", "<script>", "Bcc: x@y.example", "--=_", "{{", "%0d%0a", "word word word",
     ]
 
-    static func text(atMost longest: Int, using generator: inout SeededGenerator) -> String {
+    static func text(atMost longest: Int, using generator: inout SeededChance) -> String {
         let count = Int.random(in: 0...Int.random(in: 0...longest, using: &generator), using: &generator)
         return (0..<count).reduce(into: "") { text, _ in text += pieces.randomElement(using: &generator) ?? "-" }
     }
 
-    static func message(notification: UInt64, using generator: inout SeededGenerator) throws -> EmailMessage {
+    static func message(notification: UInt64, using generator: inout SeededChance) throws -> EmailMessage {
         let locals = ["kari", "o'hara+tag", "a.b", "x{}|~!#$%&*/=?^_`", "user-1"]
         let local = try #require(locals.randomElement(using: &generator))
         let language = try #require(["nb", "en", "ar", "sv-SE", "zh-Hant"].randomElement(using: &generator))

@@ -20,7 +20,7 @@ private let isOracleThere: Bool = {
 struct WebPushOracleTests {
     @Test("what we encrypt, for many keys and lengths, Python decrypts; and nothing that was changed")
     func bodies() async throws {
-        var generator = SeededGenerator.announced("Web Push bodies")
+        var generator = SeededChance.announced("Web Push bodies")
         var questions: [String] = []
         var expected: [String] = []
         for round in 0..<40 {

@@ -1,5 +1,6 @@
 import BellhopRules
 import Push
+import TestSupport
 import Testing
 
 @Suite("What a service worker gets")
@@ -50,9 +51,9 @@ struct WebPushPayloadTests {
 
     @Test("every message either fits and is whole JSON with its id, or is refused")
     func random() throws {
-        var generator = SeededGenerator.announced("Web Push payloads")
+        var generator = SeededChance.announced("Web Push payloads")
         var fitting = 0
-        for _ in 0..<SeededGenerator.rounds(300) {
+        for _ in 0..<SeededChance.rounds(300) {
             let message = try RandomMessage.make(using: &generator)
             for limit in [2560, 3993] {
                 guard let bytes = WebPushPayload.bytes(of: message, atMost: limit) else { continue }

@@ -1,11 +1,12 @@
 import ServiceRuntime
+import TestSupport
 import Testing
 
 @Suite("A queue")
 struct QueueTests {
     @Test("does what an array does that loses its front, whatever comes in which order", arguments: [1, 2, 3] as [UInt64])
     func model(seed: UInt64) {
-        var generator = SeededGenerator(seed: seed)
+        var generator = SeededChance(seed)
         var queue = Queue<Int>()
         var model: [Int] = []
         for step in 0..<5_000 {

@@ -57,7 +57,7 @@ private struct Failure: Error {}
 @Suite("Service group", .inTurn, .timeLimit(.minutes(5)))
 struct ServiceGroupTests {
     @Test("everyone runs until the signal, then finishes what they hold before the group ends")
-    func drain() async {
+    func drain() async throws {
         let hand = Hand()
         let services = ["a", "b"].map { name in
             FakeService(name: name) { drain in
@@ -69,7 +69,7 @@ struct ServiceGroupTests {
             }
         }
         async let ending = hand.group(services).run()
-        #expect(await eventually { hand.notes.withLock { $0.count == 2 } })
+        try await eventually { hand.notes.withLock { $0.count == 2 } }
         hand.send.yield(.terminate)
         guard case .drained(.signal(.terminate)) = await ending else {
             Issue.record("ended otherwise")
@@ -82,7 +82,7 @@ struct ServiceGroupTests {
     }
 
     @Test("a service that does not finish in time is cancelled and named")
-    func timeout() async {
+    func timeout() async throws {
         let hand = Hand()
         let quick = FakeService(name: "quick") { await $0.wait() }
         let stuck = FakeService(name: "stuck") { _ in
@@ -90,7 +90,7 @@ struct ServiceGroupTests {
             try await Task.sleep(for: .seconds(3_600))
         }
         async let ending = hand.group([quick, stuck]).run()
-        #expect(await eventually { hand.log.messages.contains("a service ended") })
+        try await eventually { hand.log.messages.contains("a service ended") }
         hand.timeUp.fire()
         guard case .timedOut(let names) = await ending else {
             Issue.record("ended otherwise")
@@ -143,7 +143,7 @@ struct ServiceGroupTests {
     }
 
     @Test("a second signal ends the process at once, an echo of the first does not")
-    func secondSignal() async {
+    func secondSignal() async throws {
         let hand = Hand()
         let release = DrainSignal()
         let slow = FakeService(name: "slow") { _ in
@@ -152,21 +152,19 @@ struct ServiceGroupTests {
             await release.wait()
         }
         async let ending = hand.group([slow]).run()
-        #expect(await eventually { hand.log.messages.contains("draining already") })
+        try await eventually { hand.log.messages.contains("draining already") }
         #expect(hand.exited.isEmpty)
         hand.echoesOver.fire()
-        #expect(
-            await eventually {
-                hand.send.yield(.interrupt)
-                return hand.exited.first == .tryAgain
-            }
-        )
+        try await eventually {
+            hand.send.yield(.interrupt)
+            return hand.exited.first == .tryAgain
+        }
         release.fire()
         _ = await ending
     }
 
     @Test("cancelling the task that runs the group drains it")
-    func cancellation() async {
+    func cancellation() async throws {
         let hand = Hand()
         let holder = FakeService(name: "holder") { drain in
             hand.note("started")
@@ -174,7 +172,7 @@ struct ServiceGroupTests {
             hand.note(Task.isCancelled ? "cancelled" : "drained")
         }
         let running = Task { await hand.group([holder]).run() }
-        #expect(await eventually { hand.notes.withLock { $0 } == ["started"] })
+        try await eventually { hand.notes.withLock { $0 } == ["started"] }
         running.cancel()
         guard case .drained(.request) = await running.value else {
             Issue.record("ended otherwise")

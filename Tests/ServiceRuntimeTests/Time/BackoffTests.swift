@@ -1,11 +1,12 @@
 import ServiceRuntime
+import TestSupport
 import Testing
 
 @Suite("Backoff")
 struct BackoffTests {
     @Test("every pause lies between half its ceiling and its ceiling", arguments: [1, 2, 3, 99] as [UInt64])
     func bounds(seed: UInt64) {
-        var generator = SeededGenerator(seed: seed)
+        var generator = SeededChance(seed)
         var backoff = Backoff(base: .milliseconds(100), cap: .seconds(5))
         let ceilings = [100, 200, 400, 800, 1_600, 3_200, 5_000, 5_000, 5_000]
         for ceiling in ceilings {
@@ -29,7 +30,7 @@ struct BackoffTests {
 
     @Test("the pauses of a crowd differ")
     func jitter() {
-        var generator = SeededGenerator(seed: 5)
+        var generator = SeededChance(5)
         let pauses = (0..<100).map { _ in
             var backoff = Backoff(base: .seconds(1), cap: .seconds(60))
             return backoff.next(using: &generator)
@@ -39,7 +40,7 @@ struct BackoffTests {
 
     @Test("a reset starts again at the base")
     func reset() {
-        var generator = SeededGenerator(seed: 6)
+        var generator = SeededChance(6)
         var backoff = Backoff(base: .milliseconds(10), cap: .seconds(60))
         for _ in 0..<10 { _ = backoff.next(using: &generator) }
         backoff.reset()
@@ -48,7 +49,7 @@ struct BackoffTests {
 
     @Test("extreme bounds neither trap nor give a pause of nothing")
     func extremes() {
-        var generator = SeededGenerator(seed: 8)
+        var generator = SeededChance(8)
         var endless = Backoff(base: .seconds(Int64.max), cap: .seconds(Int64.max))
         var backwards = Backoff(base: .seconds(-5), cap: .seconds(-9))
         for _ in 0..<100 {

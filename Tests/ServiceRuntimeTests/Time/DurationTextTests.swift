@@ -1,4 +1,5 @@
 import ServiceRuntime
+import TestSupport
 import Testing
 
 @Suite("Spans as text")
@@ -38,7 +39,7 @@ struct DurationTextTests {
     @Test("the short text reads back as the same span")
     func roundTrip() {
         let seed: UInt64 = 7
-        var generator = SeededGenerator(seed: seed)
+        var generator = SeededChance(seed)
         for _ in 0..<500 {
             let span = Duration.milliseconds(Int64.random(in: 0...10_000_000_000, using: &generator))
             #expect(Duration(text: span.shortText) == span, "seed \(seed)")

@@ -30,7 +30,7 @@ struct InstantTests {
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = try #require(TimeZone(identifier: "UTC"))
         let seed: UInt64 = 20_260_215
-        var generator = SeededGenerator(seed: seed)
+        var generator = SeededChance(seed)
         for _ in 0..<3_000 {
             let seconds = Int64.random(in: -11_676_096_000...13_569_465_600, using: &generator)
             let date = Date(timeIntervalSince1970: Double(seconds))

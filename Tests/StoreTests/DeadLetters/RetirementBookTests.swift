@@ -43,19 +43,20 @@ struct RetirementBookTests {
     @Test("dashboards get counts by app and reason, the oldest age, and outcomes")
     func gauge() async throws {
         try await Bench.withSchema { bench in
+            let drop = try #require(AppID(validating: "drop"))
             let letters = [
                 Letters.rejected("a", failedAt: Letters.ago(300)), Letters.rejected("b", app: nil),
                 Letters.rejected("c", reason: "missing-id"), Letters.rejected("d"),
             ]
             _ = try await DeadLetterBook(pool: bench.pool).file(letters)
-            let gauge = try await DeadLetterGauge(of: bench.pool)
-            let open = gauge.open.map { "\($0.app) \($0.reason) \($0.items)" }.sorted()
+            let gauge = try await DeadLetterGauge(of: bench.pool, apps: [drop])
+            let open = gauge.open.map { "\($0.app?.text ?? "-") \($0.reason) \($0.items)" }.sorted()
             #expect(open == ["- malformed-json 1", "drop malformed-json 2", "drop missing-id 1"])
             let age = try #require(gauge.oldestAge)
             #expect(age >= 299 && age < 900)
             #expect(gauge.outcomes.isEmpty)
             _ = try await bench.owner.run("UPDATE dead_letters SET state = 'resolved'")
-            let empty = try await DeadLetterGauge(of: bench.pool)
+            let empty = try await DeadLetterGauge(of: bench.pool, apps: [drop])
             #expect(empty.open.isEmpty)
             #expect(empty.oldestAge == nil)
         }

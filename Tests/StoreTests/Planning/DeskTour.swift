@@ -16,7 +16,8 @@ struct DeskTour {
     func run() async throws {
         try await letters()
         try await replay()
-        _ = try await DeadLetterGauge(of: pool)
+        let app = try StatementTour.identifier(AppID(validating: "drop"))
+        _ = try await DeadLetterGauge(of: pool, apps: [app])
         guard let retention = DeadLetterRetention("30d") else { throw BenchError("no retention") }
         let retirement = RetirementBook(pool: pool, retention: retention)
         _ = try await retirement.deleteBatch()

@@ -21,12 +21,9 @@ struct Keys: Sendable {
     /// Tables that hold a handful of rows whatever users and producers do.
     private static let small: Set<String> = ["breakers", "provider_budgets", "replays"]
 
-    /// What is counted as a whole, once in a while, by schedulers: an index that holds nothing else.
-    private static let whole: Set<String> = ["dead_letters_open"]
-
     /// What is due is read in order from an index that holds nothing else, and no further than it takes.
     func suffice(for look: TableLook) -> Bool {
-        if Self.small.contains(look.table) || Self.whole.contains(look.index) { return true }
+        if Self.small.contains(look.table) { return true }
         // By their places, of which it was given as many as it shall read.
         if look.kind.hasPrefix("Tid ") { return true }
         guard look.kind != "Seq Scan", !look.index.isEmpty else { return false }

@@ -93,10 +93,7 @@ struct StatementTour {
         _ = try await ForgottenClaimBook(pool: pool, olderThan: .zero).look(from: 0, pages: 1)
         // Not before every transaction of the server has ended that ran beside the erasure: those of other tests, too.
         let erasures = ErasureBook(pool: pool)
-        let deadline = ContinuousClock.now + LongestWait.duration
-        while try await erasures.repeatDue(after: .zero, atMost: 10) == 0, ContinuousClock.now < deadline {
-            try await Task.sleep(for: .milliseconds(10))
-        }
+        try await eventually("it is erased once more") { try await erasures.repeatDue(after: .zero, atMost: 10) > 0 }
     }
 
     // MARK: - People and their devices
@@ -187,7 +184,7 @@ struct StatementTour {
         )
     }
 
-    private static func identifier<Identifier>(_ made: Identifier?) throws -> Identifier {
+    static func identifier<Identifier>(_ made: Identifier?) throws -> Identifier {
         guard let made else { throw BenchError("not an identifier") }
         return made
     }

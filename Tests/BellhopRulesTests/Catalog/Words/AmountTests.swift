@@ -1,4 +1,5 @@
 import BellhopRules
+import TestSupport
 import Testing
 
 @Suite("Amounts in smallest units")
@@ -76,8 +77,8 @@ struct AmountTests {
 
     @Test("any whole number of any length keeps all of its digits")
     func exact() throws {
-        var generator = SeededGenerator.announced("amounts")
-        for _ in 0..<SeededGenerator.rounds(300) {
+        var generator = SeededChance.announced("amounts")
+        for _ in 0..<SeededChance.rounds(300) {
             let length = Int.random(in: 1...90, using: &generator)
             let digits = String((0..<length).map { _ in "0001234567899".randomElement(using: &generator) ?? "0" })
             let places = Int.random(in: 0...40, using: &generator)

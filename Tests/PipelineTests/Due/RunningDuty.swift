@@ -1,0 +1,41 @@
+import AMQP
+import Pipeline
+import ServiceRuntime
+import TestSupport
+import Testing
+import Workbench
+
+/// One duty of the scheduler, which runs beside a test.
+enum RunningDuty {
+    /// Runs a duty beside a body and drains it afterwards; what it publishes takes the given way to the broker.
+    static func with(
+        _ make: (DutyTools) -> any Service,
+        on bench: Bench,
+        by broker: BrokerAddress? = nil,
+        _ body: () async throws -> Void
+    ) async throws {
+        let publisher = Publisher(PublisherOptions(broker: try broker ?? bench.broker, name: "test, publishing"))
+        publisher.start()
+        let tools = DutyTools(
+            pool: bench.pool,
+            publisher: publisher,
+            names: bench.names,
+            logger: Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text)),
+            metrics: MetricsRegistry()
+        )
+        let drain = DrainSignal()
+        let duty = make(tools)
+        let running = Task { try await duty.run(until: drain) }
+        let result: Result<Void, any Error>
+        do {
+            try await eventually("connected") { publisher.isConnected }
+            result = .success(try await body())
+        } catch {
+            result = .failure(error)
+        }
+        drain.fire()
+        _ = try await running.value
+        await publisher.close()
+        try result.get()
+    }
+}

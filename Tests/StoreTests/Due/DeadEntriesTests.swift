@@ -1,0 +1,154 @@
+import BellhopRules
+import Postgres
+import Store
+import TestSupport
+import Testing
+import Workbench
+
+/// What looks at the queues of due things cost while the server may remove nothing that has been taken from them.
+@Suite(
+    "Due things beside a long transaction",
+    .inTurn,
+    .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
+    .timeLimit(.minutes(5))
+)
+struct DeadEntriesTests {
+    /// A queue, as the duty that empties it sees it.
+    struct Queue: CustomTestStringConvertible, Sendable {
+        let table: String
+        /// Puts lines into it that came due an hour ago, from the number `$1` to `$2`.
+        let fill: Statement
+        /// Does with what is due what comes of it in the end.
+        let settle: Statement
+        let take: @Sendable (PostgresPool, Duration) async throws -> Int
+
+        var testDescription: String { table }
+    }
+
+    private static let queues =
+        [
+            Queue(
+                table: "deliveries",
+                fill: """
+                    INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, due_at, urgency)
+                    SELECT 'drop', 'u' || n, 'noti_' || lpad(to_hex(n), 16, '0'), 'push', 's', 'deferred',
+                           now() - interval '1 h', 1
+                    FROM generate_series($1::bigint, $2::bigint) AS n
+                    """,
+                settle: "UPDATE deliveries SET state = 'delivered', due_at = NULL",
+                take: { pool, span in
+                    try await DueDeliveryBook(pool: pool, strandedAfter: .seconds(300)).take(
+                        .normal,
+                        atMost: 10,
+                        within: span
+                    )
+                    .count
+                }
+            ),
+            Queue(
+                table: "deliveries",
+                fill: """
+                    INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, due_at, sent_at)
+                    SELECT 'drop', 'u' || n, 'noti_' || lpad(to_hex(n), 16, '0'), 'push', 's', 'accepted',
+                           now() - interval '1 h', now()
+                    FROM generate_series($1::bigint, $2::bigint) AS n
+                    """,
+                settle: "UPDATE deliveries SET state = 'delivered', due_at = NULL, sent_at = NULL",
+                take: { pool, span in try await ReceiptBook(pool: pool).take(atMost: 10, within: span).count }
+            ),
+            Queue(
+                table: "badge_updates",
+                fill: """
+                    INSERT INTO badge_updates (app, user_id, requested_at)
+                    SELECT 'drop', 'u' || n, now() - interval '1 h' FROM generate_series($1::bigint, $2::bigint) AS n
+                    """,
+                settle: "DELETE FROM badge_updates",
+                take: { pool, span in
+                    try await BadgeBook(pool: pool).take(atMost: 10, calm: .zero, within: span).count
+                }
+            ),
+            Queue(
+                table: "events",
+                fill: """
+                    INSERT INTO events (app, id, content_hash, content, planned_at)
+                    SELECT 'drop', 'e' || n, '', '{"to": {"users": ["u1"]}, "eventType": "system"}', now() - interval '1 h'
+                    FROM generate_series($1::bigint, $2::bigint) AS n
+                    """,
+                settle: "UPDATE events SET expanded_at = now()",
+                take: { pool, span in try await EventBook(pool: pool).takeDue(atMost: 10, within: span).count }
+            ),
+            Queue(
+                table: "reminders",
+                fill: """
+                    INSERT INTO reminders (app, user_id, id, local_time, title, body, source_time, next_fire_at)
+                    SELECT 'drop', 'u' || n, 'r', '09:00', 't', 'b', now(), now() - interval '1 h'
+                    FROM generate_series($1::bigint, $2::bigint) AS n
+                    """,
+                settle: "UPDATE reminders SET next_fire_at = now() + interval '1 d'",
+                take: { pool, span in try await ReminderBook(pool: pool).open(atMost: 10, within: span).count }
+            ),
+        ] as [Queue]
+
+    /// What a look that may go back so far reads of a queue in which nothing is due.
+    private static func reads(_ queue: Queue, _ span: Duration, _ pool: PostgresPool, _ bench: Bench) async throws
+        -> Int
+    {
+        let before = try await Crowd.rowsRead(bench, by: pool)[queue.table] ?? 0
+        let taken = try await queue.take(pool, span)
+        let after = try await Crowd.rowsRead(bench, by: pool)[queue.table] ?? 0
+        #expect(taken == 0)
+        return after - before
+    }
+
+    @Test(
+        "a look costs the same however much was taken before it, and one from the beginning finds all",
+        arguments: queues
+    )
+    func cost(queue: Queue) async throws {
+        try await Bench.withSchema { bench in
+            try await Crowd.stopCounting(in: bench)
+            let pool = try StatementTour.pool(on: bench)
+            // An open cursor keeps what it could still see, as a backup does.
+            try await RowLock.hold(on: bench, "DECLARE backup CURSOR FOR SELECT 1") {
+                var near: [Int] = []
+                var whole: [Int] = []
+                for round in 0..<2 {
+                    let size = 2_000 * round + 1_000
+                    let range: [Parameter] = [.integer(Int64(10_000 * round)), .integer(Int64(10_000 * round + size))]
+                    try await bench.owner.withConnection { (connection) throws(PostgresError) in
+                        _ = try connection.run(queue.fill, range)
+                        _ = try connection.run(queue.settle)
+                        // So that what this has read is not taken for what a look reads.
+                        _ = try connection.run("SELECT pg_stat_force_next_flush() IS NULL")
+                        _ = try connection.run("SELECT 1 AS pg_stat")
+                    }
+                    near.append(try await Self.reads(queue, .seconds(60), pool, bench))
+                    whole.append(try await Self.reads(queue, DueLook.whole, pool, bench))
+                }
+                #expect(near.allSatisfy { $0 < 50 })
+                // What is dead lies there, and is read by whoever begins before it.
+                #expect(whole[0] > 900)
+                #expect(whole[1] > 3_900)
+                _ = try await bench.owner.run(queue.fill, [.integer(90_000), .integer(90_000)])
+                let passed = try await queue.take(pool, .seconds(60))
+                let found = try await queue.take(pool, DueLook.whole)
+                #expect(passed == 0)
+                #expect(found == 1)
+            }
+            await pool.close()
+        }
+    }
+
+    @Test("what came due while its batch was held is due when it is written")
+    func heldBatch() async throws {
+        try await Bench.withSchema { bench in
+            var records = try bench.records(id: "e1", users: ["u1"], title: "Hei")
+            let past = Letters.ago(3_600)
+            records[0].deliveries = [.deferred(to: "s", Wait(.digest, until: past))]
+            _ = try await Inbox(pool: bench.pool).record(records, as: .fresh)
+            let found = try await DueDeliveryBook(pool: bench.pool, strandedAfter: .seconds(300))
+                .take(.low, atMost: 10, within: .seconds(60))
+            #expect(found.count == 1)
+        }
+    }
+}
