@@ -14,7 +14,7 @@ struct RequestTests {
     func asGiven() async throws {
         let server = try server()
         defer { server.stop() }
-        let transport = try CurlTransport.plain
+        let transport = try CurlTransport.plain()
         let request = TransferRequest(
             .post,
             url: server.url("/3/device/abc?x=1"),
