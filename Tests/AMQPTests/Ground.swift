@@ -19,7 +19,7 @@ enum Broker {
     static func url(on hosts: String, password: String? = nil, virtualHost: String? = nil) throws -> String {
         let address = try address
         let encoded = [address.user, password ?? address.password, virtualHost ?? address.virtualHost]
-            .map(AddressParts.percentEncoded)
+            .map(PercentEncoding.encode)
         return "amqp://\(encoded[0]):\(encoded[1])@\(hosts)/\(encoded[2])"
     }
 

@@ -1,33 +1,34 @@
 /// The outcomes of several pieces of work, for the one caller who waits for all of them.
 ///
-/// Inlined into other rooms, since the outcome of every message goes through it.
-package struct Outcomes<Outcome: Sendable>: Sendable {
+/// Public for the same reason as ``Queue``: the outcome of every message goes through it.
+public struct Outcomes<Outcome: Sendable>: Sendable {
     @usableFromInline var collected: [Outcome?]
     @usableFromInline var missing: Int
     @usableFromInline var continuation: CheckedContinuation<[Outcome], Never>?
 
+    /// All of them open.
     @inlinable
-    package init(count: Int) {
+    public init(count: Int) {
         collected = Array(repeating: nil, count: count)
         missing = count
     }
 
     /// Whether the outcome of this piece is still open.
     @inlinable
-    package func isOpen(_ index: Int) -> Bool {
+    public func isOpen(_ index: Int) -> Bool {
         collected[index] == nil
     }
 
     /// Names who waits; goes on at once where all was over before.
     @inlinable
-    package mutating func begin(_ waiter: CheckedContinuation<[Outcome], Never>) {
+    public mutating func begin(_ waiter: CheckedContinuation<[Outcome], Never>) {
         continuation = waiter
         resumeIfComplete()
     }
 
     /// Files an outcome, unless there is one already; the last one lets go who waits.
     @inlinable
-    package mutating func settle(_ index: Int, _ outcome: Outcome) {
+    public mutating func settle(_ index: Int, _ outcome: Outcome) {
         guard collected[index] == nil else { return }
         collected[index] = outcome
         missing -= 1

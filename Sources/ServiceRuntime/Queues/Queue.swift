@@ -1,26 +1,30 @@
 /// Elements in the order of their coming, taken from the front at a constant cost.
 ///
-/// What has been taken stays in memory until it is half of all, or until nothing else is left. Inlined into other rooms,
-/// since messages go through it one by one.
-package struct Queue<Element> {
+/// What has been taken stays in memory until it is half of all, or until nothing else is left.
+///
+/// Messages go through it one by one, so it has to be inlined into other rooms, and the compiler inlines nothing there
+/// that is not public.
+public struct Queue<Element> {
     @usableFromInline var elements: [Element]
 
     /// Elements in front of it have been taken.
     @usableFromInline var start = 0
 
+    /// A queue of these, the first one in front.
     @inlinable
-    package init(_ elements: [Element] = []) {
+    public init(_ elements: [Element] = []) {
         self.elements = elements
     }
 
+    /// Puts one at the end.
     @inlinable
-    package mutating func append(_ element: Element) {
+    public mutating func append(_ element: Element) {
         elements.append(element)
     }
 
     /// Into an empty queue this copies nothing.
     @inlinable
-    package mutating func append(contentsOf others: [Element]) {
+    public mutating func append(contentsOf others: [Element]) {
         if isEmpty {
             elements = others
             start = 0
@@ -29,8 +33,9 @@ package struct Queue<Element> {
         }
     }
 
+    /// The first one, taken out.
     @inlinable
-    package mutating func popFirst() -> Element? {
+    public mutating func popFirst() -> Element? {
         guard start < elements.count else { return nil }
         defer { removeFirst(1) }
         return elements[start]
@@ -38,7 +43,7 @@ package struct Queue<Element> {
 
     /// Takes away so many from the front; more than there are is all.
     @inlinable
-    package mutating func removeFirst(_ number: Int) {
+    public mutating func removeFirst(_ number: Int) {
         start = Swift.min(start + number, elements.count)
         guard start == elements.count || (start > 64 && start * 2 > elements.count) else { return }
         elements.removeFirst(start)
@@ -47,7 +52,7 @@ package struct Queue<Element> {
 
     /// The first ones, taken out; all of them at once copies nothing.
     @inlinable
-    package mutating func take(_ number: Int) -> [Element] {
+    public mutating func take(_ number: Int) -> [Element] {
         guard start > 0 || number < elements.count else {
             defer { elements = [] }
             return elements
@@ -58,12 +63,15 @@ package struct Queue<Element> {
 }
 
 extension Queue: RandomAccessCollection, MutableCollection {
-    @inlinable package var startIndex: Int { 0 }
-    @inlinable package var endIndex: Int { elements.count - start }
+    /// The place of the first one.
+    @inlinable public var startIndex: Int { 0 }
+
+    /// As many as there are.
+    @inlinable public var endIndex: Int { elements.count - start }
 
     /// Counted from the front.
     @inlinable
-    package subscript(position: Int) -> Element {
+    public subscript(position: Int) -> Element {
         get { elements[start + position] }
         _modify { yield &elements[start + position] }
     }
