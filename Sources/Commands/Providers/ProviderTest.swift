@@ -45,7 +45,7 @@ struct ProviderTest: Sendable {
         _ words: Words,
         _ provider: PushProvider,
         _ token: String
-    ) throws(CommandFailure) -> PushDevice {
+    ) throws(CommandFailure) -> Device {
         let environment = words.value("environment") ?? PushEnvironment.production.rawValue
         guard let environment = PushEnvironment(rawValue: environment) else {
             throw .usage(of: CheckProviderCommand.name, "--environment is production or sandbox, found \(environment)")
@@ -59,7 +59,7 @@ struct ProviderTest: Sendable {
             guard let token = DeviceToken(validating: token) else {
                 throw .usage(of: CheckProviderCommand.name, "--token is no device token")
             }
-            return PushDevice(
+            return Device(
                 subscription: "check",
                 token: token,
                 platform: platform,
@@ -71,7 +71,7 @@ struct ProviderTest: Sendable {
     }
 
     /// A browser's subscription from a file, as `JSON.stringify(subscription)` gives it.
-    private static func browser(_ file: String) throws(CommandFailure) -> PushDevice {
+    private static func browser(_ file: String) throws(CommandFailure) -> Device {
         let object = FileManager.default.contents(atPath: file).flatMap {
             Self.object([UInt8]($0.prefix(64 * 1024)))
         }
@@ -85,7 +85,7 @@ struct ProviderTest: Sendable {
                 whatToDo: "save what JSON.stringify(subscription) gives in the browser"
             )
         }
-        var device = PushDevice(subscription: "check", token: token, platform: .web, provider: .webpush)
+        var device = Device(subscription: "check", token: token, platform: .web, provider: .webpush)
         device.webPushKeys = keys
         return device
     }
@@ -110,7 +110,7 @@ struct ProviderTest: Sendable {
         )
     }
 
-    private static func message(_ app: AppID, to device: PushDevice) throws(CommandFailure) -> PushMessage {
+    private static func message(_ app: AppID, to device: Device) throws(CommandFailure) -> PushMessage {
         guard let names = Names() else { throw names }
         return PushMessage(
             app: app,

@@ -32,5 +32,5 @@ indirect enum Cargo: Sendable {
     }
 
     /// The device that it goes to; nil for a mail.
-    var device: PushDevice? { push?.device }
+    var device: Device? { push?.device }
 }

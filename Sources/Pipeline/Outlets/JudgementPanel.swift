@@ -78,6 +78,6 @@ extension Parcel {
     /// Which of APNs' environments it went to; nil at the others, who have one.
     var environment: PushEnvironment? {
         guard let device = cargo.device, device.provider == .apns else { return nil }
-        return device.environment
+        return device.environment ?? .production
     }
 }
