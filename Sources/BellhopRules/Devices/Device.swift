@@ -1,21 +1,21 @@
 /// A device that can be reached, as far as its subscription says.
 public struct Device: Hashable, Sendable {
-    /// The subscription's id: stable when a token rotates.
-    public let subscription: String
-    /// The device's address; a secret.
-    public let token: DeviceToken
+    /// The subscription's id, the ledger's `target`: stable when a token rotates.
+    public var subscription: String
+    /// The device's address; a secret that appears in the request and nowhere else.
+    public var token: DeviceToken
     /// What kind of device.
-    public let platform: DevicePlatform
+    public var platform: DevicePlatform
     /// Through whom it is reached.
-    public let provider: PushProvider
+    public var provider: PushProvider
     /// What the user has answered the system; nil where nobody said.
-    public let permission: PushPermission?
-    /// Which of the provider's environments the token is for; nil where nobody said.
-    public let environment: PushEnvironment?
+    public var permission: PushPermission?
+    /// Which of the provider's environments the token is for; nil where nobody said, which is production.
+    public var environment: PushEnvironment?
     /// What messages for a browser are encrypted with; nil for other devices, and where they cannot be read.
-    public let webPushKeys: WebPushKeys?
+    public var webPushKeys: WebPushKeys?
     /// Whether a push to it was ever taken; a token that was only handed in may be made up.
-    public let wasReached: Bool
+    public var wasReached: Bool
 
     /// A device as it is stored.
     public init(

@@ -18,12 +18,20 @@ struct FieldReader {
     /// Where the field stands in the body.
     func place(_ key: String) -> JSONPointer { base.key(key) }
 
-    func identifier<ID: TextIdentifier>(_ key: String, as type: ID.Type = ID.self) throws(FieldFault) -> ID? {
+    /// A value that `read` understands; nil where there is none.
+    @inline(__always)
+    private func value<Value>(
+        _ key: String,
+        _ expected: @autoclosure () -> String,
+        _ read: (JSONValue) -> Value?
+    ) throws(FieldFault) -> Value? {
         guard let value = self[key] else { return nil }
-        guard case .string(let text) = value, let id = ID(validating: text) else {
-            throw FieldFault(at: place(key), expected: ID.rule, found: value)
-        }
-        return id
+        if let understood = read(value) { return understood }
+        throw FieldFault(at: place(key), expected: expected(), found: value)
+    }
+
+    func identifier<ID: TextIdentifier>(_ key: String, as type: ID.Type = ID.self) throws(FieldFault) -> ID? {
+        try value(key, ID.rule) { $0.string.flatMap(ID.init(validating:)) }
     }
 
     func required<ID: TextIdentifier>(
@@ -41,10 +49,7 @@ struct FieldReader {
 
     /// A text of some length, of whatever characters.
     func text(_ key: String, _ length: ClosedRange<Int>) throws(FieldFault) -> String? {
-        guard let value = self[key] else { return nil }
-        guard case .string(let text) = value else {
-            throw FieldFault(at: place(key), expected: "a string", found: value)
-        }
+        guard let text = try value(key, "a string", { $0.string }) else { return nil }
         guard text.hasLength(length) else {
             let range = "\(length.lowerBound) to \(length.upperBound)"
             throw FieldFault(.invalidField, at: place(key), "expected \(range) characters")
@@ -62,47 +67,21 @@ struct FieldReader {
     }
 
     func timestamp(_ key: String) throws(FieldFault) -> Timestamp? {
-        guard let value = self[key] else { return nil }
-        guard case .string(let text) = value, let instant = Timestamp(validating: text) else {
-            throw FieldFault(at: place(key), expected: Timestamp.rule, found: value)
-        }
-        return instant
+        try value(key, Timestamp.rule) { $0.string.flatMap(Timestamp.init(validating:)) }
     }
 
-    func object(_ key: String) throws(FieldFault) -> JSONObject? {
-        guard let value = self[key] else { return nil }
-        guard case .object(let object) = value else {
-            throw FieldFault(at: place(key), expected: "an object", found: value)
-        }
-        return object
-    }
+    func object(_ key: String) throws(FieldFault) -> JSONObject? { try value(key, "an object") { $0.object } }
 
-    func array(_ key: String) throws(FieldFault) -> [JSONValue]? {
-        guard let value = self[key] else { return nil }
-        guard case .array(let elements) = value else {
-            throw FieldFault(at: place(key), expected: "an array", found: value)
-        }
-        return elements
-    }
+    func array(_ key: String) throws(FieldFault) -> [JSONValue]? { try value(key, "an array") { $0.array } }
 
-    func bool(_ key: String) throws(FieldFault) -> Bool? {
-        guard let value = self[key] else { return nil }
-        guard case .bool(let bool) = value else {
-            throw FieldFault(at: place(key), expected: "a boolean", found: value)
-        }
-        return bool
-    }
+    func bool(_ key: String) throws(FieldFault) -> Bool? { try value(key, "a boolean") { $0.bool } }
 
     /// A word out of a closed list.
     func word<Word: RawRepresentable & CaseIterable>(
         _ key: String,
         as type: Word.Type = Word.self
     ) throws(FieldFault) -> Word? where Word.RawValue == String {
-        guard let value = self[key] else { return nil }
-        guard case .string(let text) = value, let word = Word(rawValue: text) else {
-            throw FieldFault(at: place(key), expected: JSONScope.oneOf(type), found: value)
-        }
-        return word
+        try value(key, JSONScope.oneOf(type)) { $0.string.flatMap(Word.init(rawValue:)) }
     }
 
     /// What an update says about a field: nothing, `null`, or a value that `read` understands.

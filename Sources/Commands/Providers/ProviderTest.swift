@@ -45,7 +45,7 @@ struct ProviderTest: Sendable {
         _ words: Words,
         _ provider: PushProvider,
         _ token: String
-    ) throws(CommandFailure) -> PushDevice {
+    ) throws(CommandFailure) -> Device {
         let environment = try words.optional("environment", "production or sandbox", PushEnvironment.init(rawValue:))
         let usual: DevicePlatform = provider == .apns ? .ios : provider == .webpush ? .web : .android
         let platform = try words.optional("platform", "ios, android or web", DevicePlatform.init(rawValue:))
@@ -53,7 +53,7 @@ struct ProviderTest: Sendable {
             guard let token = DeviceToken(validating: token) else {
                 throw words.misuse("--token is no device token")
             }
-            return PushDevice(
+            return Device(
                 subscription: "check",
                 token: token,
                 platform: platform ?? usual,
@@ -65,7 +65,7 @@ struct ProviderTest: Sendable {
     }
 
     /// A browser's subscription from a file, as `JSON.stringify(subscription)` gives it.
-    private static func browser(_ file: String) throws(CommandFailure) -> PushDevice {
+    private static func browser(_ file: String) throws(CommandFailure) -> Device {
         let object = FileManager.default.contents(atPath: file).flatMap {
             Self.object([UInt8]($0.prefix(64 * 1024)))
         }
@@ -79,7 +79,7 @@ struct ProviderTest: Sendable {
                 whatToDo: "save what JSON.stringify(subscription) gives in the browser"
             )
         }
-        var device = PushDevice(subscription: "check", token: token, platform: .web, provider: .webpush)
+        var device = Device(subscription: "check", token: token, platform: .web, provider: .webpush)
         device.webPushKeys = keys
         return device
     }
@@ -104,7 +104,7 @@ struct ProviderTest: Sendable {
         )
     }
 
-    private static func message(_ app: AppID, to device: PushDevice) throws(CommandFailure) -> PushMessage {
+    private static func message(_ app: AppID, to device: Device) throws(CommandFailure) -> PushMessage {
         guard let names = Names() else { throw names }
         return PushMessage(
             app: app,

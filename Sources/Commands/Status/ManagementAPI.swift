@@ -1,3 +1,4 @@
+import BellhopJSON
 import Foundation
 import HTTPTransfer
 import ServiceRuntime
@@ -12,6 +13,7 @@ struct ManagementAPI: Sendable {
     }
 
     private let base: URLComponents
+    private static let longestAnswer = 4 << 20
 
     /// The URL may hold user and password, and the path under which the API stands.
     init(_ url: Secret) throws(CommandFailure) {
@@ -32,7 +34,7 @@ struct ManagementAPI: Sendable {
         do {
             var options = CurlTransportOptions(name: "management")
             options.allowsPlainHTTP = true
-            options.bodyLimit = 4 << 20
+            options.bodyLimit = Self.longestAnswer
             transport = try CurlTransport(options)
         } catch {
             throw failure("\(error)")
@@ -72,13 +74,12 @@ struct ManagementAPI: Sendable {
         case 404: throw failure("it knows no such virtual host (404)")
         default: throw failure("status \(answer.status)")
         }
-        guard let page = try? JSONDecoder().decode(Page.self, from: Data(answer.body)) else {
+        let limits = JSONParser.Limits(bytes: Self.longestAnswer, depth: 16)
+        guard let items = try? JSONParser(limits: limits).parse(answer.body).get()["items"]?.array else {
             throw failure("an answer that is not a list of queues")
         }
-        return Dictionary(
-            page.items.map { ($0.name, Queue(unacked: $0.unacked, oldestSent: $0.oldestSent)) },
-            uniquingKeysWith: { first, _ in first }
-        )
+        let queues = items.compactMap { item in item["name"]?.string.map { ($0, Queue(item)) } }
+        return Dictionary(queues, uniquingKeysWith: { first, _ in first })
     }
 
     private func failure(_ cameBack: String) -> CommandFailure {
@@ -96,28 +97,11 @@ struct ManagementAPI: Sendable {
     }
 }
 
-/// A page of `/api/queues/<vhost>`.
-private struct Page: Decodable {
-    let items: [Item]
-
-    /// A queue; fields that its kind does not have are absent, null or an empty text.
-    struct Item: Decodable {
-        let name: String
-        let unacked: Int?
-        let oldestSent: Int64?
-
-        private enum Key: String, CodingKey {
-            case name
-            case unacked = "messages_unacknowledged"
-            case oldest = "head_message_timestamp"
-        }
-
-        init(from decoder: any Decoder) throws {
-            let container = try decoder.container(keyedBy: Key.self)
-            name = try container.decode(String.self, forKey: .name)
-            unacked = try? container.decode(Int.self, forKey: .unacked)
-            let seconds = (try? container.decode(Int64.self, forKey: .oldest)).flatMap { $0 > 0 ? $0 : nil }
-            oldestSent = seconds.map { Instant(seconds: $0).microseconds }
-        }
+extension ManagementAPI.Queue {
+    /// Fields that its kind does not have are absent, null or an empty text.
+    fileprivate init(_ item: JSONValue) {
+        unacked = item["messages_unacknowledged"]?.number?.int64.flatMap(Int.init(exactly:))
+        let seconds = item["head_message_timestamp"]?.number?.int64.flatMap { $0 > 0 ? $0 : nil }
+        oldestSent = seconds.map { Instant(seconds: $0).microseconds }
     }
 }

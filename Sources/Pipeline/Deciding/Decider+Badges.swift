@@ -20,7 +20,7 @@ extension Decider {
                 notification: notification,
                 type: words.type,
                 words: (title: "", body: ""),
-                device: PushDevice(device)
+                device: device
             )
             message.purpose = .badgeUpdate
             message.priority = .low

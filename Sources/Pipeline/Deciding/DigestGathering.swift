@@ -55,7 +55,7 @@ struct DigestGathering {
             words: (title: words.title, body: words.body),
             device: newest.device
         )
-        message.link = words.link.map { PushMessage.Link(web: $0.web, mobile: $0.mobile) }
+        message.link = words.link.map { DeepLink(web: $0.web, mobile: $0.mobile) }
         message.collapseKey = "digest:\(slot)"
         message.priority = .low
         message.badge = newest.badge

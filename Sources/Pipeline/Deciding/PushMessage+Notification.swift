@@ -17,12 +17,12 @@ extension PushMessage {
             notification: key.notification,
             type: content.type,
             words: (title: content.title, body: content.body),
-            device: PushDevice(device)
+            device: device
         )
         data = content.data
         metadata = content.extras.metadata
         targetID = content.extras.targetID
-        link = content.link.flatMap(Link.init)
+        link = content.link.flatMap(DeepLink.init)
         venueID = content.venueID
         imageURL = content.extras.imageURL
         collapseKey = content.extras.collapseKey
@@ -55,21 +55,7 @@ extension PushPresentation {
     }
 }
 
-extension PushDevice {
-    init(_ device: Device) {
-        self.init(
-            subscription: device.subscription,
-            token: device.token,
-            platform: device.platform,
-            provider: device.provider,
-            environment: device.environment ?? .production,
-            webPushKeys: device.webPushKeys,
-            wasReached: device.wasReached
-        )
-    }
-}
-
-extension PushMessage.Link {
+extension DeepLink {
     fileprivate init?(_ link: JSONObject) {
         guard case .string(let web)? = link["web"], case .string(let mobile)? = link["mobile"] else { return nil }
         self.init(web: web, mobile: mobile, scheme: link["scheme"]?.string)

@@ -21,7 +21,7 @@ indirect enum Cargo: Sendable {
     }
 
     /// The device that it goes to; nil for a mail.
-    var device: PushDevice? {
+    var device: Device? {
         if case .push(let message) = self { message.device } else { nil }
     }
 }
@@ -127,6 +127,6 @@ final class Parcel: Sendable {
     /// Which of APNs' environments it went to; nil at the others, who have one.
     var environment: PushEnvironment? {
         guard let device = cargo.device, device.provider == .apns else { return nil }
-        return device.environment
+        return device.environment ?? .production
     }
 }

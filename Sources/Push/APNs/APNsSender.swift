@@ -38,11 +38,11 @@ package struct APNsSender: PushSender {
     }
 
     private func verdicts(on batch: [PushMessage]) async -> [Verdict] {
-        let first = batch[0].device.environment
-        guard batch.contains(where: { $0.device.environment != first }) else {
+        let first = batch[0].environment
+        guard batch.contains(where: { $0.environment != first }) else {
             return await verdicts(on: batch, of: first)
         }
-        let places = Dictionary(grouping: batch.indices) { batch[$0].device.environment }
+        let places = Dictionary(grouping: batch.indices) { batch[$0].environment }
         var verdicts = Array(repeating: Self.unanswered, count: batch.count)
         await withTaskGroup(of: (places: [Int], verdicts: [Verdict]).self) { group in
             for (environment, places) in places {
@@ -115,4 +115,8 @@ package struct APNsSender: PushSender {
         if isStale { service.transport.retireConnections() }
         if mustRest { tokens.pause() }
     }
+}
+
+extension PushMessage {
+    fileprivate var environment: PushEnvironment { device.environment ?? .production }
 }

@@ -1,14 +1,14 @@
 import BellhopRules
 
 extension PushMessage {
-    /// Four weeks, FCM's longest and its default.
-    private static let longestLife: Int64 = 2_419_200
+    /// Four weeks: FCM's longest and its default, about Expo's default today, and what every push service takes.
+    static let longestLife = 2_419_200
 
     /// How long a provider may keep it, in whole seconds; nil leaves that to the provider.
     func secondsToLive(from now: Timestamp) -> Int? {
         expiry.map { expiry in
             let left = (expiry.microseconds - now.microseconds) / 1_000_000
-            return Int(clamping: min(max(left, 0), Self.longestLife))
+            return min(max(Int(clamping: left), 0), Self.longestLife)
         }
     }
 

@@ -45,9 +45,9 @@ extension ProviderReader {
             do {
                 if let key = try APNsKey(teamID: teamID, keyID: keyID, p8: bytes) { return key }
             } catch {
-                throw SecretFault(": \(error)")
+                throw SecretFault(sentences: [": \(error)"])
             }
-            throw SecretFault(": expected a P-256 key, which APNs' keys are, found one of another kind")
+            throw SecretFault(sentences: [": expected a P-256 key, which APNs' keys are, found one of another kind"])
         }
         guard let key = key ?? nil, let topic else { return nil }
         return ProviderConfiguration.APNs(

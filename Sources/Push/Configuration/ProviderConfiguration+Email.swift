@@ -78,7 +78,7 @@ extension ProviderReader {
         let password = secret(key, scope, of: "it", required: false, advice: rule) { (bytes) throws(SecretFault) in
             let password = String(decoding: bytes, as: UTF8.self).trimmed
             guard !password.isEmpty, password.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
-                throw SecretFault(" does not hold a password on one line")
+                throw SecretFault(sentences: [" does not hold a password on one line"])
             }
             return Secret(password)
         }
@@ -98,7 +98,7 @@ extension ProviderReader {
         let keys = secret("keyFile", scope, of: "the keys", advice: make) { (bytes) throws(SecretFault) in
             if let keys = UnsubscribeKeys(file: bytes) { return keys }
             let advice = "expected one key per line, \(UnsubscribeKeys.shortest) bytes each at least"
-            throw SecretFault(" holds no usable key: \(advice)")
+            throw SecretFault(sentences: [" holds no usable key: \(advice)"])
         }
         guard let url, let keys else { return nil }
         return UnsubscribeLink(base: url, keys: keys)

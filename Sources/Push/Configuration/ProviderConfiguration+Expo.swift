@@ -44,7 +44,7 @@ extension ProviderReader {
         return secret(key, scope, of: "a token", required: false, advice: advice) { (bytes) throws(SecretFault) in
             let text = bytes.drop { $0 <= 0x20 }.reversed().drop { $0 <= 0x20 }.reversed()
             guard (1...4096).contains(text.count), text.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
-                throw SecretFault(" does not hold one access token: \(advice)")
+                throw SecretFault(sentences: [" does not hold one access token: \(advice)"])
             }
             return Secret(String(decoding: text, as: UTF8.self))
         }

@@ -38,7 +38,7 @@ extension ProviderReader {
         let account = secret("serviceAccount", scope, of: content, advice: advice) { (bytes) throws(SecretFault) in
             switch ServiceAccount.read(bytes) {
             case .success(let account): return account
-            case .failure(let faults): throw SecretFault(faults.faults.map(\.description))
+            case .failure(let faults): throw SecretFault(sentences: faults.faults.map(\.description))
             }
         }
         guard let account else { return nil }
@@ -55,17 +55,16 @@ extension ProviderReader {
 extension SenderAssembly {
     mutating func sender(_ fcm: ProviderConfiguration.FCM, for app: AppID) throws(TransferError) -> FCMSender {
         let need = TransportNeed(kind: .pushes(app), endpoint: fcm.endpoint, reach: fcm.reach, name: "fcm")
-        var sender = FCMSender(
+        return FCMSender(
             endpoint: fcm.endpoint,
             projectID: fcm.serviceAccount.projectID,
             tokens: try tokens(fcm),
             transport: try transport(need),
             time: surroundings.time,
-            metrics: surroundings.metrics?.forSender(.fcm, app: app)
+            metrics: surroundings.metrics?.forSender(.fcm, app: app),
+            window: fcm.reach.window,
+            budget: fcm.budget
         )
-        sender.window = fcm.reach.window
-        sender.budget = fcm.budget
-        return sender
     }
 
     private mutating func tokens(_ fcm: ProviderConfiguration.FCM) throws(TransferError) -> AccessTokenSource {

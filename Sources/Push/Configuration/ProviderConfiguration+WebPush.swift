@@ -94,7 +94,7 @@ extension ProviderReader {
             do {
                 return try VAPIDKey(id: id, file: bytes)
             } catch {
-                throw SecretFault(": \(error)")
+                throw SecretFault(sentences: [": \(error)"])
             }
         }
         return key ?? nil
@@ -110,15 +110,13 @@ extension SenderAssembly {
         var need = TransportNeed(kind: .pushes(app), endpoint: "webpush", reach: webPush.reach, name: "webpush")
         need.addressPolicy = webPush.addressPolicy
         need.hostsPerWindow = 4
-        var sender = WebPushSender(
-            hosts: webPush.hosts,
-            keys: webPush.keys,
-            subject: webPush.subject,
+        let tokens = VAPIDTokens(subject: webPush.subject)
+        return WebPushSender(
+            desk: WebPushDesk(hosts: webPush.hosts, keys: webPush.keys, tokens: tokens),
             transport: try transport(need),
             time: surroundings.time,
-            metrics: surroundings.metrics?.forSender(.webpush, app: app)
+            metrics: surroundings.metrics?.forSender(.webpush, app: app),
+            window: webPush.reach.window
         )
-        sender.window = webPush.reach.window
-        return sender
     }
 }

@@ -92,14 +92,6 @@ final class ProviderReader {
 /// What is wrong with the content of a secret file, as ends of sentences that begin with its name; never a part of it.
 struct SecretFault: Error {
     let sentences: [String]
-
-    init(_ sentences: String...) {
-        self.sentences = sentences
-    }
-
-    init(_ sentences: [String]) {
-        self.sentences = sentences
-    }
 }
 
 extension JSONScope {

@@ -6,9 +6,6 @@ struct ExpoBody {
     let now: Timestamp
     let parts: MessageParts
 
-    /// Four weeks: the longest that FCM keeps a message, and about Expo's own default today.
-    private static let longestLife: Int64 = 2_419_200
-
     func bytes(title: String, body: String) -> [UInt8] {
         var json = JSONBytes(capacity: 1024)
         json.add("to", message.device.token.text)
@@ -53,7 +50,7 @@ struct ExpoBody {
 
     /// The time to live is always told: Expo's default has changed before.
     private func writeDelivery(_ json: inout JSONBytes, isPatient: Bool) {
-        json.add("ttl", secondsToLive)
+        json.add("ttl", message.secondsToLive(from: now) ?? PushMessage.longestLife)
         json.add("priority", plain: isPatient ? "normal" : "high")
     }
 
@@ -72,13 +69,6 @@ struct ExpoBody {
         json.add("interruptionLevel", presentation.interruptionLevel?.rawValue)
         if presentation.isMutable { json.add("mutableContent", true) }
         json.add("collapseId", message.replacementID)
-    }
-
-    private var secondsToLive: Int {
-        guard let expiry = message.expiry else { return Int(clamping: Self.longestLife) }
-        let (span, isTooLong) = expiry.microseconds.subtractingReportingOverflow(now.microseconds)
-        guard !isTooLong else { return expiry < now ? 0 : Int(clamping: Self.longestLife) }
-        return Int(clamping: min(max(span / 1_000_000, 0), Self.longestLife))
     }
 
     /// Both platforms count in 32 bits.

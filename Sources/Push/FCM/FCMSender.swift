@@ -1,6 +1,6 @@
 package import BellhopRules
-package import HTTPTransfer
-package import ServiceRuntime
+import HTTPTransfer
+import ServiceRuntime
 
 /// Sends one app's messages through FCM's HTTP v1 API.
 ///
@@ -8,36 +8,22 @@ package import ServiceRuntime
 /// messages concerned are sent once more; what is refused then is a config error.
 package struct FCMSender: PushSender {
     package var provider: PushProvider { .fcm }
+
+    /// FCM's scheme, host and port, without a slash at the end.
+    let endpoint: String
+    let projectID: String
+    let tokens: AccessTokenSource
+    let transport: any HTTPTransport
+    var time: any TimeSource = SystemTime()
+    var metrics: PushMetrics.ForSender?
     package var window = Int.max
     package var budget: PushBudget?
 
     /// Whether FCM shall only say what it would do, and show nothing to anybody.
     package var validatesOnly = false
 
-    private let url: String
-    private let tokens: AccessTokenSource
-    private let transport: any HTTPTransport
-    private let time: any TimeSource
-    private let metrics: PushMetrics.ForSender?
-
     /// FCM asks for ten seconds at least before giving up on an answer.
     private static let timeouts = TransferTimeouts(total: .seconds(20), connect: .seconds(10))
-
-    /// The endpoint is FCM's scheme, host and port, without a slash at the end.
-    package init(
-        endpoint: String,
-        projectID: String,
-        tokens: AccessTokenSource,
-        transport: any HTTPTransport,
-        time: any TimeSource = SystemTime(),
-        metrics: PushMetrics.ForSender? = nil
-    ) {
-        url = endpoint + "/v1/projects/" + projectID + "/messages:send"
-        self.tokens = tokens
-        self.transport = transport
-        self.time = time
-        self.metrics = metrics
-    }
 
     package func send(_ batch: [PushMessage]) async -> [Verdict] {
         await metrics.measured(batch, verdicts(on:))
@@ -69,6 +55,7 @@ package struct FCMSender: PushSender {
     }
 
     private func send(_ round: inout Round<[UInt8]>, with token: AccessToken) async {
+        let url = endpoint + "/v1/projects/" + projectID + "/messages:send"
         // One array for all requests, so that a header costs a batch and not a message.
         let headers: [TransferRequest.Header] = [
             ("authorization", token.authorization), ("content-type", "application/json"),

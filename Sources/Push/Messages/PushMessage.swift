@@ -4,22 +4,6 @@ package import BellhopRules
 ///
 /// It is rendered already: words in the reader's language, links filled.
 package struct PushMessage: Sendable {
-    /// Where a tap leads, per kind of client.
-    package struct Link: Hashable, Sendable {
-        /// Path of the web app.
-        package var web: String
-        /// Route of the mobile app.
-        package var mobile: String
-        /// URL of the app's own scheme.
-        package var scheme: String?
-
-        package init(web: String, mobile: String, scheme: String? = nil) {
-            self.web = web
-            self.mobile = mobile
-            self.scheme = scheme
-        }
-    }
-
     /// What a message is for.
     package enum Purpose: Hashable, Sendable {
         /// Words for a person.
@@ -50,7 +34,8 @@ package struct PushMessage: Sendable {
     package var metadata = JSONObject()
 
     package var targetID: String?
-    package var link: Link?
+    /// Where a tap leads, per kind of client.
+    package var link: DeepLink?
     package var venueID: String?
     package var imageURL: String?
 
@@ -69,14 +54,14 @@ package struct PushMessage: Sendable {
 
     package var presentation = PushPresentation()
 
-    package var device: PushDevice
+    package var device: Device
 
     package init(
         app: AppID,
         notification: NotificationID,
         type: EventType,
         words: (title: String, body: String),
-        device: PushDevice
+        device: Device
     ) {
         self.app = app
         self.notification = notification

@@ -1,6 +1,6 @@
 package import BellhopRules
-package import HTTPTransfer
-package import ServiceRuntime
+import HTTPTransfer
+import ServiceRuntime
 
 /// Sends one app's messages to browsers, each through the push service that its browser has chosen.
 ///
@@ -8,27 +8,13 @@ package import ServiceRuntime
 /// not accept it, a fresh one is tried once.
 package struct WebPushSender: PushSender {
     package var provider: PushProvider { .webpush }
+
+    let desk: WebPushDesk
+    /// Refuses addresses that are not public: hosts come from strangers.
+    let transport: any HTTPTransport
+    var time: any TimeSource = SystemTime()
+    var metrics: PushMetrics.ForSender?
     package var window = Int.max
-
-    private let desk: WebPushDesk
-    private let transport: any HTTPTransport
-    private let time: any TimeSource
-    private let metrics: PushMetrics.ForSender?
-
-    /// `transport` must refuse addresses that are not public: hosts come from strangers.
-    package init(
-        hosts: PushServiceHosts,
-        keys: VAPIDKeys,
-        subject: String,
-        transport: any HTTPTransport,
-        time: any TimeSource = SystemTime(),
-        metrics: PushMetrics.ForSender? = nil
-    ) {
-        desk = WebPushDesk(hosts: hosts, keys: keys, tokens: VAPIDTokens(subject: subject))
-        self.transport = transport
-        self.time = time
-        self.metrics = metrics
-    }
 
     package func send(_ batch: [PushMessage]) async -> [Verdict] {
         await metrics.measured(batch, verdicts(on:))

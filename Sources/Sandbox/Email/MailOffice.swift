@@ -51,11 +51,6 @@ struct MailOffice: Sendable {
 package struct MailCredentials: Sendable, Equatable {
     package var user: String
     package var password: String
-
-    package init(user: String, password: String) {
-        self.user = user
-        self.password = password
-    }
 }
 
 /// Sender and recipients, as they were named in the dialogue.

@@ -8,14 +8,6 @@ package struct ConfigurationFault: Error, Sendable, Equatable, CustomStringConve
     package let expected: String
     package let whatToDo: String
 
-    package init(key: String, source: ConfigurationSource, found: String, expected: String, whatToDo: String) {
-        self.key = key
-        self.source = source
-        self.found = found
-        self.expected = expected
-        self.whatToDo = whatToDo
-    }
-
     package var description: String {
         "\(key) (\(source)): \(found), expected \(expected); \(whatToDo)".escapingControls()
     }

@@ -8,11 +8,6 @@ package struct Secret: Sendable, Hashable {
     package init(_ text: String) {
         revealed = text
     }
-
-    /// What a library may be shown of a URL in a log line or a listing: the password replaced by `***`.
-    package var maskedURL: String {
-        URLMask.mask(revealed)
-    }
 }
 
 extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {

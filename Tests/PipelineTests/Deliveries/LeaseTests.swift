@@ -43,7 +43,7 @@ struct LeaseTests {
             priority: .normal,
             expiresAt: nil
         )
-        let device = PushDevice(
+        let device = Device(
             subscription: "s\(index)",
             token: try #require(DeviceToken(validating: "t\(index)")),
             platform: .android,

@@ -35,7 +35,7 @@ struct Answered: Sendable {
 
     private func parcel(_ index: Int, _ provider: PushProvider) throws -> Parcel {
         let recipient = try Self.recipient(person)
-        let device = PushDevice(
+        let device = Device(
             subscription: "s\(index)",
             token: try #require(DeviceToken(validating: "t\(index)")),
             platform: platform,

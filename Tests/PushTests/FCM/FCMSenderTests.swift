@@ -1,10 +1,11 @@
 import BellhopRules
 import HTTPTransfer
-import Push
 import ServiceRuntime
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import Push
 
 @Suite("FCM's sender", .inTurn, .timeLimit(.minutes(5)))
 struct FCMSenderTests {

@@ -17,7 +17,7 @@ enum Messages {
             notification: NotificationID(bits: notification),
             type: try #require(EventType(validating: "transaction_complete")),
             words: ("Betaling mottatt", "Du har mottatt 2 000 kr"),
-            device: PushDevice(
+            device: Device(
                 subscription: "sub_1",
                 token: try #require(DeviceToken(validating: token)),
                 platform: platform,

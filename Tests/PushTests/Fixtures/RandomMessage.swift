@@ -24,7 +24,7 @@ enum RandomMessage {
         message.imageURL = maybe(&generator) { text(atMost: 1000, &$0) }
         message.collapseKey = maybe(&generator) { text(atMost: 255, &$0) }
         message.link = maybe(&generator) {
-            PushMessage.Link(web: text(atMost: 600, &$0), mobile: text(atMost: 600, &$0))
+            DeepLink(web: text(atMost: 600, &$0), mobile: text(atMost: 600, &$0))
         }
         message.metadata = object(&generator)
         message.data = object(&generator)

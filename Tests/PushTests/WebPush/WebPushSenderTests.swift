@@ -1,11 +1,12 @@
 import BellhopRules
 import Cryptography
 import HTTPTransfer
-import Push
 import ServiceRuntime
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import Push
 
 @Suite("The sender to browsers")
 struct WebPushSenderTests {
@@ -14,9 +15,11 @@ struct WebPushSenderTests {
     private func sender(_ transport: ScriptedTransport, keys: [VAPIDKey]? = nil) throws -> WebPushSender {
         let keys = try keys ?? [VAPIDKey(id: "main", key: PrivateKey.generateP256())]
         return WebPushSender(
-            hosts: .known,
-            keys: VAPIDKeys(keys, usual: try #require(keys.first)),
-            subject: "mailto:ops@example.com",
+            desk: WebPushDesk(
+                hosts: .known,
+                keys: VAPIDKeys(keys, usual: try #require(keys.first)),
+                tokens: VAPIDTokens(subject: "mailto:ops@example.com")
+            ),
             transport: transport,
             time: time
         )

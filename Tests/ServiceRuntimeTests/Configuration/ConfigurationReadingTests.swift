@@ -106,6 +106,7 @@ struct ConfigurationReadingTests {
         arguments: [
             ("BELLHOP_AMPQ_URL", "did you mean BELLHOP_AMQP_URL?"), ("BELLHOP_BATCHS", "did you mean BELLHOP_BATCH?"),
             ("BELLHOP_DATABASE_URL_FIEL", "did you mean BELLHOP_DATABASE_URL_FILE?"),
+            ("BELLHOP_batch", "did you mean BELLHOP_BATCH?"),
         ]
     )
     func unknownNames(name: String, advice: String) {

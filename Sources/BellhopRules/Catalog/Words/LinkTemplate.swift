@@ -19,11 +19,18 @@ public struct LinkTemplate: Hashable, Sendable {
 /// Where a tap on one notification leads.
 public struct DeepLink: Hashable, Sendable {
     /// Path of the web app.
-    public let web: String
+    public var web: String
     /// Route of the mobile app.
-    public let mobile: String
+    public var mobile: String
     /// URL of the app's own scheme, where the catalogue has one.
-    public let scheme: String?
+    public var scheme: String?
+
+    /// A link to each kind of client.
+    package init(web: String, mobile: String, scheme: String? = nil) {
+        self.web = web
+        self.mobile = mobile
+        self.scheme = scheme
+    }
 
     /// The link as it is stored and served: `{"mobile": …, "scheme"?: …, "web": …}`.
     public var json: JSONObject {
