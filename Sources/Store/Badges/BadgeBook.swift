@@ -21,15 +21,10 @@ package struct BadgeBook: Sendable {
     /// What is taken and not marked as done comes up again after a minute.
     package func take(atMost limit: Int, calm: Duration) async throws(PostgresError) -> [Entry] {
         let rows = try await pool.run(Self.take, [.integer(Int64(limit)), .integer(calm.milliseconds)])
-        var entries: [Entry] = []
-        for row in rows.indices {
-            guard let app = AppID(validating: try rows.text(row, 0)),
-                let user = UserID(validating: try rows.text(row, 1))
-            else { continue }
-            let key = RecipientKey(app: app, user: user)
-            entries.append(Entry(recipient: key, requestedAt: try rows.instant(row, 2)))
+        return try rows.compactMap { (rows, row) throws(PostgresError) in
+            guard let key = try rows.recipientKey(row) else { return nil }
+            return Entry(recipient: key, requestedAt: try rows.instant(row, 2))
         }
-        return entries
     }
 
     /// They are on their way; what has changed again meanwhile stays.
@@ -37,10 +32,7 @@ package struct BadgeBook: Sendable {
         guard !entries.isEmpty else { return }
         _ = try await pool.run(
             Self.finish,
-            [
-                .textArray(entries.map(\.recipient.app.text)), .textArray(entries.map(\.recipient.user.text)),
-                .instantArray(entries.map(\.requestedAt)),
-            ]
+            RecipientKey.parameters(entries.map(\.recipient)) + [.instantArray(entries.map(\.requestedAt))]
         )
     }
 

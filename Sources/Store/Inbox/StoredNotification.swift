@@ -15,6 +15,6 @@ package struct StoredNotification: Sendable {
         self.content = content
         isRead = try rows.boolean(row, 12)
         isSuperseded = try rows.optionalBoolean(row, 13) ?? false
-        createdAt = Timestamp(clamping: try rows.instant(row, 14))
+        createdAt = try rows.moment(row, 14)
     }
 }

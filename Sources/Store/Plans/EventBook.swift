@@ -117,7 +117,7 @@ package struct EventBook: Sendable {
         let stored = try await pool.run(Self.lookUp, [apps, ids])
         var outcomes = Array(repeating: Outcome.cancelled, count: plans.count)
         for row in 0..<stored.count {
-            guard let position = Int(exactly: try stored.integer(row, 0) - 1), plans.indices.contains(position),
+            guard let position = try stored.place(row, 0, in: plans.indices),
                 try !stored.boolean(row, 2)
             else { continue }
             let plan = plans[position]
@@ -146,15 +146,13 @@ package struct EventBook: Sendable {
     /// whoever took them died, come up again after half a minute.
     package func takeDue(atMost limit: Int) async throws(PostgresError) -> [DueEvent] {
         let rows = try await pool.run(Self.takeDue, [.integer(Int64(limit))])
-        var due: [DueEvent] = []
-        for row in rows.indices {
+        return try rows.compactMap { (rows, row) throws(PostgresError) in
             guard let app = AppID(validating: try rows.text(row, 0)),
                 let id = EventID(validating: try rows.text(row, 1)),
                 let type = EventType(validating: try rows.text(row, 2))
-            else { continue }
-            due.append(DueEvent(app: app, id: id, type: type, body: Array(try rows.text(row, 3).utf8)))
+            else { return nil }
+            return DueEvent(app: app, id: id, type: type, body: Array(try rows.text(row, 3).utf8))
         }
-        return due
     }
 
     /// Lets them come up again at once, since they have not gone out for all that is known.

@@ -24,18 +24,18 @@ package struct DeadLetterGauge: Sendable {
             Open(
                 app: try rows.text(row, 0),
                 reason: try rows.text(row, 1),
-                items: Int(clamping: try rows.integer(row, 2))
+                items: try rows.number(row, 2)
             )
         }
         let rest = try await pool.run(Self.rest)
         oldestAge = try rest.optionalDouble(0, 0)
-        replaysRunning = Int(clamping: try rest.integer(0, 1))
-        replaysPaused = Int(clamping: try rest.integer(0, 2))
+        replaysRunning = try rest.number(0, 1)
+        replaysPaused = try rest.number(0, 2)
         let outcomeRows = try await pool.run(Self.outcomes)
         var outcomes: [ReplayOutcome: Int] = [:]
         for row in outcomeRows.indices {
             guard let outcome = ReplayOutcome(rawValue: try outcomeRows.text(row, 0)) else { continue }
-            outcomes[outcome] = Int(clamping: try outcomeRows.integer(row, 1))
+            outcomes[outcome] = try outcomeRows.number(row, 1)
         }
         self.outcomes = outcomes
     }
