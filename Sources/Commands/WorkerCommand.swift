@@ -41,9 +41,10 @@ enum WorkerCommand: Command {
         let publisher = try process.startPublisher()
         let senders = try process.pushSenders()
         let source = CatalogSource(catalogs)
-        let breakers = Breakers(pool: process.pool, logger: process.logger, metrics: process.metrics)
-        let tools = FrontDoor.Tools(
-            pool: process.pool,
+        let store = PostgresStore(pool: process.pool, lease: process.footing.policy.lease)
+        let breakers = Breakers(store: store, time: process.time, logger: process.logger, metrics: process.metrics)
+        let tools = WorkerTools(
+            store: store,
             publisher: publisher,
             names: names,
             senders: SenderDirectory(
@@ -54,33 +55,33 @@ enum WorkerCommand: Command {
             breakers: breakers,
             policy: process.setup.policy
         )
-        let surroundings = FrontDoor.Surroundings(
+        let context = PipelineContext(
             time: process.time,
             logger: process.logger,
             metrics: PipelineMetrics(process.metrics)
         )
-        let frontDoor = FrontDoor(catalogs: source, zones: process.zones, tools: tools, surroundings: surroundings)
+        let intake = Intake(catalogs: source, zones: process.zones, tools: tools, context: context)
         let receipts = ReceiptWorker(
             consumer: try process.consumer("receipts", [.init(queue: names.receipts, prefetch: 16)])(),
             sources: senders.receipts,
             catalogs: source,
             tools: tools,
-            surroundings: surroundings
+            context: context
         )
-        var workers = try lanes.map { lane in try worker(for: lane, process, frontDoor) }
-        if lanes.contains(.bulk) { workers.append(try replayWorker(process, frontDoor)) }
+        var workers = try lanes.map { lane in try worker(for: lane, process, intake) }
+        if lanes.contains(.bulk) { workers.append(try replayWorker(process, intake)) }
         let checks = workers.map { worker in
             ReadinessCheck(worker.name) { worker.isReady ? nil : "it does not consume" }
         }
         let ending = await process.run(
-            workers + [receipts, BreakerWatch(breakers), frontDoor.report, process.reload(of: source)],
+            workers + [receipts, BreakerWatch(breakers), intake.report, process.reload(of: source)],
             listen: configuration.metricsListen,
             untilInputEnds: untilInputEnds,
             checks: checks + [
                 ReadinessCheck(receipts.name) { receipts.isReady ? nil : "it does not consume" }
             ] + process.checks(publisher)
         )
-        frontDoor.report.tell()
+        intake.report.tell()
         await senders.close()
         await publisher.close()
         return ending
@@ -93,7 +94,7 @@ enum WorkerCommand: Command {
 
     /// Replays have a connection and batches of their own, one at a time, so that live traffic does not feel them; their
     /// pushes count as bulk.
-    private static func replayWorker(_ process: RoleProcess, _ frontDoor: FrontDoor) throws -> LaneWorker {
+    private static func replayWorker(_ process: RoleProcess, _ intake: Intake) throws -> LaneWorker {
         let configuration = process.setup.configuration
         let prefetch = min(configuration.batch, Int(configuration.prefetch.usual))
         return LaneWorker(
@@ -103,7 +104,7 @@ enum WorkerCommand: Command {
                 "replays",
                 [.init(queue: process.setup.names.replay, prefetch: prefetch)]
             )(),
-            frontDoor: frontDoor,
+            intake: intake,
             limits: .init(batch: configuration.batch, batchesAtOnce: 1)
         )
     }
@@ -111,7 +112,7 @@ enum WorkerCommand: Command {
     private static func worker(
         for lane: Lane,
         _ process: RoleProcess,
-        _ frontDoor: FrontDoor
+        _ intake: Intake
     ) throws -> LaneWorker {
         let configuration = process.setup.configuration
         let prefetch = prefetch(configuration)[lane] ?? 1
@@ -122,7 +123,7 @@ enum WorkerCommand: Command {
         return LaneWorker(
             lane: lane,
             consumer: try process.consumer("\(lane.rawValue) lane", subscriptions)(),
-            frontDoor: frontDoor,
+            intake: intake,
             limits: .init(batch: configuration.batch)
         )
     }

@@ -2,14 +2,21 @@ import AMQP
 import BellhopRules
 import Store
 
+/// A delivery that was given up.
+struct LostDelivery: Sendable {
+    let cause: DeadLetterCause
+    let key: DeliveryKey
+    let attempts: Int
+}
+
 /// What goes to the dead-letter queue.
-enum Casualty: Sendable {
+enum Undeliverable: Sendable {
     /// A message, as it came, that was refused.
     ///
     /// `replay` is the one that the message came through; nil for one that comes for the first time.
     case message(IncomingMessage, DeadLetterCause, replay: Replayed? = nil)
     /// A delivery that was given up: its event is in the database.
-    case delivery(DeliveryOutcome.Loss)
+    case delivery(LostDelivery)
 
     var cause: DeadLetterCause {
         switch self {
@@ -19,26 +26,26 @@ enum Casualty: Sendable {
     }
 
     /// Roughly the bytes that some of them take for as long as they wait.
-    static func weight(of casualties: [Casualty]) -> Int {
-        casualties.reduce(0) { weight, casualty in
-            guard case .message(let message, _, _) = casualty else { return weight + 1024 }
+    static func weight(of undeliverables: [Undeliverable]) -> Int {
+        undeliverables.reduce(0) { weight, undeliverable in
+            guard case .message(let message, _, _) = undeliverable else { return weight + 1024 }
             return weight + 1024 + message.body.count
         }
     }
 }
 
-/// A casualty as it travels: the message as it came, with what is needed to understand and repeat it around it.
+/// A undeliverable as it travels: the message as it came, with what is needed to understand and repeat it around it.
 struct DeadLetter: Sendable {
     private(set) var message: OutgoingMessage
 
-    /// Built once per casualty: publishing the same letter again, after an unknown outcome, files it once.
+    /// Built once per undeliverable: publishing the same letter again, after an unknown outcome, files it once.
     init(
-        _ casualty: Casualty,
+        _ undeliverable: Undeliverable,
         to exchange: String,
         at failedAt: Timestamp,
         using chance: inout some RandomNumberGenerator
     ) {
-        switch casualty {
+        switch undeliverable {
         case .message(let original, let cause, let replay):
             let mark = UInt64.random(in: .min ... .max, using: &chance)
             message = Self.letter(of: original, to: exchange, Self.headers(of: original, cause, failedAt, mark), replay)
@@ -137,7 +144,7 @@ struct DeadLetter: Sendable {
 
     /// Its id follows from the delivery and the attempt: whoever gives it up again writes the same letter.
     private static func letter(
-        of loss: DeliveryOutcome.Loss,
+        of loss: LostDelivery,
         to exchange: String,
         _ failedAt: Timestamp
     ) -> OutgoingMessage {
@@ -156,7 +163,7 @@ struct DeadLetter: Sendable {
         properties.headers = headers
         return OutgoingMessage(
             exchange: exchange,
-            routingKey: DeadLetterHeaders.deliveryKey,
+            routingKey: TopologyNames.delivery,
             properties: properties,
             body: JSONWriter.canonicalBytes(of: .object(body))
         )

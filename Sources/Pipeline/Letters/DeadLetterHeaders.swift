@@ -3,8 +3,6 @@ import Store
 
 /// The headers that a dead letter carries beside its original body and properties.
 enum DeadLetterHeaders {
-    /// The routing key of a letter about a delivery; that of a message that was refused is the queue it came from.
-    static let deliveryKey = "delivery"
     /// How many header values of a producer travel along: with ours and the broker's they stay below what is read, so that
     /// nothing of ours is ever out of sight behind theirs.
     static let valuesOfProducers = FieldTable.readableValues - 64

@@ -1,6 +1,5 @@
 import AMQP
 import BellhopRules
-import ServiceRuntime
 import Store
 
 /// One batch of messages, read and sorted by what has to happen with each; indices point into the batch.
@@ -23,12 +22,6 @@ struct SortedBatch {
     private(set) var heirs: Set<Int> = []
     /// Users whose devices are to be told a number.
     private(set) var badges: [Entry<RecipientKey>] = []
-
-    /// A piece of work and the message that it came of.
-    struct Entry<Work: Sendable>: Sendable {
-        let index: Int
-        let work: Work
-    }
 
     /// `names` tells the events exchange, whose routing keys speak for their messages, and the resume queues; `arrival`
     /// stands for the time of what does not say when it was sent.
@@ -92,19 +85,6 @@ struct SortedBatch {
             sum += record.work.words.content.footprint
         }
         return sum
-    }
-
-    /// What a log line says of the batch; empty parts are left out.
-    func summary(_ intake: FrontDoor.Intake, took span: Duration) -> IntakeSummary {
-        IntakeSummary(
-            messages: [(intake.run.lane.rawValue, intake.tags.count)],
-            parts: [
-                ("notifications", records.count), ("pushes", intake.parcels.count), ("refused", faults.count),
-                ("planned", plans.count), ("cancelled", cancellations.count), ("fed", feeds.count),
-                ("resumed", resumed.count), ("badges", badges.count), ("replayed", replayed.count),
-            ],
-            longest: span
-        )
     }
 
     private mutating func addResume(_ message: IncomingMessage, _ index: Int) {

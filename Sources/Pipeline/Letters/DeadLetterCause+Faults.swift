@@ -11,16 +11,6 @@ extension DeadLetterCause {
         eventType = rejection.eventType?.text
         eventID = rejection.eventID?.text
     }
-
-    /// A delivery that was given up; `lastReason` is the provider's last word.
-    init(_ parcel: Parcel, reason: String, lastReason: String) {
-        self.init(.dispatch, reason: reason, error: "\(parcel.outlet.provider) said \(lastReason)")
-        app = parcel.app.text
-        eventID = parcel.event.text
-        eventType = parcel.cargo.type.text
-        user = parcel.key.notification.recipient.user.text
-        provider = parcel.outlet.provider
-    }
 }
 
 /// What only the database can see.
