@@ -41,7 +41,7 @@ enum WorkerCommand: Command {
         let publisher = try process.startPublisher()
         let senders = try process.pushSenders()
         let source = CatalogSource(catalogs)
-        let store = PostgresStore(pool: process.pool, lease: process.footing.policy.lease)
+        let store = PostgresStore(pool: process.pool, lease: process.setup.policy.lease)
         let breakers = Breakers(store: store, time: process.time, logger: process.logger, metrics: process.metrics)
         let tools = WorkerTools(
             store: store,
