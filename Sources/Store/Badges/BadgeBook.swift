@@ -28,13 +28,9 @@ package struct BadgeBook: Sendable {
             Self.take,
             [.integer(Int64(limit)), .integer(calm.milliseconds), .integer(span.milliseconds)]
         )
-        var entries: [Entry] = []
-        for row in rows.indices {
-            guard let app = AppID(validating: try rows.text(row, 0)),
-                let user = UserID(validating: try rows.text(row, 1))
-            else { continue }
-            let key = RecipientKey(app: app, user: user)
-            entries.append(Entry(recipient: key, requestedAt: try rows.instant(row, 2)))
+        let entries = try rows.compactMap { (rows, row) throws(PostgresError) -> Entry? in
+            guard let key = try rows.recipientKey(row) else { return nil }
+            return Entry(recipient: key, requestedAt: try rows.instant(row, 2))
         }
         let found = try DueItems(entries, from: rows, age: 3, limit: limit)
         return DueItems(entries, left: found.left ?? calm)
@@ -45,10 +41,7 @@ package struct BadgeBook: Sendable {
         guard !entries.isEmpty else { return }
         _ = try await pool.run(
             Self.finish,
-            [
-                .textArray(entries.map(\.recipient.app.text)), .textArray(entries.map(\.recipient.user.text)),
-                .instantArray(entries.map(\.requestedAt)),
-            ]
+            RecipientKey.parameters(entries.map(\.recipient)) + [.instantArray(entries.map(\.requestedAt))]
         )
     }
 

@@ -100,7 +100,7 @@ package struct BenchmarkBook: Sendable {
         var endings: [Ending: Int] = [:]
         for row in rows.indices {
             let ending = Ending(state: try rows.text(row, 0), reason: try rows.text(row, 1))
-            endings[ending] = Int(clamping: try rows.integer(row, 2))
+            endings[ending] = try rows.number(row, 2)
         }
         return endings
     }

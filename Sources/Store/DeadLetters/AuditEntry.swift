@@ -14,12 +14,12 @@ package struct AuditEntry: Sendable {
     package let login: String?
 
     init(_ rows: Rows, _ row: Int) throws(PostgresError) {
-        at = Timestamp(clamping: try rows.instant(row, 0))
+        at = try rows.moment(row, 0)
         self.operator = try rows.text(row, 1)
         act = try rows.text(row, 2)
         let json = JSONParser(limits: .event).parse(try rows.json(row, 3))
         filter = (try? json.get())?.object ?? JSONObject()
-        items = Int(clamping: try rows.integer(row, 4))
+        items = try rows.number(row, 4)
         because = try rows.text(row, 5)
         replay = try rows.optionalInteger(row, 6)
         login = try rows.optionalText(row, 7)

@@ -86,9 +86,9 @@ extension DeadLetterDesk {
             SELECT items, (SELECT count(*) FROM changed) FROM size
             """
         let rows = try await pool.run(Statement(sql), piece.parameters)
-        let items = Int(clamping: try rows.integer(0, 0))
+        let items = try rows.number(0, 0)
         guard items <= agreed else { return .moreThanAgreed(items: items) }
-        return .done(items: Int(clamping: try rows.integer(0, 1)))
+        return .done(items: try rows.number(0, 1))
     }
 
     /// Writes down an act that changes no item: a look at personal data, an export.

@@ -10,7 +10,7 @@ extension DeadLetterDesk {
             // An export outlives the people in it.
             let spared = try LettersOfErased.spare(letters.map(\.item), connection)
             let rows = try connection.run(DeadLetterBook.insert, DeadLetterBook.parameters(of: spared))
-            let fresh = Set(try rows.map { (rows, row) throws(PostgresError) in try rows.text(row, 0) })
+            let fresh = Set(try rows.texts())
             let added = letters.map(\.summary).filter { fresh.contains($0.deadID) }
             _ = try connection.run(
                 Self.complete,

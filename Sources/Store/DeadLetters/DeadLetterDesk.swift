@@ -21,9 +21,9 @@ package struct DeadLetterDesk: Sendable {
             chosen.parameters
         )
         return DeadLetterCount(
-            items: Int(clamping: try rows.integer(0, 0)),
-            users: Int(clamping: try rows.integer(0, 1)),
-            asOf: Timestamp(clamping: try rows.instant(0, 2))
+            items: try rows.number(0, 0),
+            users: try rows.number(0, 1),
+            asOf: try rows.moment(0, 2)
         )
     }
 
@@ -41,15 +41,15 @@ package struct DeadLetterDesk: Sendable {
         let places = Dictionary(groups.indices.map { (groups[$0].fingerprint, $0) }, uniquingKeysWith: { $1 })
         for row in days.indices {
             guard let place = places[try days.text(row, 0)] else { continue }
-            let hour = 23 - Int(clamping: try days.integer(row, 1))
+            let hour = try 23 - days.number(row, 1)
             guard groups[place].lastDay.indices.contains(hour) else { continue }
-            groups[place].lastDay[hour] = Int(clamping: try days.integer(row, 2))
+            groups[place].lastDay[hour] = try days.number(row, 2)
         }
         let total = try await count(filter)
         return DeadLetterGroups(
             asOf: total.asOf,
             groups: groups,
-            count: rows.isEmpty ? 0 : Int(clamping: try rows.integer(0, "groups")),
+            count: rows.isEmpty ? 0 : try rows.number(0, "groups"),
             items: total.items
         )
     }
@@ -108,7 +108,7 @@ package struct DeadLetterDesk: Sendable {
     /// The ids that begin like this, at most so many.
     package func ids(beginningWith text: String, atMost limit: Int) async throws(PostgresError) -> [String] {
         let rows = try await pool.run(Self.idsBeginning, [.text(text), .integer(Int64(limit))])
-        return try rows.map { (rows, row) throws(PostgresError) in try rows.text(row, 0) }
+        return try rows.texts()
     }
 }
 

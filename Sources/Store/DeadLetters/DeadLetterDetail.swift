@@ -20,7 +20,7 @@ package struct DeadLetterDetail: Sendable {
 
 extension DeadLetterDetail.Entry {
     init(_ rows: Rows, _ row: Int) throws(PostgresError) {
-        at = Timestamp(clamping: try rows.instant(row, 0))
+        at = try rows.moment(row, 0)
         kind = try rows.text(row, 1)
         self.operator = try rows.optionalText(row, 2)
         words = try rows.text(row, 3)

@@ -30,10 +30,10 @@ extension DeadLetterGroup {
     /// From the columns of the desk's statement.
     init(_ rows: Rows, _ row: Int) throws(PostgresError) {
         fingerprint = try rows.text(row, "fingerprint")
-        items = Int(clamping: try rows.integer(row, "items"))
-        users = Int(clamping: try rows.integer(row, "users"))
-        firstSeen = Timestamp(clamping: try rows.instant(row, "first_seen"))
-        lastSeen = Timestamp(clamping: try rows.instant(row, "last_seen"))
+        items = try rows.number(row, "items")
+        users = try rows.number(row, "users")
+        firstSeen = try rows.moment(row, "first_seen")
+        lastSeen = try rows.moment(row, "last_seen")
         cause = try DeadLetterCause(rows, row)
         lastDay = Array(repeating: 0, count: 24)
     }

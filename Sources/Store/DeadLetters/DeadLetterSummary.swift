@@ -70,16 +70,16 @@ extension DeadLetterSummary {
         state = DeadLetterState(rawValue: try rows.text(row, "state")) ?? .open
         fingerprint = try rows.text(row, "fingerprint")
         cause = try DeadLetterCause(rows, row)
-        attempts = Int(clamping: try rows.integer(row, "attempts"))
-        copies = Int(clamping: try rows.integer(row, "copies"))
-        deaths = Int(clamping: try rows.integer(row, "deaths"))
-        replays = Int(clamping: try rows.integer(row, "replays"))
+        attempts = try rows.number(row, "attempts")
+        copies = try rows.number(row, "copies")
+        deaths = try rows.number(row, "deaths")
+        replays = try rows.number(row, "replays")
         replay = try rows.optionalInteger(row, "replay_id")
         resolution = try rows.optionalText(row, "resolution")
         editedFrom = try rows.optionalText(row, "edited_from")
-        firstFailedAt = Timestamp(clamping: try rows.instant(row, "first_failed_at"))
-        lastFailedAt = Timestamp(clamping: try rows.instant(row, "last_failed_at"))
-        filedAt = Timestamp(clamping: try rows.instant(row, "filed_at"))
+        firstFailedAt = try rows.moment(row, "first_failed_at")
+        lastFailedAt = try rows.moment(row, "last_failed_at")
+        filedAt = try rows.moment(row, "filed_at")
         delivery = DeliveryKey(
             cause.app,
             cause.user,

@@ -37,9 +37,7 @@ enum LettersOfErased {
             let rows = try connection.run(find, who)
             var letters: [String: (body: [UInt8], people: Set<RecipientKey>)] = [:]
             for row in rows.indices {
-                guard let place = Int(exactly: try rows.integer(row, 2) - 1), people.indices.contains(place) else {
-                    continue
-                }
+                guard let place = try rows.place(row, 2, in: people.indices) else { continue }
                 let body = try rows.bytes(row, 1)
                 letters[try rows.text(row, 0), default: (body, [])].people
                     .insert(people[place])

@@ -23,7 +23,7 @@ enum RecurringDeaths {
             DeadLetterBook.insert,
             DeadLetterBook.parameters(of: others.map(\.latest))
         )
-        let new = Set(try inserted.map { (rows, row) throws(PostgresError) in try rows.text(row, 0) })
+        let new = Set(try inserted.texts())
         let several = others.filter { new.contains($0.id) && $0.all > 1 }
         if !several.isEmpty {
             _ = try connection.run(
@@ -66,7 +66,7 @@ enum RecurringDeaths {
                 .instantArray(deaths.map(\.latest.failedAt.microseconds)),
             ]
         )
-        return Set(try rows.map { (rows, row) throws(PostgresError) in try rows.text(row, 0) })
+        return Set(try rows.texts())
     }
 
     /// What opens again is as old as the death that opens it, since what had failed before was dealt with; its history tells

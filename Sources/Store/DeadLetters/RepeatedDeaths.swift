@@ -38,9 +38,7 @@ enum RepeatedDeaths {
         guard !marked.isEmpty else { return }
         let rows = try connection.run(lookUpMessages, [.textArray(marked.map { letters[$0].replay?.item })])
         for row in rows.indices {
-            guard let place = Int(exactly: try rows.integer(row, 0) - 1), marked.indices.contains(place) else {
-                continue
-            }
+            guard let place = try rows.place(row, 0, in: marked.indices) else { continue }
             items[marked[place]] = try rows.text(row, 1)
         }
     }
@@ -55,7 +53,7 @@ enum RepeatedDeaths {
         let keys = owed.compactMap { letters[$0].delivery }
         let rows = try connection.run(lookUpDeliveries, DeliveryKey.parameters(keys))
         for row in rows.indices {
-            guard let place = Int(exactly: try rows.integer(row, 0) - 1), owed.indices.contains(place) else { continue }
+            guard let place = try rows.place(row, 0, in: owed.indices) else { continue }
             items[owed[place]] = try rows.text(row, 1)
         }
     }

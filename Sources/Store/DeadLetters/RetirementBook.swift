@@ -20,7 +20,7 @@ package struct RetirementBook: Sendable {
                 .text("kept for \(retention.span.shortText)"),
             ]
         )
-        return Int(clamping: try rows.integer(0, 0))
+        return try rows.number(0, 0)
     }
 
     /// Forgets replays that ended as long ago, with their lists of items.

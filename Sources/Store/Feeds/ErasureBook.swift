@@ -20,16 +20,13 @@ package struct ErasureBook: Sendable {
         try await pool.transaction { (connection) throws(PostgresError) in
             let rows = try connection.run(Self.due, [.integer(patience.milliseconds), .integer(Int64(limit))])
             guard !rows.isEmpty else { return 0 }
-            var words: [Word<UserID>] = []
-            for row in rows.indices {
-                guard let app = AppID(validating: try rows.text(row, 0)),
-                    let user = UserID(validating: try rows.text(row, 1))
-                else { continue }
-                words.append(Word(app: app, user: user, saidAt: Timestamp(clamping: try rows.instant(row, 2)), user))
+            let words = try rows.compactMap { (rows, row) throws(PostgresError) -> Word<UserID>? in
+                guard let key = try rows.recipientKey(row) else { return nil }
+                return Word(app: key.app, user: key.user, saidAt: try rows.moment(row, 2), key.user)
             }
             if !words.isEmpty { try Erasure.takeOut(words, on: connection) }
-            let apps = try rows.map { (rows, row) throws(PostgresError) in try rows.text(row, 0) }
-            let users = try rows.map { (rows, row) throws(PostgresError) in try rows.text(row, 1) }
+            let apps = try rows.texts()
+            let users = try rows.texts(1)
             _ = try connection.run(Self.forget, [.textArray(apps), .textArray(users)])
             return rows.count
         }

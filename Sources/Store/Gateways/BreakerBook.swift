@@ -90,21 +90,17 @@ package struct BreakerBook: Sendable {
     /// All that are open.
     package func all() async throws(PostgresError) -> [OpenBreaker] {
         let rows = try await pool.run(Self.all, [])
-        var breakers: [OpenBreaker] = []
-        for row in rows.indices {
-            guard let app = AppID(validating: try rows.text(row, 0)) else { continue }
+        return try rows.compactMap { (rows, row) throws(PostgresError) in
+            guard let app = AppID(validating: try rows.text(row, 0)) else { return nil }
             let platform = DevicePlatform(rawValue: try rows.text(row, 2))
-            breakers.append(
-                OpenBreaker(
-                    key: BreakerKey(app: app, provider: try rows.text(row, 1), platform: platform),
-                    reason: try rows.text(row, 3),
-                    openedAt: try rows.instant(row, 4),
-                    probeIn: .milliseconds(max(0, try rows.integer(row, 5))),
-                    failures: Int(try rows.integer(row, 6))
-                )
+            return OpenBreaker(
+                key: BreakerKey(app: app, provider: try rows.text(row, 1), platform: platform),
+                reason: try rows.text(row, 3),
+                openedAt: try rows.instant(row, 4),
+                probeIn: .milliseconds(max(0, try rows.integer(row, 5))),
+                failures: try rows.number(row, 6)
             )
         }
-        return breakers
     }
 
     private static let isKey = "app = $1 AND provider = $2 AND platform = $3"

@@ -48,18 +48,13 @@ package struct Inbox: Sendable {
     }
 
     private func judge(_ records: [InboxRecord], inserted: Rows) async throws(PostgresError) -> [Outcome] {
-        var fresh: Set<String> = []
-        for row in inserted.indices {
-            fresh.insert(try inserted.text(row, 0))
-        }
+        var fresh = Set(try inserted.texts())
         let open = Self.unclear(records, inserted: fresh)
         let keys = open.map { records[$0].key }
         let stored = try await pool.run(InboxStatements.lookUp, NotificationKey.parameters(keys))
         var hashes: [Int: [UInt8]] = [:]
         for row in stored.indices {
-            guard let place = Int(exactly: try stored.integer(row, 0) - 1), open.indices.contains(place) else {
-                continue
-            }
+            guard let place = try stored.place(row, 0, in: open.indices) else { continue }
             hashes[open[place]] = try stored.bytes(row, 1)
         }
         var outcomes = records.map { _ in Outcome.recorded }
@@ -94,9 +89,7 @@ package struct Inbox: Sendable {
         let stored = try await pool.run(InboxStatements.lookUp, NotificationKey.parameters(records.map(\.key)))
         var outcomes = records.map { _ in Outcome.recorded }
         for row in stored.indices {
-            guard let place = Int(exactly: try stored.integer(row, 0) - 1), outcomes.indices.contains(place) else {
-                continue
-            }
+            guard let place = try stored.place(row, 0, in: outcomes.indices) else { continue }
             let isSame = try stored.bytes(row, 1) == records[place].words.contentHash.bytes
             outcomes[place] = isSame ? .duplicate : .conflict
         }

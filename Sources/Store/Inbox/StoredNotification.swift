@@ -17,6 +17,6 @@ extension StoredNotification {
         self.content = content
         isRead = try rows.boolean(row, 12)
         isSuperseded = try rows.optionalBoolean(row, 13) ?? false
-        createdAt = Timestamp(clamping: try rows.instant(row, 14))
+        createdAt = try rows.moment(row, 14)
     }
 }

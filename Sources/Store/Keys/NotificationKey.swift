@@ -14,10 +14,10 @@ package struct NotificationKey: Hashable, Sendable {
 
     /// From texts; nil where one is missing or is none of ours.
     package init?(_ app: String?, _ user: String?, _ notification: String?) {
-        guard let app = app.flatMap(AppID.init(validating:)), let user = user.flatMap(UserID.init(validating:)),
+        guard let recipient = RecipientKey(app, user),
             let id = notification.flatMap(NotificationID.init(validating:))
         else { return nil }
-        self.init(recipient: RecipientKey(app: app, user: user), notification: id)
+        self.init(recipient: recipient, notification: id)
     }
 }
 
@@ -30,10 +30,7 @@ extension NotificationID {
 
 extension NotificationKey {
     static func parameters(_ keys: [NotificationKey]) -> [Parameter] {
-        [
-            .textArray(keys.map(\.recipient.app.text)), .textArray(keys.map(\.recipient.user.text)),
-            .textArray(keys.map(\.notification.text)),
-        ]
+        RecipientKey.parameters(keys.map(\.recipient)) + [.textArray(keys.map(\.notification.text))]
     }
 }
 

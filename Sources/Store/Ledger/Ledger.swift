@@ -68,8 +68,7 @@ package struct Ledger: Sendable {
         guard !settlements.isEmpty else { return 0 }
         let rows = try await pool.run(
             LedgerStatements.settle,
-            NotificationKey.parameters(settlements.map(\.key.notification)) + [
-                .textArray(settlements.map(\.key.channel.rawValue)), .textArray(settlements.map(\.key.target)),
+            DeliveryKey.parameters(settlements.map(\.key)) + [
                 .textArray(settlements.map(\.state.rawValue)), .textArray(settlements.map(\.reason)),
                 .textArray(settlements.map(\.providerMessageID)), .booleanArray(settlements.map(\.burnsAttempt)),
                 .integerArray(settlements.map { $0.dueIn?.milliseconds }), .integer(claim.number),
@@ -98,7 +97,7 @@ extension ClaimedDelivery {
     fileprivate init(_ key: DeliveryKey, _ rows: Rows, _ row: Int) throws(PostgresError) {
         self.init(
             key: key,
-            attempts: Int(clamping: try rows.integer(row, 5)),
+            attempts: try rows.number(row, 5),
             outcomeWasUnknown: try rows.integer(row, 9) > 0,
             digest: try rows.optionalText(row, 10).flatMap(Timestamp.init(validating:))
         )

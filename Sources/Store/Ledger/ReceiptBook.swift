@@ -41,8 +41,7 @@ package struct ReceiptBook: Sendable {
         within span: Duration = DueLook.whole
     ) async throws(PostgresError) -> DueItems<DeliveryKey> {
         let rows = try await pool.run(Self.take, [.integer(Int64(limit)), .integer(span.milliseconds)])
-        var keys: [DeliveryKey] = []
-        for row in rows.indices { if let key = try rows.deliveryKey(row) { keys.append(key) } }
+        let keys = try rows.compactMap { (rows, row) throws(PostgresError) in try rows.deliveryKey(row) }
         return try DueItems(keys, from: rows, age: 5, limit: limit)
     }
 
@@ -51,35 +50,8 @@ package struct ReceiptBook: Sendable {
     /// Whoever claims last settles: asking twice is harmless, settling twice is not.
     package func claim(_ keys: [DeliveryKey], as claim: Claim) async throws(PostgresError) -> [OpenReceipt] {
         guard !keys.isEmpty else { return [] }
-        let parameters =
-            NotificationKey.parameters(keys.map(\.notification)) + [
-                .textArray(keys.map(\.channel.rawValue)), .textArray(keys.map(\.target)), .integer(claim.number),
-            ]
-        let rows = try await pool.run(Self.claim, parameters)
-        var receipts: [OpenReceipt] = []
-        for row in rows.indices {
-            guard let key = try rows.deliveryKey(row), let ticket = try rows.optionalText(row, 5) else { continue }
-            receipts.append(
-                OpenReceipt(
-                    key: key,
-                    ticket: ticket,
-                    attempts: Int(clamping: try rows.integer(row, 6)),
-                    sentAt: Timestamp(clamping: try rows.instant(row, 7)),
-                    age: .milliseconds(max(0, try rows.integer(row, 8))),
-                    priority: Priority(urgency: try rows.integer(row, 9)),
-                    origin: try Self.origin(rows, row),
-                    token: try rows.optionalText(row, 12).flatMap(DeviceToken.init(validating:))
-                )
-            )
-        }
-        return receipts
-    }
-
-    private static func origin(_ rows: Rows, _ row: Int) throws(PostgresError) -> OpenReceipt.Origin? {
-        guard let event = try rows.optionalText(row, 10).flatMap(EventID.init(validating:)),
-            let type = try rows.optionalText(row, 11).flatMap(EventType.init(validating:))
-        else { return nil }
-        return OpenReceipt.Origin(event: event, type: type)
+        let rows = try await pool.run(Self.claim, DeliveryKey.parameters(keys) + [.integer(claim.number)])
+        return try rows.compactMap(OpenReceipt.init)
     }
 
     private static let take = Statement(
@@ -129,4 +101,27 @@ package struct ReceiptBook: Sendable {
             ON s.app || '' = t.app AND s.profile_id = ANY (ARRAY[t.user_id]) AND s.id = t.target
         """
     )
+}
+
+extension OpenReceipt {
+    /// Nil for a row that no program of ours wrote.
+    fileprivate init?(_ rows: Rows, _ row: Int) throws(PostgresError) {
+        guard let key = try rows.deliveryKey(row), let ticket = try rows.optionalText(row, 5) else { return nil }
+        var origin: Origin?
+        if let event = try rows.optionalText(row, 10).flatMap(EventID.init(validating:)),
+            let type = try rows.optionalText(row, 11).flatMap(EventType.init(validating:))
+        {
+            origin = Origin(event: event, type: type)
+        }
+        self.init(
+            key: key,
+            ticket: ticket,
+            attempts: try rows.number(row, 6),
+            sentAt: try rows.moment(row, 7),
+            age: .milliseconds(max(0, try rows.integer(row, 8))),
+            priority: Priority(urgency: try rows.integer(row, 9)),
+            origin: origin,
+            token: try rows.optionalText(row, 12).flatMap(DeviceToken.init(validating:))
+        )
+    }
 }

@@ -117,7 +117,7 @@ package struct EventBook: Sendable {
         let stored = try await pool.run(Self.lookUp, [apps, ids])
         var outcomes = Array(repeating: Outcome.cancelled, count: plans.count)
         for row in 0..<stored.count {
-            guard let position = Int(exactly: try stored.integer(row, 0) - 1), plans.indices.contains(position),
+            guard let position = try stored.place(row, 0, in: plans.indices),
                 try !stored.boolean(row, 2)
             else { continue }
             let plan = plans[position]
@@ -150,13 +150,12 @@ package struct EventBook: Sendable {
         within span: Duration = DueLook.whole
     ) async throws(PostgresError) -> DueItems<DueEvent> {
         let rows = try await pool.run(Self.takeDue, [.integer(Int64(limit)), .integer(span.milliseconds)])
-        var due: [DueEvent] = []
-        for row in rows.indices {
+        let due = try rows.compactMap { (rows, row) throws(PostgresError) -> DueEvent? in
             guard let app = AppID(validating: try rows.text(row, 0)),
                 let id = EventID(validating: try rows.text(row, 1)),
                 let type = EventType(validating: try rows.text(row, 2))
-            else { continue }
-            due.append(DueEvent(app: app, id: id, type: type, body: Array(try rows.text(row, 3).utf8)))
+            else { return nil }
+            return DueEvent(app: app, id: id, type: type, body: Array(try rows.text(row, 3).utf8))
         }
         return DueItems(due, left: rows.count < limit ? nil : span)
     }

@@ -23,9 +23,7 @@ enum ErasedPeople {
     static func read(_ rows: Rows, _ questions: [Question]) throws(PostgresError) -> [Int: Set<RecipientKey>] {
         var erased: [Int: Set<RecipientKey>] = [:]
         for row in rows.indices {
-            guard let place = Int(exactly: try rows.integer(row, 0) - 1), questions.indices.contains(place) else {
-                continue
-            }
+            guard let place = try rows.place(row, 0, in: questions.indices) else { continue }
             erased[questions[place].message, default: []].insert(questions[place].person)
         }
         return erased

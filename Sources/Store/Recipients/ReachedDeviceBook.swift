@@ -31,8 +31,7 @@ package struct ReachedDeviceBook: Sendable {
         guard !devices.isEmpty else { return 0 }
         return try await pool.run(
             Self.note,
-            [
-                .textArray(devices.map(\.recipient.app.text)), .textArray(devices.map(\.recipient.user.text)),
+            RecipientKey.parameters(devices.map(\.recipient)) + [
                 .textArray(devices.map(\.subscription)), .textArray(devices.map(\.token.text)),
             ]
         ).affectedCount
@@ -45,11 +44,7 @@ package struct ReachedDeviceBook: Sendable {
             Self.platforms,
             [.text(app.text), .text(provider), .textArray(platforms)]
         )
-        var found: Set<DevicePlatform> = []
-        for row in rows.indices {
-            if let platform = DevicePlatform(rawValue: try rows.text(row, 0)) { found.insert(platform) }
-        }
-        return found
+        return Set(try rows.texts().compactMap(DevicePlatform.init(rawValue:)))
     }
 
     private static let note = Statement(

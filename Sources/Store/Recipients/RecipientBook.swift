@@ -15,7 +15,7 @@ package struct RecipientBook: Sendable {
     package func recipients(of keys: Set<RecipientKey>) async throws(PostgresError) -> [RecipientKey: Recipient] {
         guard !keys.isEmpty else { return [:] }
         let order = Array(keys)
-        let parameters: [Parameter] = [.textArray(order.map(\.app.text)), .textArray(order.map(\.user.text))]
+        let parameters = RecipientKey.parameters(order)
         return try await pool.withConnection { (connection) throws(PostgresError) in
             let answers = try connection.pipeline([
                 (statement: Self.people, parameters: parameters), (statement: Self.devices, parameters: parameters),
@@ -29,9 +29,7 @@ package struct RecipientBook: Sendable {
 
     private static func readPeople(_ rows: Rows, into found: inout [Recipient]) throws(PostgresError) {
         for row in rows.indices {
-            guard let position = Int(exactly: try rows.integer(row, 0) - 1), found.indices.contains(position) else {
-                continue
-            }
+            guard let position = try rows.place(row, 0, in: found.indices) else { continue }
             found[position].locale = try rows.optionalText(row, 1).flatMap(LanguageTag.init(validating:))
             found[position].timezone = try rows.optionalText(row, 2).flatMap(TimeZoneName.init(validating:))
             found[position].pushEnabled = try rows.optionalBoolean(row, 3) ?? true
@@ -43,7 +41,7 @@ package struct RecipientBook: Sendable {
 
     private static func readDevices(_ rows: Rows, into found: inout [Recipient]) throws(PostgresError) {
         for row in rows.indices {
-            guard let position = Int(exactly: try rows.integer(row, 0) - 1), found.indices.contains(position),
+            guard let position = try rows.place(row, 0, in: found.indices),
                 let token = DeviceToken(validating: try rows.text(row, 2)),
                 let platform = DevicePlatform(rawValue: try rows.text(row, 3)),
                 let provider = PushProvider(rawValue: try rows.text(row, 4))

@@ -28,8 +28,8 @@ extension RevocationBook {
                 ]
             )
             guard !rows.isEmpty else { return progress.changed }
-            progress.looked += Int(clamping: try rows.integer(0, 3))
-            progress.changed += Int(clamping: try rows.integer(0, 4))
+            progress.looked += try rows.number(0, 3)
+            progress.changed += try rows.number(0, 4)
             last = (try rows.text(0, 0), try rows.text(0, 1), try rows.text(0, 2))
             say(progress)
         }
@@ -56,7 +56,7 @@ extension RevocationBook {
                 ]
             )
             guard !rows.isEmpty else { return count }
-            count += Int(clamping: try rows.integer(0, 3))
+            count += try rows.number(0, 3)
             last = (try rows.instant(0, 0), try rows.text(0, 1), try rows.text(0, 2))
         }
     }

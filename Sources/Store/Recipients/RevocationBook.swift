@@ -40,8 +40,7 @@ package struct RevocationBook: Sendable {
         guard !devices.isEmpty else { return 0 }
         return try await pool.run(
             Self.statement,
-            [
-                .textArray(devices.map(\.recipient.app.text)), .textArray(devices.map(\.recipient.user.text)),
+            RecipientKey.parameters(devices.map(\.recipient)) + [
                 .textArray(devices.map(\.subscription)), .textArray(devices.map(\.token.text)),
                 .textArray(devices.map(\.reason)), .instantArray(devices.map(\.deadSince.microseconds)),
             ]

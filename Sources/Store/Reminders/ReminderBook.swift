@@ -63,11 +63,7 @@ package struct ReminderBook: Sendable {
             // Looked up by a statement of its own: one that waited for no lock may still see the zone of a while ago.
             return (try connection.run(Self.look, keys.map { .textArray($0) } + [.instantArray(holds)]), left)
         }
-        var reminders: [Reminder] = []
-        for row in rows.indices {
-            if let reminder = try Reminder(rows, row) { reminders.append(reminder) }
-        }
-        return DueItems(reminders, left: left)
+        return DueItems(try rows.compactMap(Reminder.init), left: left)
     }
 
     /// Keeps when each is looked at again, unless it or its zone has changed since it was taken in hand.
@@ -90,8 +86,7 @@ package struct ReminderBook: Sendable {
     }
 
     private static func hands(_ reminders: [Reminder]) -> [Parameter] {
-        [
-            .textArray(reminders.map(\.key.app.text)), .textArray(reminders.map(\.key.user.text)),
+        RecipientKey.parameters(reminders.map(\.key)) + [
             .textArray(reminders.map(\.id.text)), .instantArray(reminders.map(\.heldUntil)),
         ]
     }
@@ -185,7 +180,7 @@ extension Reminder {
         title = try rows.text(row, 6)
         body = try rows.text(row, 7)
         type = try rows.optionalText(row, 8).flatMap(EventType.init(validating:))
-        plannedFrom = Timestamp(clamping: try rows.instant(row, 9))
+        plannedFrom = try rows.moment(row, 9)
         lastFiredOn = try rows.optionalText(row, 10).flatMap(LocalDate.init(validating:))
         heldUntil = try rows.instant(row, 11)
     }

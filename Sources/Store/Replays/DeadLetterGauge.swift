@@ -41,7 +41,7 @@ package struct DeadLetterGauge: Sendable {
         var oldest: Double?
         for rows in [known, others] {
             for row in rows.indices {
-                let items = Int(clamping: try rows.integer(row, 2))
+                let items = try rows.number(row, 2)
                 let app = try rows.optionalText(row, 0).flatMap(AppID.init(validating:))
                 open.append(Open(app: app, reason: try rows.text(row, 1), items: items))
                 if let age = try rows.optionalDouble(row, 3) { oldest = max(oldest ?? age, age) }
@@ -50,13 +50,13 @@ package struct DeadLetterGauge: Sendable {
         self.open = open
         oldestAge = oldest
         let replays = try await pool.run(Self.replays)
-        replaysRunning = Int(clamping: try replays.integer(0, 0))
-        replaysPaused = Int(clamping: try replays.integer(0, 1))
+        replaysRunning = try replays.number(0, 0)
+        replaysPaused = try replays.number(0, 1)
         let outcomeRows = try await pool.run(Self.outcomes)
         var outcomes: [ReplayOutcome: Int] = [:]
         for row in outcomeRows.indices {
             guard let outcome = ReplayOutcome(rawValue: try outcomeRows.text(row, 0)) else { continue }
-            outcomes[outcome] = Int(clamping: try outcomeRows.integer(row, 1))
+            outcomes[outcome] = try outcomeRows.number(row, 1)
         }
         self.outcomes = outcomes
     }

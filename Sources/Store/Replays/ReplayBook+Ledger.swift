@@ -9,7 +9,7 @@ extension ReplayBook {
         let rows = try await pool.run(Self.states, DeliveryKey.parameters(keys))
         var states: [DeliveryKey: DeliveryState] = [:]
         for row in rows.indices {
-            guard let place = Int(exactly: try rows.integer(row, 0) - 1), keys.indices.contains(place),
+            guard let place = try rows.place(row, 0, in: keys.indices),
                 let state = DeliveryState(rawValue: try rows.text(row, 1))
             else { continue }
             states[keys[place]] = state

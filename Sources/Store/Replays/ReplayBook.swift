@@ -31,9 +31,9 @@ package struct ReplayBook: Sendable {
         )
         return ReplaySurvey(
             eligible: eligible,
-            tooOften: Int(clamping: try rows.integer(0, 1)),
-            tooOld: Int(clamping: try rows.integer(0, 0)),
-            cut: Int(clamping: try rows.integer(0, 2))
+            tooOften: try rows.number(0, 1),
+            tooOld: try rows.number(0, 0),
+            cut: try rows.number(0, 2)
         )
     }
 
@@ -110,7 +110,7 @@ package struct ReplayBook: Sendable {
             SELECT items, (SELECT id FROM made) FROM size
             """
         let rows = try connection.run(Statement(sql), piece.parameters)
-        let items = Int(clamping: try rows.integer(0, 0))
+        let items = try rows.number(0, 0)
         guard items > 0 else { return .nothingToDo }
         guard let id = try rows.optionalInteger(0, 1) else { return .moreThanAgreed(items: items) }
         return .started(id: id, items: items)
@@ -227,7 +227,7 @@ extension ReplayProgress {
         var (waiting, underWay) = (0, 0)
         var outcomes: [ReplayOutcome: Int] = [:]
         for row in counts.indices {
-            let count = Int(clamping: try counts.integer(row, 2))
+            let count = try counts.number(row, 2)
             switch try counts.text(row, 0) {
             case "waiting": waiting = count
             case "sent": underWay = count

@@ -94,15 +94,15 @@ package struct ReplayRecord: Sendable {
         filter = (try? JSONParser(limits: .event).parse(try rows.json(row, 2)).get())?.object ?? JSONObject()
         self.operator = try rows.text(row, 3)
         because = try rows.text(row, 4)
-        items = Int(clamping: try rows.integer(row, 5))
+        items = try rows.number(row, 5)
         ramp = try rows.optionalInteger(row, 7).map { Int(clamping: $0) }
         pace = ReplayOrder.Pace(
             rate: try rows.optionalInteger(row, 6).map { Int(clamping: $0) },
             isRamped: ramp != nil,
-            pauseShare: Int(clamping: try rows.integer(row, 8))
+            pauseShare: try rows.number(row, 8)
         )
         pauseReason = try rows.optionalText(row, 9)
-        startedAt = Timestamp(clamping: try rows.instant(row, 10))
+        startedAt = try rows.moment(row, 10)
         finishedAt = try rows.timestamp(row, 11)
         isCarried = try rows.boolean(row, 12)
     }

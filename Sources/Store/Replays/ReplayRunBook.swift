@@ -26,7 +26,7 @@ package struct ReplayRunBook: Sendable {
     /// How many items are under way and how many wait.
     package func load(of id: Int64) async throws(PostgresError) -> (underWay: Int, waiting: Bool) {
         let rows = try await pool.run(Self.load, [.integer(id)])
-        return (Int(clamping: try rows.integer(0, 0)), try rows.boolean(0, 1))
+        return (try rows.number(0, 0), try rows.boolean(0, 1))
     }
 
     /// The next items that wait, in the order of the replay; none where it was paused or taken over meanwhile.
@@ -53,21 +53,13 @@ package struct ReplayRunBook: Sendable {
             ReplayStatements.sendDeliveries,
             [.integer(id), .integerArray(positions), .text(runner)]
         )
-        var keys: Set<NotificationKey> = []
-        for row in rows.indices {
-            if let key = try rows.notificationKey(row) { keys.insert(key) }
-        }
-        return Array(keys)
+        return Array(Set(try rows.compactMap { (rows, row) throws(PostgresError) in try rows.notificationKey(row) }))
     }
 
     /// Deliveries under way that nobody has claimed: their resume may have been lost with the runner before.
     package func unclaimed(of id: Int64) async throws(PostgresError) -> [NotificationKey] {
         let rows = try await pool.run(ReplayStatements.unclaimed, [.integer(id)])
-        var keys: Set<NotificationKey> = []
-        for row in rows.indices {
-            if let key = try rows.notificationKey(row) { keys.insert(key) }
-        }
-        return Array(keys)
+        return Array(Set(try rows.compactMap { (rows, row) throws(PostgresError) in try rows.notificationKey(row) }))
     }
 
     /// Notes that messages have been published.
@@ -87,7 +79,7 @@ package struct ReplayRunBook: Sendable {
         var outcomes: [ReplayOutcome: Int] = [:]
         for row in rows.indices {
             guard let outcome = ReplayOutcome(rawValue: try rows.text(row, 0)) else { continue }
-            outcomes[outcome, default: 0] += Int(clamping: try rows.integer(row, 1))
+            outcomes[outcome, default: 0] += try rows.number(row, 1)
         }
         return outcomes
     }
@@ -167,8 +159,8 @@ package struct ReplayPiece: Sendable {
     init(_ rows: Rows, _ row: Int) throws(PostgresError) {
         position = try rows.integer(row, "position")
         deadID = try rows.text(row, "dead_id")
-        round = Int(clamping: try rows.integer(row, "replays")) + 1
-        arrivedAt = Timestamp(clamping: try rows.instant(row, "first_failed_at"))
+        round = try rows.number(row, "replays") + 1
+        arrivedAt = try rows.moment(row, "first_failed_at")
         message = try rows.boolean(row, "is_delivery") ? nil : try DeadLetterItem.Origin(rows, row)
     }
 }

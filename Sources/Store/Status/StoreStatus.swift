@@ -48,39 +48,30 @@ package struct StoreStatus: Sendable, Equatable {
     /// Reads all of it; each part is a statement of its own.
     package init(of pool: PostgresPool) async throws(PostgresError) {
         let owedRows = try await pool.run(Self.owedStatement, [])
-        var (owed, overdue): ([Owed], Int) = ([], 0)
-        for row in owedRows.indices {
-            owed.append(
-                Owed(
-                    state: try owedRows.text(row, 0),
-                    reason: try owedRows.optionalText(row, 1),
-                    count: Int(clamping: try owedRows.integer(row, 2)),
-                    oldestDue: try owedRows.instant(row, 3)
-                )
-            )
-            overdue += Int(clamping: try owedRows.integer(row, 4))
-        }
         let plannedRows = try await pool.run(Self.plannedStatement, [])
         let letterRows = try await pool.run(Self.deadLetterStatement, [])
-        var deadLetters: [DeadLetters] = []
-        for row in letterRows.indices {
-            deadLetters.append(
-                DeadLetters(
-                    stage: try letterRows.text(row, 0),
-                    reason: try letterRows.text(row, 1),
-                    count: Int(clamping: try letterRows.integer(row, 2)),
-                    latest: try letterRows.instant(row, 3)
-                )
+        owed = try owedRows.map { (rows, row) throws(PostgresError) in
+            Owed(
+                state: try rows.text(row, 0),
+                reason: try rows.optionalText(row, 1),
+                count: try rows.number(row, 2),
+                oldestDue: try rows.instant(row, 3)
             )
         }
-        self.owed = owed
-        self.overdue = overdue
+        overdue = try owedRows.map { (rows, row) throws(PostgresError) in try rows.number(row, 4) }.reduce(0, +)
+        deadLetters = try letterRows.map { (rows, row) throws(PostgresError) in
+            DeadLetters(
+                stage: try rows.text(row, 0),
+                reason: try rows.text(row, 1),
+                count: try rows.number(row, 2),
+                latest: try rows.instant(row, 3)
+            )
+        }
         self.planned = Planned(
-            count: Int(clamping: try plannedRows.integer(0, 0)),
+            count: try plannedRows.number(0, 0),
             next: try plannedRows.optionalInstant(0, 1),
-            overdue: Int(clamping: try plannedRows.integer(0, 2))
+            overdue: try plannedRows.number(0, 2)
         )
-        self.deadLetters = deadLetters
         breakers = try await BreakerBook(pool: pool).all()
     }
 

@@ -2,25 +2,9 @@ import BellhopRules
 import Postgres
 
 extension Rows {
-    /// One value for each row.
-    func map<Value>(_ read: (Rows, Int) throws(PostgresError) -> Value) throws(PostgresError) -> [Value] {
-        var values: [Value] = []
-        values.reserveCapacity(count)
-        for row in indices { values.append(try read(self, row)) }
-        return values
-    }
-
-    func timestamp(_ row: Int, _ column: Column) throws(PostgresError) -> Timestamp? {
-        try optionalInstant(row, column).map(Timestamp.init(clamping:))
-    }
-
     /// As our own programs write it into JSON.
     fileprivate func writtenInstant(_ row: Int, _ column: Column) throws(PostgresError) -> Timestamp? {
         try optionalText(row, column).flatMap(Timestamp.init(validating:))
-    }
-
-    fileprivate func number(_ row: Int, _ column: Column) throws(PostgresError) -> Int {
-        Int(clamping: try integer(row, column))
     }
 }
 
@@ -38,7 +22,7 @@ extension LedgerLine {
         waitedUntil = try rows.writtenInstant(row, 8)
         digest = try rows.writtenInstant(row, 9)
         digestCompanions = max(0, try rows.number(row, 10) - 1)
-        updatedAt = Timestamp(clamping: try rows.instant(row, 11))
+        updatedAt = try rows.moment(row, 11)
     }
 }
 
@@ -49,8 +33,8 @@ extension KnownDevice {
         platform = try rows.text(row, 1)
         provider = try rows.text(row, 2)
         permission = try rows.optionalText(row, 3)
-        registeredAt = Timestamp(clamping: try rows.instant(row, 4))
-        lastSeenAt = Timestamp(clamping: try rows.instant(row, 5))
+        registeredAt = try rows.moment(row, 4)
+        lastSeenAt = try rows.moment(row, 5)
         revokedAt = try rows.timestamp(row, 6)
         revokeReason = try rows.optionalText(row, 7)
     }
@@ -69,7 +53,7 @@ extension NotificationStory.Plan {
         } else {
             audience = type == nil ? nil : .everyone
         }
-        keptAt = Timestamp(clamping: try rows.instant(row, 6))
+        keptAt = try rows.moment(row, 6)
         handedOverAt = try rows.timestamp(row, 7)
         expandedAt = try rows.timestamp(row, 8)
         cancelledAt = try rows.timestamp(row, 9)
@@ -79,7 +63,7 @@ extension NotificationStory.Plan {
 extension NotificationStory.Erasure {
     /// From the columns of `StoryStatements.erasure`.
     init(_ rows: Rows, _ row: Int) throws(PostgresError) {
-        erasedAt = Timestamp(clamping: try rows.instant(row, 0))
+        erasedAt = try rows.moment(row, 0)
         returnedAt = try rows.timestamp(row, 1)
     }
 }

@@ -84,6 +84,8 @@ struct StatementTour {
             return settlement
         }
         _ = try await ledger.settle(settlements, of: claim)
+        // Nothing is owed any more, so that a second statement looks what may have been left out.
+        _ = try await ledger.claim(keys, as: .fresh)
         let receipts = ReceiptBook(pool: pool)
         _ = try await receipts.take(atMost: 10)
         _ = try await receipts.claim(claimed.map(\.key), as: .fresh)
