@@ -75,7 +75,7 @@ package struct DeadLetterMeter: Service {
     private func label(_ group: DeadLetterGauge.Open) -> Label {
         Label(
             app: group.app?.text ?? "other",
-            reason: Fault.knownReasons.contains(group.reason) ? group.reason : "other"
+            reason: DeadLetterCause.knownReasons.contains(group.reason) ? group.reason : "other"
         )
     }
 }
