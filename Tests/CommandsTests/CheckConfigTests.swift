@@ -1,5 +1,6 @@
 import Foundation
 import ServiceRuntime
+import TestSupport
 import Testing
 
 @testable import Commands
@@ -120,8 +121,7 @@ struct CheckConfigTests {
     @Test("every provider of an app is named, the mail relay too")
     func namesProviders() async throws {
         try await Workplace.withPrompt { prompt, folder in
-            let example = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-                .deletingLastPathComponent().appendingPathComponent("deploy/providers.example.json5")
+            let example = Checkout.file("deploy/providers.example.json5")
             let text = try String(contentsOf: example, encoding: .utf8)
             // Of the example the one section whose key anybody can make up on the spot.
             let section = try #require(text.firstMatch(of: /\n    (email: \{(?:.|\n)*?\n    \},)\n/))

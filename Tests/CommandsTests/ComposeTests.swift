@@ -1,5 +1,6 @@
 import Foundation
 import ServiceRuntime
+import TestSupport
 import Testing
 
 @testable import Commands
@@ -15,9 +16,7 @@ struct ComposeTests {
     )
 
     private func text(_ path: String) throws -> String {
-        let checkout = URL(fileURLWithPath: #filePath)
-            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        return try String(contentsOf: checkout.appendingPathComponent(path), encoding: .utf8)
+        try Checkout.text(path)
     }
 
     private func names(in text: String) -> Set<String> {

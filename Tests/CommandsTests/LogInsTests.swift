@@ -38,8 +38,7 @@ struct LogInsTests {
 
     /// Runs the script as the image of PostgreSQL does.
     private static func runScript(_ database: String, _ server: DatabaseURL, secrets: URL) throws {
-        let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appendingPathComponent("deploy/container/log-ins")
+        let script = Checkout.file("deploy/container/log-ins")
         for role in logIns.keys {
             try Data("password-of-\(role)\n".utf8).write(to: secrets.appendingPathComponent("database_\(role)"))
         }
@@ -115,8 +114,7 @@ struct LogInsTests {
 
     @Test("docker-compose.yml gives each service its own log-in, and the superuser's to none")
     func compose() throws {
-        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appendingPathComponent("docker-compose.yml")
+        let file = Checkout.file("docker-compose.yml")
         let text = try String(contentsOf: file, encoding: .utf8)
         let services = text.split(separator: "\n\n").map(String.init)
         for (service, role) in [("setup", "owner"), ("worker", "worker"), ("scheduler", "scheduler")] {

@@ -95,8 +95,7 @@ enum Workplace {
     }
 
     private static var shipped: URL {
-        URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appendingPathComponent("deploy/catalogs/drop.json5")
+        Checkout.file("deploy/catalogs/drop.json5")
     }
 }
 

@@ -36,7 +36,8 @@ extension Proofs {
                 }
                 let afterAll = try worker.child.peakKilobytes - idle
                 await publisher.close()
-                Proof.report("memory: \(afterNumbers >> 10) MiB for numbers, \(afterAll >> 10) MiB with the wide event")
+                let (many, all) = (afterNumbers >> 10, afterAll >> 10)
+                Proof.report("memory: \(many) MiB for \(numbers.count), \(all) MiB with the wide event")
                 let areConfirmed = (outcomes + last).allSatisfy { $0 == .confirmed }
                 #expect(areConfirmed)
                 #expect(afterNumbers < Self.bound)

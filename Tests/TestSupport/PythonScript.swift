@@ -33,8 +33,7 @@ package enum PythonScript {
         return process.terminationStatus == 0
     }
 
-    private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .appendingPathComponent("Oracles")
+    private static let folder = Checkout.file("Tests/Oracles")
 
     /// What a script writes, a line each; waits on a thread of its own, since it takes seconds.
     ///

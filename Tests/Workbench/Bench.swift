@@ -136,8 +136,7 @@ package struct Bench: Sendable {
         return text.replacingOccurrences(of: passage, with: other)
     }
 
-    private static let catalogsFolder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("deploy/catalogs")
+    private static let catalogsFolder = Checkout.file("deploy/catalogs")
 
     /// What the rules make of a JSON body.
     package func submission(_ json: String) throws -> Submission {

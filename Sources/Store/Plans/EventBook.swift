@@ -143,8 +143,8 @@ package struct EventBook: Sendable {
     /// Takes events whose time has come, the urgent first, then the oldest.
     ///
     /// Whoever takes them publishes them, and then marks them or gives them back. Those of which neither is heard, since
-    /// whoever took them died, come up again after half a minute.
-    /// Where more are due than it takes, any that came due within `span` may be left.
+    /// whoever took them died, come up again after half a minute. Where more are due than it takes, any that came due within
+    /// `span` may be left.
     package func takeDue(
         atMost limit: Int,
         within span: Duration = DueLook.whole

@@ -1,11 +1,11 @@
 import BellhopRules
 import Foundation
+import TestSupport
 import Testing
 
 /// Files of the repository that tests hold against the code.
 enum Repository {
-    private static let root = URL(fileURLWithPath: #filePath)
-        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    private static let root = Checkout.root
 
     static func path(_ path: String) -> String {
         root.appendingPathComponent(path).path

@@ -108,7 +108,6 @@ struct BenchTests {
     }
 
     private static var root: URL {
-        URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent()
+        Checkout.root
     }
 }

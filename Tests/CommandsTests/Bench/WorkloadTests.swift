@@ -3,6 +3,7 @@ import Pipeline
 import Foundation
 import ServiceRuntime
 import Store
+import TestSupport
 import Testing
 
 @testable import Commands
@@ -101,8 +102,7 @@ struct WorkloadTests {
     }
 
     private static func catalogs() throws -> CatalogSet {
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent()
+        let root = Checkout.root
         let bytes = [UInt8](try Data(contentsOf: root.appendingPathComponent("deploy/catalogs/drop.json5")))
         return try CatalogSet.load(files: [(name: "drop.json5", bytes: bytes)]).get()
     }

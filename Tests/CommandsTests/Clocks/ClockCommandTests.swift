@@ -1,5 +1,6 @@
 import Foundation
 import ServiceRuntime
+import TestSupport
 import Testing
 
 @testable import Commands
@@ -53,8 +54,7 @@ struct ClockCommandTests {
 
     @Test("docs/operating.md shows what they print")
     func page() async throws {
-        let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("docs/operating.md")
+        let path = Checkout.file("docs/operating.md")
         let page = try String(contentsOf: path, encoding: .utf8)
         for words in [
             Line.nextRun("02:30", "Europe/Oslo", "2026-03-28T12:00:00Z", "--count", "2"),

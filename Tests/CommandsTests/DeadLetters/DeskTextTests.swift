@@ -1,6 +1,7 @@
 import BellhopRules
 import Foundation
 import Store
+import TestSupport
 import Testing
 
 @testable import Commands
@@ -131,8 +132,6 @@ struct DeskTextTests {
     }
 
     private static func repository(_ path: String) -> URL {
-        var folder = URL(fileURLWithPath: #filePath)
-        for _ in 0..<4 { folder.deleteLastPathComponent() }
-        return folder.appendingPathComponent(path)
+        Checkout.file(path)
     }
 }

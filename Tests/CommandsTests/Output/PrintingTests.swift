@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Whatever is printed goes through `PrintedOutput`, which escapes it; the log has its own sink, which does so too.
@@ -12,8 +13,7 @@ struct PrintingTests {
 
     @Test("no other file names them, or calls what prints by itself")
     func sources() throws {
-        let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Sources")
+        let folder = Checkout.file("Sources")
         let files = try FileManager.default.subpathsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".swift") }
         #expect(files.count > 400)
         let named = try Regex(

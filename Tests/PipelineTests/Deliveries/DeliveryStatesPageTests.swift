@@ -1,6 +1,7 @@
 import BellhopRules
 import Foundation
 import Push
+import TestSupport
 import Testing
 
 @testable import Pipeline
@@ -12,9 +13,7 @@ struct DeliveryStatesPageTests {
 
     private static var page: String {
         get throws {
-            let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-                .deletingLastPathComponent().deletingLastPathComponent()
-            return try String(contentsOf: root.appendingPathComponent("docs/delivery-states.md"), encoding: .utf8)
+            return try Checkout.text("docs/delivery-states.md")
         }
     }
 

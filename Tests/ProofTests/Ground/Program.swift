@@ -7,8 +7,7 @@ enum Program {
     /// `BELLHOP_PROOF_PROGRAM` names.
     static let bellhop = Proof.setting("BELLHOP_PROOF_PROGRAM").map { URL(fileURLWithPath: $0) } ?? BuiltProgram.url
 
-    static let checkout = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent()
+    static let checkout = Checkout.root
 
     static let catalogs = checkout.appendingPathComponent("deploy/catalogs")
     static let producers = checkout.appendingPathComponent("Tests/ProofTests/Producers")

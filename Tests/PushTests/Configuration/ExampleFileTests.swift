@@ -1,13 +1,12 @@
 import BellhopRules
 import Foundation
 import Push
+import TestSupport
 import Testing
 
 @Suite("deploy/providers.example.json5")
 struct ExampleFileTests {
-    private static let shipped = URL(fileURLWithPath: #filePath)
-        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        .appendingPathComponent("deploy/providers.example.json5")
+    private static let shipped = Checkout.file("deploy/providers.example.json5")
 
     /// What the example needs beside itself, and nobody but its reader has.
     private static let keys: [(pointer: String, file: String, content: @Sendable () -> [UInt8])] = [

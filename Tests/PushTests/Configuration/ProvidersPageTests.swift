@@ -1,13 +1,12 @@
 import BellhopRules
 import Foundation
 import Push
+import TestSupport
 import Testing
 
 @Suite("docs/providers.md")
 struct ProvidersPageTests {
-    private static let page = URL(fileURLWithPath: #filePath)
-        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        .appendingPathComponent("docs/providers.md")
+    private static let page = Checkout.file("docs/providers.md")
 
     /// The first example of a section.
     private func example(_ section: String) throws -> String {

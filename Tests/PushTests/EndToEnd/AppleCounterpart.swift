@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// A provider sandbox of a test's own, and senders of two apps to its APNs, as a providers' file describes them.
-struct AppleCounterpart {
+struct AppleCounterpart: SandboxCounterpart {
     let sandbox: ProviderSandbox
     let senders: PushSenders
     /// drop's sender.
@@ -27,21 +27,7 @@ struct AppleCounterpart {
         options.time = time
         options.apnsTopics = ["com.example.drop", "com.example.safe"]
         change(&options)
-        let sandbox = try await ProviderSandbox.start(options)
-        do {
-            let counterpart = try AppleCounterpart(sandbox, time, trusting: trusting, settings)
-            do {
-                try await body(counterpart)
-                await counterpart.senders.close()
-            } catch {
-                await counterpart.senders.close()
-                throw error
-            }
-            await sandbox.stop()
-        } catch {
-            await sandbox.stop()
-            throw error
-        }
+        try await run(options, making: { try AppleCounterpart($0, time, trusting: trusting, settings) }, body)
     }
 
     private init(_ sandbox: ProviderSandbox, _ time: ManualTime, trusting: Bool, _ more: String) throws {
@@ -61,11 +47,7 @@ struct AppleCounterpart {
               safe: { apns: { topic: "com.example.safe", \(settings) } },
             }
             """
-        let file = try folder.write("providers.json5", Array(text.utf8))
-        senders = try PushSenders(
-            ProviderConfiguration.read(file: file),
-            surroundings: .init(time: time, logger: Logger(label: "push", sink: CapturedLog()))
-        )
+        senders = try Self.described(by: text, in: folder, time: time)
         apns = try Self.sender(of: "drop", in: senders)
     }
 

@@ -2,12 +2,10 @@ import BellhopRules
 import Cryptography
 import Push
 import Sandbox
-import ServiceRuntime
-import TestSupport
 import Testing
 
 /// A sandbox with browsers, and padel's sender to them as a providers' file describes it.
-struct BrowserCounterpart {
+struct BrowserCounterpart: SandboxCounterpart {
     let sandbox: ProviderSandbox
     let senders: PushSenders
     let sender: any PushSender
@@ -22,21 +20,7 @@ struct BrowserCounterpart {
         _ settings: String = testing,
         _ body: (BrowserCounterpart) async throws -> Void
     ) async throws {
-        let sandbox = try await ProviderSandbox.start()
-        do {
-            let counterpart = try BrowserCounterpart(sandbox, settings)
-            do {
-                try await body(counterpart)
-                await counterpart.senders.close()
-            } catch {
-                await counterpart.senders.close()
-                throw error
-            }
-            await sandbox.stop()
-        } catch {
-            await sandbox.stop()
-            throw error
-        }
+        try await run(making: { try BrowserCounterpart($0, settings) }, body)
     }
 
     private init(_ sandbox: ProviderSandbox, _ settings: String) throws {
@@ -56,11 +40,7 @@ struct BrowserCounterpart {
               allowedHosts: ["localhost"], endpointPort: \(sandbox.address.port), caFile: "\(sandbox.caFile)",
             } } }
             """
-        let file = try folder.write("providers.json5", Array(text.utf8))
-        senders = try PushSenders(
-            ProviderConfiguration.read(file: file),
-            surroundings: .init(logger: Logger(label: "push", sink: CapturedLog()))
-        )
+        senders = try Self.described(by: text, in: folder)
         let padel = try #require(AppID(validating: "padel"))
         sender = try #require(senders.senders[padel]?[.webpush])
     }

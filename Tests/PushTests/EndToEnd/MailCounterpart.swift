@@ -1,12 +1,10 @@
 import BellhopRules
 import Push
 import Sandbox
-import ServiceRuntime
-import TestSupport
 import Testing
 
 /// A sandbox of a test's own, and drop's sender of mails to it as a providers' file describes it.
-struct MailCounterpart {
+struct MailCounterpart: SandboxCounterpart {
     enum Way: CaseIterable {
         case startTLS
         case fromTheStart
@@ -28,21 +26,7 @@ struct MailCounterpart {
         _ settings: Settings = Settings(),
         _ body: (MailCounterpart) async throws -> Void
     ) async throws {
-        let sandbox = try await ProviderSandbox.start()
-        do {
-            let counterpart = try MailCounterpart(sandbox, settings)
-            do {
-                try await body(counterpart)
-                await counterpart.senders.close()
-            } catch {
-                await counterpart.senders.close()
-                throw error
-            }
-            await sandbox.stop(grace: .zero)
-        } catch {
-            await sandbox.stop(grace: .zero)
-            throw error
-        }
+        try await run(making: { try MailCounterpart($0, settings) }, body)
     }
 
     private init(_ sandbox: ProviderSandbox, _ settings: Settings) throws {
@@ -62,11 +46,7 @@ struct MailCounterpart {
             members.append(#"user: "bellhop", passwordFile: "password""#)
         }
         let text = "{ drop: { email: { \(members.joined(separator: ", ")) } } }"
-        let file = try folder.write("providers.json5", Array(text.utf8))
-        senders = try PushSenders(
-            ProviderConfiguration.read(file: file),
-            surroundings: .init(logger: Logger(label: "push", sink: CapturedLog()))
-        )
+        senders = try Self.described(by: text, in: folder)
         let drop = try #require(AppID(validating: "drop"))
         email = try #require(senders.emailSenders[drop])
     }

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// The statements that stand in the sources of `Store` and that workers or schedulers run.
 enum WrittenStatements {
@@ -27,8 +28,7 @@ enum WrittenStatements {
     ]
 
     static func all() throws -> [Written] {
-        let store = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Sources/Store")
+        let store = Checkout.file("Sources/Store")
         guard let files = FileManager.default.enumerator(at: store, includingPropertiesForKeys: nil) else { return [] }
         var written: [Written] = []
         for case let file as URL in files where file.pathExtension == "swift" {

@@ -129,8 +129,7 @@ struct MigrationTests {
 struct MigrationListTests {
     @Test("every file of sql/ is compiled in, in order, and nothing else")
     func filesAndList() throws {
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
+        let root = Checkout.root
         let files = try FileManager.default.contentsOfDirectory(atPath: root.appendingPathComponent("sql").path)
             .filter { $0.hasSuffix(".sql") }.sorted()
         #expect(files == Migration.all.map { "\($0.name).sql" })

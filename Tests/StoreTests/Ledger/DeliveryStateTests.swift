@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Store
@@ -7,9 +8,7 @@ import Testing
 struct DeliveryStateTests {
     @Test("docs/delivery-states.md draws exactly the transitions of the code")
     func diagram() throws {
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
-        let page = try String(contentsOf: root.appendingPathComponent("docs/delivery-states.md"), encoding: .utf8)
+        let page = try Checkout.text("docs/delivery-states.md")
         let lines = page.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
         let arrows = lines.filter { $0.contains(" --> ") }
         var drawn: Set<String> = []
