@@ -4,33 +4,27 @@ import Push
 import ServiceRuntime
 
 /// The command `bellhop check-config`.
-struct CheckConfigCommand: Command {
+enum CheckConfigCommand: Command {
     static let name = "check-config"
     static let summary = "Shows the configuration in force, secrets masked, or every fault in it at once."
     static let synopsis = ["check-config [--json]"]
     static let options = [Option.json]
 
-    private let words: Words
-
-    init(_ words: Words) throws(CommandFailure) {
-        try words.expectNoOperands(of: Self.name)
-        self.words = words
-    }
-
-    func run(_ surroundings: Surroundings) async throws -> ExitCode {
-        let configuration = try surroundings.configuration(words)
-        let files = try Files(configuration)
-        let secrets = secretFiles(surroundings.environment) + (files.providers?.secretFiles ?? [])
-        let warnings = try Self.warnings(configuration) + Self.warnings(secretFiles: secrets)
-        if words.has("json") {
-            surroundings.print(json(configuration, files, warnings).description)
-        } else {
-            surroundings.print(configuration.describe())
-            surroundings.print("")
-            surroundings.print("catalogues: \(files.catalogsInWords)")
-            surroundings.print("providers:  \(files.providersInWords)")
-            for warning in warnings { surroundings.print("warning:    \(warning)") }
-        }
+    static func run(_ call: Call) async throws -> ExitCode {
+        try call.words.expectNoOperands()
+        let footing = try call.footing()
+        let configuration = footing.configuration
+        let files = try Files(footing)
+        let secrets = secretFiles(call) + (files.providers?.secretFiles ?? [])
+        let warnings = try warnings(configuration) + warnings(secretFiles: secrets)
+        let words = [
+            configuration.describe(), "", "catalogues: \(files.catalogsInWords)",
+            "providers:  \(files.providersInWords)",
+        ]
+        call.answer(
+            json(configuration, files, warnings),
+            (words + warnings.map { "warning:    \($0)" }).joined(separator: "\n")
+        )
         return .done
     }
 
@@ -51,13 +45,13 @@ struct CheckConfigCommand: Command {
     }
 
     /// The files that secrets of the settings come from.
-    private func secretFiles(_ environment: [String: String]) -> [String] {
+    private static func secretFiles(_ call: Call) -> [String] {
         Setting.all.compactMap(\.inFile).compactMap {
-            words.settings[$0.flagName] ?? environment[$0.environmentName]
+            call.words.settings[$0.flagName] ?? call.surroundings.environment[$0.environmentName]
         }
     }
 
-    private func json(
+    private static func json(
         _ configuration: BellhopConfiguration,
         _ files: Files,
         _ warnings: [String]
@@ -84,16 +78,14 @@ private struct Files {
     let catalogs: CatalogSet?
     let providers: ProviderConfiguration?
 
-    init(_ configuration: BellhopConfiguration) throws {
+    init(_ footing: Footing) throws {
         var failures: [any Error] = []
         func attempt<Value>(_ read: () throws -> Value?) -> Value? {
             do { return try read() } catch { failures.append(error) }
             return nil
         }
-        catalogs = attempt {
-            try configuration.catalogs.map { _ in try Footing(configuration: configuration).catalogs() }
-        }
-        providers = attempt { try configuration.providers.map { try ProviderConfiguration.read(file: $0) } }
+        catalogs = attempt { try footing.configuration.catalogs.map { _ in try footing.catalogs() } }
+        providers = attempt { try footing.configuration.providers.map { try ProviderConfiguration.read(file: $0) } }
         guard failures.isEmpty else { throw FileFaults(failures: failures) }
     }
 

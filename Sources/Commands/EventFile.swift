@@ -21,9 +21,21 @@ struct EventFile: Sendable {
         }
     }
 
+    /// Reads and judges a file that must have an event in it; `attempted` is what for.
+    init(reading path: String, for attempted: String, _ call: Call, _ catalogs: CatalogSet) throws(CommandFailure) {
+        self.init(try Self.read(path, call.surroundings), catalogs: catalogs)
+        guard entries.isEmpty else { return }
+        throw CommandFailure(
+            .badInput,
+            attempted: "\(attempted) \(path)",
+            cameBack: "there is no event in it",
+            whatToDo: "write one JSON object, or one a line"
+        )
+    }
+
     /// Judges every message of a whole file, as if it arrived now.
     init(_ bytes: [UInt8], catalogs: CatalogSet) {
-        let now = Timestamp(clamping: SystemTime().now().microseconds)
+        let now = SystemTime().timestamp
         entries = Self.documents(bytes).map { line, body in
             Entry(line: line, body: body, judgement: Self.judge(body, catalogs, now))
         }

@@ -3,7 +3,7 @@ import Push
 import ServiceRuntime
 
 /// The command `bellhop keys vapid`: a key pair for signing in at push services of browsers.
-struct KeysCommand: Command {
+enum KeysCommand: Command {
     static let name = "keys"
     static let summary = "Makes a key pair for Web Push (VAPID)."
     static let synopsis = ["keys vapid [--out FILE] [--json]"]
@@ -12,31 +12,16 @@ struct KeysCommand: Command {
         Option.json,
     ]
 
-    private let file: String?
-    private let wantsJSON: Bool
-
-    init(_ words: Words) throws(CommandFailure) {
-        guard words.operands == ["vapid"] else { throw .usage(of: Self.name, "expected vapid") }
-        file = words.value("out")
-        wantsJSON = words.has("json")
-        guard file?.isEmpty != true else { throw .usage(of: Self.name, "--out takes the path of a file") }
-    }
-
-    func run(_ surroundings: Surroundings) async throws -> ExitCode {
-        let (pem, publicKey) = try Self.makePair()
-        if let file { try Self.write(pem, to: file) }
-        let text = file == nil ? String(decoding: pem, as: UTF8.self) : nil
-        if wantsJSON {
-            let members: [(String, JSONText)] = [
-                ("publicKey", .text(publicKey)),
-                text.map { ("privateKey", .text($0)) } ?? ("privateKeyFile", .optional(file)),
-            ]
-            surroundings.print(JSONText.object(members).description)
-            return .done
-        }
-        if let text { surroundings.print(text) }
-        if let file { surroundings.print("private key: \(file), for webpush.keys[].privateKeyFile") }
-        surroundings.print("public key: \(publicKey)")
+    static func run(_ call: Call) async throws -> ExitCode {
+        guard call.words.operands == ["vapid"] else { throw call.words.misuse("expected vapid") }
+        let file = call.words.value("out")
+        guard file?.isEmpty != true else { throw call.words.misuse("--out takes the path of a file") }
+        let (pem, publicKey) = try makePair()
+        if let file { try write(pem, to: file) }
+        let text = String(decoding: pem, as: UTF8.self)
+        let secret = file.map { ("privateKeyFile", JSONText.text($0)) } ?? ("privateKey", .text(text))
+        let place = file.map { "private key: \($0), for webpush.keys[].privateKeyFile" } ?? text
+        call.answer(.object([("publicKey", .text(publicKey)), secret]), "\(place)\npublic key: \(publicKey)")
         return .done
     }
 

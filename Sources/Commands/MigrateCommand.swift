@@ -3,41 +3,24 @@ import ServiceRuntime
 import Store
 
 /// The command `bellhop migrate [--check]`.
-struct MigrateCommand: Command {
+enum MigrateCommand: Command {
     static let name = "migrate"
     static let summary = "Brings the database schema up to date; safe to run twice and from two machines at once."
     static let synopsis = ["migrate [--check]"]
     static let options = [Option.switch("check", "change nothing; exit 1 if a migration is pending")]
 
-    private let words: Words
-
-    init(_ words: Words) throws(CommandFailure) {
-        try words.expectNoOperands(of: Self.name)
-        self.words = words
-    }
-
-    func run(_ surroundings: Surroundings) async throws -> ExitCode {
-        let configuration = try surroundings.configuration(words, requiring: [.databaseURL])
-        let pool = try Footing(configuration: configuration).pool(
-            // Another machine may be migrating: its lock is waited for.
-            as: nil,
-            name: "migrate",
-            size: 1,
-            patience: .seconds(600)
-        )
-        let migrator = Migrator(pool: pool, namespace: configuration.namespace)
-        do {
-            let code =
-                words.has("check") ? try await check(migrator, surroundings) : try await migrate(migrator, surroundings)
-            await pool.close()
-            return code
-        } catch {
-            await pool.close()
-            throw error
+    static func run(_ call: Call) async throws -> ExitCode {
+        try call.words.expectNoOperands()
+        let footing = try call.footing(requiring: [.databaseURL])
+        // Another machine may be migrating: its lock is waited for.
+        return try await footing.withPool(as: nil, name: name, patience: .seconds(600)) { pool in
+            let migrator = Migrator(pool: pool, namespace: footing.configuration.namespace)
+            let isCheck = call.words.has("check")
+            return try await isCheck ? check(migrator, call.surroundings) : migrate(migrator, call.surroundings)
         }
     }
 
-    private func migrate(_ migrator: Migrator, _ surroundings: Surroundings) async throws -> ExitCode {
+    private static func migrate(_ migrator: Migrator, _ surroundings: Surroundings) async throws -> ExitCode {
         switch try await migrator.migrate() {
         case .applied(let names) where names.isEmpty: surroundings.print("the schema is up to date")
         case .applied(let names): surroundings.print("applied \(names.joined(separator: ", "))")
@@ -52,7 +35,7 @@ struct MigrateCommand: Command {
         return .done
     }
 
-    private func check(_ migrator: Migrator, _ surroundings: Surroundings) async throws -> ExitCode {
+    private static func check(_ migrator: Migrator, _ surroundings: Surroundings) async throws -> ExitCode {
         switch try await migrator.check() {
         case .current:
             surroundings.print("the schema is up to date")
@@ -61,12 +44,5 @@ struct MigrateCommand: Command {
         case .diverged(let why): surroundings.print("diverged: \(why)")
         }
         return .answerIsNo
-    }
-}
-
-extension Words {
-    func expectNoOperands(of command: String) throws(CommandFailure) {
-        guard let first = operands.first else { return }
-        throw .usage(of: command, "it takes no operand, found \(first)")
     }
 }

@@ -3,49 +3,30 @@ import BellhopRules
 import ServiceRuntime
 
 /// The command `bellhop publish FILE|-`.
-struct PublishCommand: Command {
+enum PublishCommand: Command {
     static let name = "publish"
     static let summary = "Publishes the events of a file and waits for the broker's confirms; all of them or none."
     static let synopsis = ["publish FILE|- [--json]"]
     static let options = [Option.json]
 
-    private let words: Words
-    private let path: String
-
-    init(_ words: Words) throws(CommandFailure) {
-        guard words.operands.count == 1 else { throw .usage(of: Self.name, "expected one file, or - for stdin") }
-        self.words = words
-        path = words.operands[0]
-    }
-
-    func run(_ surroundings: Surroundings) async throws -> ExitCode {
-        let configuration = try surroundings.configuration(words, requiring: [.amqpURL, .catalogs])
-        let footing = Footing(configuration: configuration)
-        let file = EventFile(try EventFile.read(path, surroundings), catalogs: try footing.catalogs())
-        try refuseInvalid(file)
+    static func run(_ call: Call) async throws -> ExitCode {
+        let path = try call.words.file()
+        let footing = try call.footing(requiring: [.amqpURL, .catalogs])
+        let file = try EventFile(reading: path, for: "publishing", call, try footing.catalogs())
+        try refuseInvalid(file, path)
         let publisher = Publisher(PublisherOptions(broker: try footing.broker(), name: "bellhop publish"))
         publisher.start()
-        let outcomes = await publisher.publish(file.entries.map { Self.message($0, to: footing.names.events) })
+        let outcomes = await publisher.publish(file.entries.map { message($0, to: footing.names.events) })
         await publisher.close()
-        let confirmed = outcomes.filter { $0 == .confirmed }.count
-        if words.has("json") {
-            let counts = JSONText.object([("published", .number(confirmed)), ("of", .number(outcomes.count))])
-            surroundings.print(counts.description)
-        } else {
-            surroundings.print("published \(confirmed) of \(outcomes.count), confirmed by the broker")
-        }
-        return try Self.verdict(outcomes)
+        let (confirmed, all) = (outcomes.count { $0 == .confirmed }, outcomes.count)
+        call.answer(
+            .object([("published", .number(confirmed)), ("of", .number(all))]),
+            "published \(confirmed) of \(all), confirmed by the broker"
+        )
+        return try verdict(outcomes)
     }
 
-    private func refuseInvalid(_ file: EventFile) throws(CommandFailure) {
-        guard !file.entries.isEmpty else {
-            throw CommandFailure(
-                .badInput,
-                attempted: "publishing \(path)",
-                cameBack: "there is no event in it",
-                whatToDo: "write one JSON object, or one a line"
-            )
-        }
+    private static func refuseInvalid(_ file: EventFile, _ path: String) throws(CommandFailure) {
         guard let first = file.rejected.first else { return }
         let others = file.rejected.count > 1 ? " (and \(file.rejected.count - 1) more)" : ""
         throw CommandFailure(

@@ -11,20 +11,23 @@ extension SandboxCommand {
         options.apnsSandboxListen = try address("apns-sandbox", words) ?? options.apnsSandboxListen
         options.smtp = try address("smtp", words) ?? options.smtp
         options.smtps = try address("smtps", words) ?? options.smtps
-        options.publicHost = try host(words)
+        options.publicHost = try words.optional("host", "the name of a host", host)
         options.caFile = words.value("ca-out")
         options.serviceAccountFile = words.value("service-account-out")
         options.apnsKeyFile = words.value("apns-key")
-        options.project = try project(words) ?? options.project
-        options.apnsTopics = try topics(words) ?? options.apnsTopics
-        options.seed = try seed(words) ?? options.seed
+        let project = try words.optional("project", "small letters, digits and hyphens, 63 at most") {
+            SandboxOptions.isProject($0) ? $0 : nil
+        }
+        options.project = project ?? options.project
+        let topics = "bundle ids with commas between, such as com.example.app"
+        options.apnsTopics = try words.optional("apns-topics", topics, Self.topics) ?? options.apnsTopics
+        options.seed = try words.optional("seed", "a whole number that is not negative") { UInt64($0) } ?? options.seed
         try readSubscription(words, into: &options)
-        let delay = try words.number("receipt-delay", in: 0...86_400, of: name)
+        let delay = try words.number("receipt-delay", in: 0...86_400)
         options.expoReceiptDelay = .seconds(delay ?? 0)
         options.checking = words.has("unchecked") ? .none : .strict
         guard options.checking == .strict || (delay == nil && options.subscriptionFile == nil) else {
-            throw .usage(
-                of: name,
+            throw words.misuse(
                 "--unchecked is for FCM alone: it goes with neither --receipt-delay nor --subscription-out"
             )
         }
@@ -32,36 +35,17 @@ extension SandboxCommand {
     }
 
     private static func address(_ option: String, _ words: Words) throws(CommandFailure) -> ListenAddress? {
-        guard let text = words.value(option) else { return nil }
-        guard let address = ListenAddress(text) else {
-            throw .usage(of: name, "--\(option) takes HOST:PORT, such as 127.0.0.1:8443")
-        }
-        return address
+        try words.optional(option, "HOST:PORT, such as 127.0.0.1:8443") { ListenAddress($0) }
     }
 
-    private static func host(_ words: Words) throws(CommandFailure) -> String? {
-        guard let text = words.value("host") else { return nil }
-        guard let address = ListenAddress("\(text):0"), address.host == text, !text.contains(",") else {
-            throw .usage(of: name, "--host takes the name of a host")
-        }
+    private static func host(_ text: String) -> String? {
+        guard let address = ListenAddress("\(text):0"), address.host == text, !text.contains(",") else { return nil }
         return text
     }
 
-    private static func project(_ words: Words) throws(CommandFailure) -> String? {
-        guard let text = words.value("project") else { return nil }
-        guard SandboxOptions.isProject(text) else {
-            throw .usage(of: name, "--project takes small letters, digits and hyphens, 63 at most")
-        }
-        return text
-    }
-
-    private static func topics(_ words: Words) throws(CommandFailure) -> Set<String>? {
-        guard let text = words.value("apns-topics") else { return nil }
+    private static func topics(_ text: String) -> Set<String>? {
         let topics = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
-        guard topics.allSatisfy(SandboxOptions.isTopic) else {
-            throw .usage(of: name, "--apns-topics takes bundle ids with commas between, such as com.example.app")
-        }
-        return Set(topics)
+        return topics.allSatisfy(SandboxOptions.isTopic) ? Set(topics) : nil
     }
 
     private static func readSubscription(
@@ -69,21 +53,12 @@ extension SandboxCommand {
         into options: inout SandboxOptions
     ) throws(CommandFailure) {
         options.subscriptionFile = words.value("subscription-out")
-        guard let key = words.value("vapid-public-key") else { return }
-        guard SandboxOptions.isSubscriptionKey(key) else {
-            throw .usage(of: name, "--vapid-public-key takes what bellhop keys vapid prints as the public key")
-        }
+        let rule = "what bellhop keys vapid prints as the public key"
+        let key = try words.optional("vapid-public-key", rule) { SandboxOptions.isSubscriptionKey($0) ? $0 : nil }
+        guard let key else { return }
         guard options.subscriptionFile != nil else {
-            throw .usage(of: name, "--vapid-public-key needs --subscription-out: it is the key of that browser")
+            throw words.misuse("--vapid-public-key needs --subscription-out: it is the key of that browser")
         }
         options.subscriptionKey = key
-    }
-
-    private static func seed(_ words: Words) throws(CommandFailure) -> UInt64? {
-        guard let text = words.value("seed") else { return nil }
-        guard let seed = UInt64(text) else {
-            throw .usage(of: name, "--seed takes a whole number that is not negative")
-        }
-        return seed
     }
 }

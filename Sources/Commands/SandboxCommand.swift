@@ -2,7 +2,7 @@ import Sandbox
 import ServiceRuntime
 
 /// `bellhop sandbox`: runs the stand-ins until a signal ends them.
-struct SandboxCommand: Command {
+enum SandboxCommand: Command {
     static let name = "sandbox"
     static let summary = "Stands in for the push providers: TLS, HTTP/2, strict, with faults on request."
     static let isRole = true
@@ -37,19 +37,12 @@ struct SandboxCommand: Command {
         ),
     ]
 
-    private let words: Words
-    private let options: SandboxOptions
-
-    init(_ words: Words) throws(CommandFailure) {
-        try words.expectNoOperands(of: Self.name)
-        self.words = words
-        options = try Self.order(words)
-    }
-
-    func run(_ surroundings: Surroundings) async throws -> ExitCode {
-        let configuration = try surroundings.configuration(words)
-        let logger = configuration.log.makeLogger(label: Self.name)
-        let sandbox = try await start()
+    static func run(_ call: Call) async throws -> ExitCode {
+        try call.words.expectNoOperands()
+        let options = try order(call.words)
+        let configuration = try call.footing().configuration
+        let logger = configuration.log.makeLogger(label: name)
+        let sandbox = try await start(options)
         let group = ServiceGroup(
             [SandboxService(sandbox, logger: logger)],
             drainTimeout: configuration.drainTimeout,
@@ -60,7 +53,7 @@ struct SandboxCommand: Command {
         return ending.exitCode
     }
 
-    private func start() async throws -> ProviderSandbox {
+    private static func start(_ options: SandboxOptions) async throws -> ProviderSandbox {
         do {
             return try await ProviderSandbox.start(options)
         } catch let error as SandboxError {

@@ -57,7 +57,7 @@ package enum Tool {
                 return .done
             }
             let parsed = try Words(Array(words.dropFirst()), options: command.options, of: command.name)
-            return try await command.init(parsed).run(surroundings)
+            return try await command.run(Call(words: parsed, surroundings: surroundings))
         } catch {
             let failure = Failure(error)
             let log = command.flatMap { RoleLog($0, Array(words.dropFirst()), surroundings.environment) }

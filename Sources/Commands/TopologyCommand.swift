@@ -4,7 +4,7 @@ import ServiceRuntime
 import Store
 
 /// The command `bellhop topology apply|check`.
-struct TopologyCommand: Command {
+enum TopologyCommand: Command {
     static let name = "topology"
     static let summary = "Puts exchanges, queues and bindings on the broker, or compares them with the catalogues."
     static let synopsis = ["topology apply", "topology check"]
@@ -13,38 +13,23 @@ struct TopologyCommand: Command {
         case apply, check
     }
 
-    private let words: Words
-    private let act: Act
-
-    init(_ words: Words) throws(CommandFailure) {
-        guard words.operands.count == 1, let act = Act(rawValue: words.operands[0]) else {
-            throw .usage(of: Self.name, "expected apply or check")
+    static func run(_ call: Call) async throws -> ExitCode {
+        let operands = call.words.operands
+        guard operands.count == 1, let act = Act(rawValue: operands[0]) else {
+            throw call.words.misuse("expected apply or check")
         }
-        self.words = words
-        self.act = act
-    }
-
-    func run(_ surroundings: Surroundings) async throws -> ExitCode {
-        let configuration = try surroundings.configuration(words, requiring: [.amqpURL, .databaseURL, .catalogs])
-        let footing = Footing(configuration: configuration)
-        let plan = footing.plan(try footing.catalogs())
-        let pool = try footing.pool(as: .admin, name: "topology", size: 1)
-        let applier = TopologyApplier(broker: try footing.broker(), plan: plan, records: BindingRecords(pool: pool))
-        do {
-            let code: ExitCode
+        let footing = try call.footing(requiring: [.amqpURL, .databaseURL, .catalogs])
+        let (broker, plan) = (try footing.broker(), footing.plan(try footing.catalogs()))
+        return try await footing.withPool(as: .admin, name: name) { pool in
+            let applier = TopologyApplier(broker: broker, plan: plan, records: BindingRecords(pool: pool))
             switch act {
-            case .apply: code = try await apply(applier, surroundings)
-            case .check: code = try await check(applier, surroundings)
+            case .apply: return try await apply(applier, call.surroundings)
+            case .check: return try await check(applier, call.surroundings)
             }
-            await pool.close()
-            return code
-        } catch {
-            await pool.close()
-            throw error
         }
     }
 
-    private func apply(_ applier: TopologyApplier, _ surroundings: Surroundings) async throws -> ExitCode {
+    private static func apply(_ applier: TopologyApplier, _ surroundings: Surroundings) async throws -> ExitCode {
         let report = try await applier.apply()
         surroundings.print(
             """
@@ -60,7 +45,7 @@ struct TopologyCommand: Command {
         return .done
     }
 
-    private func check(_ applier: TopologyApplier, _ surroundings: Surroundings) async throws -> ExitCode {
+    private static func check(_ applier: TopologyApplier, _ surroundings: Surroundings) async throws -> ExitCode {
         let differences = try await applier.differences(comparingArguments: true)
         guard !differences.isEmpty else {
             surroundings.print("the broker agrees with the catalogues")

@@ -2,39 +2,21 @@ import BellhopRules
 import ServiceRuntime
 
 /// The command `bellhop validate FILE|-`.
-struct ValidateCommand: Command {
+enum ValidateCommand: Command {
     static let name = "validate"
     static let summary = "Says of each event in a file whether Bellhop would take it, and if not, why."
     static let synopsis = ["validate FILE|- [--json]"]
     static let options = [Option.json]
 
-    private let words: Words
-    private let path: String
-
-    init(_ words: Words) throws(CommandFailure) {
-        guard words.operands.count == 1 else { throw .usage(of: Self.name, "expected one file, or - for stdin") }
-        self.words = words
-        path = words.operands[0]
-    }
-
-    func run(_ surroundings: Surroundings) async throws -> ExitCode {
-        let configuration = try surroundings.configuration(words, requiring: [.catalogs])
-        let catalogs = try Footing(configuration: configuration).catalogs()
-        let file = EventFile(try EventFile.read(path, surroundings), catalogs: catalogs)
-        guard !file.entries.isEmpty else {
-            throw CommandFailure(
-                .badInput,
-                attempted: "validating \(path)",
-                cameBack: "there is no event in it",
-                whatToDo: "write one JSON object, or one a line"
-            )
-        }
-        if words.has("json") {
-            surroundings.print(JSONText.list(file.entries.map(Self.json)).description)
-        } else {
-            for entry in file.entries { surroundings.print(line: Self.line(entry, catalogs)) }
-            surroundings.print("\(file.entries.count - file.rejected.count) of \(file.entries.count) would be taken")
-        }
+    static func run(_ call: Call) async throws -> ExitCode {
+        let path = try call.words.file()
+        let catalogs = try call.footing(requiring: [.catalogs]).catalogs()
+        let file = try EventFile(reading: path, for: "validating", call, catalogs)
+        let taken = file.entries.count - file.rejected.count
+        call.answer(
+            .list(file.entries.map(json)),
+            lines: file.entries.map { line($0, catalogs) } + ["\(taken) of \(file.entries.count) would be taken"]
+        )
         return file.rejected.isEmpty ? .done : .badInput
     }
 

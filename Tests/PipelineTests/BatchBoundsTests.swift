@@ -28,12 +28,7 @@ struct BatchBoundsTests {
 
     private static func write(_ count: Int, refusing refused: Set<Int>) async -> (refused: [Int], statements: Int) {
         let database = Refusing(refused)
-        let surroundings = FrontDoor.Surroundings(
-            time: SystemTime(),
-            logger: Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text)),
-            metrics: PipelineMetrics(MetricsRegistry())
-        )
-        let persistence = Persistence(drain: DrainSignal(), surroundings: surroundings)
+        let persistence = Persistence(drain: DrainSignal(), context: .test)
         let results = await persistence.write(Array(0..<count)) {
             (items: [Int]) async throws(PostgresError) -> [Int] in
             guard let written = await database.write(items) else {

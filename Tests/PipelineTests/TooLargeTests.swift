@@ -90,8 +90,8 @@ struct TooLargeTests {
             queue: "q",
             epoch: 1
         )
-        let fault = Fault(.intake, reason: "too-large", error: "the body is too large")
-        var letter = DeadLetter(.message(message, fault), to: "dead", at: .init(clamping: 0), using: &chance)
+        let cause = DeadLetterCause(.intake, reason: "too-large", error: "the body is too large")
+        var letter = DeadLetter(.message(message, cause), to: "dead", at: .init(clamping: 0), using: &chance)
         let sizes = (0..<20).map { _ in
             letter.cut()
             return letter.message.body.count
@@ -101,7 +101,7 @@ struct TooLargeTests {
         let headers = letter.message.properties.headers
         let cut = CutBody(bytes: body.count, sha256: BodyCut(of: body).sha256.description)
         #expect(headers.cutBody == cut)
-        #expect(headers[DeadLetterHeaders.reason] == .string("too-large"))
+        #expect(headers[DeadLetterHeaders.name(of: .reason)] == .string("too-large"))
     }
 
     @Test("what a producer writes in the place of our headers cuts nothing")

@@ -14,15 +14,13 @@ package enum Letters {
         failedAt: Timestamp? = nil,
         body: String = "{"
     ) -> DeadLetterItem {
-        DeadLetterItem(
-            deadID: id,
-            stage: "intake",
-            reason: reason,
-            error: error,
-            app: app,
-            eventType: "system",
-            user: user,
-            attempts: 1,
+        var cause = DeadLetterCause(.intake, reason: reason, error: error)
+        cause.app = app
+        cause.eventType = "system"
+        cause.user = user
+        return DeadLetterItem(
+            id,
+            cause,
             failedAt: failedAt ?? now,
             origin: .init(
                 exchange: "bellhop.events",
@@ -31,7 +29,6 @@ package enum Letters {
                 headers: Array(#"{"tenant":"blue"}"#.utf8),
                 body: Array(body.utf8)
             ),
-            redelivered: false,
             contentHash: Array(id.utf8)
         )
     }
@@ -45,17 +42,15 @@ package enum Letters {
         failedAt: Timestamp? = nil
     ) -> DeadLetterItem {
         let notification = key.notification
+        var cause = DeadLetterCause(.dispatch, reason: reason, error: "fcm said UNAVAILABLE")
+        cause.provider = "fcm"
+        cause.app = notification.recipient.app.text
+        cause.eventType = "system"
+        cause.eventID = event
+        cause.user = notification.recipient.user.text
         var item = DeadLetterItem(
-            deadID: "\(notification.notification.text)-\(key.target)-\(attempts)",
-            stage: "dispatch",
-            reason: reason,
-            error: "fcm said UNAVAILABLE",
-            provider: "fcm",
-            app: notification.recipient.app.text,
-            eventType: "system",
-            eventID: event,
-            user: notification.recipient.user.text,
-            attempts: attempts,
+            "\(notification.notification.text)-\(key.target)-\(attempts)",
+            cause,
             failedAt: failedAt ?? now,
             origin: .init(
                 exchange: "",
@@ -64,9 +59,9 @@ package enum Letters {
                 headers: Array("{}".utf8),
                 body: []
             ),
-            redelivered: false,
             contentHash: []
         )
+        item.attempts = attempts
         item.delivery = key
         return item
     }

@@ -53,14 +53,10 @@ package struct Rig: Sendable {
         let publisher = Publisher(PublisherOptions(broker: try bench.broker, name: "test, publishing"))
         publisher.start()
         let rig = Rig(bench: bench, publisher: publisher, outfit: outfit)
-        let breakers = Breakers(
-            pool: bench.pool,
-            logger: rig.logger,
-            metrics: rig.metrics,
-            firstPause: .milliseconds(500)
-        )
+        let store = PostgresStore(pool: bench.pool, lease: lease, firstPause: .milliseconds(500))
+        let breakers = Breakers(store: store, logger: rig.logger, metrics: rig.metrics)
         let watch = BreakerWatch(breakers, interval: .milliseconds(200))
-        let tools = rig.tools(breakers)
+        let tools = rig.tools(store, breakers)
         let workers: [any Service] = try rig.lanes(tools) + [try rig.receipts(tools)]
         let clerks: [any Service] = outfit.hasClerk ? [try rig.clerk()] : []
         let services: [any Service] = workers + [watch] + clerks + rig.duties()
@@ -77,8 +73,8 @@ package struct Rig: Sendable {
         }
     }
 
-    private var surroundings: FrontDoor.Surroundings {
-        FrontDoor.Surroundings(
+    private var context: PipelineContext {
+        PipelineContext(
             time: SystemTime(),
             logger: logger,
             metrics: PipelineMetrics(metrics)
@@ -95,9 +91,9 @@ package struct Rig: Sendable {
         )
     }
 
-    private func tools(_ breakers: Breakers) -> FrontDoor.Tools {
-        FrontDoor.Tools(
-            pool: bench.pool,
+    private func tools(_ store: PostgresStore, _ breakers: Breakers) -> WorkerTools {
+        WorkerTools(
+            store: store,
             publisher: publisher,
             names: bench.names,
             senders: SenderDirectory(
@@ -110,7 +106,7 @@ package struct Rig: Sendable {
         )
     }
 
-    private func receipts(_ tools: FrontDoor.Tools) throws -> ReceiptWorker {
+    private func receipts(_ tools: WorkerTools) throws -> ReceiptWorker {
         let options = ConsumerOptions(
             broker: try bench.broker,
             name: "test, receipts",
@@ -121,12 +117,12 @@ package struct Rig: Sendable {
             sources: outfit.receipts,
             catalogs: catalogs,
             tools: tools,
-            surroundings: surroundings
+            context: context
         )
     }
 
-    private func lanes(_ tools: FrontDoor.Tools) throws -> [LaneWorker] {
-        let frontDoor = FrontDoor(catalogs: catalogs, zones: zones, tools: tools, surroundings: surroundings)
+    private func lanes(_ tools: WorkerTools) throws -> [LaneWorker] {
+        let intake = Intake(catalogs: catalogs, zones: zones, tools: tools, context: context)
         let replays = Consumer(
             ConsumerOptions(
                 broker: try bench.broker,
@@ -138,7 +134,7 @@ package struct Rig: Sendable {
             lane: .bulk,
             name: "replays",
             consumer: replays,
-            frontDoor: frontDoor,
+            intake: intake,
             limits: .init(batch: 256, batchesAtOnce: 1)
         )
         return try [replayLane]
@@ -152,7 +148,7 @@ package struct Rig: Sendable {
                         }
                     )
                 )
-                return LaneWorker(lane: lane, consumer: consumer, frontDoor: frontDoor, limits: .init(batch: 256))
+                return LaneWorker(lane: lane, consumer: consumer, intake: intake, limits: .init(batch: 256))
             }
     }
 

@@ -89,12 +89,11 @@ extension Explanation {
     }
 }
 
-extension NotificationStory.Letter {
+extension DeadLetterSummary {
     /// Stage, reason, place, error and where to find it.
     var words: String {
-        let place = pointer.flatMap { $0.isEmpty ? nil : " at \($0)" } ?? ""
         let times = copies > 1 ? ", \(copies) copies" : ""
-        return "\(stage), \(reason)\(place): \(error) (\(state)\(times), \(deadID))"
+        return "\(cause.stage.rawValue), \(cause.words) (\(state.rawValue)\(times), \(deadID))"
     }
 }
 

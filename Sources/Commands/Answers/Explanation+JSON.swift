@@ -60,14 +60,8 @@ extension Explanation {
         ])
     }
 
-    private static func json(_ letter: NotificationStory.Letter) -> JSONText {
-        .object([
-            ("deadId", .text(letter.deadID)), ("state", .text(letter.state)), ("stage", .text(letter.stage)),
-            ("reason", .text(letter.reason)), ("pointer", .optional(letter.pointer)), ("error", .text(letter.error)),
-            ("provider", .optional(letter.provider)), ("attempts", .number(letter.attempts)),
-            ("copies", .number(letter.copies)), ("firstFailedAt", .instant(letter.firstFailedAt)),
-            ("lastFailedAt", .instant(letter.lastFailedAt)), ("user", .optional(letter.user)),
-        ])
+    private static func json(_ letter: DeadLetterSummary) -> JSONText {
+        .object([("deadId", .text(letter.deadID))] + letter.members)
     }
 
     private static func json(_ erasure: NotificationStory.Erasure) -> JSONText {

@@ -26,6 +26,21 @@ struct Footing: Sendable {
         return PostgresPool(options)
     }
 
+    /// Runs a body with a pool, closed behind it.
+    func withPool<Value: Sendable>(
+        as rights: Rights?,
+        name: String,
+        size: Int = 1,
+        patience: Duration = .seconds(30),
+        _ body: (PostgresPool) async throws -> Value
+    ) async throws -> Value {
+        let pool = try pool(as: rights, name: name, size: size, patience: patience)
+        let result: Result<Value, any Error>
+        do { result = .success(try await body(pool)) } catch { result = .failure(error) }
+        await pool.close()
+        return try result.get()
+    }
+
     /// What such a pool begins with.
     func poolOptions(as rights: Rights?, name: String, size: Int) throws -> PoolOptions {
         guard let url = configuration.databaseURL else { throw Self.missing(.databaseURL) }

@@ -11,6 +11,7 @@ import Store
 /// What every long-running role has: a log, meters, a pool, an endpoint for probes, and an orderly end.
 struct RoleProcess: Sendable {
     let footing: Footing
+    private let role: String
     let logger: Logger
     let metrics: MetricsRegistry
     let pool: PostgresPool
@@ -22,9 +23,10 @@ struct RoleProcess: Sendable {
     let zones = ZoneLibrary(environment: ProcessInfo.processInfo.environment)
 
     /// `size` bounds the connections to the database; `number`, where there are several, stands in every line of the log.
-    init(_ configuration: BellhopConfiguration, role: String, connections size: Int, number: Int? = nil) throws {
-        footing = Footing(configuration: configuration)
-        let log = configuration.log.makeLogger(label: role)
+    init(_ footing: Footing, role: String, connections size: Int, number: Int? = nil) throws {
+        self.footing = footing
+        self.role = role
+        let log = footing.configuration.log.makeLogger(label: role)
         logger = number.map { log.with(["worker": .integer($0)]) } ?? log
         metrics = MetricsRegistry()
         ProcessMetrics.register(in: metrics)
@@ -65,6 +67,44 @@ struct RoleProcess: Sendable {
             metrics: metrics,
             signals: hangups
         )
+    }
+
+    /// The role's publisher, at work.
+    func startPublisher() throws -> Publisher {
+        let publisher = Publisher(
+            PublisherOptions(
+                broker: try footing.broker(),
+                name: "bellhop \(role), publishing",
+                presence: presence,
+                observer: observe("publisher")
+            )
+        )
+        publisher.start()
+        return publisher
+    }
+
+    /// Makes consumers with a connection of their own each, not yet started; `label` names them in the log.
+    func consumer(
+        _ name: String,
+        _ subscriptions: [ConsumerOptions.Subscription],
+        label: String? = nil
+    ) throws -> @Sendable () -> Consumer {
+        let options = ConsumerOptions(
+            broker: try footing.broker(),
+            name: "bellhop \(role), \(name)",
+            subscriptions: subscriptions,
+            presence: presence,
+            observer: observe(label ?? name)
+        )
+        return { Consumer(options) }
+    }
+
+    /// What every role needs to be ready.
+    func checks(_ publisher: Publisher) -> [ReadinessCheck] {
+        [
+            ReadinessCheck("publisher") { publisher.isConnected ? nil : "it is not connected" },
+            ReadinessCheck("database") { [pool] in await pool.ping() ? nil : "it does not answer" },
+        ]
     }
 
     /// Runs the services beside the endpoint until a signal, and closes the pool behind them.

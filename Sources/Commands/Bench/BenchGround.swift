@@ -21,12 +21,11 @@ final class BenchGround: Sendable {
 
     /// Makes everything, runs the body, and leaves nothing behind unless `keeping` the schema and the queues.
     static func with<Value>(
-        _ words: Words,
-        _ surroundings: Surroundings,
+        _ call: Call,
         keeping: Bool,
         _ body: (BenchGround) async throws -> Value
     ) async throws -> Value {
-        let ground = try BenchGround(words, surroundings)
+        let ground = try BenchGround(call)
         let result: Result<Value, any Error>
         do {
             try await ground.prepare()
@@ -39,10 +38,10 @@ final class BenchGround: Sendable {
         return try result.get()
     }
 
-    private init(_ words: Words, _ surroundings: Surroundings) throws {
+    private init(_ call: Call) throws {
         let name = "bench_" + String(UInt64.random(in: 0...UInt64.max), radix: 36)
         folder = NSTemporaryDirectory() + "bellhop-" + name
-        environment = Self.environment(surroundings.environment, words, name: name, folder: folder)
+        environment = Self.environment(call, name: name, folder: folder)
         let configuration = try Self.configuration(environment)
         footing = Footing(configuration: configuration)
         catalogs = try footing.catalogs()
@@ -56,14 +55,13 @@ final class BenchGround: Sendable {
 
     /// What the children read: our own settings, in this namespace, through stand-ins.
     private static func environment(
-        _ inherited: [String: String],
-        _ words: Words,
+        _ call: Call,
         name: String,
         folder: String
     ) -> [String: String] {
-        var environment = inherited
+        var environment = call.surroundings.environment
         for setting in Setting.all {
-            if let value = words.settings[setting.flagName] { environment[setting.environmentName] = value }
+            if let value = call.words.settings[setting.flagName] { environment[setting.environmentName] = value }
         }
         environment[Setting.namespace.environmentName] = name
         environment[Setting.providers.environmentName] = providersFile(folder)

@@ -13,7 +13,7 @@ struct DecisionRun {
     /// How many pairs; users and types come round again.
     let pairs: Int
 
-    func measure(_ catalogs: CatalogSet, _ zones: ZoneLibrary) throws -> DecisionReport {
+    func measure(_ catalogs: CatalogSet, _ zones: ZoneLibrary) throws -> BenchReport {
         guard let app = AppID(validating: Workload.appName), let catalog = catalogs[app] else {
             throw CommandFailure(
                 .configuration,
@@ -28,7 +28,7 @@ struct DecisionRun {
         let load = ProcessTable.load()
         // The first look at a zone reads a file.
         for person in people { _ = person.timezone.flatMap { zones[$0] } }
-        let now = Timestamp(clamping: SystemTime().now().microseconds)
+        let now = SystemTime().timestamp
         var sends = 0
         let before = Self.processorTime()
         for pair in 0..<pairs {
@@ -39,14 +39,37 @@ struct DecisionRun {
             for ruling in decision.devices where ruling.outcome == .send { sends += 1 }
         }
         let spent = Self.processorTime() - before
-        return DecisionReport(
-            pairs: pairs,
-            users: people.count,
-            sends: sends,
-            expectedSends: expectedSends(),
-            processorSeconds: spent,
-            load: load
+        return report(users: people.count, sends: sends, of: expectedSends(), seconds: spent, load: load)
+    }
+
+    /// What the rules cost, and whether they let through what the workload's own count says.
+    func report(users: Int, sends: Int, of expected: Int, seconds: Double, load: Double?) -> BenchReport {
+        let isRight = sends == expected
+        let cost = seconds * 1e6 / Double(max(1, pairs))
+        var report = BenchReport(
+            workload: "decision",
+            title: "decisions of workload W1, in memory",
+            machine: MachineDescription(load: load),
+            figures: [
+                .both("pairs", "\(pairs), of \(users) users", "pairs", .number(pairs)), .told("users", .number(users)),
+                .both(
+                    "pushes decided",
+                    "\(sends)" + (isRight ? ", as expected" : ", expected \(expected)"),
+                    "pushes",
+                    .number(sends)
+                ),
+                .told("pushesExpected", .number(expected)),
+                .both(
+                    "processor time a pair",
+                    cost.text(digits: 2) + " µs",
+                    "microsecondsPerPair",
+                    .decimal(cost, digits: 3)
+                ),
+                .told("processorSeconds", .decimal(seconds, digits: 3)),
+            ]
         )
+        report.isRight = isRight
+        return report
     }
 
     /// Counted from the traits alone, not by the rules that are measured.
@@ -87,53 +110,5 @@ struct DecisionRun {
         var time = timespec()
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
         return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
-    }
-}
-
-/// What the rules cost.
-struct DecisionReport {
-    let pairs: Int
-    let users: Int
-    let sends: Int
-    let expectedSends: Int
-    let processorSeconds: Double
-    /// The load average before the run.
-    let load: Double?
-
-    var microsecondsPerPair: Double { processorSeconds * 1e6 / Double(max(1, pairs)) }
-
-    /// Whether the rules let through what the workload's own count says.
-    var isRight: Bool { sends == expectedSends }
-
-    var text: String {
-        [
-            "decisions of workload W1, in memory", machine, "",
-            "pairs".padding(to: 22) + "\(pairs), of \(users) users",
-            "pushes decided".padding(to: 22) + "\(sends)" + (isRight ? ", as expected" : ", expected \(expectedSends)"),
-            "processor time a pair".padding(to: 22) + microsecondsPerPair.text(digits: 2) + " µs",
-        ].joined(separator: "\n")
-    }
-
-    var json: JSONText {
-        .object([
-            ("workload", .text("decision")), ("pairs", .number(pairs)), ("users", .number(users)),
-            ("pushes", .number(sends)), ("pushesExpected", .number(expectedSends)),
-            ("microsecondsPerPair", .decimal(microsecondsPerPair, digits: 3)),
-            ("processorSeconds", .decimal(processorSeconds, digits: 3)),
-            (
-                "machine",
-                .object([
-                    ("cores", .number(MachineDescription.coreCount)),
-                    ("loadBefore", load.map { .decimal($0, digits: 2) } ?? .null),
-                    ("optimised", .flag(MachineDescription.isBuiltOptimised)),
-                ])
-            ),
-        ])
-    }
-
-    private var machine: String {
-        let load = "load \(load.map { $0.text(digits: 1) } ?? "unknown") before"
-        let build = MachineDescription.isBuiltOptimised ? [] : [MachineDescription.debugWarning]
-        return (["\(MachineDescription.coreCount) cores", load] + build).joined(separator: ", ")
     }
 }

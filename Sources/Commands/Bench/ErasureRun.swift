@@ -18,7 +18,7 @@ struct ErasureRun: Sendable {
     /// Events before the measured ones: every connection has its plans by then.
     private static let warmUp = 2_000
 
-    func measure(on ground: BenchGround) async throws -> ErasureReport {
+    func measure(on ground: BenchGround) async throws -> BenchReport {
         let half = workload.events
         let whole = workload.lasting(Self.warmUp + 2 * half)
         let stub = try await PushStub.start(ground, at: nil)
@@ -37,14 +37,22 @@ struct ErasureRun: Sendable {
         try await ground.awaitTombstones(erasures, children)
         let after = try await drain(Self.warmUp + half..<Self.warmUp + 2 * half, of: whole, ground, children)
         for child in children { await child.end() }
-        return ErasureReport(
-            events: half,
-            erasures: erasures,
-            before: before,
-            after: after,
-            machine: try await MachineDescription(ground, load: load),
-            verification: try await ground.verification(of: whole, stub)
+        let ratio = before > 0 ? after / before : 0
+        return BenchReport(
+            "erasures",
+            "W1 before and after \(erasures) erasures: \(half) events each",
+            try await MachineDescription(ground, load: load),
+            [
+                .told("events", .number(half)), .told("erasures", .number(erasures)),
+                Self.rate("before", before, "eventsPerSecondBefore"), Self.rate("after", after, "eventsPerSecondAfter"),
+                .both("ratio", ratio.text(digits: 2), "ratio", .decimal(ratio, digits: 3)),
+            ],
+            try await ground.verification(of: whole, stub)
         )
+    }
+
+    private static func rate(_ when: String, _ rate: Double, _ name: String) -> BenchReport.Figure {
+        .both("events a second \(when)", rate.text(digits: 0), name, .decimal(rate, digits: 1))
     }
 
     /// Fills the lane while the workers stand still, and says how many events a second they then take.
@@ -66,40 +74,5 @@ struct ErasureRun: Sendable {
         try await ground.awaitEnd(of: events.upperBound, children)
         guard let span = try await ground.ledger.span(since: start) else { return 0 }
         return Double(events.count) * 1e6 / Double(max(1, span.lastSettled - span.firstRecorded))
-    }
-}
-
-/// What it came to.
-struct ErasureReport: Sendable {
-    let events: Int
-    let erasures: Int
-    /// Events a second.
-    let before: Double
-    let after: Double
-    let machine: MachineDescription
-    let verification: Verification
-
-    private var ratio: Double { before > 0 ? after / before : 0 }
-
-    var text: String {
-        let verdict =
-            verification.faults.isEmpty
-            ? ["checked: nothing lost, nothing doubled"] : verification.faults.map { "WRONG: \($0)" }
-        return
-            ([
-                "W1 before and after \(erasures) erasures: \(events) events each", machine.text, "",
-                "events a second before".padding(to: 26) + before.text(digits: 0),
-                "events a second after".padding(to: 26) + after.text(digits: 0),
-                "ratio".padding(to: 26) + ratio.text(digits: 2), "",
-            ] + verdict).joined(separator: "\n")
-    }
-
-    var json: JSONText {
-        .object([
-            ("workload", .text("erasures")), ("events", .number(events)), ("erasures", .number(erasures)),
-            ("eventsPerSecondBefore", .decimal(before, digits: 1)),
-            ("eventsPerSecondAfter", .decimal(after, digits: 1)), ("ratio", .decimal(ratio, digits: 3)),
-            ("machine", machine.json), ("verification", verification.json),
-        ])
     }
 }

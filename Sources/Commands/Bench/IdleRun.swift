@@ -6,7 +6,7 @@ struct IdleRun: Sendable {
     /// How long it is watched.
     let watch: Duration
 
-    func measure(on ground: BenchGround) async throws -> IdleReport {
+    func measure(on ground: BenchGround) async throws -> BenchReport {
         _ = try await PushStub.start(ground, at: nil)
         // One event proves that it consumes and has opened what it keeps open.
         let workload = Workload(seed: 1, events: 1, users: 1, utcHour: 0)
@@ -33,37 +33,17 @@ struct IdleRun: Sendable {
             )
         }
         await worker.end()
-        return IdleReport(
-            memory: memory.now,
-            peakMemory: memory.peak,
-            processorShare: (after - before) / watch.secondsAsDouble,
-            machine: try await MachineDescription(ground, load: ProcessTable.load())
+        let share = (after - before) / watch.secondsAsDouble
+        let words = (share * 100).text(digits: 2) + " % of a core"
+        return BenchReport(
+            workload: "idle",
+            title: "an idle worker of three lanes",
+            machine: try await MachineDescription(ground, load: ProcessTable.load()),
+            figures: [
+                .both("resident memory", memory.now.megabytes, "residentBytes", .number(memory.now)),
+                .both("at its highest", memory.peak.megabytes, "peakBytes", .number(memory.peak)),
+                .both("processor", words, "processorShare", .decimal(share, digits: 4)),
+            ]
         )
-    }
-}
-
-/// What an idle worker takes.
-struct IdleReport: Sendable {
-    /// Resident, in bytes.
-    let memory: Int
-    let peakMemory: Int
-    /// Of one core.
-    let processorShare: Double
-    let machine: MachineDescription
-
-    var text: String {
-        [
-            "an idle worker of three lanes", machine.text, "",
-            "resident memory".padding(to: 22) + (Double(memory) / 1e6).text(digits: 1) + " MB",
-            "at its highest".padding(to: 22) + (Double(peakMemory) / 1e6).text(digits: 1) + " MB",
-            "processor".padding(to: 22) + (processorShare * 100).text(digits: 2) + " % of a core",
-        ].joined(separator: "\n")
-    }
-
-    var json: JSONText {
-        .object([
-            ("workload", .text("idle")), ("residentBytes", .number(memory)), ("peakBytes", .number(peakMemory)),
-            ("processorShare", .decimal(processorShare, digits: 4)), ("machine", machine.json),
-        ])
     }
 }

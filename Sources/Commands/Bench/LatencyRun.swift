@@ -11,7 +11,7 @@ struct LatencyRun: Sendable {
     /// Events before the measured ones: connections, plans and caches as in a system that has been running.
     private static let warmUp = 50
 
-    func measure(on ground: BenchGround) async throws -> LatencyReport {
+    func measure(on ground: BenchGround) async throws -> BenchReport {
         _ = try await PushStub.start(ground, at: nil)
         try await ground.seed(workload)
         let worker = try ground.start([WorkerCommand.name], log: "worker1")
@@ -26,11 +26,23 @@ struct LatencyRun: Sendable {
             try await clock.sleep(until: turn)
         }
         await worker.end()
-        return LatencyReport(
-            events: workload.events,
-            rate: rate,
-            milliseconds: samples.sorted(),
-            machine: try await MachineDescription(ground, load: load)
+        let sorted = samples.sorted()
+        let quantiles = [("median", 0.5, "median"), ("p90", 0.9, "p90"), ("p99", 0.99, "p99"), ("slowest", 1, "max")]
+            .map {
+                (label: $0, value: Quantile.of(sorted, $1), name: $2)
+            }
+        let lines = quantiles.map {
+            BenchReport.Figure.shown("  \($0.label)".padding(to: 26) + $0.value.text(digits: 2) + " ms")
+        }
+        let members = quantiles.map { ($0.name, JSONText.decimal($0.value, digits: 3)) }
+        return BenchReport(
+            workload: "latency",
+            title: "published to committed: \(workload.events) events, \(rate) a second",
+            machine: try await MachineDescription(ground, load: load),
+            figures: [
+                .told("events", .number(workload.events)), .told("rate", .number(rate)),
+                .told("milliseconds", .object(members)),
+            ] + lines
         )
     }
 
@@ -66,40 +78,6 @@ struct LatencyRun: Sendable {
             recipient: RecipientKey(app: app, user: user),
             notification: NotificationID(app: app, event: id, user: user)
         )
-    }
-}
-
-/// What a latency run came to.
-struct LatencyReport: Sendable {
-    let events: Int
-    let rate: Int
-    /// Sorted.
-    let milliseconds: [Double]
-    let machine: MachineDescription
-
-    private func quantile(_ share: Double) -> Double { Quantile.of(milliseconds, share) }
-
-    var text: String {
-        let rows = [("median", 0.5), ("p90", 0.9), ("p99", 0.99), ("slowest", 1)].map { name, share in
-            "  \(name)".padding(to: 22) + quantile(share).text(digits: 2) + " ms"
-        }
-        return (["published to committed: \(events) events, \(rate) a second", machine.text, ""] + rows).joined(
-            separator: "\n"
-        )
-    }
-
-    var json: JSONText {
-        .object([
-            ("workload", .text("latency")), ("events", .number(events)), ("rate", .number(rate)),
-            (
-                "milliseconds",
-                .object([
-                    ("median", .decimal(quantile(0.5), digits: 3)), ("p90", .decimal(quantile(0.9), digits: 3)),
-                    ("p99", .decimal(quantile(0.99), digits: 3)), ("max", .decimal(quantile(1), digits: 3)),
-                ])
-            ),
-            ("machine", machine.json),
-        ])
     }
 }
 

@@ -3,42 +3,41 @@ import ServiceRuntime
 
 /// Without which a figure means nothing.
 struct MachineDescription: Sendable {
-    let cores: Int
     /// The load average before the run; above a few tenths, something else was at work.
     let load: Double?
-    let postgres: String
-    let isDurable: Bool
-    let isOptimised: Bool
+    /// Nil for a run without servers.
+    private var server: (version: String, isDurable: Bool)?
 
-    static var coreCount: Int { ProcessInfo.processInfo.activeProcessorCount }
-    static let debugWarning = "debug build: these figures do not count"
+    private let cores = ProcessInfo.processInfo.activeProcessorCount
     #if DEBUG
-    static let isBuiltOptimised = false
+    private static let isOptimised = false
     #else
-    static let isBuiltOptimised = true
+    private static let isOptimised = true
     #endif
 
-    init(_ ground: BenchGround, load: Double?) async throws {
-        cores = Self.coreCount
+    init(load: Double?) {
         self.load = load
-        postgres = try await ground.ledger.serverVersion()
-        isDurable = try await ground.ledger.isDurable()
-        isOptimised = Self.isBuiltOptimised
+    }
+
+    init(_ ground: BenchGround, load: Double?) async throws {
+        self.load = load
+        server = (try await ground.ledger.serverVersion(), try await ground.ledger.isDurable())
     }
 
     var text: String {
-        var parts = [
-            "\(cores) cores", "load \(load.map { $0.text(digits: 1) } ?? "unknown") before", "PostgreSQL \(postgres)",
-        ]
-        if !isDurable { parts.append("fsync or synchronous_commit off: these figures do not count") }
-        if !isOptimised { parts.append(Self.debugWarning) }
+        var parts = ["\(cores) cores", "load \(load.map { $0.text(digits: 1) } ?? "unknown") before"]
+        if let server { parts.append("PostgreSQL \(server.version)") }
+        if server?.isDurable == false { parts.append("fsync or synchronous_commit off: these figures do not count") }
+        if !Self.isOptimised { parts.append("debug build: these figures do not count") }
         return parts.joined(separator: ", ")
     }
 
     var json: JSONText {
-        .object([
-            ("cores", .number(cores)), ("loadBefore", load.map { .decimal($0, digits: 2) } ?? .null),
-            ("postgres", .text(postgres)), ("durable", .flag(isDurable)), ("optimised", .flag(isOptimised)),
-        ])
+        var members = [
+            ("cores", JSONText.number(cores)), ("loadBefore", load.map { .decimal($0, digits: 2) } ?? .null),
+            ("optimised", .flag(Self.isOptimised)),
+        ]
+        if let server { members += [("postgres", .text(server.version)), ("durable", .flag(server.isDurable))] }
+        return .object(members)
     }
 }

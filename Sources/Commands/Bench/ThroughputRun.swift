@@ -10,7 +10,7 @@ struct ThroughputRun: Sendable {
     /// Says what is going on; nothing where JSON is wanted.
     let say: @Sendable (String) -> Void
 
-    func measure(on ground: BenchGround) async throws -> ThroughputReport {
+    func measure(on ground: BenchGround) async throws -> BenchReport {
         let stub = try await PushStub.start(ground, at: stub)
         say("seeding \(workload.users) users")
         try await ground.seed(workload)
@@ -38,16 +38,46 @@ struct ThroughputRun: Sendable {
             )
         }
         for child in children { await child.end() }
-        return ThroughputReport(
-            workload: workload,
-            workers: workers,
-            seconds: Double(span.lastSettled - span.firstRecorded) / 1e6,
-            secondsFromStart: Double(span.lastSettled - started.microseconds) / 1e6,
-            workerSeconds: worker.reduce(0, +),
-            others: used,
-            peakMemory: peaks.max() ?? 0,
-            machine: try await MachineDescription(ground, load: load),
-            verification: try await ground.verification(of: workload, stub)
-        )
+        let verification = try await ground.verification(of: workload, stub)
+        let seconds = Double(span.lastSettled - span.firstRecorded) / 1e6
+        let sinceStart = Double(span.lastSettled - started.microseconds) / 1e6
+        let crew = workers == 1 ? "1 worker" : "\(workers) workers"
+        let title = "W1: \(workload.events) events to \(workload.users) users, \(crew), seed \(workload.seed)"
+        let figures = [
+            .told("events", .number(workload.events)), .told("users", .number(workload.users)),
+            .told("workers", .number(workers)), .told("seed", .text(String(workload.seed))),
+            Self.rate("events a second", workload.events, seconds, "eventsPerSecond"),
+            Self.rate("pushes a second", verification.expectedPushes, seconds, "pushesPerSecond"),
+            .both(
+                "seconds",
+                "\(seconds.text(digits: 2)) (\(sinceStart.text(digits: 2)) with the start)",
+                "seconds",
+                .decimal(seconds, digits: 3)
+            ),
+            .told("secondsWithStart", .decimal(sinceStart, digits: 3)),
+        ]
+        let peak = peaks.max() ?? 0
+        let memory = [BenchReport.Figure.both("peak memory, worker", peak.megabytes, "peakWorkerBytes", .number(peak))]
+        let machine = try await MachineDescription(ground, load: load)
+        let costs = costs(worker.reduce(0, +), used)
+        return BenchReport("W1", title, machine, figures + costs + memory, verification)
+    }
+
+    private static func rate(_ label: String, _ count: Int, _ seconds: Double, _ name: String) -> BenchReport.Figure {
+        let rate = seconds > 0 ? Double(count) / seconds : 0
+        return .both(label, rate.text(digits: 0), name, .decimal(rate, digits: 1))
+    }
+
+    /// Processor time an event, of all that took part; `worker` is that of all workers, their start included.
+    private func costs(_ worker: Double, _ others: ProcessorMeter.Reading) -> [BenchReport.Figure] {
+        let parts = [
+            ("worker", worker), ("broker", others.broker), ("database", others.database), ("stub", others.stub),
+        ].map { name, seconds in (name, seconds.map { $0 * 1e6 / Double(max(1, workload.events)) }) }
+        let lines = parts.map { name, cost in
+            let words = cost.map { "\($0.text(digits: 1)) µs" } ?? "not visible from here"
+            return BenchReport.Figure.shown("  \(name)".padding(to: 26) + words)
+        }
+        let members = parts.map { name, cost in (name, cost.map { JSONText.decimal($0, digits: 2) } ?? .null) }
+        return [.shown("processor time an event")] + lines + [.told("microsecondsPerEvent", .object(members))]
     }
 }

@@ -3,7 +3,7 @@ import Pipeline
 import ServiceRuntime
 
 /// The command `bellhop next-run`: the rule of reminders and digests alone, without servers.
-struct NextRunCommand: Command {
+enum NextRunCommand: Command {
     static let name = "next-run"
     static let summary = "Says when a time on a user's own clock comes next, whatever the clocks do until then."
     static let synopsis = [
@@ -18,44 +18,24 @@ struct NextRunCommand: Command {
         Option.json,
     ]
 
-    private let time: LocalTime
-    private let zoneName: TimeZoneName
-    private let after: Timestamp
-    private let days: Set<Weekday>
-    private let count: Int
-    private let wantsJSON: Bool
-
-    init(_ words: Words) throws(CommandFailure) {
-        try words.expectNoOperands(of: Self.name)
-        time = try words.required("local", LocalTime.rule, of: Self.name, LocalTime.init(validating:))
-        zoneName = try words.required(
-            "timezone",
-            TimeZoneName.rule,
-            of: Self.name,
-            TimeZoneName.init(validating:)
+    static func run(_ call: Call) async throws -> ExitCode {
+        let words = call.words
+        try words.expectNoOperands()
+        let time = try words.required("local", LocalTime.rule, LocalTime.init(validating:))
+        let name: TimeZoneName = try words.required("timezone")
+        let after = try words.required("after", Timestamp.rule, Timestamp.init(validating:))
+        let days = try words.days()
+        let count = try words.number("count", in: 1...1000) ?? 1
+        let zone = try ZoneLibrary(environment: call.surroundings.environment).zone(name, for: words)
+        let runs = runs(LocalSchedule(at: time, on: days, in: zone), after, count)
+        call.answer(
+            .object([("runs", .list(runs.map { .text($0.instant.description) }))]),
+            lines: runs.isEmpty ? ["never again before the year 9999 ends"] : runs.map { line($0, zone) }
         )
-        after = try words.required("after", Timestamp.rule, of: Self.name, Timestamp.init(validating:))
-        days = try words.days(of: Self.name)
-        count = try words.number("count", in: 1...1000, of: Self.name) ?? 1
-        wantsJSON = words.has("json")
-    }
-
-    func run(_ surroundings: Surroundings) async throws -> ExitCode {
-        let zone = try ZoneLibrary(environment: surroundings.environment).zone(zoneName, of: Self.name)
-        let runs = runs(LocalSchedule(at: time, on: days, in: zone))
-        if wantsJSON {
-            surroundings.print(
-                JSONText.object([("runs", .list(runs.map { .text($0.instant.description) }))]).description
-            )
-        } else if runs.isEmpty {
-            surroundings.print("never again before the year 9999 ends")
-        } else {
-            for run in runs { surroundings.print(Self.line(run, zone)) }
-        }
         return runs.isEmpty ? .answerIsNo : .done
     }
 
-    private func runs(_ schedule: LocalSchedule) -> [LocalSchedule.Slot] {
+    private static func runs(_ schedule: LocalSchedule, _ after: Timestamp, _ count: Int) -> [LocalSchedule.Slot] {
         var runs: [LocalSchedule.Slot] = []
         var earlier = after
         while runs.count < count, let next = schedule.next(after: earlier) {

@@ -3,7 +3,7 @@ import Pipeline
 import ServiceRuntime
 
 /// The command `bellhop quiet`: the rule of quiet hours alone, without servers.
-struct QuietCommand: Command {
+enum QuietCommand: Command {
     static let name = "quiet"
     static let summary = "Says whether an instant lies in a user's quiet hours, and when they are over."
     static let synopsis = ["quiet --start H --end H --timezone Z --at INSTANT [--json]"]
@@ -15,42 +15,27 @@ struct QuietCommand: Command {
         Option.json,
     ]
 
-    private let hours: QuietHours
-    private let zoneName: TimeZoneName
-    private let instant: Timestamp
-    private let wantsJSON: Bool
-
-    init(_ words: Words) throws(CommandFailure) {
-        try words.expectNoOperands(of: Self.name)
-        hours = QuietHours(
-            enabled: true,
-            startHour: try words.requiredHour("start", of: Self.name),
-            endHour: try words.requiredHour("end", of: Self.name)
-        )
-        zoneName = try words.required(
-            "timezone",
-            TimeZoneName.rule,
-            of: Self.name,
-            TimeZoneName.init(validating:)
-        )
-        instant = try words.required("at", Timestamp.rule, of: Self.name, Timestamp.init(validating:))
-        wantsJSON = words.has("json")
-    }
-
-    func run(_ surroundings: Surroundings) async throws -> ExitCode {
-        let zone = try ZoneLibrary(environment: surroundings.environment).zone(zoneName, of: Self.name)
+    static func run(_ call: Call) async throws -> ExitCode {
+        let words = call.words
+        try words.expectNoOperands()
+        let (start, end) = (try words.requiredHour("start"), try words.requiredHour("end"))
+        let name: TimeZoneName = try words.required("timezone")
+        let instant = try words.required("at", Timestamp.rule, Timestamp.init(validating:))
+        let zone = try ZoneLibrary(environment: call.surroundings.environment).zone(name, for: words)
+        let hours = QuietHours(enabled: true, startHour: start, endHour: end)
         let until = hours.until(instant, in: zone)
-        if wantsJSON {
-            let json = JSONText.object([("quiet", .flag(until != nil)), ("until", .optional(until?.description))])
-            surroundings.print(json.description)
-        } else {
-            for line in lines(zone, until) { surroundings.print(line) }
-        }
+        call.answer(
+            .object([("quiet", .flag(until != nil)), ("until", .optional(until?.description))]),
+            lines: lines(instant, hours, zone, until)
+        )
         return .done
     }
 
-    private func lines(_ zone: Zone, _ until: Timestamp?) -> [String] {
+    private static func lines(_ instant: Timestamp, _ hours: QuietHours, _ zone: Zone, _ until: Timestamp?) -> [String]
+    {
         let present = "it is \(zone.local(at: instant)) in \(zone.name)"
+        let span = "the hours from \(hours.startHour) to \(hours.endHour)"
+        let window = hours.startHour == hours.endHour ? "since \(span) are none" : "by \(span)"
         guard let until else { return ["\(present): not quiet, \(window)"] }
         var lines = ["\(present): quiet, \(window)", "until \(zone.local(at: until)), which is \(until)"]
         var earlier = instant
@@ -59,11 +44,5 @@ struct QuietCommand: Command {
             earlier = change.instant
         }
         return lines
-    }
-
-    private var window: String {
-        hours.startHour == hours.endHour
-            ? "since the hours from \(hours.startHour) to \(hours.endHour) are none"
-            : "by the hours from \(hours.startHour) to \(hours.endHour)"
     }
 }

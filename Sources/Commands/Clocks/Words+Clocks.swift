@@ -3,35 +3,21 @@ import Pipeline
 import ServiceRuntime
 
 extension Words {
-    /// What an option has to say, in a form that reads its text.
-    func required<Value>(
-        _ option: String,
-        _ rule: String,
-        of command: String,
-        _ read: (String) -> Value?
-    ) throws(CommandFailure) -> Value {
-        guard let text = value(option) else { throw .usage(of: command, "--\(option) is missing") }
-        guard let value = read(text) else {
-            throw .usage(of: command, "--\(option) takes \(rule); found \(text)")
-        }
-        return value
-    }
-
-    func requiredHour(_ option: String, of command: String) throws(CommandFailure) -> Int {
-        guard let hour = try number(option, in: 0...23, of: command) else {
-            throw .usage(of: command, "--\(option) is missing")
+    func requiredHour(_ option: String) throws(CommandFailure) -> Int {
+        guard let hour = try number(option, in: 0...23) else {
+            throw misuse("--\(option) is missing")
         }
         return hour
     }
 
     /// The days of `--days`, none without it.
-    func days(of command: String) throws(CommandFailure) -> Set<Weekday> {
+    func days() throws(CommandFailure) -> Set<Weekday> {
         guard let named = value("days") else { return [] }
         var days: Set<Weekday> = []
         for name in named.split(separator: ",", omittingEmptySubsequences: false) {
             guard let day = Weekday(rawValue: String(name)), days.insert(day).inserted else {
                 let all = Weekday.allCases.map(\.rawValue).joined(separator: ",")
-                throw .usage(of: command, "--days takes some of \(all), each once; found \(named)")
+                throw misuse("--days takes some of \(all), each once; found \(named)")
             }
         }
         return days
@@ -40,10 +26,10 @@ extension Words {
 
 extension ZoneLibrary {
     /// The zone that a command line names.
-    func zone(_ name: TimeZoneName, of command: String) throws(CommandFailure) -> Zone {
+    func zone(_ name: TimeZoneName, for words: Words) throws(CommandFailure) -> Zone {
         if let zone = self[name] { return zone }
         guard !isThere else {
-            throw .usage(of: command, "--timezone takes a name of the tz database; \(folder) has no \(name)")
+            throw words.misuse("--timezone takes a name of the tz database; \(folder) has no \(name)")
         }
         throw absence(attempted: "reading the zone \(name)")
     }

@@ -13,9 +13,7 @@ protocol Command: Sendable {
     /// Whether it runs until a signal ends it, and its stderr is a log.
     static var isRole: Bool { get }
 
-    init(_ words: Words) throws(CommandFailure)
-
-    func run(_ surroundings: Surroundings) async throws -> ExitCode
+    static func run(_ call: Call) async throws -> ExitCode
 }
 
 extension Command {
@@ -42,35 +40,5 @@ extension Command {
             "", "Every setting can be a flag too, BELLHOP_AMQP_URL as --amqp-url: bellhop check-config lists them.",
         ]
         return lines.joined(separator: "\n")
-    }
-}
-
-/// What a command takes from the process around it; tests bring their own.
-struct Surroundings: Sendable {
-    var environment: [String: String]
-    /// Where answers go.
-    var output = PrintedOutput.standardOutput
-    /// Where everything else goes: what went wrong, how things come along.
-    var complaints = PrintedOutput.standardError
-    /// Reads all of stdin; nil where it cannot be read.
-    var readInput: @Sendable () -> [UInt8]? = StandardDescriptor.readInput
-    /// Who sits at the keyboard; nil where no person does.
-    var terminal: Terminal?
-    /// Under which name the process runs.
-    var user = "unknown"
-
-    /// Prints a text of our own layout on stdout.
-    func print(_ text: String) {
-        output.print(text)
-    }
-
-    /// Prints one line on stdout, which nothing in it can end.
-    func print(line: String) {
-        output.print(line: line)
-    }
-
-    /// The configuration under these flags; faults end the command with exit code 78.
-    func configuration(_ words: Words, requiring required: Set<Setting> = []) throws -> BellhopConfiguration {
-        try BellhopConfiguration.read(flags: words.settings, environment: environment, required: required).get()
     }
 }

@@ -2,7 +2,7 @@ import BellhopRules
 import Foundation
 
 /// JSON that a command prints, members in the order in which they are given.
-enum JSONText: CustomStringConvertible {
+enum JSONText: Sendable, CustomStringConvertible {
     case text(String)
     case number(Int)
     /// A number as somebody else has written it, in JSON's grammar.
@@ -30,6 +30,20 @@ enum JSONText: CustomStringConvertible {
         case .list(let items): return "[" + items.map(\.description).joined(separator: ",") + "]"
         case .object(let members):
             return "{" + members.map { "\(JSONText.text($0.0)):\($0.1)" }.joined(separator: ",") + "}"
+        }
+    }
+}
+
+extension JSONText {
+    /// Any JSON, as it is.
+    init(_ value: JSONValue) {
+        switch value {
+        case .null: self = .null
+        case .bool(let flag): self = .flag(flag)
+        case .number(let number): self = .digits(number.text)
+        case .string(let text): self = .text(text)
+        case .array(let values): self = .list(values.map { JSONText($0) })
+        case .object(let object): self = .object(object.members.map { ($0.key, JSONText($0.value)) })
         }
     }
 }

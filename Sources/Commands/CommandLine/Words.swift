@@ -2,6 +2,8 @@ import ServiceRuntime
 
 /// The words behind a command's name, sorted into operands, options and settings.
 struct Words: Sendable {
+    /// The command that they are for.
+    let command: String
     private(set) var operands: [String] = []
     private var values: [String: [String]] = [:]
     private var switches: Set<String> = []
@@ -10,6 +12,7 @@ struct Words: Sendable {
 
     /// Reads `--name value`, `--name=value`, `--switch` and operands; behind `--` everything is an operand.
     init(_ words: [String], options: [Option], of command: String) throws(CommandFailure) {
+        self.command = command
         var rest = words[...]
         while let word = rest.popFirst() {
             guard word != "--" else {
@@ -25,17 +28,17 @@ struct Words: Sendable {
             let attached = parts.count > 1 ? String(parts[1]) : nil
             if let option = options.first(where: { $0.name == name }), option.value == nil {
                 guard attached == nil else {
-                    throw .usage(of: command, "--\(name) takes no value")
+                    throw misuse("--\(name) takes no value")
                 }
                 switches.insert(name)
                 continue
             }
             let isSetting = Setting.spellings.contains { $0.flagName == name }
             guard isSetting || options.contains(where: { $0.name == name }) else {
-                throw Self.unknown(name, options, command)
+                throw unknown(name, options)
             }
             guard let value = attached ?? rest.popFirst() else {
-                throw .usage(of: command, "--\(name) needs a value")
+                throw misuse("--\(name) needs a value")
             }
             if isSetting { settings[name] = value } else { values[name, default: []].append(value) }
         }
@@ -52,10 +55,24 @@ struct Words: Sendable {
 
     func has(_ name: String) -> Bool { switches.contains(name) }
 
-    private static func unknown(_ name: String, _ options: [Option], _ command: String) -> CommandFailure {
+    private func unknown(_ name: String, _ options: [Option]) -> CommandFailure {
         let known = options.map(\.name) + Setting.spellings.map(\.flagName)
         let hint = NearestName.find(name, among: known).map { ", did you mean --\($0)?" } ?? ""
-        return .usage(of: command, "there is no option --\(name)\(hint)")
+        return misuse("there is no option --\(name)\(hint)")
+    }
+
+    /// Says that they cannot be understood, and why.
+    func misuse(_ why: String) -> CommandFailure { .usage(of: command, why) }
+
+    func expectNoOperands() throws(CommandFailure) {
+        guard let first = operands.first else { return }
+        throw misuse("it takes no operand, found \(first)")
+    }
+
+    /// The one file that it takes, or `-` for stdin.
+    func file() throws(CommandFailure) -> String {
+        guard operands.count == 1 else { throw misuse("expected one file, or - for stdin") }
+        return operands[0]
     }
 }
 

@@ -1,7 +1,9 @@
+import Store
+
 /// What to do about an item, by its reason; the runbook has the same lines.
 enum DeadLetterAdvice {
-    static func words(stage: String, reason: String) -> String {
-        byReason[reason] ?? (stage == "broker" ? broker : unknown)
+    static func words(for cause: DeadLetterCause) -> String {
+        byReason[cause.reason] ?? (cause.stage == .broker ? broker : unknown)
     }
 
     /// Every reason that the pipeline gives.

@@ -1,38 +1,18 @@
 import ServiceRuntime
 
 /// The command `bellhop dead-letters`: the desk of the on-call engineer.
-struct DeadLettersCommand: Command {
+enum DeadLettersCommand: Command {
     static let name = "dead-letters"
     static let alias: String? = "dlq"
     static let summary = "Shows, replays, edits and discards what could not be delivered (dlq for short)."
     static let synopsis = DeskVerb.allCases.map { "dead-letters \($0.usage)" }
     static let options = DeskOptions.all
 
-    private let words: Words
-    private let verb: DeskVerb
-
-    init(_ words: Words) throws(CommandFailure) {
-        guard let name = words.operands.first else {
-            let verbs = DeskVerb.allCases.map(\.rawValue).joined(separator: ", ")
-            throw .usage(of: Self.name, "expected one of \(verbs)")
-        }
-        guard let verb = DeskVerb(rawValue: name) else {
-            let near = NearestName.find(name, among: DeskVerb.allCases.map(\.rawValue))
-            let hint = near.map { ", did you mean \($0)?" } ?? ""
-            throw .usage(of: Self.name, "it cannot \(name)\(hint)")
-        }
-        self.words = words
-        self.verb = verb
-        // An option that a verb would ignore is a misunderstanding, and may be a costly one.
-        if let stray = words.given.subtracting(verb.options(words)).min() {
-            throw .usage(of: Self.name, "\(name) has no option --\(stray)")
-        }
-    }
-
-    func run(_ surroundings: Surroundings) async throws -> ExitCode {
+    static func run(_ call: Call) async throws -> ExitCode {
+        let words = call.words
+        let verb = try verb(words)
         let required: Set<Setting> = words.has("from-queue") ? [.amqpURL] : [.databaseURL]
-        let configuration = try surroundings.configuration(words, requiring: required)
-        let request = DeskRequest(words: words, verb: verb, surroundings: surroundings, configuration: configuration)
+        let request = DeskRequest(call: call, verb: verb, footing: try call.footing(requiring: required))
         if words.has("from-queue") { return try await QueueDesk(request).run() }
         return try await DeskSession.with(request) { session in
             switch verb {
@@ -49,5 +29,22 @@ struct DeadLettersCommand: Command {
             case .audit: try await session.audit()
             }
         }
+    }
+
+    private static func verb(_ words: Words) throws(CommandFailure) -> DeskVerb {
+        guard let name = words.operands.first else {
+            let verbs = DeskVerb.allCases.map(\.rawValue).joined(separator: ", ")
+            throw words.misuse("expected one of \(verbs)")
+        }
+        guard let verb = DeskVerb(rawValue: name) else {
+            let near = NearestName.find(name, among: DeskVerb.allCases.map(\.rawValue))
+            let hint = near.map { ", did you mean \($0)?" } ?? ""
+            throw words.misuse("it cannot \(name)\(hint)")
+        }
+        // An option that a verb would ignore is a misunderstanding, and may be a costly one.
+        if let stray = words.given.subtracting(verb.options(words)).min() {
+            throw words.misuse("\(name) has no option --\(stray)")
+        }
+        return verb
     }
 }

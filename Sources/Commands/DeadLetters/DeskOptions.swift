@@ -49,7 +49,6 @@ enum DeskOptions {
 extension DeadLetterFilter {
     /// The filter of a command line; `now` is what `2h` counts from.
     init(_ words: Words, now: Timestamp) throws(CommandFailure) {
-        let command = DeadLettersCommand.name
         self.init()
         app = words.value("app")
         type = words.value("type")
@@ -59,35 +58,24 @@ extension DeadLetterFilter {
         fingerprint = words.value("fingerprint")
         user = words.value("user")
         event = words.value("event")
-        since = try words.moment("since", now, of: command)
-        until = try words.moment("until", now, of: command)
-        limit = try words.number("limit", in: 1...10_000_000, of: command)
-        guard let name = words.value("state") else { return }
-        if name == "all" {
-            states = Set(DeadLetterState.allCases)
-        } else if let state = DeadLetterState(rawValue: name) {
-            states = [state]
-        } else {
-            throw .usage(of: command, "--state takes open, replaying, resolved, discarded or all; found \(name)")
+        since = try words.moment("since", now)
+        until = try words.moment("until", now)
+        limit = try words.number("limit", in: 1...10_000_000)
+        let state = try words.optional("state", "open, replaying, resolved, discarded or all") { name in
+            name == "all" ? Set(DeadLetterState.allCases) : DeadLetterState(rawValue: name).map { [$0] }
         }
+        states = state ?? states
     }
 }
 
 extension Words {
     /// An instant, or a span before now.
-    fileprivate func moment(
-        _ option: String,
-        _ now: Timestamp,
-        of command: String
-    ) throws(CommandFailure) -> Timestamp? {
-        guard let text = value(option) else { return nil }
-        if let instant = Timestamp(validating: text) { return instant }
-        guard let span = Duration(text: text) else {
-            throw .usage(
-                of: command,
-                "--\(option) takes an instant such as 2026-02-15T13:45:00Z, or a span before now such as 2h; found \(text)"
-            )
+    fileprivate func moment(_ option: String, _ now: Timestamp) throws(CommandFailure) -> Timestamp? {
+        try optional(option, "an instant such as 2026-02-15T13:45:00Z, or a span before now such as 2h") { text in
+            if let instant = Timestamp(validating: text) { return instant }
+            return Duration(text: text).map {
+                Timestamp(clamping: now.microseconds - min($0.microseconds, now.microseconds))
+            }
         }
-        return Timestamp(clamping: now.microseconds - min(span.microseconds, now.microseconds))
     }
 }

@@ -18,7 +18,8 @@ extension DeskSession {
         }
         let count = try await desk.count(filter)
         guard count.items > 0 else {
-            print(isJSON ? Self.result(0) : "No items match that are \(act.acceptedState?.rawValue ?? "known").")
+            let state = act.acceptedState?.rawValue ?? "known"
+            answer(Self.result(0), lines: ["No items match that are \(state)."])
             return .answerIsNo
         }
         let deed = "\(act.words) \(count.items.of("item")) of \(count.users.of("user"))"
@@ -27,46 +28,33 @@ extension DeskSession {
         let outcome = try await desk.perform(act, on: filter, agreed: count.items, by: try deskOperator())
         switch outcome {
         case .moreThanAgreed(let items):
-            throw failure(
-                .tryAgain,
-                "\(items.of("item")) match now, and \(count.items.grouped) were agreed to",
-                "nothing was changed; look again",
-                "items"
-            )
+            throw moreThanAgreed(items, count.items, "nothing was changed")
         case .done(let items):
-            print(isJSON ? Self.result(items) : "\(act.pastWords) \(items.of("item")).")
+            answer(Self.result(items), lines: ["\(act.pastWords) \(items.of("item"))."])
             return .done
         }
     }
 
-    private static func result(_ items: Int) -> String {
-        JSONText.object([("items", .number(items))]).description
-    }
+    private static func result(_ items: Int) -> JSONText { .object([("items", .number(items))]) }
 
     /// `audit`: who did what, the latest first.
     func audit() async throws -> ExitCode {
         try expectNoItems()
-        let limit = try words.number("limit", in: 1...100_000, of: DeadLettersCommand.name) ?? 50
+        let limit = try words.number("limit", in: 1...100_000) ?? 50
         let entries = try await desk.auditLog(atMost: limit)
-        guard !isJSON else {
-            print(JSONText.list(entries.map(\.json)).description)
-            return .done
-        }
-        guard !entries.isEmpty else {
-            print("Nobody has done anything yet.")
-            return .done
+        let rows = entries.map { entry in
+            [
+                DeskText.instant(entry.at), DeskText.cut(entry.operator, to: 20),
+                DeskText.cut(entry.login ?? "-", to: 20), entry.act + (entry.replay.map { " \($0)" } ?? ""),
+                entry.items.grouped, DeskText.cut(entry.filterWords, to: 60), DeskText.cut(entry.because, to: 60),
+            ]
         }
         let columns = ["when", "who", "log-in", "act", "items", "filter", "because"]
-        var table = TextTable(columns, texts: [1, 2, 3, 5, 6])
-        for entry in entries {
-            let act = entry.act + (entry.replay.map { " \($0)" } ?? "")
-            table.add([
-                DeskText.instant(entry.at), DeskText.cut(entry.operator, to: 20),
-                DeskText.cut(entry.login ?? "-", to: 20), act, entry.items.grouped,
-                DeskText.cut(entry.filterWords, to: 60), DeskText.cut(entry.because, to: 60),
-            ])
-        }
-        for line in table.lines() { print(line) }
+        let table = TextTable(columns, texts: [1, 2, 3, 5, 6], rows: rows)
+        answer(
+            .list(entries.map(\.json)),
+            lines: entries.isEmpty ? ["Nobody has done anything yet."] : table.lines()
+        )
         return .done
     }
 }
@@ -108,19 +96,5 @@ extension AuditEntry {
             ("filter", .object(filter.members.map { ($0.key, JSONText($0.value)) })), ("items", .number(items)),
             ("because", .text(because)), ("replay", replay.map { .number(Int(clamping: $0)) } ?? .null),
         ])
-    }
-}
-
-extension JSONText {
-    /// Any JSON, as it is.
-    init(_ value: JSONValue) {
-        switch value {
-        case .null: self = .null
-        case .bool(let flag): self = .flag(flag)
-        case .number(let number): self = .digits(number.text)
-        case .string(let text): self = .text(text)
-        case .array(let values): self = .list(values.map { JSONText($0) })
-        case .object(let object): self = .object(object.members.map { ($0.key, JSONText($0.value)) })
-        }
     }
 }

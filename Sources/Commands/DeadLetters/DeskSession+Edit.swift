@@ -6,19 +6,9 @@ import Store
 extension DeskSession {
     /// `edit`: sends a corrected copy of a message that was never taken in, and marks the original as resolved by it.
     func edit() async throws -> ExitCode {
-        guard operands.count == 1 else {
-            throw CommandFailure.usage(of: DeadLettersCommand.name, "edit takes one item; list has their names")
-        }
-        let id = try await item(operands[0])
-        guard let dossier = try await desk.dossier(id) else {
-            throw failure(.answerIsNo, "it was deleted at this moment", "look again", id)
-        }
-        let forecast = ReplayForecast(
-            catalogs: try footing.catalogs(),
-            zones: ZoneLibrary(environment: request.surroundings.environment),
-            names: footing.names,
-            pool: pool
-        )
+        let dossier = try await dossier()
+        let id = dossier.summary.deadID
+        let forecast = try forecast()
         try await refuseRecorded(dossier, forecast)
         let original = try? JSONParser().parse(dossier.origin.body).get()
         let desk = try deskOperator()
@@ -62,7 +52,7 @@ extension DeskSession {
                 summary.deadID
             )
         }
-        if ["resume", "receipt"].contains(summary.stage) {
+        if [.resume, .receipt].contains(summary.cause.stage) {
             throw failure(
                 .answerIsNo,
                 "it is a message of ours, not a producer's",
@@ -123,8 +113,7 @@ extension DeskSession {
         if !sets.isEmpty { return try edited(original, sets) }
         if words.value("routing-key") != nil { return dossier.origin.body }
         guard request.surroundings.terminal != nil else {
-            throw CommandFailure.usage(
-                of: DeadLettersCommand.name,
+            throw words.misuse(
                 "edit needs --set, --file, or a terminal for $EDITOR"
             )
         }
@@ -148,8 +137,7 @@ extension DeskSession {
             let parts = set.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             let path = parts[0].hasPrefix("/") ? parts[0] : "/" + parts[0].replacing(".", with: "/")
             guard parts.count == 2, let place = JSONPointer(path), !place.steps.isEmpty else {
-                throw .usage(
-                    of: DeadLettersCommand.name,
+                throw words.misuse(
                     "--set takes a place and a value, such as /id=evt-1; found \(set)"
                 )
             }
@@ -190,19 +178,16 @@ extension DeadLetterDossier {
         origin.markWhole()
         origin.routingKey = routingKey ?? origin.routingKey
         let mark = UInt64.random(in: .min ... .max)
+        var cause = summary.cause
+        cause.stage = .desk
+        cause.pointer = nil
+        cause.provider = nil
+        cause.error = "the corrected copy of \(summary.deadID)"
         return DeadLetterItem(
-            deadID: "edit-" + String(mark, radix: 16),
-            stage: "desk",
-            reason: summary.reason,
-            error: "the corrected copy of \(summary.deadID)",
-            app: summary.app,
-            eventType: summary.eventType,
-            eventID: summary.eventID,
-            user: summary.user,
-            attempts: 1,
+            "edit-" + String(mark, radix: 16),
+            cause,
             failedAt: now,
             origin: origin,
-            redelivered: false,
             contentHash: Array(String(mark, radix: 16).utf8)
         )
     }

@@ -20,14 +20,14 @@ extension DeskSession {
             let page = try await desk.messages(filter, after: last, atMost: 200)
             guard let end = page.last else { break }
             last = end.summary.deadID
-            try file.write(page.map { DeadLetterLine($0).json.description })
+            try file.write(page.map(\.json.description))
             // Only what is on the disk counts as exported, since retention goes by that.
             if words.value("output") != nil { try await desk.markExported(page.map(\.summary.deadID)) }
             written += page.count
         }
         try file.close()
         if let path = words.value("output") {
-            print(isJSON ? #"{"items":\#(written)}"# : "Wrote \(written.of("item")) to \(path).")
+            answer(.object([("items", .number(written))]), lines: ["Wrote \(written.of("item")) to \(path)."])
         }
         return .done
     }
@@ -35,13 +35,13 @@ extension DeskSession {
     /// `import`: brings back what an export has written out.
     func importLetters() async throws -> ExitCode {
         guard operands.count == 1 else {
-            throw CommandFailure.usage(of: DeadLettersCommand.name, "import takes one file, or - for stdin")
+            throw words.misuse("import takes one file, or - for stdin")
         }
         let bytes = try EventFile.read(operands[0], request.surroundings)
-        var letters: [ImportedLetter] = []
+        var letters: [DeadLetterMessage] = []
         for (number, line) in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated()
         where !line.isEmpty {
-            guard let parsed = DeadLetterLine(parsing: Array(line)) else {
+            guard let parsed = DeadLetterMessage(parsing: Array(line)) else {
                 throw failure(
                     .badInput,
                     "line \(number + 1) is none of an export",
@@ -49,7 +49,7 @@ extension DeskSession {
                     operands[0]
                 )
             }
-            letters.append(parsed.letter)
+            letters.append(parsed)
         }
         let `operator` = try deskOperator()
         var added = 0
@@ -59,10 +59,9 @@ extension DeskSession {
         }
         try await desk.audit("import", DeadLetterFilter(), items: added, by: `operator`)
         let known = letters.count - added
-        print(
-            isJSON
-                ? JSONText.object([("items", .number(added)), ("known", .number(known))]).description
-                : "Imported \(added.of("item")); \(known.grouped) were there already."
+        answer(
+            .object([("items", .number(added)), ("known", .number(known))]),
+            lines: ["Imported \(added.of("item")); \(known.grouped) were there already."]
         )
         return .done
     }

@@ -8,50 +8,51 @@ extension DeskSession {
         try expectNoItems()
         let filter = try DeadLetterFilter(words, now: now)
         let found = try await desk.groups(filter)
-        guard !isJSON else {
-            print(found.json.description)
-            return found.items == 0 ? .answerIsNo : .done
-        }
-        guard found.items > 0 else {
-            print("No items match.")
-            return .answerIsNo
-        }
-        print("\(found.items.of("item")) in \(found.count.of("group")), \(DeskText.instant(found.asOf))")
-        print("")
+        answer(found.json, lines: found.lines)
+        return found.items == 0 ? .answerIsNo : .done
+    }
+}
+
+extension DeadLetterGroups {
+    /// Each group in a line of a table, with its latest error below.
+    fileprivate var lines: [String] {
+        guard items > 0 else { return ["No items match."] }
         var table = TextTable(
             ["group", "items", "users", "first", "last", "last 24 hours", "reason"],
             texts: [3, 4, 5, 6]
         )
-        for group in found.groups {
+        for group in groups {
             table.add([
-                group.fingerprint, group.items.grouped, group.users.grouped, DeskText.ago(group.firstSeen, found.asOf),
-                DeskText.ago(group.lastSeen, found.asOf), DeskText.sparkline(group.lastDay), group.reason,
+                group.fingerprint, group.items.grouped, group.users.grouped, DeskText.ago(group.firstSeen, asOf),
+                DeskText.ago(group.lastSeen, asOf), DeskText.sparkline(group.lastDay), group.cause.reason,
             ])
         }
-        for (line, group) in zip(table.lines(), [nil] + found.groups.map(Optional.some)) {
-            print(line)
-            if let group { print("    " + DeskText.cut(group.latestWords, to: 92)) }
+        var lines = ["\(items.of("item")) in \(count.of("group")), \(DeskText.instant(asOf))", ""]
+        for (line, group) in zip(table.lines(), [nil] + groups.map(Optional.some)) {
+            lines.append(line)
+            if let group { lines.append("    " + DeskText.cut(group.latestWords, to: 92)) }
         }
-        if found.groups.count < found.count {
-            print("The \(found.groups.count) largest groups of \(found.count.grouped); a filter shows others.")
+        if groups.count < count {
+            lines.append("The \(groups.count) largest groups of \(count.grouped); a filter shows others.")
         }
-        return .done
+        return lines
     }
 }
 
 extension DeadLetterGroup {
     /// Where the latest item was given up, and its error.
     fileprivate var latestWords: String {
-        let place = [provider, app, eventType].compactMap { $0 }.joined(separator: " ")
-        return "\(stage)\(place.isEmpty ? "" : " " + place): \(error)"
+        let place = [cause.provider, cause.app, cause.eventType].compactMap { $0 }.joined(separator: " ")
+        return "\(cause.stage.rawValue)\(place.isEmpty ? "" : " " + place): \(cause.error)"
     }
 
     fileprivate var json: JSONText {
         .object([
             ("fingerprint", .text(fingerprint)), ("items", .number(items)), ("users", .number(users)),
             ("firstSeenAt", .text(firstSeen.description)), ("lastSeenAt", .text(lastSeen.description)),
-            ("stage", .text(stage)), ("reason", .text(reason)), ("provider", .optional(provider)),
-            ("app", .optional(app)), ("eventType", .optional(eventType)), ("latestError", .text(error)),
+            ("stage", .text(cause.stage.rawValue)), ("reason", .text(cause.reason)),
+            ("provider", .optional(cause.provider)), ("app", .optional(cause.app)),
+            ("eventType", .optional(cause.eventType)), ("latestError", .text(cause.error)),
             ("lastDay", .list(lastDay.map(JSONText.number))),
         ])
     }

@@ -7,62 +7,34 @@ extension DeskSession {
     func list() async throws -> ExitCode {
         let filter = try await filter()
         let page = try await desk.page(filter, atMost: filter.limit ?? Self.usualPage)
-        guard !isJSON else {
-            print(page.json.description)
-            return page.count == 0 ? .answerIsNo : .done
-        }
-        guard page.count > 0 else {
-            print("No items match.")
-            return .answerIsNo
-        }
-        for line in Self.lines(of: page.items, asOf: page.asOf) { print(line) }
-        if page.items.count < page.count {
-            print("\(page.items.count.grouped) of \(page.count.of("item")); --limit N shows more.")
-        }
-        return .done
+        answer(page.json, lines: page.lines)
+        return page.count == 0 ? .answerIsNo : .done
     }
 
-    /// What a terminal shows of items.
-    static func lines(of items: [DeadLetterSummary], asOf: Timestamp) -> [String] {
+    private static let usualPage = 50
+}
+
+extension DeadLetterPage {
+    fileprivate var lines: [String] {
+        guard count > 0 else { return ["No items match."] }
         let showsState = items.contains { $0.state != .open }
         var header = ["item", "failed", "app", "type", "user", "reason", "deaths", "error"]
         if showsState { header.insert("state", at: 1) }
         let shift = showsState ? 1 : 0
         var table = TextTable(header, texts: Set((1...5).map { $0 + shift } + [1, 7 + shift]))
         for (item, id) in zip(items, DeskText.shortened(items.map(\.deadID))) {
+            let cause = item.cause
             var cells = [
-                id, DeskText.ago(item.lastFailedAt, asOf), DeskText.cut(item.app ?? "-", to: 16),
-                DeskText.cut(item.eventType ?? "-", to: 24), DeskText.cut(item.user ?? "-", to: 16), item.reason,
-                String(item.deaths), DeskText.cut(item.error, to: 60),
+                id, DeskText.ago(item.lastFailedAt, asOf), DeskText.cut(cause.app ?? "-", to: 16),
+                DeskText.cut(cause.eventType ?? "-", to: 24), DeskText.cut(cause.user ?? "-", to: 16), cause.reason,
+                String(item.deaths), DeskText.cut(cause.error, to: 60),
             ]
             if showsState { cells.insert(item.state.rawValue, at: 1) }
             table.add(cells)
         }
-        return table.lines()
+        return table.lines() + DeskText.rest(items.count, of: count)
     }
 
-    private static let usualPage = 50
-}
-
-extension DeadLetterSummary {
-    /// What every command says of an item.
-    var members: [(String, JSONText)] {
-        [
-            ("id", .text(deadID)), ("state", .text(state.rawValue)), ("fingerprint", .text(fingerprint)),
-            ("stage", .text(stage)), ("reason", .text(reason)), ("pointer", .optional(pointer)),
-            ("error", .text(error)), ("provider", .optional(provider)), ("app", .optional(app)),
-            ("eventType", .optional(eventType)), ("eventId", .optional(eventID)), ("user", .optional(user)),
-            ("notificationId", .optional(delivery?.notification.notification.text)),
-            ("channel", .optional(delivery?.channel.rawValue)), ("target", .optional(delivery?.target)),
-            ("attempts", .number(attempts)), ("copies", .number(copies)), ("deaths", .number(deaths)),
-            ("replays", .number(replays)), ("replay", replay.map { .number(Int(clamping: $0)) } ?? .null),
-            ("resolution", .optional(resolution)), ("editedFrom", .optional(editedFrom)),
-            ("firstFailedAt", .text(firstFailedAt.description)), ("lastFailedAt", .text(lastFailedAt.description)),
-        ]
-    }
-}
-
-extension DeadLetterPage {
     fileprivate var json: JSONText {
         .object([
             ("asOf", .text(asOf.description)), ("count", .number(count)),

@@ -9,7 +9,7 @@ extension DeskSession {
     /// `replay`: freezes what the filter means now, and watches while a scheduler sends it.
     func replay() async throws -> ExitCode {
         let limits = ReplayLimits(
-            perItem: try words.number("cap", in: 1...1_000, of: DeadLettersCommand.name) ?? ReplayLimits.usualPerItem,
+            perItem: try words.number("cap", in: 1...1_000) ?? ReplayLimits.usualPerItem,
             failedSince: Timestamp(
                 clamping: now.microseconds - request.configuration.replayHorizon.microseconds
             )
@@ -39,28 +39,22 @@ extension DeskSession {
             return try await watch(id)
         case .overlaps(let id): throw try await overlap(id)
         case .moreThanAgreed(let items):
-            throw failure(
-                .tryAgain,
-                "\(items.of("item")) match now, and \(count.grouped) were agreed to",
-                "nothing has begun; look again",
-                "items"
-            )
+            throw moreThanAgreed(items, count, "nothing has begun")
         case .nothingToDo:
-            throw failure(.tryAgain, "somebody else took them at this moment", "look again", "items")
+            throw failure(.tryAgain, "somebody else took them at this moment", "look again")
         }
     }
 
     private func overlap(_ id: Int64) async throws -> CommandFailure {
         guard let other = try await book.progress(of: id) else {
-            return failure(.tryAgain, "another replay held some of them", "look again", "items")
+            return failure(.tryAgain, "another replay held some of them", "look again")
         }
         let settled = "\(other.settled.grouped) of \(other.replay.items.grouped) are settled"
         return failure(
             .tryAgain,
             "replay \(id) of \(other.replay.operator), begun \(DeskText.ago(other.replay.startedAt, now)), "
                 + "\(other.replay.state.rawValue), holds some of them (\(settled))",
-            "wait for it, or bellhop dead-letters cancel \(id)",
-            "items"
+            "wait for it, or bellhop dead-letters cancel \(id)"
         )
     }
 
@@ -82,12 +76,7 @@ extension DeskSession {
 
     /// What would become of each item, counted; nothing is changed.
     private func foresee(_ order: ReplayOrder, _ survey: ReplaySurvey) async throws -> ExitCode {
-        let forecast = ReplayForecast(
-            catalogs: try footing.catalogs(),
-            zones: ZoneLibrary(environment: request.surroundings.environment),
-            names: footing.names,
-            pool: pool
-        )
+        let forecast = try forecast()
         var tally: [String: Int] = [:]
         var items: [JSONText] = []
         var last = ""
@@ -108,23 +97,29 @@ extension DeskSession {
             }
         }
         let counts = tally.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
-        if isJSON {
-            let predictions = JSONText.object(counts.map { ($0.key, .number($0.value)) })
-            print(
-                JSONText.object([
-                    ("items", .number(survey.eligible.items)), ("tooOld", .number(survey.tooOld)),
-                    ("tooOften", .number(survey.tooOften)), ("bodyCut", .number(survey.cut)),
-                    ("predictions", predictions), ("each", .list(items)),
-                ]).description
-            )
-            return survey.eligible.items == 0 ? .answerIsNo : .done
-        }
-        leftOut(survey).forEach(print)
-        print("A replay of \(survey.eligible.items.of("item")) at this moment; nothing was changed:")
-        var table = TextTable(["prediction", "items"])
-        for (words, count) in counts { table.add(["  \(words)", count.grouped]) }
-        table.lines().dropFirst().forEach(print)
+        answer(
+            .object([
+                ("items", .number(survey.eligible.items)), ("tooOld", .number(survey.tooOld)),
+                ("tooOften", .number(survey.tooOften)), ("bodyCut", .number(survey.cut)),
+                ("predictions", .object(counts.map { ($0.key, .number($0.value)) })), ("each", .list(items)),
+            ]),
+            lines: leftOut(survey) + [
+                "A replay of \(survey.eligible.items.of("item")) at this moment; nothing was changed:"
+            ]
+                + TextTable(["prediction", "items"], rows: counts.map { ["  \($0.key)", $0.value.grouped] }).lines()
+                .dropFirst()
+        )
         return survey.eligible.items == 0 ? .answerIsNo : .done
+    }
+
+    /// Foresees with the rules and the tables as they are.
+    func forecast() throws -> ReplayForecast {
+        ReplayForecast(
+            catalogs: try footing.catalogs(),
+            zones: ZoneLibrary(environment: request.surroundings.environment),
+            names: footing.names,
+            pool: pool
+        )
     }
 }
 
@@ -139,14 +134,8 @@ extension Words {
     /// `--rate`, `--ramp` and `--pause-at`.
     fileprivate func pace() throws(CommandFailure) -> ReplayOrder.Pace {
         var pace = ReplayOrder.Pace(isRamped: has("ramp"))
-        if let text = value("rate") {
-            let digits = text.hasSuffix("/s") ? String(text.dropLast(2)) : text
-            guard let rate = Int(digits), (1...100_000).contains(rate) else {
-                throw .usage(of: DeadLettersCommand.name, "--rate takes items a second, such as 50/s; found \(text)")
-            }
-            pace.rate = rate
-        }
-        if let share = try number("pause-at", in: 1...100, of: DeadLettersCommand.name) { pace.pauseShare = share }
+        pace.rate = try number("rate", in: 1...100_000, unit: "/s")
+        if let share = try number("pause-at", in: 1...100) { pace.pauseShare = share }
         return pace
     }
 }

@@ -5,21 +5,15 @@ import Store
 extension DeskSession {
     /// `show`: everything about one item; personal data only on request, which the audit notes.
     func show() async throws -> ExitCode {
-        guard operands.count == 1 else {
-            throw CommandFailure.usage(of: DeadLettersCommand.name, "show takes one item; list has their names")
-        }
-        let id = try await item(operands[0])
+        let dossier = try await dossier()
         if words.has("reveal") {
             var filter = DeadLetterFilter()
-            filter.ids = [id]
+            filter.ids = [dossier.summary.deadID]
             // Before anything is seen: a look that cannot be written down does not take place.
             try await desk.audit("reveal", filter, items: 1, by: try deskOperator())
         }
-        guard let dossier = try await desk.dossier(id) else {
-            throw failure(.answerIsNo, "it was deleted at this moment", "look again", id)
-        }
         let view = DossierView(dossier, event: try await event(of: dossier), isRevealed: words.has("reveal"), now: now)
-        if isJSON { print(view.json.description) } else { view.lines.forEach(print) }
+        answer(view.json, lines: view.lines)
         return .done
     }
 

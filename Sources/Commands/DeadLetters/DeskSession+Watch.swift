@@ -31,35 +31,25 @@ extension DeskSession {
             return report(try await progress(of: id))
         }
         let records = try await book.latest(atMost: 20)
-        guard !isJSON else {
-            print(JSONText.list(records.map { .object($0.members) }).description)
-            return .done
+        let rows = records.map { record in
+            let isEnding = record.finishedAt == nil && record.state == .cancelled
+            return [
+                String(record.id), record.state.rawValue + (isEnding ? ", ending" : ""),
+                DeskText.ago(record.startedAt, now), DeskText.cut(record.operator, to: 20), record.items.grouped,
+                DeskText.cut(record.because, to: 60),
+            ]
         }
-        guard !records.isEmpty else {
-            print("Nothing was ever replayed.")
-            return .done
-        }
-        var table = TextTable(["replay", "state", "begun", "by", "items", "because"], texts: [1, 2, 3, 5])
-        for record in records {
-            let state =
-                record.state.rawValue + (record.finishedAt == nil && record.state == .cancelled ? ", ending" : "")
-            table.add([
-                String(record.id), state, DeskText.ago(record.startedAt, now), DeskText.cut(record.operator, to: 20),
-                record.items.grouped, DeskText.cut(record.because, to: 60),
-            ])
-        }
-        table.lines().forEach(print)
+        let table = TextTable(["replay", "state", "begun", "by", "items", "because"], texts: [1, 2, 3, 5], rows: rows)
+        answer(
+            .list(records.map { .object($0.members) }),
+            lines: records.isEmpty ? ["Nothing was ever replayed."] : table.lines()
+        )
         return .done
     }
 
     private func progress(of id: Int64) async throws -> ReplayProgress {
         guard let progress = try await book.progress(of: id) else {
-            throw failure(
-                .answerIsNo,
-                "there is no such replay",
-                "bellhop dead-letters replays lists them",
-                "\(id)"
-            )
+            throw failure(.answerIsNo, "there is no such replay", Self.listing, "\(id)")
         }
         return progress
     }
@@ -67,7 +57,7 @@ extension DeskSession {
     /// `pause`, `resume` and `cancel`, from whichever terminal.
     func control() async throws -> ExitCode {
         guard let id = try replayNumber() else {
-            throw CommandFailure.usage(of: DeadLettersCommand.name, "\(request.verb.rawValue) takes a replay's number")
+            throw words.misuse("\(request.verb.rawValue) takes a replay's number")
         }
         let control: ReplayBook.Control
         switch request.verb {
@@ -77,12 +67,7 @@ extension DeskSession {
         }
         guard try await book.control(id, control, by: try deskOperator()) else {
             let state = try await book.progress(of: id).map { "it is \($0.replay.state.rawValue)" }
-            throw failure(
-                .answerIsNo,
-                state ?? "there is no such replay",
-                "bellhop dead-letters replays lists them",
-                "replay \(id)"
-            )
+            throw failure(.answerIsNo, state ?? "there is no such replay", Self.listing, "replay \(id)")
         }
         guard let progress = try await book.progress(of: id) else { return .done }
         _ = report(progress)
@@ -92,8 +77,7 @@ extension DeskSession {
     private func replayNumber() throws(CommandFailure) -> Int64? {
         guard let text = operands.first else { return nil }
         guard operands.count == 1, let id = Int64(text) else {
-            throw .usage(
-                of: DeadLettersCommand.name,
+            throw words.misuse(
                 "expected the number of a replay; found \(operands.joined(separator: " "))"
             )
         }
@@ -103,7 +87,7 @@ extension DeskSession {
     /// Prints how it stands; the code says whether all went well.
     private func report(_ progress: ReplayProgress) -> ExitCode {
         let view = ReplayView(progress, now: SystemTime().timestamp)
-        if isJSON { print(view.json.description) } else { view.lines.forEach(print) }
+        answer(view.json, lines: view.lines)
         switch progress.replay.state {
         case .done: return progress.outcomes.keys.contains(where: \.isFailure) ? .answerIsNo : .done
         case .running: return .done
@@ -112,10 +96,8 @@ extension DeskSession {
         }
     }
 
+    private static let listing = "bellhop dead-letters replays lists them"
+
     /// So many looks without a runner are worth a word: five seconds.
     private static let patience = 20
-}
-
-extension SystemTime {
-    var timestamp: Timestamp { Timestamp(clamping: now().microseconds) }
 }

@@ -5,16 +5,18 @@ import Store
 
 /// What somebody asks of the desk.
 struct DeskRequest: Sendable {
-    let words: Words
+    let call: Call
     let verb: DeskVerb
-    let surroundings: Surroundings
-    let configuration: BellhopConfiguration
+    let footing: Footing
+
+    var words: Words { call.words }
+    var surroundings: Surroundings { call.surroundings }
+    var configuration: BellhopConfiguration { footing.configuration }
 }
 
 /// One command at the desk, with its connection to the database; the verbs are in extensions.
 struct DeskSession: Sendable {
     let request: DeskRequest
-    let footing: Footing
     let pool: PostgresPool
     let desk: DeadLetterDesk
     let now: Timestamp
@@ -24,23 +26,16 @@ struct DeskSession: Sendable {
         _ request: DeskRequest,
         _ body: @Sendable (DeskSession) async throws -> ExitCode
     ) async throws -> ExitCode {
-        let footing = Footing(configuration: request.configuration)
-        let pool = try footing.pool(as: .admin, name: DeadLettersCommand.name, size: 2, patience: .seconds(120))
-        let session = DeskSession(
-            request: request,
-            footing: footing,
-            pool: pool,
-            desk: DeadLetterDesk(pool: pool),
-            now: Timestamp(clamping: SystemTime().now().microseconds)
-        )
-        let result: Result<ExitCode, any Error>
-        do { result = .success(try await body(session)) } catch { result = .failure(error) }
-        await pool.close()
-        return try result.get()
+        let name = DeadLettersCommand.name
+        return try await request.footing.withPool(as: .admin, name: name, size: 2, patience: .seconds(120)) { pool in
+            let desk = DeadLetterDesk(pool: pool)
+            return try await body(DeskSession(request: request, pool: pool, desk: desk, now: SystemTime().timestamp))
+        }
     }
 
+    var footing: Footing { request.footing }
     var words: Words { request.words }
-    var isJSON: Bool { words.has("json") }
+    var isJSON: Bool { request.call.isJSON }
 
     /// The words behind the verb.
     var operands: [String] { Array(words.operands.dropFirst()) }
@@ -48,6 +43,11 @@ struct DeskSession: Sendable {
     /// Prints one line, whatever a letter brought into it.
     func print(_ line: String) {
         request.surroundings.print(line: line)
+    }
+
+    /// Prints an answer: one value for a program, lines for people, whatever a letter brought into them.
+    func answer(_ json: @autoclosure () -> JSONText, lines: @autoclosure () -> [String]) {
+        request.call.answer(json(), lines: lines())
     }
 
     // MARK: - Who, which, how many
@@ -61,7 +61,7 @@ struct DeskSession: Sendable {
 
     func expectNoItems() throws(CommandFailure) {
         guard let first = operands.first else { return }
-        throw .usage(of: DeadLettersCommand.name, "\(request.verb.rawValue) takes no operand; found \(first)")
+        throw words.misuse("\(request.verb.rawValue) takes no operand; found \(first)")
     }
 
     /// The one item whose id begins like this.
@@ -83,7 +83,7 @@ struct DeskSession: Sendable {
         if let because = words.value("because"), !because.isEmpty { return DeskOperator(name: name, because: because) }
         let answer = request.surroundings.terminal?.ask("Why? (for the audit) ")
         guard let because = answer, !because.allSatisfy(\.isWhitespace) else {
-            throw .usage(of: DeadLettersCommand.name, "--because is missing: the audit keeps why")
+            throw words.misuse("--because is missing: the audit keeps why")
         }
         return DeskOperator(name: name, because: because)
     }
@@ -96,7 +96,7 @@ struct DeskSession: Sendable {
     static func confirm(_ count: Int, _ deed: String, _ request: DeskRequest) throws(CommandFailure) -> Bool {
         if request.words.has("yes") { return true }
         guard let terminal = request.surroundings.terminal else {
-            throw .usage(of: DeadLettersCommand.name, "this \(deed); add --yes to do it without a terminal")
+            throw request.words.misuse("this \(deed); add --yes to do it without a terminal")
         }
         let answer = terminal.ask("This \(deed). Type \(count) to go on: ") ?? ""
         if Int(answer.filter { $0 != "," && !$0.isWhitespace }) == count { return true }
@@ -104,17 +104,26 @@ struct DeskSession: Sendable {
         return false
     }
 
-    func failure(
-        _ code: ExitCode,
-        _ cameBack: String,
-        _ whatToDo: String,
-        _ what: String
-    ) -> CommandFailure {
-        CommandFailure(
-            code,
-            attempted: "\(request.verb.rawValue) \(what)",
-            cameBack: cameBack,
-            whatToDo: whatToDo
-        )
+    func failure(_ code: ExitCode, _ cameBack: String, _ whatToDo: String, _ what: String = "items") -> CommandFailure {
+        let attempted = "\(request.verb.rawValue) \(what)"
+        return CommandFailure(code, attempted: attempted, cameBack: cameBack, whatToDo: whatToDo)
+    }
+
+    /// What is said where there are more items now than somebody has agreed to.
+    func moreThanAgreed(_ items: Int, _ agreed: Int, _ consequence: String) -> CommandFailure {
+        let cameBack = "\(items.of("item")) match now, and \(agreed.grouped) were agreed to"
+        return failure(.tryAgain, cameBack, "\(consequence); look again")
+    }
+
+    /// The one item that a verb takes, with all that is known of it.
+    func dossier() async throws -> DeadLetterDossier {
+        guard operands.count == 1 else {
+            throw words.misuse("\(request.verb.rawValue) takes one item; list has their names")
+        }
+        let id = try await item(operands[0])
+        guard let dossier = try await desk.dossier(id) else {
+            throw failure(.answerIsNo, "it was deleted at this moment", "look again", id)
+        }
+        return dossier
     }
 }

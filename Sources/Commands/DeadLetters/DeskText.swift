@@ -35,6 +35,11 @@ enum DeskText {
         return plain.count <= width ? plain : plain.prefix(max(0, width - 1)) + "…"
     }
 
+    /// What is said below a list of so many items where there are more.
+    static func rest(_ shown: Int, of count: Int) -> [String] {
+        shown < count ? ["\(shown.grouped) of \(count.of("item")); --limit N shows more."] : []
+    }
+
     /// Why so many items stay where a replay takes the others.
     static func cutBodies(_ count: Int) -> String {
         "\(count.of("item")) cannot be replayed: only the beginning of the body is left; have the producer send it again, "

@@ -30,7 +30,7 @@ struct DossierView: Sendable {
         var text = AnswerText()
         text.add("", item.deadID)
         for (label, words) in facts { text.add(label, width: Self.label, words) }
-        text.add("what to do", width: Self.label, DeadLetterAdvice.words(stage: item.stage, reason: item.reason))
+        text.add("what to do", width: Self.label, DeadLetterAdvice.words(for: item.cause))
         var lines = text.lines
         if let event { lines += [""] + eventLines(event) }
         if item.delivery == nil { lines += [""] + messageLines }
@@ -43,14 +43,17 @@ struct DossierView: Sendable {
         var state = item.state.rawValue
         if let replay = item.replay { state += ", in replay \(replay)" }
         if let resolution = item.resolution { state += ": \(resolution)" }
-        let place = [item.stage, item.provider].compactMap { $0 }.joined(separator: ", ")
+        let place = [item.cause.stage.rawValue, item.cause.provider].compactMap { $0 }.joined(separator: ", ")
         let died = "died \(item.deaths.of("time")), replayed \(item.replays.of("time"))"
-        let event = [item.eventID, item.eventType].compactMap { $0 }.joined(separator: ", ")
+        let event = [item.cause.eventID, item.cause.eventType].compactMap { $0 }.joined(separator: ", ")
         return [
-            ("state", "\(state); \(died)"), ("reason", "\(item.reason) (\(place))"),
-            ("error", item.error + (item.pointer.map { " at \($0.isEmpty ? "the whole body" : $0)" } ?? "")),
-            ("group", item.fingerprint), ("event", "\(event.isEmpty ? "-" : event) of \(item.app ?? "no app")"),
-            ("user", item.user ?? "-"),
+            ("state", "\(state); \(died)"), ("reason", "\(item.cause.reason) (\(place))"),
+            (
+                "error",
+                item.cause.error + (item.cause.pointer.map { " at \($0.isEmpty ? "the whole body" : $0)" } ?? "")
+            ),
+            ("group", item.fingerprint), ("event", "\(event.isEmpty ? "-" : event) of \(item.cause.app ?? "no app")"),
+            ("user", item.cause.user ?? "-"),
             ("failed", "first \(moment(item.firstFailedAt)), last \(moment(item.lastFailedAt))"),
             ("attempts", "\(item.attempts)" + (item.copies > 1 ? ", seen \(item.copies) times" : "")),
         ] + (item.editedFrom.map { [("copy of", $0)] } ?? []) + (dossier.editedInto.map { [("edited", $0)] } ?? [])
@@ -110,7 +113,7 @@ struct DossierView: Sendable {
     private var historyLines: [String] {
         var text = AnswerText()
         text.add("", "What happened")
-        var events = [(item.lastFailedAt, "died: \(item.reason): \(item.error)"), (item.filedAt, "filed")]
+        var events = [(item.lastFailedAt, "died: \(item.cause.reason): \(item.cause.error)"), (item.filedAt, "filed")]
         for entry in dossier.history {
             let who = entry.operator.map { " by \($0)" } ?? ""
             events.append((entry.at, "\(entry.kind)\(who): \(entry.words)"))
@@ -125,7 +128,7 @@ struct DossierView: Sendable {
 
     var json: JSONText {
         var members = item.members
-        members.append(("advice", .text(DeadLetterAdvice.words(stage: item.stage, reason: item.reason))))
+        members.append(("advice", .text(DeadLetterAdvice.words(for: item.cause))))
         members.append(("editedInto", .optional(dossier.editedInto)))
         members.append(("revealed", .flag(isRevealed)))
         members.append(("origin", originJSON))

@@ -17,9 +17,8 @@ struct QueueDesk: Sendable {
 
     init(_ request: DeskRequest) throws {
         self.request = request
-        let footing = Footing(configuration: request.configuration)
-        names = footing.names
-        broker = try footing.broker()
+        names = request.footing.names
+        broker = try request.footing.broker()
         scan = DeadLetterScan(broker: broker, names: names)
         var filter = try DeadLetterFilter(request.words, now: SystemTime().timestamp)
         filter.ids = Array(request.words.operands.dropFirst())
@@ -35,6 +34,8 @@ struct QueueDesk: Sendable {
     }
 
     private var words: Words { request.words }
+
+    private func say(_ line: String) { request.surroundings.print(line: line) }
 
     /// The items that failed last; older ones are counted and forgotten, so that memory stays bounded.
     private func list() async throws -> ExitCode {
@@ -52,30 +53,21 @@ struct QueueDesk: Sendable {
     }
 
     private func show(_ latest: [DeadLetterItem], of count: Int) -> ExitCode {
-        let lines = latest.map { DeadLetterLine($0) }
-        guard !words.has("json") else {
-            let items = lines.map { line in JSONText.object(line.listed) }
-            request.surroundings.print(
-                line: JSONText.object([("count", .number(count)), ("items", .list(items))]).description
-            )
-            return count == 0 ? .answerIsNo : .done
+        let rows = zip(latest, DeskText.shortened(latest.map(\.deadID))).map { item, id in
+            [
+                id, DeskText.ago(item.failedAt, SystemTime().timestamp), item.cause.app ?? "-",
+                item.cause.eventType ?? "-", item.cause.reason, DeskText.cut(item.cause.error, to: 60),
+            ]
         }
-        guard count > 0 else {
-            request.surroundings.print(line: "No items match in \(names.dead).")
-            return .answerIsNo
-        }
-        var table = TextTable(["item", "failed", "app", "type", "reason", "error"], texts: [1, 2, 3, 4, 5])
-        for (item, id) in zip(latest, DeskText.shortened(latest.map(\.deadID))) {
-            table.add([
-                id, DeskText.ago(item.failedAt, SystemTime().timestamp), item.app ?? "-", item.eventType ?? "-",
-                item.reason, DeskText.cut(item.error, to: 60),
-            ])
-        }
-        for line in table.lines() { request.surroundings.print(line: line) }
-        if latest.count < count {
-            request.surroundings.print(line: "\(latest.count.grouped) of \(count.of("item")); --limit N shows more.")
-        }
-        return .done
+        let header = ["item", "failed", "app", "type", "reason", "error"]
+        let table = TextTable(header, texts: [1, 2, 3, 4, 5], rows: rows).lines()
+        let items = latest.map { JSONText.object(DeadLetterMessage($0).listed) }
+        request.call.answer(
+            .object([("count", .number(count)), ("items", .list(items))]),
+            lines: count == 0
+                ? ["No items match in \(names.dead)."] : table + DeskText.rest(latest.count, of: count)
+        )
+        return count == 0 ? .answerIsNo : .done
     }
 
     /// Everything stays in the queue.
@@ -83,13 +75,13 @@ struct QueueDesk: Sendable {
         let file = try ExportFile(path: words.value("output"), else: request.surroundings.output)
         var count = 0
         let short = try await forEach { items in
-            try file.write(items.map { DeadLetterLine($0).json.description })
+            try file.write(items.map { DeadLetterMessage($0).json.description })
             count += items.count
             return []
         }
         try file.close()
         if let path = words.value("output") {
-            request.surroundings.print(line: "Wrote \(count.of("item")) to \(path).")
+            say("Wrote \(count.of("item")) to \(path).")
         }
         if let short { throw short }
         return count == 0 ? .answerIsNo : .done
@@ -104,12 +96,12 @@ struct QueueDesk: Sendable {
             cut += items.count { $0.origin.cutBody != nil }
             return []
         }
-        if cut > 0 { request.surroundings.print(line: DeskText.cutBodies(cut)) }
+        if cut > 0 { say(DeskText.cutBodies(cut)) }
         if deliveries > 0 {
-            request.surroundings.print(line: "\(deliveries.of("delivery item")) need the ledger and stay in the queue.")
+            say("\(deliveries.of("delivery item")) need the ledger and stay in the queue.")
         }
         guard rejected > 0 else {
-            request.surroundings.print(line: "No rejected messages match in \(names.dead).")
+            say("No rejected messages match in \(names.dead).")
             if let short { throw short }
             return .answerIsNo
         }
@@ -141,7 +133,7 @@ struct QueueDesk: Sendable {
         }
         await publisher.close()
         try result.get()
-        request.surroundings.print(line: "Moved \(sent.of("message")) to \(names.replay).")
+        say("Moved \(sent.of("message")) to \(names.replay).")
         if let short { throw short }
         return sent == rejected ? .done : .tryAgain
     }

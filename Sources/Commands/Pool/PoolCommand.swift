@@ -6,7 +6,7 @@ import ServiceRuntime
 import Store
 
 /// The command `bellhop pool --workers N [--lanes urgent,normal,bulk]`.
-struct PoolCommand: Command {
+enum PoolCommand: Command {
     static let name = "pool"
     static let summary = "Runs several workers on this machine and starts each again when it ends."
     static let isRole = true
@@ -19,30 +19,21 @@ struct PoolCommand: Command {
     /// The port 100 above the base is the scheduler's.
     private static let mostWorkers = 100
 
-    private let words: Words
-    private let workers: Int
-    private let lanes: [Lane]
-
-    init(_ words: Words) throws(CommandFailure) {
-        try words.expectNoOperands(of: Self.name)
-        guard let workers = try words.number("workers", in: 1...Self.mostWorkers, of: Self.name) else {
-            throw .usage(of: Self.name, "--workers is missing")
+    static func run(_ call: Call) async throws -> ExitCode {
+        try call.words.expectNoOperands()
+        guard let workers = try call.words.number("workers", in: 1...mostWorkers) else {
+            throw call.words.misuse("--workers is missing")
         }
-        self.words = words
-        self.workers = workers
-        lanes = try words.lanes(of: Self.name)
-    }
-
-    func run(_ surroundings: Surroundings) async throws -> ExitCode {
-        let configuration = try surroundings.configuration(words, requiring: [.amqpURL, .databaseURL, .catalogs])
-        let footing = Footing(configuration: configuration)
+        let lanes = try call.words.lanes()
+        let footing = try call.footing(requiring: [.amqpURL, .databaseURL, .catalogs])
         let catalogs = try footing.catalogs()
-        let logger = configuration.log.makeLogger(label: Self.name)
-        let seats = try seats(configuration, surroundings, logger)
-        try await refuseWrongGround(footing, catalogs, surroundings)
+        let configuration = footing.configuration
+        let logger = configuration.log.makeLogger(label: name)
+        let seats = try seats(workers, lanes, configuration.metricsListen, call, logger)
+        try await refuseWrongGround(footing, catalogs, call.surroundings)
         let group = ServiceGroup(
             seats + [HangupRelay(seats, logger: logger)],
-            drainTimeout: configuration.drainTimeout + Self.margin,
+            drainTimeout: configuration.drainTimeout + margin,
             logger: logger,
             surroundings: ServiceGroup.Surroundings(endProcess: { code in
                 for seat in seats { seat.kill() }
@@ -57,12 +48,12 @@ struct PoolCommand: Command {
     /// What is wrong for all workers, and what no restart can mend, is said once and before there is any.
     ///
     /// A server that is away is nothing of the kind: the workers wait for it.
-    private func refuseWrongGround(
+    private static func refuseWrongGround(
         _ footing: Footing,
         _ catalogs: CatalogSet,
         _ surroundings: Surroundings
     ) async throws {
-        var options = try footing.poolOptions(as: .worker, name: Self.name, size: 1)
+        var options = try footing.poolOptions(as: .worker, name: name, size: 1)
         options.waitsForServer = false
         let pool = PostgresPool(options)
         var fault: (any Error)?
@@ -79,27 +70,25 @@ struct PoolCommand: Command {
     /// What a worker may take beyond its drain timeout: the time of its cancellation, and a little for its last words.
     private static let margin = ServiceGroup.cancelTimeout + .seconds(2)
 
-    private func seats(
-        _ configuration: BellhopConfiguration,
-        _ surroundings: Surroundings,
+    private static func seats(
+        _ workers: Int,
+        _ lanes: [Lane],
+        _ base: ListenAddress,
+        _ call: Call,
         _ logger: Logger
     ) throws(CommandFailure) -> [WorkerSeat] {
         let lifeline = try Lifeline()
         let path = ChildProgram.own()
         var seats: [WorkerSeat] = []
         for number in 0..<workers {
-            guard let listen = configuration.metricsListen.shifted(by: number) else {
-                throw .usage(
-                    of: Self.name,
-                    "port \(configuration.metricsListen.port) has no \(workers) ports from it on"
-                )
+            guard let listen = base.shifted(by: number) else {
+                throw call.words.misuse("port \(base.port) has no \(workers) ports from it on")
             }
+            let place = [Setting.metricsListen.environmentName: "\(listen)"]
             let program = ChildProgram(
                 path: path,
-                arguments: arguments(of: number),
-                environment: surroundings.environment.merging([Setting.metricsListen.environmentName: "\(listen)"]) {
-                    $1
-                }
+                arguments: arguments(of: number, lanes, call.words.settings),
+                environment: call.surroundings.environment.merging(place) { $1 }
             )
             seats.append(WorkerSeat(number: number, program: program, lifeline: lifeline, logger: logger))
         }
@@ -107,8 +96,8 @@ struct PoolCommand: Command {
     }
 
     /// The flags of the pool are those of its workers, but that each has its own port.
-    private func arguments(of number: Int) -> [String] {
-        let settings = words.settings.filter { $0.key != Setting.metricsListen.flagName }
+    private static func arguments(of number: Int, _ lanes: [Lane], _ settings: [String: String]) -> [String] {
+        let settings = settings.filter { $0.key != Setting.metricsListen.flagName }
         return [WorkerCommand.name, "--number", String(number), "--until-stdin-ends"]
             + ["--lanes", lanes.map(\.rawValue).joined(separator: ",")]
             + settings.sorted { $0.key < $1.key }.map { "--\($0.key)=\($0.value)" }

@@ -4,7 +4,7 @@ import Push
 import ServiceRuntime
 
 /// The command `bellhop check-provider --app A --provider P [--token T]`.
-struct CheckProviderCommand: Command {
+enum CheckProviderCommand: Command {
     static let name = "check-provider"
     static let summary = "Asks a provider whether it takes an app's messages, and explains the answer."
     static let synopsis = [
@@ -25,32 +25,22 @@ struct CheckProviderCommand: Command {
         Option.json,
     ]
 
-    private let words: Words
-    private let app: AppID
-    private let provider: CheckedProvider
-    private let test: ProviderTest
-
-    init(_ words: Words) throws(CommandFailure) {
-        try words.expectNoOperands(of: Self.name)
-        self.words = words
+    static func run(_ call: Call) async throws -> ExitCode {
+        let words = call.words
+        try words.expectNoOperands()
         guard let app = words.value("app").flatMap(AppID.init(validating:)) else {
-            throw .usage(of: Self.name, "--app is missing or no app's name: say whose keys to try")
+            throw words.misuse("--app is missing or no app's name: say whose keys to try")
         }
         guard let provider = words.value("provider").flatMap(CheckedProvider.init(rawValue:)) else {
             let names = CheckedProvider.allCases.map(\.rawValue).joined(separator: ", ")
-            throw .usage(of: Self.name, "--provider is one of \(names)")
+            throw words.misuse("--provider is one of \(names)")
         }
-        self.app = app
-        self.provider = provider
-        test = try ProviderTest(words, app: app, provider: provider)
-    }
-
-    func run(_ surroundings: Surroundings) async throws -> ExitCode {
-        let configuration = try surroundings.configuration(words, requiring: [.providers])
-        guard let file = configuration.providers else { return .configuration }
-        let read = try ProviderConfiguration.read(file: file)
-        let quiet = Logger(label: Self.name, level: .error, sink: StandardErrorSink(form: .text))
-        let senders = try PushSenders(read, surroundings: .init(logger: quiet))
+        let test = try ProviderTest(words, app: app, provider: provider)
+        guard let file = try call.footing(requiring: [.providers]).configuration.providers else {
+            return .configuration
+        }
+        let quiet = Logger(label: name, level: .error, sink: StandardErrorSink(form: .text))
+        let senders = try PushSenders(try ProviderConfiguration.read(file: file), surroundings: .init(logger: quiet))
         let verdict = await test.verdict(through: senders)
         await senders.close()
         guard let verdict else {
@@ -62,7 +52,7 @@ struct CheckProviderCommand: Command {
             )
         }
         let answer = ProviderAnswerText(verdict, provider: provider, app: app, hasToken: words.value("token") != nil)
-        surroundings.print(words.has("json") ? answer.json.description : answer.text)
+        call.answer(answer.json, answer.text)
         return answer.exitCode
     }
 }

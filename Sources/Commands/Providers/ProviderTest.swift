@@ -16,10 +16,10 @@ struct ProviderTest: Sendable {
     init(_ words: Words, app: AppID, provider: CheckedProvider) throws(CommandFailure) {
         guard let token = words.value("token") ?? provider.madeUpToken else {
             let what = provider == .email ? "an address of yours" : "a file with a browser's subscription (JSON)"
-            throw .usage(of: CheckProviderCommand.name, "--token is missing: \(provider.rawValue) needs \(what)")
+            throw words.misuse("--token is missing: \(provider.rawValue) needs \(what)")
         }
         guard let push = provider.push else {
-            cargo = .mail(try Self.mail(to: token, app))
+            cargo = .mail(try Self.mail(to: token, app, words))
             return
         }
         cargo = .push(try Self.message(app, to: try Self.device(words, push, token)))
@@ -39,32 +39,26 @@ struct ProviderTest: Sendable {
         }
     }
 
-    private static let words = (title: "Bellhop", body: "This is a test of the connection. All is well.")
+    private static let text = (title: "Bellhop", body: "This is a test of the connection. All is well.")
 
     private static func device(
         _ words: Words,
         _ provider: PushProvider,
         _ token: String
     ) throws(CommandFailure) -> PushDevice {
-        let environment = words.value("environment") ?? PushEnvironment.production.rawValue
-        guard let environment = PushEnvironment(rawValue: environment) else {
-            throw .usage(of: CheckProviderCommand.name, "--environment is production or sandbox, found \(environment)")
-        }
+        let environment = try words.optional("environment", "production or sandbox", PushEnvironment.init(rawValue:))
         let usual: DevicePlatform = provider == .apns ? .ios : provider == .webpush ? .web : .android
-        let platform = words.value("platform") ?? usual.rawValue
-        guard let platform = DevicePlatform(rawValue: platform) else {
-            throw .usage(of: CheckProviderCommand.name, "--platform is ios, android or web, found \(platform)")
-        }
+        let platform = try words.optional("platform", "ios, android or web", DevicePlatform.init(rawValue:))
         guard provider == .webpush else {
             guard let token = DeviceToken(validating: token) else {
-                throw .usage(of: CheckProviderCommand.name, "--token is no device token")
+                throw words.misuse("--token is no device token")
             }
             return PushDevice(
                 subscription: "check",
                 token: token,
-                platform: platform,
+                platform: platform ?? usual,
                 provider: provider,
-                environment: environment
+                environment: environment ?? .production
             )
         }
         return try browser(token)
@@ -95,9 +89,9 @@ struct ProviderTest: Sendable {
         return value.object
     }
 
-    private static func mail(to address: String, _ app: AppID) throws(CommandFailure) -> EmailMessage {
+    private static func mail(to address: String, _ app: AppID, _ words: Words) throws(CommandFailure) -> EmailMessage {
         guard let address = EmailAddress(validating: address) else {
-            throw .usage(of: CheckProviderCommand.name, "--token is no e-mail address")
+            throw words.misuse("--token is no e-mail address")
         }
         guard let names = Names(), let language = LanguageTag(validating: "en") else { throw names }
         return EmailMessage(
@@ -106,7 +100,7 @@ struct ProviderTest: Sendable {
             notification: names.notification,
             type: names.type,
             address: address,
-            words: (language: language, title: words.title, body: words.body)
+            words: (language: language, title: text.title, body: text.body)
         )
     }
 
@@ -116,7 +110,7 @@ struct ProviderTest: Sendable {
             app: app,
             notification: names.notification,
             type: names.type,
-            words: (title: words.title, body: words.body),
+            words: (title: text.title, body: text.body),
             device: device
         )
     }

@@ -5,49 +5,34 @@ import ServiceRuntime
 import Store
 
 /// The command `bellhop status [--json]`.
-struct StatusCommand: Command {
+enum StatusCommand: Command {
     static let name = "status"
     static let summary = "Shows what waits, what failed and who works on it; what is wrong comes first."
     static let synopsis = ["status [--json]"]
     static let options = [Option.json]
 
-    private let words: Words
-
-    init(_ words: Words) throws(CommandFailure) {
-        try words.expectNoOperands(of: Self.name)
-        self.words = words
-    }
-
-    func run(_ surroundings: Surroundings) async throws -> ExitCode {
-        let configuration = try surroundings.configuration(words, requiring: [.amqpURL, .databaseURL])
-        let look = try Look(configuration)
-        let standing = await look.look()
-        await look.close()
-        surroundings.print(words.has("json") ? standing.json.description : standing.text)
+    static func run(_ call: Call) async throws -> ExitCode {
+        try call.words.expectNoOperands()
+        let footing = try call.footing(requiring: [.amqpURL, .databaseURL])
+        let plan = footing.configuration.catalogs == nil ? nil : footing.plan(try footing.catalogs())
+        let management = try footing.configuration.managementURL.map { try ManagementAPI($0) }
+        let broker = try footing.broker()
+        let standing = try await footing.withPool(as: .admin, name: name, patience: .seconds(10)) { pool in
+            await Look(footing: footing, broker: broker, pool: pool, plan: plan, management: management).look()
+        }
+        call.answer(standing.json, standing.text)
         return standing.isWhole ? .done : .unavailable
     }
 }
 
 /// Looks at broker and database; what one of them refuses does not hide what the other tells.
 private struct Look: Sendable {
-    private let footing: Footing
-    private let broker: BrokerAddress
-    private let pool: PostgresPool
+    let footing: Footing
+    let broker: BrokerAddress
+    let pool: PostgresPool
     /// Nil where no catalogues are configured, so that nothing can be said of the bindings.
-    private let plan: TopologyPlan?
-    private let management: ManagementAPI?
-
-    init(_ configuration: BellhopConfiguration) throws {
-        footing = Footing(configuration: configuration)
-        broker = try footing.broker()
-        plan = configuration.catalogs == nil ? nil : footing.plan(try footing.catalogs())
-        management = try configuration.managementURL.map { try ManagementAPI($0) }
-        pool = try footing.pool(as: .admin, name: StatusCommand.name, size: 1, patience: .seconds(10))
-    }
-
-    func close() async {
-        await pool.close()
-    }
+    let plan: TopologyPlan?
+    let management: ManagementAPI?
 
     func look() async -> Standing {
         async let queues = Self.sight { try await lookAtQueues() }

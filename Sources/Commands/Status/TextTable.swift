@@ -6,11 +6,12 @@ import ServiceRuntime
 struct TextTable {
     private let header: [String]
     private let texts: Set<Int>
-    private var rows: [[String]] = []
+    private var rows: [[String]]
 
     /// `texts` are the columns that go to the left; the first does in any case.
-    init(_ header: [String], texts: Set<Int> = []) {
+    init(_ header: [String], texts: Set<Int> = [], rows: [[String]] = []) {
         self.header = header
+        self.rows = rows.map { $0.map(\.onOneLine) }
         self.texts = texts.union([0])
     }
 

@@ -4,7 +4,7 @@ import ServiceRuntime
 /// Writes a batch for as long as it takes: waits out what will pass, and finds the one item that never will.
 struct Persistence: Sendable {
     let drain: DrainSignal
-    let surroundings: FrontDoor.Surroundings
+    let context: PipelineContext
 
     /// What became of one item.
     enum Result<Outcome: Sendable>: Sendable {
@@ -39,7 +39,7 @@ struct Persistence: Sendable {
         case .abandoned, nil: return nil
         case .refused(let why):
             // Nothing of ours may be refused; whoever reads this finds what of theirs stays undone.
-            surroundings.logger.error("the database refuses a statement for its content", ["error": .text(why)])
+            context.logger.error("the database refuses a statement for its content", ["error": .text(why)])
             return nil
         }
     }
@@ -53,26 +53,25 @@ struct Persistence: Sendable {
         _ items: [Item],
         _ write: @Sendable ([Item]) async throws(PostgresError) -> [Outcome]
     ) async -> Swift.Result<[Outcome], GivenUp> {
-        var chance = SystemRandomNumberGenerator()
-        var patience = Patience(drain: drain)
+        var pauses = Pauses(drain: drain, context: context)
         while true {
             do throws(PostgresError) {
                 let outcomes = try await write(items)
-                if patience.failures > 2 { surroundings.logger.notice("the database takes batches again") }
+                if pauses.failures > 2 { context.logger.notice("the database takes batches again") }
                 return .success(outcomes)
             } catch {
                 guard !error.refusesContent else { return .failure(.refused(error.message)) }
-                surroundings.metrics.storeFailures.increment()
+                context.metrics.storeFailures.increment()
                 // A deadlock that is retried is nothing to read about; a database that stays away is.
-                if patience.failures == 2 {
-                    surroundings.logger.warning(
+                if pauses.failures == 2 {
+                    context.logger.warning(
                         "the database does not take the batch, holding it",
                         ["size": .integer(items.count), "error": .error(error)]
                     )
                 }
             }
             // An outcome that is unknown is simply written again: every write here is idempotent.
-            guard await patience.pause(using: &chance) else { return .failure(.abandoned) }
+            guard await pauses.pause() else { return .failure(.abandoned) }
         }
     }
 }

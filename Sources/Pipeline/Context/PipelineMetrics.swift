@@ -7,92 +7,20 @@ import Store
 ///
 /// Labels are apps and closed sets of outcomes, never anything of a user's.
 package struct PipelineMetrics: Sendable {
-    private let notifications: Labelled<Counter>
-    private let events: Labelled<Counter>
-    private let feeds: Labelled<Counter>
+    let records: RecordMetrics
+    let deliveries: DeliveryMetrics
+    let storeFailures: Counter
     private let deadLetters: Labelled<Counter>
-    private let deliveries: Labelled<Counter>
-    private let retries: Labelled<Counter>
-    private let decisions: Labelled<Counter>
-    private let unrecorded: Labelled<Counter>
-    private let reroutes: Labelled<Counter>
-    private let repairs: Labelled<Counter>
-    private let receipts: Labelled<Counter>
-    private let repeats: Counter
-    private let lostClaims: Counter
-    private let revocations: Counter
     private let batchSizes: Histogram
     private let batchSeconds: Histogram
-    let storeFailures: Counter
 
     package init(_ registry: MetricsRegistry) {
-        notifications = registry.counter(
-            "bellhop_notifications_total",
-            help: "In-app records by outcome: recorded, duplicate, conflict, erased.",
-            labels: ["app", "outcome"]
-        )
-        events = registry.counter(
-            "bellhop_planned_events_total",
-            help: "Events kept for a wider audience or for later: kept, duplicate, conflict, cancelled, cancellation.",
-            labels: ["app", "outcome"]
-        )
-        feeds = registry.counter(
-            "bellhop_feed_messages_total",
-            help: "Messages that feed what belongs to a user.",
-            labels: ["app", "kind"]
-        )
+        records = RecordMetrics(registry)
+        deliveries = DeliveryMetrics(registry)
         deadLetters = registry.counter(
             "bellhop_dead_lettered_total",
             help: "Messages moved to the dead-letter queue.",
             labels: ["stage", "reason"]
-        )
-        deliveries = registry.counter(
-            "bellhop_deliveries_total",
-            help: "Deliveries settled, by the state they were left in.",
-            labels: ["app", "state"]
-        )
-        retries = registry.counter(
-            "bellhop_retries_total",
-            help: "Deliveries that wait in a retry tier for another attempt.",
-            labels: ["tier"]
-        )
-        decisions = registry.counter(
-            "bellhop_decisions_total",
-            help: "What the rules made of new notifications, delivery by delivery: the state and its reason.",
-            labels: ["app", "state", "reason"]
-        )
-        unrecorded = registry.counter(
-            "bellhop_unrecorded_total",
-            help: "Notifications that are kept nowhere, by the reason: muted where the type wants nothing kept then.",
-            labels: ["app", "reason"]
-        )
-        reroutes = registry.counter(
-            "bellhop_rerouted_total",
-            help: "Notifications whose event named a route that leads elsewhere by now.",
-            labels: ["app"]
-        )
-        repairs = registry.counter(
-            "bellhop_preference_fallbacks_total",
-            help: "Preference documents that had to be completed, clamped or trimmed.",
-            labels: ["app"]
-        )
-        receipts = registry.counter(
-            "bellhop_receipts_total",
-            help: "Answers to the question what became of a push that its provider had taken.",
-            labels: ["app", "outcome"]
-        )
-        repeats = registry.counter(
-            "bellhop_repeated_sends_total",
-            help:
-                "Deliveries sent again because the outcome of an earlier send is unknown, under the same collapse key."
-        )
-        lostClaims = registry.counter(
-            "bellhop_lost_claims_total",
-            help: "Settlements that came after the lease: another has taken the delivery over."
-        )
-        revocations = registry.counter(
-            "bellhop_revoked_devices_total",
-            help: "Subscriptions ended because their provider called the device dead."
         )
         batchSizes = registry.histogram(
             "bellhop_batch_messages",
@@ -115,20 +43,63 @@ package struct PipelineMetrics: Sendable {
         batchSeconds.observe(span)
     }
 
-    func count(_ outcomes: [(app: AppID, outcome: Inbox.Outcome)]) {
-        var tally: [Tally: Int] = [:]
-        for (app, outcome) in outcomes { tally[Tally(app: app, word: outcome.rawValue), default: 0] += 1 }
-        for (key, count) in tally { notifications.with(key.app.text, key.word).increment(by: count) }
+    func countDeadLetter(_ cause: DeadLetterCause) {
+        deadLetters.with(cause.stage.rawValue, cause.reason).increment()
+    }
+}
+
+/// What is counted of messages and what they become in the database.
+struct RecordMetrics: Sendable {
+    private let notifications: Labelled<Counter>
+    private let events: Labelled<Counter>
+    private let feeds: Labelled<Counter>
+    private let decisions: Labelled<Counter>
+    private let unrecorded: Labelled<Counter>
+    private let reroutes: Labelled<Counter>
+    private let repairs: Labelled<Counter>
+
+    init(_ registry: MetricsRegistry) {
+        notifications = registry.counter(
+            "bellhop_notifications_total",
+            help: "In-app records by outcome: recorded, duplicate, conflict, erased.",
+            labels: ["app", "outcome"]
+        )
+        events = registry.counter(
+            "bellhop_planned_events_total",
+            help: "Events kept for a wider audience or for later: kept, duplicate, conflict, cancelled, cancellation.",
+            labels: ["app", "outcome"]
+        )
+        feeds = registry.counter(
+            "bellhop_feed_messages_total",
+            help: "Messages that feed what belongs to a user.",
+            labels: ["app", "kind"]
+        )
+        decisions = registry.counter(
+            "bellhop_decisions_total",
+            help: "What the rules made of new notifications, delivery by delivery: the state and its reason.",
+            labels: ["app", "state", "reason"]
+        )
+        unrecorded = registry.counter(
+            "bellhop_unrecorded_total",
+            help: "Notifications that are kept nowhere, by the reason: muted where the type wants nothing kept then.",
+            labels: ["app", "reason"]
+        )
+        reroutes = registry.counter(
+            "bellhop_rerouted_total",
+            help: "Notifications whose event named a route that leads elsewhere by now.",
+            labels: ["app"]
+        )
+        repairs = registry.counter(
+            "bellhop_preference_fallbacks_total",
+            help: "Preference documents that had to be completed, clamped or trimmed.",
+            labels: ["app"]
+        )
     }
 
-    func count(_ outcomes: [DeliveryOutcome]) {
-        var tally: [Tally: Int] = [:]
-        for outcome in outcomes {
-            let app = outcome.settlement.key.notification.recipient.app
-            tally[Tally(app: app, word: outcome.settlement.state.rawValue), default: 0] += 1
-            if let tier = outcome.tier { retries.with(tier.name).increment() }
-        }
-        for (key, count) in tally { deliveries.with(key.app.text, key.word).increment(by: count) }
+    func count(_ outcomes: some Sequence<(app: AppID, outcome: Inbox.Outcome)>) {
+        var tally: [Word: Int] = [:]
+        for (app, outcome) in outcomes { tally[Word(app: app, word: outcome.rawValue), default: 0] += 1 }
+        for (key, count) in tally { notifications.with(key.app.text, key.word).increment(by: count) }
     }
 
     /// How new notifications entered the ledger.
@@ -158,22 +129,7 @@ package struct PipelineMetrics: Sendable {
         for record in records where record.words.wasRerouted { reroutes.with(record.app.text).increment() }
     }
 
-    /// By the kind of verdict, or `missing` and `unanswered` where there is none.
-    func countReceipts(_ answers: [ReceiptAnswer], of app: AppID) {
-        var tally: [String: Int] = [:]
-        for answer in answers { tally[answer.word, default: 0] += 1 }
-        for (word, count) in tally { receipts.with(app.text, word).increment(by: count) }
-    }
-
     func countRepair(_ app: AppID) { repairs.with(app.text).increment() }
-    func countRepeats(_ count: Int) { repeats.increment(by: count) }
-    func countLostClaims(_ count: Int) { lostClaims.increment(by: count) }
-    func countRevocations(_ count: Int) { revocations.increment(by: count) }
-
-    private struct Tally: Hashable {
-        let app: AppID
-        let word: String
-    }
 
     func count(_ outcome: EventPlans.Outcome, _ plan: PlannedEvent) {
         events.with(plan.event.app.text, "\(outcome)").increment()
@@ -186,10 +142,70 @@ package struct PipelineMetrics: Sendable {
     func countFeed(_ update: FeedUpdate) {
         feeds.with(update.app.text, update.change.type.rawValue).increment()
     }
+}
 
-    func countDeadLetter(_ fault: Fault) {
-        deadLetters.with(fault.stage.rawValue, fault.reason).increment()
+/// What is counted of sending, and of what became of it.
+struct DeliveryMetrics: Sendable {
+    private let settled: Labelled<Counter>
+    private let retries: Labelled<Counter>
+    private let receipts: Labelled<Counter>
+    let repeats: Counter
+    let lostClaims: Counter
+    let revocations: Counter
+
+    init(_ registry: MetricsRegistry) {
+        settled = registry.counter(
+            "bellhop_deliveries_total",
+            help: "Deliveries settled, by the state they were left in.",
+            labels: ["app", "state"]
+        )
+        retries = registry.counter(
+            "bellhop_retries_total",
+            help: "Deliveries that wait in a retry tier for another attempt.",
+            labels: ["tier"]
+        )
+        receipts = registry.counter(
+            "bellhop_receipts_total",
+            help: "Answers to the question what became of a push that its provider had taken.",
+            labels: ["app", "outcome"]
+        )
+        repeats = registry.counter(
+            "bellhop_repeated_sends_total",
+            help:
+                "Deliveries sent again because the outcome of an earlier send is unknown, under the same collapse key."
+        )
+        lostClaims = registry.counter(
+            "bellhop_lost_claims_total",
+            help: "Settlements that came after the lease: another has taken the delivery over."
+        )
+        revocations = registry.counter(
+            "bellhop_revoked_devices_total",
+            help: "Subscriptions ended because their provider called the device dead."
+        )
     }
+
+    /// Each settlement with the tier in which its resume waits, if any.
+    func count(_ settlements: some Sequence<(Settlement, RetryTier?)>) {
+        var tally: [Word: Int] = [:]
+        for (settlement, tier) in settlements {
+            let app = settlement.key.notification.recipient.app
+            tally[Word(app: app, word: settlement.state.rawValue), default: 0] += 1
+            if let tier { retries.with(tier.name).increment() }
+        }
+        for (key, count) in tally { settled.with(key.app.text, key.word).increment(by: count) }
+    }
+
+    /// By the kind of verdict, or `missing` and `unanswered` where there is none.
+    func countReceipts(_ answers: [ReceiptAnswer], of app: AppID) {
+        var tally: [String: Int] = [:]
+        for answer in answers { tally[answer.word, default: 0] += 1 }
+        for (word, count) in tally { receipts.with(app.text, word).increment(by: count) }
+    }
+}
+
+private struct Word: Hashable {
+    let app: AppID
+    let word: String
 }
 
 extension ReceiptAnswer {

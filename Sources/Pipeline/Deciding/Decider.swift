@@ -8,147 +8,108 @@ struct Decider: Sendable {
     let senders: SenderDirectory
     let zones: ZoneLibrary
     let now: Timestamp
-    /// Under which lease the statement will have them that is to claim what is decided.
-    var lease: Lease?
 
-    /// What becomes of a new notification.
-    enum Opening {
-        /// It is kept nowhere.
-        case nowhere(SuppressionReason)
-        /// How it enters the ledger, and what goes out at once.
-        case recorded(lines: [OpeningDelivery], parcels: [Parcel])
+    /// What the rules say of the new notifications of some messages.
+    struct Decisions: Sendable {
+        /// What is to be recorded, each with the lines by which it enters the ledger.
+        var decided: [Entry<Decided>] = []
+        /// What is kept nowhere, by the reason.
+        var nowhere: [(app: AppID, reason: SuppressionReason)] = []
     }
 
-    /// Decides about a new notification.
-    func open(
-        _ key: NotificationKey,
-        _ content: NotificationContent,
-        for recipient: Recipient,
-        index: Int
-    ) -> Opening {
-        guard let catalog = catalogs[key.recipient.app], let type = catalog[content.type] else {
-            return .recorded(lines: [.suppressed(.unknownType)], parcels: [])
+    /// A notification about to be recorded, and where it goes once it is.
+    struct Decided: Sendable {
+        var record: InboxRecord
+        fileprivate(set) var routes: [Route] = []
+        fileprivate let recipient: Recipient
+        fileprivate let type: CatalogType?
+    }
+
+    /// Through what a notification leaves the house at once.
+    enum Route: Sendable {
+        case push(Device)
+        case mail
+    }
+
+    /// Decides about new notifications, for users who were looked up.
+    ///
+    /// Who is named twice has one more unread when the second one arrives, although neither is written yet.
+    func decide(
+        _ entries: some Collection<Entry<InboxRecord>>,
+        for recipients: [RecipientKey: Recipient]
+    ) -> Decisions {
+        var recipients = recipients
+        var translations = Translations(catalogs)
+        var decisions = Decisions()
+        decisions.decided.reserveCapacity(entries.count)
+        for entry in entries {
+            var record = entry.work
+            var recipient = Recipient()
+            if let place = recipients.index(forKey: record.key.recipient) {
+                if let unread = recipients.values[place].unread { recipients.values[place].unread = unread + 1 }
+                recipient = recipients.values[place]
+            }
+            record.words = translations.words(record.words, for: recipient)
+            switch decide(record, for: recipient) {
+            case .success(let decided): decisions.decided.append(Entry(index: entry.index, work: decided))
+            case .failure(let nowhere): decisions.nowhere.append((record.app, nowhere.reason))
+            }
         }
+        return decisions
+    }
+
+    /// It is kept nowhere.
+    private struct Nowhere: Error {
+        let reason: SuppressionReason
+    }
+
+    private func decide(_ record: InboxRecord, for recipient: Recipient) -> Result<Decided, Nowhere> {
+        let content = record.words.content
+        guard let catalog = catalogs[record.app], let type = catalog[content.type] else {
+            var decided = Decided(record: record, recipient: recipient, type: nil)
+            decided.record.deliveries = [.suppressed(.unknownType)]
+            return .success(decided)
+        }
+        var decided = Decided(record: record, recipient: recipient, type: type)
         let decision = Decision(facts(content, catalog, type, recipient))
-        var lines: [OpeningDelivery] = []
-        var parcels: [Parcel] = []
         if let outcome = decision.push {
-            if case .suppress(let reason) = outcome, !decision.isRecorded { return .nowhere(reason) }
-            lines.append(line(outcome, to: OpeningDelivery.nobody))
+            if case .suppress(let reason) = outcome, !decision.isRecorded { return .failure(Nowhere(reason: reason)) }
+            decided.record.deliveries.append(line(outcome, to: OpeningDelivery.nobody))
         }
         // A mail that is not sent leaves no line: most users have no address, and `explain` tells what the rules say.
-        if decision.email == .send, senders.mails(key.recipient.app),
-            let mail = EmailMessage(key, content, recipient, catalog)
-        {
-            lines.append(.sending(to: OpeningDelivery.mailbox, by: .email))
-            let line = DeliveryKey(notification: key, channel: .email, target: OpeningDelivery.mailbox)
-            parcels.append(
-                Parcel(index: index, key: line, content: content, type: type, cargo: .mail(mail), lease: lease)
-            )
+        if decision.email == .send, senders.mails(record.app), recipient.email != nil {
+            decided.record.deliveries.append(.sending(to: OpeningDelivery.mailbox, by: .email))
+            decided.routes.append(.mail)
         }
         for ruling in decision.devices {
             let target = ruling.device.subscription
-            guard case .send = ruling.outcome else {
-                lines.append(line(ruling.outcome, to: target))
+            if case .send = ruling.outcome, !senders.serves(record.app, ruling.device.provider) {
+                decided.record.deliveries.append(.suppressed(.noProvider, target: target))
                 continue
             }
-            guard senders.serves(key.recipient.app, ruling.device.provider) else {
-                lines.append(.suppressed(.noProvider, target: target))
-                continue
+            decided.record.deliveries.append(line(ruling.outcome, to: target))
+            if case .send = ruling.outcome { decided.routes.append(.push(ruling.device)) }
+        }
+        return .success(decided)
+    }
+
+    /// What goes out of a notification that is recorded, and so claimed; `index` is the position of its message.
+    func parcels(of decided: Decided, index: Int, under lease: Lease) -> [Parcel] {
+        guard let type = decided.type, let catalog = catalogs[decided.record.app] else { return [] }
+        let (key, content, recipient) = (decided.record.key, decided.record.words.content, decided.recipient)
+        return decided.routes.compactMap { route in
+            let (line, cargo): (DeliveryKey, Cargo)
+            switch route {
+            case .push(let device):
+                line = DeliveryKey(notification: key, channel: .push, target: device.subscription)
+                cargo = .push(PushMessage(key, content, type, to: device, unread: recipient.unread))
+            case .mail:
+                guard let mail = EmailMessage(key, content, recipient, catalog) else { return nil }
+                line = DeliveryKey(notification: key, channel: .email, target: OpeningDelivery.mailbox)
+                cargo = .mail(mail)
             }
-            lines.append(.sending(to: target))
-            parcels.append(
-                Parcel(
-                    index: index,
-                    key: DeliveryKey(notification: key, channel: .push, target: target),
-                    content: content,
-                    type: type,
-                    cargo: .push(PushMessage(key, content, type, to: ruling.device, unread: recipient.unread)),
-                    lease: lease
-                )
-            )
+            return Parcel(index: index, key: line, content: content, type: type, cargo: cargo, lease: lease)
         }
-        return .recorded(lines: lines, parcels: parcels)
-    }
-
-    /// What becomes of a claimed delivery that comes back: it is decided anew, and may not be sent after all.
-    func resume(
-        _ claimed: ClaimedDelivery,
-        of stored: StoredNotification?,
-        for recipient: Recipient,
-        index: Int
-    ) -> Resumed {
-        func withheld(_ settlement: Settlement) -> Resumed { .withheld(DeliveryOutcome(index: index, settlement)) }
-        var expired: Resumed {
-            withheld(Settlement(claimed.key, .expired, reason: "expired-while-waiting", burnsAttempt: false))
-        }
-        func suppressed(_ reason: SuppressionReason) -> Resumed {
-            withheld(Settlement(claimed.key, .suppressed, reason: reason.rawValue, burnsAttempt: false))
-        }
-        let key = claimed.key.notification
-        guard let stored else { return suppressed(.recipientErased) }
-        guard let catalog = catalogs[key.recipient.app], let type = catalog[stored.content.type] else {
-            return suppressed(.unknownType)
-        }
-        var facts = facts(stored.content, catalog, type, recipient)
-        facts.history.isRead = stored.isRead
-        facts.history.isSuperseded = stored.isSuperseded
-        facts.history.isInDueDigest = claimed.digest.map { $0 <= now } ?? false
-        let decision = Decision(facts)
-        if claimed.key.channel == .email {
-            switch decision.email ?? .suppress(.emailDisabled) {
-            case .expire: return expired
-            case .suppress(let reason): return suppressed(reason)
-            // Nothing makes a mail wait but what makes everything wait, and that ends in the cases above.
-            case .drop, .wait: return suppressed(.emailDisabled)
-            case .send:
-                guard senders.mails(key.recipient.app) else { return suppressed(.noProvider) }
-                guard let mail = EmailMessage(key, stored.content, recipient, catalog) else {
-                    return suppressed(.noAddress)
-                }
-                return .send(parcel(claimed, stored.content, type, .mail(mail), index))
-            }
-        }
-        let ruling = decision.devices.first { $0.device.subscription == claimed.key.target }
-        switch decision.push ?? ruling?.outcome ?? .suppress(.deviceGone) {
-        case .expire: return expired
-        case .suppress(let reason): return suppressed(reason == .noDevice ? .deviceGone : reason)
-        case .drop: return suppressed(.quietHours)
-        case .wait(let wait): return withheld(Settlement(claimed.key, waiting: wait, now: now))
-        case .send:
-            guard let device = ruling?.device else { return suppressed(.deviceGone) }
-            guard senders.serves(key.recipient.app, device.provider) else { return suppressed(.noProvider) }
-            let message = PushMessage(key, stored.content, type, to: device, unread: recipient.unread)
-            let parcel = parcel(claimed, stored.content, type, .push(message), index)
-            guard let slot = claimed.digest else { return .send(parcel) }
-            return .gather(GatheredPush(parcel: parcel, message: message, slot: slot, createdAt: stored.createdAt))
-        }
-    }
-
-    enum Resumed: Sendable {
-        case send(Parcel)
-        /// It goes out together with others.
-        case gather(GatheredPush)
-        case withheld(DeliveryOutcome)
-    }
-
-    private func parcel(
-        _ claimed: ClaimedDelivery,
-        _ content: NotificationContent,
-        _ type: CatalogType,
-        _ cargo: Cargo,
-        _ index: Int
-    ) -> Parcel {
-        Parcel(
-            index: index,
-            key: claimed.key,
-            content: content,
-            type: type,
-            attempts: claimed.attempts,
-            isRepeat: claimed.outcomeWasUnknown,
-            cargo: cargo,
-            lease: lease
-        )
     }
 
     func facts(
@@ -170,14 +131,5 @@ struct Decider: Sendable {
         case .suppress(let reason): .suppressed(reason, target: target)
         case .expire: .expired(target: target)
         }
-    }
-}
-
-extension Settlement {
-    /// Back to waiting, by a rule: nothing was sent.
-    fileprivate init(_ key: DeliveryKey, waiting wait: Wait, now: Timestamp) {
-        let left = Duration.microseconds(max(0, wait.until.microseconds - now.microseconds))
-        self.init(key, .deferred, reason: wait.reason.rawValue, burnsAttempt: false, dueIn: left)
-        self.wait = wait
     }
 }

@@ -2,6 +2,30 @@ import BellhopRules
 import Push
 import Store
 
+/// What is sent of a delivery: a push to one device, or a mail to the user's address.
+///
+/// Indirect, so that looking at one thing of it does not copy all of its texts.
+indirect enum Cargo: Sendable {
+    case push(PushMessage)
+    case mail(EmailMessage)
+
+    var type: EventType {
+        switch self {
+        case .push(let message): message.type
+        case .mail(let message): message.type
+        }
+    }
+
+    var mail: EmailMessage? {
+        if case .mail(let message) = self { message } else { nil }
+    }
+
+    /// The device that it goes to; nil for a mail.
+    var device: PushDevice? {
+        if case .push(let message) = self { message.device } else { nil }
+    }
+}
+
 /// A claimed delivery with what is to be sent, and the message of the broker that it came of.
 ///
 /// An object, since it is handed from stage to stage and has two dozen texts in it: a copy would cost more than its push.
@@ -87,21 +111,22 @@ final class Parcel: Sendable {
     }
 
     var app: AppID { key.notification.recipient.app }
-    var outlet: OutletKey { cargo.outlet(of: app) }
+    var person: RecipientKey { key.notification.recipient }
     var platform: DevicePlatform? { cargo.device?.platform }
-}
+    /// Whether a push to its device was ever taken; a mail's address proves nothing.
+    var wasReached: Bool { cargo.device?.wasReached ?? false }
 
-/// What came of a parcel.
-enum Arrival: Sendable, Equatable {
-    case answered(Verdict)
-    /// Its provider's window had no room within a second: nothing was sent, nothing is burned.
-    case notStarted
-    /// Its claim was nearly over when its turn came: nothing was sent, nothing is burned.
-    case lapsed
-    /// It has to wait, for reasons that are not its own: nothing is burned.
-    case held(Hold)
+    /// Through whom it goes.
+    var outlet: OutletKey {
+        switch cargo {
+        case .push(let message): OutletKey(app: app, provider: message.device.provider)
+        case .mail: .email(of: app)
+        }
+    }
 
-    var isStarted: Bool {
-        if case .answered = self { true } else { false }
+    /// Which of APNs' environments it went to; nil at the others, who have one.
+    var environment: PushEnvironment? {
+        guard let device = cargo.device, device.provider == .apns else { return nil }
+        return device.environment
     }
 }

@@ -1,4 +1,5 @@
-package import Push
+import Push
+import Store
 
 /// What follows from a verdict, given how often it was tried before.
 package struct RetryLadder: Sendable {
@@ -13,75 +14,67 @@ package struct RetryLadder: Sendable {
         self.limit = max(1, limit)
     }
 
-    /// What to do with a delivery.
-    package enum Step: Sendable, Equatable {
-        /// It went out.
-        case delivered(providerMessageID: String?)
-        /// It was taken, and the answer comes later.
-        case accepted(ticket: String)
-        /// Over: this device is gone.
-        case deviceGone(reason: String)
-        /// Over: for the on-call engineer.
-        case giveUp(reason: String, lastReason: String)
-        /// Again after this tier.
-        case retry(RetryTier, reason: String, burnsAttempt: Bool)
-        /// Again after this time, which is longer than any tier.
-        case postpone(Duration, reason: String, burnsAttempt: Bool)
-    }
-
-    /// What to do after a verdict, with so many attempts before this one; `limit` stands in for the usual one.
+    /// What becomes of a delivery after its provider's answer.
     ///
     /// `isLate` sends a retry one tier further than its turn: some of what failed together must, or all of it would come
     /// back together. No wait gets shorter by it.
-    package func step(
+    func disposition(
+        of attempt: Attempt,
         after verdict: Verdict,
-        attempts: Int,
-        limit: Int? = nil,
         isLate: @autoclosure () -> Bool = false
-    ) -> Step {
-        let limit = limit ?? self.limit
+    ) -> Disposition {
+        var disposition = next(of: attempt, after: verdict, isLate: isLate())
+        if case .unknown = verdict { disposition.settlement.outcomeIsUnknown = true }
+        return disposition
+    }
+
+    private func next(of attempt: Attempt, after verdict: Verdict, isLate: @autoclosure () -> Bool) -> Disposition {
+        let limit = attempt.limit ?? self.limit
         let reason = verdict.reason?.rawValue ?? ""
-        let spent = attempts + (verdict.burnsAttempt ? 1 : 0)
+        let spent = attempt.attempts + (verdict.burnsAttempt ? 1 : 0)
         switch verdict {
-        case .delivered(let id): return .delivered(providerMessageID: id)
-        case .accepted(let ticket): return .accepted(ticket: ticket)
-        case .deviceGone: return .deviceGone(reason: reason)
+        case .delivered(let id): return settled(attempt, .delivered, providerMessageID: id)
+        case .accepted(let ticket): return settled(attempt, .accepted, providerMessageID: ticket)
+        case .deviceGone: return settled(attempt, .failed, reason: reason)
         // Nobody can mend that for us: the address is wrong, as a device may be gone.
-        case .payloadError(.mailboxUnknown): return .deviceGone(reason: reason)
-        case .payloadError: return .giveUp(reason: "payload-refused", lastReason: reason)
+        case .payloadError(.mailboxUnknown): return settled(attempt, .failed, reason: reason)
+        case .payloadError: return givenUp(attempt, "payload-refused", lastWord: reason)
         case .configError(_, .provider), .configError(_, .platform):
             // Breakers hold these; one that got here was judged by nobody and waits as they do.
-            return .postpone(Self.configurationPause, reason: "breaker", burnsAttempt: false)
+            return held(attempt, Delay(cause: .breaker, wait: Self.configurationPause))
         case .configError(_, .message), .configError(_, .device):
             // No breaker finds out when this is mended, so the attempts are counted.
-            guard attempts + 1 < limit else { return .giveUp(reason: "attempts-exhausted", lastReason: reason) }
-            let wait = max(Self.configurationPause, usualDelay(after: attempts + 1))
-            return self.wait(wait, reason: reason, burnsAttempt: true)
+            guard attempt.attempts + 1 < limit else {
+                return givenUp(attempt, "attempts-exhausted", lastWord: reason)
+            }
+            let wait = max(Self.configurationPause, usualDelay(after: attempt.attempts + 1))
+            return waiting(attempt, wait, reason: reason, burnsAttempt: true)
         case .retry(_, let notBefore, _), .unknown(_, let notBefore):
-            guard spent < limit else { return .giveUp(reason: "attempts-exhausted", lastReason: reason) }
+            guard spent < limit else { return givenUp(attempt, "attempts-exhausted", lastWord: reason) }
             let turn = usualDelay(after: isLate() ? spent + 1 : spent)
-            return wait(max(notBefore, turn), reason: reason, burnsAttempt: verdict.burnsAttempt)
+            return waiting(attempt, max(notBefore, turn), reason: reason, burnsAttempt: verdict.burnsAttempt)
         }
     }
 
     /// For what has to wait with all that goes the same way: nothing of it counts.
     ///
     /// Work behind a breaker waits in the database, since nobody knows for how long.
-    func step(after hold: Hold) -> Step {
-        switch hold.cause {
-        case .breaker: .postpone(hold.wait, reason: hold.cause.rawValue, burnsAttempt: false)
-        case .providerRests: wait(hold.wait, reason: hold.cause.rawValue, burnsAttempt: false)
+    func held(_ attempt: Attempt, _ delay: Delay) -> Disposition {
+        let reason = delay.cause.rawValue
+        return switch delay.cause {
+        case .breaker: postponed(attempt, delay.wait, reason: reason, burnsAttempt: false)
+        case .providerRests: waiting(attempt, delay.wait, reason: reason, burnsAttempt: false)
         }
     }
 
     /// For what could not even be started: back as soon as a tier allows.
-    package func stepWhenNotStarted() -> Step {
-        wait(.zero, reason: "window-full", burnsAttempt: false)
+    func notStarted(_ attempt: Attempt) -> Disposition {
+        waiting(attempt, .zero, reason: "window-full", burnsAttempt: false)
     }
 
     /// For what was claimed too long ago to be sent: back as soon as a tier allows, to be claimed anew.
-    package func stepWhenLapsed() -> Step {
-        wait(.zero, reason: "lease-over", burnsAttempt: false)
+    func lapsed(_ attempt: Attempt) -> Disposition {
+        waiting(attempt, .zero, reason: "lease-over", burnsAttempt: false)
     }
 
     /// The shortest tier that lasts at least so long; nil where only the database can wait.
@@ -92,11 +85,53 @@ package struct RetryLadder: Sendable {
     /// The longest that a queue can hold a message back.
     package var longest: RetryTier? { tiers.last }
 
-    private func wait(_ wait: Duration, reason: String, burnsAttempt: Bool) -> Step {
+    private func settled(
+        _ attempt: Attempt,
+        _ state: DeliveryState,
+        reason: String? = nil,
+        providerMessageID: String? = nil
+    ) -> Disposition {
+        let settlement = Settlement(attempt.key, state, reason: reason, providerMessageID: providerMessageID)
+        return Disposition(index: attempt.index, settlement)
+    }
+
+    /// Over: for the on-call engineer.
+    private func givenUp(_ attempt: Attempt, _ reason: String, lastWord: String) -> Disposition {
+        var disposition = settled(attempt, .failed, reason: reason)
+        disposition.lastWord = lastWord
+        return disposition
+    }
+
+    /// Again after the tier that fits, or where that is longer than any, when the database says so.
+    private func waiting(
+        _ attempt: Attempt,
+        _ wait: Duration,
+        reason: String,
+        burnsAttempt: Bool
+    ) -> Disposition {
         guard let tier = tier(lasting: wait) else {
-            return .postpone(wait, reason: reason, burnsAttempt: burnsAttempt)
+            return postponed(attempt, wait, reason: reason, burnsAttempt: burnsAttempt)
         }
-        return .retry(tier, reason: reason, burnsAttempt: burnsAttempt)
+        var disposition = postponed(attempt, tier.delay, reason: reason, burnsAttempt: burnsAttempt)
+        disposition.settlement.state = .retrying
+        disposition.tier = tier
+        return disposition
+    }
+
+    private func postponed(
+        _ attempt: Attempt,
+        _ wait: Duration,
+        reason: String,
+        burnsAttempt: Bool
+    ) -> Disposition {
+        let settlement = Settlement(
+            attempt.key,
+            .deferred,
+            reason: reason,
+            burnsAttempt: burnsAttempt,
+            dueIn: wait
+        )
+        return Disposition(index: attempt.index, settlement)
     }
 
     private func usualDelay(after spent: Int) -> Duration {

@@ -15,6 +15,7 @@ package struct DeadLetterClerk: Service {
     private let pool: PostgresPool
     private let file: DeadLetterFile
     private let time: any TimeSource
+    private let chance: Chance
     private let logger: Logger
     private let filed: Counter
     private let names: TopologyNames
@@ -28,6 +29,7 @@ package struct DeadLetterClerk: Service {
         self.makeConsumer = makeConsumer
         pool = tools.pool
         time = tools.time
+        chance = tools.chance
         logger = tools.logger.labelled(name)
         names = tools.names
         file = DeadLetterFile(pool: tools.pool)
@@ -36,7 +38,7 @@ package struct DeadLetterClerk: Service {
 
     package func run(until drain: DrainSignal) async throws {
         var backoff = Backoff(base: .milliseconds(100), cap: .seconds(5))
-        var chance = SystemRandomNumberGenerator()
+        var chance = chance
         while !drain.isDraining, !Task.isCancelled {
             if await pool.ping() {
                 backoff.reset()
@@ -45,7 +47,7 @@ package struct DeadLetterClerk: Service {
                 logger.debug("waiting for the database; the queue keeps the dead letters")
             }
             guard !drain.isDraining else { break }
-            try? await Task.sleep(for: backoff.next(using: &chance))
+            try? await time.sleep(for: backoff.next(using: &chance))
         }
     }
 
@@ -108,15 +110,12 @@ package struct DeadLetterClerk: Service {
                 ["id": .text(item.deadID), "error": .error(error)]
             )
             var bare = item
-            bare.pointer = nil
-            bare.app = nil
-            bare.eventType = nil
-            bare.eventID = nil
-            bare.user = nil
+            let error = item.cause.error + " (headers and properties could not be stored)"
+            bare.cause = DeadLetterCause(item.cause.stage, reason: item.cause.reason, error: error)
+            bare.cause.provider = item.cause.provider
             bare.delivery = nil
             bare.origin.headers = Array("{}".utf8)
             bare.origin.properties = Array("{}".utf8)
-            bare.error += " (headers and properties could not be stored)"
             return try await file.file([bare])
         }
     }

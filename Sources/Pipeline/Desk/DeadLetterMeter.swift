@@ -74,7 +74,7 @@ package struct DeadLetterMeter: Service {
         let isKnown = AppID(validating: group.app).map { catalogs.current[$0] != nil } ?? false
         return Label(
             app: isKnown ? group.app : "other",
-            reason: Fault.knownReasons.contains(group.reason) ? group.reason : "other"
+            reason: DeadLetterCause.knownReasons.contains(group.reason) ? group.reason : "other"
         )
     }
 }

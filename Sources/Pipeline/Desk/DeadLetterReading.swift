@@ -47,17 +47,8 @@ struct DeadLetterReading {
         let failedAt = headers[DeadLetterHeaders.failedAt]?.integer.map { Timestamp(clamping: Int64($0)) } ?? now
         let hash = text(DeadLetterHeaders.contentHash) ?? DeadLetterContent(message).hash
         var item = DeadLetterItem(
-            deadID: id.storable,
-            stage: text(DeadLetterHeaders.stage) ?? "unknown",
-            reason: text(DeadLetterHeaders.reason) ?? "unexplained",
-            pointer: text(DeadLetterHeaders.pointer),
-            error: text(DeadLetterHeaders.error) ?? "",
-            provider: text(DeadLetterHeaders.provider),
-            app: text(DeadLetterHeaders.app),
-            eventType: text(DeadLetterHeaders.eventType),
-            eventID: text(DeadLetterHeaders.eventID),
-            user: text(DeadLetterHeaders.user),
-            attempts: headers[DeadLetterHeaders.attempts]?.integer.map { Int(Int32(clamping: $0)) } ?? 1,
+            id.storable,
+            DeadLetterCause { text(DeadLetterHeaders.name(of: $0)) },
             failedAt: failedAt,
             origin: DeadLetterItem.Origin(
                 exchange: text(DeadLetterHeaders.originExchange) ?? "",
@@ -66,9 +57,10 @@ struct DeadLetterReading {
                 headers: AMQPJSON.object(original),
                 body: message.body
             ),
-            redelivered: headers[DeadLetterHeaders.redelivered] == .boolean(true),
             contentHash: Array(hash.utf8)
         )
+        item.attempts = headers[DeadLetterHeaders.attempts]?.integer.map { Int(Int32(clamping: $0)) } ?? 1
+        item.redelivered = headers[DeadLetterHeaders.redelivered] == .boolean(true)
         item.replay = Replayed(marks: headers)?.mark
         // A message says where it came from; a delivery came from nowhere.
         if headers[DeadLetterHeaders.originExchange] == nil { item.delivery = DeliveryKey(letter: message.body) }
@@ -111,16 +103,19 @@ struct DeadLetterReading {
         var item = brokerSide(
             id: "broker-\(hash)",
             hash: hash,
-            reason: death.reason,
-            error: "the broker took the message from \(death.queue): \(death.reason)".storable,
+            DeadLetterCause(
+                .broker,
+                reason: death.reason,
+                error: "the broker took the message from \(death.queue): \(death.reason)".storable
+            ),
             at: death.at ?? now,
             exchange: isInternal ? names.work : names.events
         )
         if !isInternal {
             // Whatever its properties say, the key says whose it is.
             let words = message.routingKey.split(separator: ".", maxSplits: 1)
-            item.app = words.first.map { String($0).storable }
-            item.eventType = words.count > 1 ? String(words[1]).storable : item.eventType
+            item.cause.app = words.first.map { String($0).storable }
+            if words.count > 1 { item.cause.eventType = String(words[1]).storable }
         }
         // Only our own publishers reach that queue, so there the marks are no producer's.
         guard death.queue == names.replay, let replayed = Replayed(marks: headers) else { return item }
@@ -136,8 +131,11 @@ struct DeadLetterReading {
         return brokerSide(
             id: "found-\(hash)",
             hash: hash,
-            reason: "unexplained",
-            error: "the message was put into the dead-letter queue without a reason",
+            DeadLetterCause(
+                .broker,
+                reason: "unexplained",
+                error: "the message was put into the dead-letter queue without a reason"
+            ),
             at: now,
             exchange: message.exchange
         )
@@ -146,21 +144,19 @@ struct DeadLetterReading {
     private func brokerSide(
         id: String,
         hash: String,
-        reason: String,
-        error: String,
+        _ why: DeadLetterCause,
         at failedAt: Timestamp,
         exchange: String
     ) -> DeadLetterItem {
+        var cause = why
+        cause.app =
+            message.properties.appID?.storable
+            ?? message.routingKey.split(separator: ".").first.map { String($0).storable }
+        cause.eventType = message.properties.type?.storable
+        cause.eventID = message.properties.messageID?.storable
         var item = DeadLetterItem(
-            deadID: id,
-            stage: "broker",
-            reason: reason,
-            error: error,
-            app: message.properties.appID?.storable
-                ?? message.routingKey.split(separator: ".").first.map { String($0).storable },
-            eventType: message.properties.type?.storable,
-            eventID: message.properties.messageID?.storable,
-            attempts: 1,
+            id,
+            cause,
             failedAt: failedAt,
             origin: DeadLetterItem.Origin(
                 exchange: exchange.storable,
@@ -169,9 +165,9 @@ struct DeadLetterReading {
                 headers: AMQPJSON.object(headers),
                 body: message.body
             ),
-            redelivered: message.redelivered,
             contentHash: Array(hash.utf8)
         )
+        item.redelivered = message.redelivered
         item.identity = .content
         return item
     }

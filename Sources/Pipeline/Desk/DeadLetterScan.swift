@@ -1,6 +1,6 @@
 package import AMQP
 import BellhopRules
-import ServiceRuntime
+package import ServiceRuntime
 package import Store
 
 /// Goes through the broker's dead-letter queue without the database, for the night when that is what is broken.
@@ -11,6 +11,7 @@ package struct DeadLetterScan: Sendable {
     private let broker: BrokerAddress
     private let names: TopologyNames
     private let bounds: Bounds
+    private let time: any TimeSource
 
     /// How long it waits, and how much it looks at.
     package struct Bounds: Sendable {
@@ -33,10 +34,16 @@ package struct DeadLetterScan: Sendable {
         case part(left: Int)
     }
 
-    package init(broker: BrokerAddress, names: TopologyNames, bounds: Bounds = Bounds()) {
+    package init(
+        broker: BrokerAddress,
+        names: TopologyNames,
+        bounds: Bounds = Bounds(),
+        time: any TimeSource = SystemTime()
+    ) {
         self.broker = broker
         self.names = names
         self.bounds = bounds
+        self.time = time
     }
 
     /// Calls `body` with the items that lie in the queue, in batches; those whose positions it returns leave the queue.
@@ -73,7 +80,7 @@ package struct DeadLetterScan: Sendable {
     ) async throws -> Int {
         var held = 0
         while let batch = await next(consumer) {
-            let now = Timestamp(clamping: SystemTime().now().microseconds)
+            let now = Timestamp(clamping: time.now().microseconds)
             let items = batch.map { DeadLetterReading.item(of: $0, at: now, names: names) }
             let done = try await body(items)
             consumer.acknowledge(done.sorted().map { batch[$0].tag })
@@ -125,8 +132,8 @@ package struct DeadLetterScan: Sendable {
     private func next(_ consumer: Consumer) async -> [IncomingMessage]? {
         await withTaskGroup(of: [IncomingMessage]?.self) { group in
             group.addTask { await consumer.next(atMost: Self.batch, bytes: DeadLetterFile.pageBytes) }
-            group.addTask { [bounds] in
-                try? await Task.sleep(for: bounds.silence)
+            group.addTask { [bounds, time] in
+                try? await time.sleep(for: bounds.silence)
                 return nil
             }
             let first = await group.next() ?? nil

@@ -68,18 +68,16 @@ package struct ReplayForecast: Sendable {
         let sorted = sorted([Arrival(item.origin, at: item.failedAt)])
         guard let event = sorted.records.first?.work.words.event ?? sorted.plans.first?.work.event else { return item }
         var named = item
-        named.app = event.app.text
-        named.eventType = event.type.text
-        named.eventID = event.id.text
-        if case .users(let users) = event.audience { named.user = users.count == 1 ? users.first?.text : nil }
+        named.cause.app = event.app.text
+        named.cause.eventType = event.type.text
+        named.cause.eventID = event.id.text
+        if case .users(let users) = event.audience { named.cause.user = users.count == 1 ? users.first?.text : nil }
         return named
     }
 
     /// Why the rules would refuse a message, and where; nil where they would not.
     package func rejection(of message: Arrival) -> String? {
-        guard !isWork(message), let fault = sorted([message]).faults.first?.work else { return nil }
-        let place = fault.pointer.map { $0.isEmpty ? "" : " at \($0)" } ?? ""
-        return "\(fault.reason)\(place): \(fault.error)"
+        isWork(message) ? nil : sorted([message]).faults.first?.work.words
     }
 
     private func isWork(_ message: Arrival) -> Bool {

@@ -12,6 +12,7 @@ import Store
 package struct ReplayRunner: Service {
     package let name = "replays"
     private let run: ReplayRun
+    private let time: any TimeSource
     private let publisher: Publisher
     private let names: TopologyNames
     private let resumes: ResumeSender
@@ -20,12 +21,13 @@ package struct ReplayRunner: Service {
     private let sent: Counter
 
     package init(tools: DutyTools, interval: Duration = .seconds(1)) {
-        run = ReplayRun(pool: tools.pool, runner: String(UInt64.random(in: .min ... .max), radix: 36))
+        run = ReplayRun(pool: tools.pool, runner: String(tools.chance.next(), radix: 36))
+        time = tools.time
         publisher = tools.publisher
         names = tools.names
         logger = tools.logger.labelled(name)
         loop = tools.loop(of: name, every: interval, trouble: "the database cannot be asked for replays")
-        resumes = ResumeSender(publisher: tools.publisher, names: tools.names, logger: logger)
+        resumes = tools.resumes(logger)
         sent = tools.metrics.counter("bellhop_replayed_total", help: "Dead letters that a replay has sent.")
     }
 
@@ -47,7 +49,7 @@ package struct ReplayRunner: Service {
             if throttles[replay.id] == nil {
                 _ = await resumes.replay(try await run.unclaimed(of: replay.id), until: drain)
             }
-            var throttle = throttles[replay.id] ?? ReplayThrottle(rate: replay.pace.rate, now: .now)
+            var throttle = throttles[replay.id] ?? ReplayThrottle(rate: replay.pace.rate, now: time.steady())
             try await advance(replay, &throttle, drain)
             throttles[replay.id] = throttle
         }
@@ -77,7 +79,7 @@ package struct ReplayRunner: Service {
         }
         var room = Self.window - load.underWay
         if let ramp = replay.ramp { room = load.underWay == 0 ? min(room, ramp) : 0 }
-        room = throttle.grant(room, now: .now)
+        room = throttle.grant(room, now: time.steady())
         var count = 0
         while count < room, !drain.isDraining {
             let pieces = try await run.next(of: replay.id, atMost: min(Self.page, room - count))

@@ -20,12 +20,13 @@ struct DutyLoop: Sendable {
     let interval: Duration
     /// What the log says of a turn that failed, such as `the database cannot be asked what is due`.
     let trouble: String
+    let chance: Chance
     let logger: Logger
 
     /// Runs until the drain begins or the task is cancelled; a turn that is under way is never cut short.
     func run(until drain: DrainSignal, _ turn: () async throws -> Next) async {
         var backoff = Backoff(base: min(interval, .seconds(1)), cap: max(interval, .seconds(5)))
-        var chance = SystemRandomNumberGenerator()
+        var chance = chance
         while !drain.isDraining, !Task.isCancelled {
             let pause: Duration
             do {

@@ -9,6 +9,7 @@ package struct DutyTools: Sendable {
     let publisher: Publisher
     let names: TopologyNames
     let time: any TimeSource
+    let chance: Chance
     let logger: Logger
     let metrics: MetricsRegistry
 
@@ -16,6 +17,8 @@ package struct DutyTools: Sendable {
         pool: PostgresPool,
         publisher: Publisher,
         names: TopologyNames,
+        time: any TimeSource = SystemTime(),
+        chance: Chance = .system,
         logger: Logger,
         metrics: MetricsRegistry
     ) {
@@ -24,14 +27,21 @@ package struct DutyTools: Sendable {
         self.names = names
         self.logger = logger
         self.metrics = metrics
-        time = SystemTime()
+        self.time = time
+        self.chance = chance
     }
 }
 
 extension DutyTools {
     /// The loop of the duty of that name; `trouble` is what the log says of a turn that failed.
     func loop(of duty: String, every interval: Duration, trouble: String) -> DutyLoop {
-        DutyLoop(interval: interval, trouble: trouble, logger: logger.labelled(duty))
+        DutyLoop(interval: interval, trouble: trouble, chance: chance, logger: logger.labelled(duty))
+    }
+
+    /// What sends resumes, for a duty that hands work over.
+    func resumes(_ logger: Logger) -> ResumeSender {
+        let context = PipelineContext(time: time, chance: chance, logger: logger, metrics: PipelineMetrics(metrics))
+        return ResumeSender(publisher: publisher, names: names, context: context)
     }
 
     /// An event as a producer publishes it.

@@ -37,7 +37,7 @@ package struct HandOver: Service {
         logger = tools.logger.labelled(name)
         loop = tools.loop(of: name, every: rhythm.interval, trouble: "the database cannot be asked what is due")
         due = DueDeliveries(pool: tools.pool, strandedAfter: rhythm.grace)
-        resumes = ResumeSender(publisher: tools.publisher, names: tools.names, logger: logger)
+        resumes = tools.resumes(logger)
         handedOver = tools.metrics.counter(
             "bellhop_handed_over_total",
             help: "Notifications handed over because they were due or stranded."

@@ -10,7 +10,7 @@ package struct LaneWorker: Service {
     package let name: String
     private let lane: Lane
     private let consumer: Consumer
-    private let frontDoor: FrontDoor
+    private let intake: Intake
     private let limits: Limits
 
     /// How much one lane takes on at once.
@@ -30,11 +30,11 @@ package struct LaneWorker: Service {
     }
 
     /// `name` is what it is called in the log, where it is not one of the three lanes.
-    package init(lane: Lane, name: String? = nil, consumer: Consumer, frontDoor: FrontDoor, limits: Limits) {
+    package init(lane: Lane, name: String? = nil, consumer: Consumer, intake: Intake, limits: Limits) {
         self.name = name ?? "lane \(lane.rawValue)"
         self.lane = lane
         self.consumer = consumer
-        self.frontDoor = frontDoor
+        self.intake = intake
         self.limits = limits
     }
 
@@ -45,7 +45,8 @@ package struct LaneWorker: Service {
     package func run(until drain: DrainSignal) async throws {
         let loop = BatchLoop(consumer: consumer, batch: limits.batch, batchesAtOnce: limits.batchesAtOnce)
         await loop.run(until: drain) { batch, gate, asides in
-            await process(batch, gate, Courier.Shift(lane: lane, drain: drain, asides: asides))
+            let shift = Batch.Shift(lane: lane, drain: drain, asides: asides, acknowledge: consumer.acknowledge)
+            await process(batch, gate, shift)
         }
     }
 
@@ -56,20 +57,18 @@ package struct LaneWorker: Service {
     ///
     /// They are stored one after the other; what they send, they send side by side, since each holds a lease that does
     /// not wait for its turn.
-    private func process(_ batch: [IncomingMessage], _ gate: Gate, _ shift: Courier.Shift) async {
+    private func process(_ batch: [IncomingMessage], _ gate: Gate, _ shift: Batch.Shift) async {
         let suspects = batch.filter { $0.deliveryCount >= Self.suspicion }
         let others = suspects.isEmpty ? batch : batch.filter { $0.deliveryCount < Self.suspicion }
-        var intakes: [FrontDoor.Intake] = []
+        var stored: [StoredBatch] = []
         for messages in [others] + suspects.map({ [$0] }) where !messages.isEmpty {
-            intakes.append(await frontDoor.takeIn(messages, shift))
+            stored.append(await intake.store(messages, shift))
         }
         gate.leave()
         await withDiscardingTaskGroup { group in
-            for intake in intakes {
+            for batch in stored {
                 group.addTask {
-                    await shift.asides.carrying(intake.sendingWeight) {
-                        await frontDoor.deliver(intake) { [consumer] in consumer.acknowledge($0) }
-                    }
+                    await shift.asides.carrying(batch.sendingWeight) { await intake.deliver(batch) }
                 }
             }
         }

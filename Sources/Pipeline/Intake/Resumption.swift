@@ -5,10 +5,9 @@ import Store
 
 /// Takes notifications up again that are owed something: after a retry tier, a hand-over, or a second copy of an event.
 struct Resumption: Sendable {
-    let ledger: Ledger
-    let inbox: Inbox
-    let directory: RecipientDirectory
+    let store: any PipelineStore
     let ladder: RetryLadder
+    let time: any TimeSource
 
     /// What there is to do for notifications that came back.
     struct Work: Sendable {
@@ -16,60 +15,70 @@ struct Resumption: Sendable {
         /// Bytes of what the notifications say.
         var footprint = 0
         /// Claimed, and not to be sent any more.
-        var withheld: [DeliveryOutcome] = []
+        var withheld: [Disposition] = []
         /// In the hands of another, or locked: looked at again when the lease has ended, or soon.
         var later: [ResumeSender.Way: [NotificationKey]] = [:]
+        /// The positions of the messages that named those.
+        var waiting: [Int] = []
     }
 
-    /// Claims and decides anew; nil where a drain came first.
+    /// Claims and decides anew; where a drain comes first, the messages are given up.
     ///
     /// Each notification comes with the position of the message that named it; `heirs` are the positions of those
     /// messages that may be the only ones left to bring what they name.
-    func take(
-        _ entries: [SortedBatch.Entry<NotificationKey>],
-        heirs: Set<Int>,
-        claim: Claim,
-        decider: Decider,
-        persistence: Persistence
-    ) async -> Work? {
-        guard !entries.isEmpty else { return Work() }
-        let indices = Dictionary(entries.map { ($0.work, $0.index) }, uniquingKeysWith: { first, _ in first })
-        let inherited = Set(entries.lazy.filter { heirs.contains($0.index) }.map(\.work))
-        let lease = Lease()
-        let found = await persistence.insist { [ledger, inbox, directory] () throws(PostgresError) in
-            let start = ContinuousClock.now
-            let harvest = try await ledger.claim(Array(indices.keys), as: claim)
-            lease.begin(at: start)
-            let keys = Set(harvest.claimed.map(\.key.notification))
-            return Found(
-                harvest: harvest,
-                notifications: try await inbox.notifications(Array(keys)),
-                recipients: try await directory.recipients(of: Set(keys.map(\.recipient)))
-            )
-        }
-        guard let found else { return nil }
+    func take(_ entries: [Entry<NotificationKey>], _ heirs: Set<Int>, _ decider: Decider, _ batch: Batch) async -> Work
+    {
         var work = Work()
+        guard !entries.isEmpty else { return work }
+        let indices = Dictionary(entries.map { ($0.work, $0.index) }, uniquingKeysWith: { first, _ in first })
+        let lease = Lease()
+        guard let found = await find(Array(indices.keys), under: lease, batch) else {
+            batch.messages.giveUp(entries.map(\.index))
+            return work
+        }
         work.footprint = found.notifications.values.reduce(0) { $0 + $1.content.footprint }
         var digests = DigestGathering()
-        var decider = decider
-        decider.lease = lease
         for claimed in found.harvest.claimed {
             let key = claimed.key.notification
-            let resumed = decider.resume(
-                claimed,
-                of: found.notifications[key],
-                for: found.recipients[key.recipient] ?? Recipient(),
-                index: indices[key] ?? 0
+            let returned = Decider.Returned(
+                claimed: claimed,
+                stored: found.notifications[key],
+                recipient: found.recipients[key.recipient] ?? Recipient(),
+                index: indices[key] ?? 0,
+                lease: lease
             )
-            switch resumed {
+            switch decider.resume(returned) {
             case .send(let parcel): work.parcels.append(parcel)
             case .gather(let push): digests.add(push)
-            case .withheld(let outcome): work.withheld.append(outcome)
+            case .withheld(let disposition): work.withheld.append(disposition)
             }
         }
         work.parcels += digests.parcels(decider.catalogs) { found.recipients[$0]?.locale }
-        work.later = later(found.harvest, inherited: inherited)
+        work.later = later(found.harvest, inherited: Set(entries.lazy.filter { heirs.contains($0.index) }.map(\.work)))
+        let waiting = Set(work.later.values.joined())
+        work.waiting = Array(Set(entries.filter { waiting.contains($0.work) }.map(\.index)))
         return work
+    }
+
+    private struct Found: Sendable {
+        let harvest: Ledger.Harvest
+        let notifications: [NotificationKey: StoredNotification]
+        let recipients: [RecipientKey: Recipient]
+    }
+
+    /// Claims, and looks up what was claimed; nil where a drain came first.
+    private func find(_ keys: [NotificationKey], under lease: Lease, _ batch: Batch) async -> Found? {
+        await batch.persistence.insist { [store, time] () throws(PostgresError) in
+            let start = time.steady()
+            let harvest = try await store.claim(keys, as: batch.claim)
+            lease.begin(at: start)
+            let claimed = Set(harvest.claimed.map(\.key.notification))
+            return Found(
+                harvest: harvest,
+                notifications: try await store.notifications(Array(claimed)),
+                recipients: try await store.recipients(of: Set(claimed.map(\.recipient)))
+            )
+        }
     }
 
     /// What is not to be had now comes back through the tier that fits.
@@ -94,11 +103,5 @@ struct Resumption: Sendable {
             later[way, default: []].append(key)
         }
         return later
-    }
-
-    private struct Found: Sendable {
-        let harvest: Ledger.Harvest
-        let notifications: [NotificationKey: StoredNotification]
-        let recipients: [RecipientKey: Recipient]
     }
 }

@@ -2,49 +2,53 @@ import AMQP
 import BellhopRules
 import Store
 
-/// What goes to the dead-letter queue.
-enum Casualty: Sendable {
-    /// A message, as it came, that was refused.
-    case message(IncomingMessage, Fault)
-    /// A delivery that was given up: its event is in the database.
-    case delivery(DeliveryOutcome.Loss)
+/// A delivery that was given up.
+struct LostDelivery: Sendable {
+    let cause: DeadLetterCause
+    let key: DeliveryKey
+    let attempts: Int
+}
 
-    var fault: Fault {
+/// What goes to the dead-letter queue.
+enum Undeliverable: Sendable {
+    /// A message, as it came, that was refused.
+    ///
+    /// `replay` is the one that the message came through; nil for one that comes for the first time.
+    case message(IncomingMessage, DeadLetterCause, replay: Replayed? = nil)
+    /// A delivery that was given up: its event is in the database.
+    case delivery(LostDelivery)
+
+    var cause: DeadLetterCause {
         switch self {
-        case .message(_, let fault): fault
-        case .delivery(let loss): loss.fault
+        case .message(_, let cause, _): cause
+        case .delivery(let loss): loss.cause
         }
     }
 
     /// Roughly the bytes that some of them take for as long as they wait.
-    static func weight(of casualties: [Casualty]) -> Int {
-        casualties.reduce(0) { weight, casualty in
-            guard case .message(let message, _) = casualty else { return weight + 1024 }
+    static func weight(of undeliverables: [Undeliverable]) -> Int {
+        undeliverables.reduce(0) { weight, undeliverable in
+            guard case .message(let message, _, _) = undeliverable else { return weight + 1024 }
             return weight + 1024 + message.body.count
         }
     }
 }
 
-/// A casualty as it travels: the message as it came, with what is needed to understand and repeat it around it.
+/// A undeliverable as it travels: the message as it came, with what is needed to understand and repeat it around it.
 struct DeadLetter: Sendable {
     private(set) var message: OutgoingMessage
 
-    /// Built once per casualty: publishing the same letter again, after an unknown outcome, files it once.
+    /// Built once per undeliverable: publishing the same letter again, after an unknown outcome, files it once.
     init(
-        _ casualty: Casualty,
+        _ undeliverable: Undeliverable,
         to exchange: String,
         at failedAt: Timestamp,
         using chance: inout some RandomNumberGenerator
     ) {
-        switch casualty {
-        case .message(let original, let fault):
-            message = Self.letter(
-                of: original,
-                fault,
-                to: exchange,
-                failedAt,
-                mark: UInt64.random(in: .min ... .max, using: &chance)
-            )
+        switch undeliverable {
+        case .message(let original, let cause, let replay):
+            let mark = UInt64.random(in: .min ... .max, using: &chance)
+            message = Self.letter(of: original, to: exchange, Self.headers(of: original, cause, failedAt, mark), replay)
         case .delivery(let loss): message = Self.letter(of: loss, to: exchange, failedAt)
         }
     }
@@ -82,26 +86,36 @@ struct DeadLetter: Sendable {
         )
     }
 
-    private static func letter(
+    /// What we say of a message, whatever it brought along itself.
+    private static func headers(
         of original: IncomingMessage,
-        _ fault: Fault,
-        to exchange: String,
+        _ cause: DeadLetterCause,
         _ failedAt: Timestamp,
-        mark: UInt64
-    ) -> OutgoingMessage {
+        _ mark: UInt64
+    ) -> FieldTable {
         let hash = DeadLetterContent(original).hash
         // The count may be a producer's own word, up to the largest there is.
         let attempts = Int(clamping: UInt(original.deliveryCount) + 1)
-        var headers = headers(fault, attempts: attempts, failedAt)
+        var headers = headers(cause, attempts: attempts, failedAt)
         headers[DeadLetterHeaders.deadID] = .string("\(hash)-\(String(mark, radix: 16))")
         headers[DeadLetterHeaders.contentHash] = .string(hash)
         headers[DeadLetterHeaders.redelivered] = .boolean(original.redelivered)
         if let cut = original.cut { headers.mark(cut) }
-        headers[DeadLetterHeaders.originExchange] = .string(fault.replay?.exchange ?? original.exchange)
-        headers[DeadLetterHeaders.originRoutingKey] = .string(fault.replay?.routingKey ?? original.routingKey)
-        if let replay = fault.replay { headers.entries += replay.markEntries }
+        return headers
+    }
+
+    private static func letter(
+        of original: IncomingMessage,
+        to exchange: String,
+        _ ours: FieldTable,
+        _ replay: Replayed?
+    ) -> OutgoingMessage {
+        var headers = ours
+        headers[DeadLetterHeaders.originExchange] = .string(replay?.exchange ?? original.exchange)
+        headers[DeadLetterHeaders.originRoutingKey] = .string(replay?.routingKey ?? original.routingKey)
+        if let replay { headers.entries += replay.markEntries }
         var displaced = FieldTable()
-        let ownMarks = fault.replay == nil ? [] : Replayed.headerNames
+        let ownMarks = replay == nil ? [] : Replayed.headerNames
         let all = original.properties.headers.removing(where: ownMarks.contains)
         let kept = all.prefix(ofValues: DeadLetterHeaders.valuesOfProducers)
         if kept.entries.count < all.entries.count { headers[DeadLetterHeaders.headersDropped] = .boolean(true) }
@@ -130,7 +144,7 @@ struct DeadLetter: Sendable {
 
     /// Its id follows from the delivery and the attempt: whoever gives it up again writes the same letter.
     private static func letter(
-        of loss: DeliveryOutcome.Loss,
+        of loss: LostDelivery,
         to exchange: String,
         _ failedAt: Timestamp
     ) -> OutgoingMessage {
@@ -141,7 +155,7 @@ struct DeadLetter: Sendable {
             ("notificationId", .string(key.notification.notification.text)),
             ("channel", .string(key.channel.rawValue)), ("target", .string(key.target)),
         ])
-        var headers = headers(loss.fault, attempts: loss.attempts, failedAt)
+        var headers = headers(loss.cause, attempts: loss.attempts, failedAt)
         let id = "\(key.notification.notification.text)-\(key.target)-\(loss.attempts)"
         headers[DeadLetterHeaders.deadID] = .string(id)
         headers[DeadLetterHeaders.contentHash] = .string(id)
@@ -149,25 +163,19 @@ struct DeadLetter: Sendable {
         properties.headers = headers
         return OutgoingMessage(
             exchange: exchange,
-            routingKey: DeadLetterHeaders.deliveryKey,
+            routingKey: TopologyNames.delivery,
             properties: properties,
             body: JSONWriter.canonicalBytes(of: .object(body))
         )
     }
 
-    private static func headers(_ fault: Fault, attempts: Int, _ failedAt: Timestamp) -> FieldTable {
+    private static func headers(_ cause: DeadLetterCause, attempts: Int, _ failedAt: Timestamp) -> FieldTable {
         var headers = FieldTable()
-        headers[DeadLetterHeaders.stage] = .string(fault.stage.rawValue)
-        headers[DeadLetterHeaders.reason] = .string(fault.reason)
-        headers[DeadLetterHeaders.pointer] = fault.pointer.map(FieldValue.string)
-        headers[DeadLetterHeaders.error] = .string(fault.error)
-        headers[DeadLetterHeaders.provider] = fault.provider.map(FieldValue.string)
+        for member in DeadLetterCause.Member.allCases {
+            headers[DeadLetterHeaders.name(of: member)] = cause[member].map(FieldValue.string)
+        }
         headers[DeadLetterHeaders.attempts] = .int64(Int64(clamping: attempts))
         headers[DeadLetterHeaders.failedAt] = .int64(failedAt.microseconds)
-        headers[DeadLetterHeaders.app] = fault.app.map(FieldValue.string)
-        headers[DeadLetterHeaders.eventType] = fault.eventType.map(FieldValue.string)
-        headers[DeadLetterHeaders.eventID] = fault.eventID.map(FieldValue.string)
-        headers[DeadLetterHeaders.user] = fault.user.map(FieldValue.string)
         return headers
     }
 }

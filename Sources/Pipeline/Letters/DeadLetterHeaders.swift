@@ -1,9 +1,8 @@
 import AMQP
+import Store
 
 /// The headers that a dead letter carries beside its original body and properties.
 enum DeadLetterHeaders {
-    /// The routing key of a letter about a delivery; that of a message that was refused is the queue it came from.
-    static let deliveryKey = "delivery"
     /// How many header values of a producer travel along: with ours and the broker's they stay below what is read, so that
     /// nothing of ours is ever out of sight behind theirs.
     static let valuesOfProducers = FieldTable.readableValues - 64
@@ -11,17 +10,8 @@ enum DeadLetterHeaders {
     static let deadID = "x-bellhop-dead-id"
     static let contentHash = "x-bellhop-content-hash"
     static let redelivered = "x-bellhop-redelivered"
-    static let stage = "x-bellhop-stage"
-    static let reason = "x-bellhop-reason"
-    static let pointer = "x-bellhop-pointer"
-    static let error = "x-bellhop-error"
     static let attempts = "x-bellhop-attempts"
     static let failedAt = "x-bellhop-failed-at"
-    static let app = "x-bellhop-app"
-    static let eventType = "x-bellhop-event-type"
-    static let eventID = "x-bellhop-event-id"
-    static let user = "x-bellhop-user"
-    static let provider = "x-bellhop-provider"
     static let originExchange = "x-bellhop-origin-exchange"
     static let originRoutingKey = "x-bellhop-origin-routing-key"
     /// The original headers that could not stay where they were: the broker's own, and any that bore our prefix.
@@ -53,6 +43,15 @@ enum DeadLetterHeaders {
 
     /// When it first came, in microseconds since 1970.
     static let replayArrivedAt = "x-bellhop-replay-arrived-at"
+
+    /// Under which a letter says this of its cause.
+    static func name(of member: DeadLetterCause.Member) -> String {
+        switch member {
+        case .eventType: "x-bellhop-event-type"
+        case .eventID: "x-bellhop-event-id"
+        default: "x-bellhop-\(member.rawValue)"
+        }
+    }
 
     /// A producer may send such a header too; it must not pass for ours.
     static func isOurs(_ name: String) -> Bool {

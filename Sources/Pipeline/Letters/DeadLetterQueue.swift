@@ -1,57 +1,58 @@
 import AMQP
 import BellhopRules
 import ServiceRuntime
+import Store
 
-/// The way into the dead-letter queue: a casualty is there only once the broker has confirmed it.
+/// The way into the dead-letter queue: a undeliverable is there only once the broker has confirmed it.
 struct DeadLetterQueue: Sendable {
-    let publisher: Publisher
+    let publisher: any MessagePublisher
     let exchange: String
-    let surroundings: FrontDoor.Surroundings
+    let context: PipelineContext
 
     /// One letter on its way.
     private struct Waiting {
         let position: Int
-        let fault: Fault
+        let cause: DeadLetterCause
         var letter: DeadLetter
     }
 
-    /// Publishes one letter for each casualty and waits for the confirms, for as long as it takes.
+    /// Publishes one letter for each undeliverable and waits for the confirms, for as long as it takes.
     ///
     /// Calls `ended` with the positions of those that lie in the queue as soon as they do, and at the end with those that
     /// do not, which happens only where a drain or a cancellation came first.
     func bury(
-        _ casualties: [Casualty],
+        _ undeliverables: [Undeliverable],
         until drain: DrainSignal,
         _ ended: (_ positions: [Int], _ areBuried: Bool) async -> Void
     ) async {
-        guard !casualties.isEmpty else { return }
-        var chance = SystemRandomNumberGenerator()
-        let now = Timestamp(clamping: surroundings.time.now().microseconds)
-        var waiting = casualties.enumerated().map { position, casualty in
-            let letter = DeadLetter(casualty, to: exchange, at: now, using: &chance)
-            return Waiting(position: position, fault: casualty.fault, letter: letter)
+        guard !undeliverables.isEmpty else { return }
+        var chance = context.chance
+        let now = Timestamp(clamping: context.time.now().microseconds)
+        var waiting = undeliverables.enumerated().map { position, undeliverable in
+            let letter = DeadLetter(undeliverable, to: exchange, at: now, using: &chance)
+            return Waiting(position: position, cause: undeliverable.cause, letter: letter)
         }
-        var patience = Patience(drain: drain)
+        var pauses = Pauses(drain: drain, context: context)
         while true {
             let outcomes = await publisher.publish(waiting.map(\.letter.message))
             let buried = zip(waiting, outcomes).filter { $1 == .confirmed }.map(\.0)
             if !buried.isEmpty {
-                for item in buried { surroundings.metrics.countDeadLetter(item.fault) }
-                surroundings.logger.info("dead-lettered", Self.summary(buried.map(\.fault.reason)))
+                for item in buried { context.metrics.countDeadLetter(item.cause) }
+                context.logger.info("dead-lettered", Self.summary(buried.map(\.cause.reason)))
                 await ended(buried.map(\.position), true)
             }
             let first = outcomes.first { $0 != .confirmed }
             waiting = zip(waiting, outcomes).filter { $1 != .confirmed }.map { waiting, outcome in
-                reduced(waiting, after: outcome, patience.failures)
+                reduced(waiting, after: outcome, pauses.failures)
             }
             guard !waiting.isEmpty else { return }
-            if patience.failures == 2 {
-                surroundings.logger.warning(
+            if pauses.failures == 2 {
+                context.logger.warning(
                     "the broker does not take dead letters, holding the messages",
                     ["size": .integer(waiting.count), "first": .text(first.map { "\($0)" } ?? "-")]
                 )
             }
-            guard await patience.pause(using: &chance) else { break }
+            guard await pauses.pause() else { break }
         }
         await ended(waiting.map(\.position), false)
     }

@@ -92,18 +92,13 @@ extension OutgoingMessage {
 extension DeliveryKey {
     /// From the body of a letter about a delivery; nil where it is not one of ours.
     init?(letter body: [UInt8]) {
-        guard case .success(.object(let object)) = JSONParser(limits: .event).parse(body),
-            let app = object["app"]?.string.flatMap(AppID.init(validating:)),
-            let user = object["userId"]?.string.flatMap(UserID.init(validating:)),
-            let id = object["notificationId"]?.string.flatMap(NotificationID.init(validating:)),
-            let channel = object["channel"]?.string.flatMap(Channel.init(rawValue:)),
-            let target = object["target"]?.string
-        else { return nil }
-        let recipient = RecipientKey(app: app, user: user)
+        guard case .success(.object(let object)) = JSONParser(limits: .event).parse(body) else { return nil }
         self.init(
-            notification: NotificationKey(recipient: recipient, notification: id),
-            channel: channel,
-            target: target
+            object["app"]?.string,
+            object["userId"]?.string,
+            object["notificationId"]?.string,
+            object["channel"]?.string,
+            object["target"]?.string
         )
     }
 }

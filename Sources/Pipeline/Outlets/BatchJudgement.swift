@@ -79,17 +79,16 @@ struct BatchJudgement {
         return refusals
     }
 
-    /// What comes of each message; `pause` is how long those wait that a breaker holds.
-    func arrivals(pause: Duration) -> [Arrival] {
+    /// What each answer comes to; nil where its message is held behind the breaker that opens now.
+    var rulings: [Verdict?] {
         let refusals = refusals
-        let held = Arrival.held(Hold(cause: .breaker, wait: pause))
         return zip(parcels, verdicts).map { parcel, verdict in
             if let breaker = breaker(verdict, parcel), let reason = verdict.reason {
                 // Where others were taken meanwhile it is this message, and its attempts count.
                 let isHeld = isMassDeath || refusals[breaker] != nil
-                return isHeld ? held : .answered(.configError(reason, scope: .message))
+                return isHeld ? nil : .configError(reason, scope: .message)
             }
-            return isMassDeath && verdict.isGone ? held : .answered(verdict)
+            return isMassDeath && verdict.isGone ? nil : verdict
         }
     }
 

@@ -1,5 +1,5 @@
 import BellhopRules
-package import Postgres
+import Postgres
 import Push
 package import ServiceRuntime
 import Store
@@ -31,23 +31,27 @@ package final class Breakers: Sendable {
     }
 
     private let state = Mutex(State())
-    private let book: BreakerBook
-    private let revocations: Revocations
-    private let reached: ReachedDevices
+    private let store: any OutletStore
+    private let time: any TimeSource
+    private let chance: Chance
+    /// Minutes are counted from here.
+    private let start: ContinuousClock.Instant
     private let logger: Logger
     private let openings: Labelled<Counter>
     private let openNow: Labelled<Gauge>
 
-    /// `firstPause` lies between the first refusal and the first probe.
+    /// `store` is what all workers share.
     package init(
-        pool: PostgresPool,
+        store: any OutletStore,
+        time: any TimeSource = SystemTime(),
+        chance: Chance = .system,
         logger: Logger,
-        metrics: MetricsRegistry,
-        firstPause: Duration = .seconds(10)
+        metrics: MetricsRegistry
     ) {
-        book = BreakerBook(pool: pool, firstPause: firstPause)
-        revocations = Revocations(pool: pool)
-        reached = ReachedDevices(pool: pool)
+        self.store = store
+        self.time = time
+        self.chance = chance
+        start = time.steady()
         self.logger = logger.labelled("breakers")
         openings = metrics.counter(
             "bellhop_breaker_openings_total",
@@ -73,18 +77,18 @@ package final class Breakers: Sendable {
         case free
         /// One of them may, to find out.
         case probe(BreakerKey)
-        case held(Hold)
+        case held(Delay)
     }
 
     /// Asks for messages to devices of one platform.
     func passage(_ outlet: OutletKey, platform: DevicePlatform?) async -> Passage {
-        let now = ContinuousClock.now
+        let now = time.steady()
         let rest = state.withLock { state -> Duration? in
             guard let until = state.rests[outlet] else { return nil }
             if until <= now { state.rests[outlet] = nil }
             return until <= now ? nil : until - now
         }
-        if let rest { return .held(Hold(cause: .providerRests, wait: rest)) }
+        if let rest { return .held(Delay(cause: .providerRests, wait: rest)) }
         var probe: BreakerKey?
         // Mails have no platform: the outlet's breaker is the only one, and may be asked once.
         let keys = [BreakerKey(outlet)] + (platform == nil ? [] : [BreakerKey(outlet, platform: platform)])
@@ -106,14 +110,16 @@ package final class Breakers: Sendable {
     /// Longer than the breaker's own pause and spread over some time: what waits behind one provider in masses must not
     /// take every turn of the hand-over from what others are owed.
     private func held(for wait: Duration) -> Passage {
-        let least = max(wait, book.firstPause * 6)
-        return .held(Hold(cause: .breaker, wait: least + least * Double.random(in: 0...1)))
+        var chance = chance
+        let least = max(wait, store.firstPause * 6)
+        return .held(Delay(cause: .breaker, wait: least + least * Double.random(in: 0...1, using: &chance)))
     }
 
-    /// Acts on what the answers to a batch mean together: opens, closes, lets rest; and says what came of each message.
+    /// Acts on what the answers to a batch mean together: opens, closes, lets rest; and says what each comes to, nil where
+    /// its message waits behind a breaker that opens now, as long as ``pause``.
     ///
     /// `probe` is the breaker that these messages were to try.
-    func judge(_ verdicts: [Verdict], of parcels: [Parcel], _ outlet: OutletKey, probe: BreakerKey?) async -> [Arrival]
+    func judge(_ verdicts: [Verdict], of parcels: [Parcel], _ outlet: OutletKey, probe: BreakerKey?) async -> [Verdict?]
     {
         let alarm = probe.flatMap { probe in state.withLock { $0.open[probe]?.reason } }
         var judgement = BatchJudgement(verdicts, of: parcels, outlet, despite: alarm)
@@ -127,8 +133,11 @@ package final class Breakers: Sendable {
         let refusals = judgement.refusals
         for (key, reason) in refusals { await open(key, reason, isProbe: key == probe) }
         if let probe, refusals[probe] == nil, judgement.provesAccess { await close(probe) }
-        return judgement.arrivals(pause: book.firstPause)
+        return judgement.rulings
     }
+
+    /// What those wait that were refused as a breaker opened.
+    var pause: Delay { Delay(cause: .breaker, wait: store.firstPause) }
 
     /// A provider's later answers call so many devices dead that nothing more should go its way for now.
     func openForMassDeath(_ outlet: OutletKey) async {
@@ -144,7 +153,7 @@ package final class Breakers: Sendable {
     private func note(_ judgement: BatchJudgement, _ outlet: OutletKey) {
         let environments = judgement.environmentsTaken
         guard !environments.isEmpty else { return }
-        state.withLock { $0.hearsay.take(environments, outlet, at: .now) }
+        state.withLock { $0.hearsay.take(environments, outlet, at: time.steady()) }
     }
 
     /// Whose answers count at an outlet.
@@ -154,13 +163,14 @@ package final class Breakers: Sendable {
         guard let provider = PushProvider(rawValue: outlet.provider), provider == .apns || provider == .fcm else {
             return .everybody
         }
-        let known = state.withLock { $0.hearsay.witnesses(outlet, at: .now) }
+        let known = state.withLock { $0.hearsay.witnesses(outlet, at: time.steady()) }
         if let known { return known }
         do throws(PostgresError) {
-            let platforms = try await reached.platforms(app: outlet.app, provider: outlet.provider)
+            let platforms = try await store.platformsReached(of: outlet.app, by: outlet.provider)
+            let now = time.steady()
             return state.withLock { state in
-                state.hearsay.learn(platforms, outlet, at: .now)
-                return state.hearsay.witnesses(outlet, at: .now) ?? .everybody
+                state.hearsay.learn(platforms, outlet, at: now)
+                return state.hearsay.witnesses(outlet, at: now) ?? .everybody
             }
         } catch {
             logger.warning("the database cannot be asked which devices are real", ["error": .error(error)])
@@ -197,11 +207,12 @@ package final class Breakers: Sendable {
         guard outlet.provider != PushProvider.webpush.rawValue else { return .quiet }
         let deaths = judgement.deaths
         let ofReached = judgement.deathsOfReached
-        let minute = (ContinuousClock.now - Self.start).components.seconds / 60
+        let now = time.steady()
+        let minute = (now - start).components.seconds / 60
         return state.withLock { state in
             let isAlarmed = deaths.people > 0 && state.open[BreakerKey(outlet)]?.reason == Revocations.massDeath
             if let until = state.believed[outlet] {
-                guard until <= .now else { return isAlarmed ? .alarm : .quiet }
+                guard until <= now else { return isAlarmed ? .alarm : .quiet }
                 state.believed[outlet] = nil
             }
             let all = state.deaths[outlet, default: DeathWatch()].take(
@@ -225,7 +236,7 @@ package final class Breakers: Sendable {
     func refresh() async {
         let known = state.withLock { $0.open.keys }
         do throws(PostgresError) {
-            let all = try await book.all()
+            let all = try await store.openBreakers()
             for breaker in all { remember(breaker.key, breaker.reason, probeIn: breaker.probeIn) }
             let open = Set(all.map(\.key))
             for key in known where !open.contains(key) { forget(key) }
@@ -236,7 +247,7 @@ package final class Breakers: Sendable {
 
     private func open(_ key: BreakerKey, _ reason: String, isProbe: Bool) async {
         openings.with(key.app.text, key.provider, reason).increment()
-        let isNew = remember(key, reason, probeIn: book.firstPause)
+        let isNew = remember(key, reason, probeIn: store.firstPause)
         if isNew {
             logger.error(
                 "the provider refuses us: its work waits, and no attempt is burned",
@@ -249,9 +260,9 @@ package final class Breakers: Sendable {
         do throws(PostgresError) {
             if isProbe {
                 // One more such device says little of the provider: the next probe may meet one that is well.
-                try await book.reopen(key, reason: reason, isTelling: !Self.guesses.contains(reason))
+                try await store.reopen(key, reason: reason, isTelling: !Self.guesses.contains(reason))
             } else {
-                try await book.open(key, reason: reason)
+                try await store.open(key, reason: reason)
             }
             if isNew, reason == Revocations.massDeath { try await takeBack(key) }
         } catch {
@@ -267,8 +278,8 @@ package final class Breakers: Sendable {
 
     /// Lets the devices live again that answers have cost which are doubted; what it does not come to now, `close` does.
     private func takeBack(_ key: BreakerKey) async throws(PostgresError) {
-        guard let since = try await book.deathsSince(key) else { return }
-        let count = try await revocations.takeBack(app: key.app, provider: key.provider, since: since)
+        guard let since = try await store.deathsSince(key) else { return }
+        let count = try await store.takeBack(key, since: since)
         if count > 0 { logger.error("devices that were just called dead live again", ["devices": .integer(count)]) }
     }
 
@@ -277,7 +288,7 @@ package final class Breakers: Sendable {
         do throws(PostgresError) {
             // Also what was being revoked at the moment of the alarm, which was not there to be taken back yet.
             try await takeBack(key)
-            guard try await book.close(key) else { return forget(key) }
+            guard try await store.close(key) else { return forget(key) }
             forget(key)
             logger.notice(
                 "the provider takes messages again",
@@ -290,7 +301,7 @@ package final class Breakers: Sendable {
 
     private func knock(_ key: BreakerKey) async -> BreakerBook.Knock {
         do throws(PostgresError) {
-            return try await book.knock(key)
+            return try await store.knock(key)
         } catch {
             logger.warning("the database cannot be asked for a probe", ["error": .error(error)])
             return .later(.seconds(5))
@@ -302,7 +313,7 @@ package final class Breakers: Sendable {
     private func remember(_ key: BreakerKey, _ reason: String, probeIn wait: Duration) -> Bool {
         openNow.with(key.app.text, key.provider, key.platform?.rawValue ?? "").set(1)
         return state.withLock { state in
-            state.open.updateValue(Opened(reason: reason, probeAt: .now + wait), forKey: key) == nil
+            state.open.updateValue(Opened(reason: reason, probeAt: time.steady() + wait), forKey: key) == nil
         }
     }
 
@@ -315,15 +326,12 @@ package final class Breakers: Sendable {
         state.withLock { state in
             let opened = state.open.removeValue(forKey: key)
             guard opened?.reason == Revocations.massDeath else { return }
-            state.believed[OutletKey(key)] = .now + .seconds(600)
+            state.believed[OutletKey(key)] = time.steady() + .seconds(600)
         }
     }
 
     private func rest(_ outlet: OutletKey, for wait: Duration) {
-        let until = ContinuousClock.now + wait
+        let until = time.steady() + wait
         state.withLock { $0.rests[outlet] = max(until, $0.rests[outlet] ?? until) }
     }
-
-    /// Minutes are counted from the start of the process.
-    private static let start = ContinuousClock.now
 }

@@ -24,12 +24,12 @@ final class BudgetMeter: Sendable {
     }
 
     private let shares = Mutex<[Drawer: Share]>([:])
-    private let book: BudgetBook
-    private let logger: Logger
+    private let store: any OutletStore
+    private let context: PipelineContext
 
-    init(book: BudgetBook, logger: Logger) {
-        self.book = book
-        self.logger = logger
+    init(store: any OutletStore, context: PipelineContext) {
+        self.store = store
+        self.context = context
     }
 
     /// Takes as much of it as there is, as soon as there is something; nothing where the time is up first.
@@ -45,8 +45,8 @@ final class BudgetMeter: Sendable {
             guard held < wanted else { return held }
             let drawn = await draw(wanted - held, of: budget, drawer)
             if held + drawn > 0 { return held + drawn }
-            guard ContinuousClock.now + Self.pause < deadline else { break }
-            try? await Task.sleep(for: Self.pause)
+            guard context.time.steady() + Self.pause < deadline else { break }
+            try? await context.time.sleep(for: Self.pause)
         }
         return 0
     }
@@ -55,15 +55,17 @@ final class BudgetMeter: Sendable {
     func giveBack(_ count: Int, of budget: PushBudget, for lane: Lane) {
         guard count > 0 else { return }
         let drawer = Drawer(name: budget.name, isUrgent: lane == .urgent)
+        let now = context.time.steady()
         shares.withLock { shares in
-            let until = shares[drawer]?.until ?? .now + Self.life
+            let until = shares[drawer]?.until ?? now + Self.life
             shares[drawer] = Share(left: (shares[drawer]?.left ?? 0) + count, until: until)
         }
     }
 
     private func takeHeld(upTo wanted: Int, from drawer: Drawer) -> Int {
-        shares.withLock { shares in
-            guard let share = shares[drawer], share.until > .now else {
+        let now = context.time.steady()
+        return shares.withLock { shares in
+            guard let share = shares[drawer], share.until > now else {
                 shares[drawer] = nil
                 return 0
             }
@@ -78,7 +80,7 @@ final class BudgetMeter: Sendable {
         let ahead = Int(budget.perSecond / 4)
         let granted: Int
         do throws(PostgresError) {
-            granted = try await book.draw(
+            granted = try await store.draw(
                 BudgetBook.Draw(
                     name: budget.name,
                     capacity: budget.pushes,
@@ -88,12 +90,13 @@ final class BudgetMeter: Sendable {
                 )
             )
         } catch {
-            logger.warning("the database cannot be asked for a provider's budget", ["error": .error(error)])
+            context.logger.warning("the database cannot be asked for a provider's budget", ["error": .error(error)])
             return 0
         }
         if granted > needed {
+            let until = context.time.steady() + Self.life
             shares.withLock {
-                $0[drawer] = Share(left: granted - needed + ($0[drawer]?.left ?? 0), until: .now + Self.life)
+                $0[drawer] = Share(left: granted - needed + ($0[drawer]?.left ?? 0), until: until)
             }
         }
         return min(granted, needed)

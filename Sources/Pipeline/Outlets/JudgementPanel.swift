@@ -68,16 +68,3 @@ struct JudgementPanel {
         return parcel.environment == .sandbox
     }
 }
-
-extension Parcel {
-    var person: RecipientKey { key.notification.recipient }
-
-    /// Whether a push to its device was ever taken; a mail's address proves nothing.
-    var wasReached: Bool { cargo.device?.wasReached ?? false }
-
-    /// Which of APNs' environments it went to; nil at the others, who have one.
-    var environment: PushEnvironment? {
-        guard let device = cargo.device, device.provider == .apns else { return nil }
-        return device.environment
-    }
-}

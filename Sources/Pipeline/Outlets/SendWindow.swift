@@ -1,4 +1,5 @@
 import BellhopRules
+import ServiceRuntime
 import Synchronization
 
 /// How much may be under way to one provider of one app: so many pushes over all lanes, a tenth of them kept for urgent
@@ -31,7 +32,7 @@ final class SendWindow: Sendable {
         var pushes = 0
         var messages: [Lane: Int] = [:]
         /// When a place was last taken or given back: full since then at the longest.
-        var latestMove = ContinuousClock.now
+        var latestMove: ContinuousClock.Instant
         var waiters: [Waiter] = []
         var lastNumber = 0
     }
@@ -41,10 +42,13 @@ final class SendWindow: Sendable {
     private let capacity: Int
     private let reserve: Int
     private let limits: [Lane: Int]
-    private let state = Mutex(State())
+    private let time: any TimeSource
+    private let state: Mutex<State>
 
     /// `capacity` counts pushes, `limits` messages of one lane; a lane without a limit may take all.
-    init(capacity: Int, limits: [Lane: Int] = [:]) {
+    init(capacity: Int, limits: [Lane: Int] = [:], time: any TimeSource = SystemTime()) {
+        self.time = time
+        state = Mutex(State(latestMove: time.steady()))
         self.capacity = max(1, capacity)
         self.limits = limits
         reserve = capacity / 10
@@ -67,13 +71,13 @@ final class SendWindow: Sendable {
         }
         let end = min(deadline, latestMove + patience)
         guard grant == .none else { return grant }
-        guard end > .now else { return state.withLock { take(wanted, lane, &$0, evenCrumbs: true) } }
+        guard end > time.steady() else { return state.withLock { take(wanted, lane, &$0, evenCrumbs: true) } }
         let number = state.withLock { state in
             state.lastNumber += 1
             return state.lastNumber
         }
         let timer = Task {
-            try? await Task.sleep(until: end, clock: .continuous)
+            try? await time.sleep(for: end - time.steady())
             dismiss(number, takingCrumbs: true)
         }
         defer { timer.cancel() }
@@ -81,7 +85,7 @@ final class SendWindow: Sendable {
             await withCheckedContinuation { continuation in
                 enqueue(Waiter(number: number, wanted: wanted, lane: lane, continuation: continuation))
                 // Whoever was cancelled or late before it stood in line is not found by the handler or the timer.
-                if Task.isCancelled || end <= .now { dismiss(number, takingCrumbs: false) }
+                if Task.isCancelled || end <= time.steady() { dismiss(number, takingCrumbs: false) }
             }
         } onCancel: {
             dismiss(number, takingCrumbs: false)
@@ -93,7 +97,7 @@ final class SendWindow: Sendable {
         let served = state.withLock { state in
             state.pushes -= grant.pushes
             state.messages[lane, default: 0] -= grant.messages
-            state.latestMove = .now
+            state.latestMove = time.steady()
             return serve(&state)
         }
         for (continuation, grant) in served { continuation.resume(returning: grant) }
@@ -123,7 +127,7 @@ final class SendWindow: Sendable {
         guard grant != .none, isDecent || evenCrumbs else { return .none }
         state.pushes += grant.pushes
         state.messages[lane, default: 0] += grant.messages
-        state.latestMove = .now
+        state.latestMove = time.steady()
         return grant
     }
 

@@ -1,5 +1,6 @@
 package import BellhopRules
 package import Push
+package import ServiceRuntime
 
 /// The senders of every app and provider, each behind its window.
 package struct SenderDirectory: Sendable {
@@ -22,14 +23,15 @@ package struct SenderDirectory: Sendable {
     package init(
         _ senders: [AppID: [PushProvider: any PushSender]],
         mail: [AppID: EmailSender] = [:],
-        prefetch: [Lane: Int]
+        prefetch: [Lane: Int],
+        time: any TimeSource = SystemTime()
     ) {
         let limits = prefetch.mapValues { max(1, $0 / 2) }
         var outlets: [OutletKey: Outlet] = [:]
         for (app, providers) in senders {
             for (provider, sender) in providers {
                 outlets[OutletKey(app: app, provider: provider)] = Outlet(
-                    window: SendWindow(capacity: Self.doubled(sender.window), limits: limits),
+                    window: SendWindow(capacity: Self.doubled(sender.window), limits: limits, time: time),
                     budget: sender.budget,
                     send: { await sender.send(Self.pushes(of: $0)) }
                 )
@@ -38,7 +40,7 @@ package struct SenderDirectory: Sendable {
         for (app, sender) in mail {
             // A mail may take most of a minute: one that waited in its sender would outlast its lease there.
             outlets[.email(of: app)] = Outlet(
-                window: SendWindow(capacity: sender.window, limits: limits),
+                window: SendWindow(capacity: sender.window, limits: limits, time: time),
                 budget: nil,
                 send: { await sender.send($0.compactMap(\.cargo.mail)) }
             )

@@ -2,98 +2,90 @@ import BellhopRules
 import Push
 import Store
 
-/// What a provider's later answer means for a delivery that it had accepted.
-enum ReceiptOutcome: Sendable {
-    /// It is settled, with what has to follow.
-    case settled(DeliveryOutcome)
-    /// It stays accepted, and is asked about again.
-    case later(Settlement)
+/// What a type's catalogue and the policy say about answers that come later.
+struct ReceiptRules: Sendable {
+    let ladder: RetryLadder
+    let policy: ReceiptPolicy
+    /// After how many attempts its type gives it up; nil for the usual limit.
+    var retryLimit: Int?
+    var provider: PushProvider
+    /// Whether devices die in masses: then none that is gone is believed to be.
+    var isMassDeath = false
 
-    /// What a type's catalogue and the policy say about it.
-    struct Rules: Sendable {
-        let ladder: RetryLadder
-        let policy: ReceiptPolicy
-        /// After how many attempts its type gives it up; nil for the usual limit.
-        var retryLimit: Int?
-        var provider: PushProvider
-        /// Whether devices die in masses: then none that is gone is believed to be.
-        var isMassDeath = false
-    }
+    /// Reason of a delivery whose receipt never came: it is not sent again, since it probably arrived.
+    static let missing = "receipt-missing"
+}
 
+extension Disposition {
+    /// What becomes of a delivery that its provider had taken; `accepted` where it is asked about again.
+    ///
     /// `index` is the position of the broker's message in its batch.
-    init(_ receipt: OpenReceipt, _ answer: ReceiptAnswer, index: Int, _ rules: Rules) {
+    init(_ receipt: OpenReceipt, _ answer: ReceiptAnswer, index: Int, _ rules: ReceiptRules) {
         let wait: Duration?
         switch answer {
         case .known(let verdict):
-            self = .settled(DeliveryOutcome(receipt, verdict, index: index, rules))
+            self = Self.settled(receipt, verdict, index, rules)
             return
         case .missing: wait = rules.policy.wait(atAge: receipt.age)
         // The provider may have known; it keeps its answers no longer than the horizon either way.
         case .unanswered(_, let notBefore):
             wait = rules.policy.wait(atAge: receipt.age).map { _ in max(notBefore, rules.policy.pause) }
         }
-        guard let wait else {
-            let lost = Settlement(receipt.key, .unknown, reason: Self.missing, burnsAttempt: false)
-            self = .settled(DeliveryOutcome(index: index, lost))
-            return
+        if let wait {
+            self.init(index: index, Settlement(receipt.key, .accepted, burnsAttempt: false, dueIn: wait))
+        } else {
+            let lost = Settlement(receipt.key, .unknown, reason: ReceiptRules.missing, burnsAttempt: false)
+            self.init(index: index, lost)
         }
-        self = .later(Settlement(receipt.key, .accepted, burnsAttempt: false, dueIn: wait))
     }
 
-    /// Reason of a delivery whose receipt never came: it is not sent again, since it probably arrived.
-    static let missing = "receipt-missing"
-}
-
-extension DeliveryOutcome {
     /// The attempt was counted when the provider took it, so that no verdict burns another.
-    fileprivate init(_ receipt: OpenReceipt, _ verdict: Verdict, index: Int, _ rules: ReceiptOutcome.Rules) {
-        let key = receipt.key
-        switch Self.step(receipt, verdict, rules) {
-        case .delivered, .accepted: self.init(index: index, Settlement(key, .delivered, burnsAttempt: false))
-        case .deviceGone(let reason):
-            self.init(index: index, Settlement(key, .failed, reason: reason, burnsAttempt: false))
-            deadDevice = DeadDevice(receipt, reason: reason)
-        case .giveUp(let reason, let lastReason):
-            self.init(index: index, Settlement(key, .failed, reason: reason, burnsAttempt: false))
-            loss = Loss(
-                fault: Fault(receipt, rules.provider, reason: reason, lastReason: lastReason),
-                key: key,
-                attempts: receipt.attempts
-            )
-        case .retry(let tier, let reason, _):
-            let waiting = Settlement(key, .retrying, reason: reason, burnsAttempt: false, dueIn: tier.delay)
-            self.init(index: index, waiting)
-            self.tier = tier
-        case .postpone(let wait, let reason, _):
-            let waiting = Settlement(key, .deferred, reason: reason, burnsAttempt: false, dueIn: wait)
-            self.init(index: index, waiting)
-        }
-    }
-}
-
-extension DeliveryOutcome {
-    /// What to do with a delivery; one that is held for a fault of ours has an end too.
-    private static func step(
+    private static func settled(
         _ receipt: OpenReceipt,
         _ verdict: Verdict,
-        _ rules: ReceiptOutcome.Rules
-    ) -> RetryLadder.Step {
-        guard let fault = rules.ownFault(in: verdict) else {
-            let before = receipt.attempts - (verdict.burnsAttempt ? 1 : 0)
-            return rules.ladder.step(after: verdict, attempts: before, limit: rules.retryLimit)
+        _ index: Int,
+        _ rules: ReceiptRules
+    ) -> Disposition {
+        var disposition = judged(receipt, verdict, index, rules)
+        disposition.settlement.burnsAttempt = false
+        disposition.settlement.outcomeIsUnknown = false
+        disposition.settlement.providerMessageID = nil
+        switch disposition.settlement.state {
+        case .accepted: disposition.settlement.state = .delivered
+        case .failed:
+            let reason = disposition.settlement.reason ?? ""
+            if let last = disposition.lastWord {
+                let cause = DeadLetterCause(receipt, rules.provider, reason: reason, lastReason: last)
+                disposition.loss = LostDelivery(cause: cause, key: receipt.key, attempts: receipt.attempts)
+            } else {
+                disposition.deadDevice = DeadDevice(receipt, reason: reason)
+            }
+        default: break
         }
+        return disposition
+    }
+
+    /// What the ladder says; one that is held for a fault of ours has an end too.
+    private static func judged(
+        _ receipt: OpenReceipt,
+        _ verdict: Verdict,
+        _ index: Int,
+        _ rules: ReceiptRules
+    ) -> Disposition {
+        var attempt = Attempt(index: index, key: receipt.key, attempts: receipt.attempts, limit: rules.retryLimit)
+        guard let fault = rules.ownFault(in: verdict) else {
+            attempt.attempts -= verdict.burnsAttempt ? 1 : 0
+            return rules.ladder.disposition(of: attempt, after: verdict)
+        }
+        attempt.attempts -= 1
         // It would be taken again at once, and refused again by its receipt: only the attempts come to an end.
-        let counted = rules.ladder.step(
-            after: .configError(fault, scope: .message),
-            attempts: receipt.attempts - 1,
-            limit: rules.retryLimit
-        )
-        if case .giveUp = counted { return counted }
-        return rules.ladder.step(after: .configError(fault, scope: .provider), attempts: receipt.attempts)
+        let counted = rules.ladder.disposition(of: attempt, after: .configError(fault, scope: .message))
+        guard counted.lastWord == nil else { return counted }
+        return rules.ladder.disposition(of: attempt, after: .configError(fault, scope: .provider))
     }
 }
 
-extension ReceiptOutcome.Rules {
+extension ReceiptRules {
     /// What the provider said where the fault is ours and not the message's: it waits until that is mended.
     fileprivate func ownFault(in verdict: Verdict) -> VerdictReason? {
         if case .deviceGone(let reason, _) = verdict, isMassDeath { return reason }
@@ -115,7 +107,7 @@ extension DeadDevice {
     }
 }
 
-extension Fault {
+extension DeadLetterCause {
     /// A delivery that was given up after its provider had taken it.
     fileprivate init(_ receipt: OpenReceipt, _ provider: PushProvider, reason: String, lastReason: String) {
         self.init(.receipt, reason: reason, error: "\(provider.rawValue) said \(lastReason)")

@@ -14,32 +14,24 @@ package struct ReceiptWorker: Service {
     private let consumer: Consumer
     private let sources: [AppID: any ReceiptSource]
     private let catalogs: CatalogSource
-    private let policy: DeliveryPolicy
-    private let book: ReceiptBook
-    private let ledger: Ledger
-    private let courier: Courier
-    private let deadLetters: DeadLetterQueue
-    private let breakers: Breakers
+    private let tools: WorkerTools
+    private let settler: Settler
     private let deaths = ReceiptDeaths()
-    private let surroundings: FrontDoor.Surroundings
+    private let context: PipelineContext
 
     package init(
         consumer: Consumer,
         sources: [AppID: any ReceiptSource],
         catalogs: CatalogSource,
-        tools: FrontDoor.Tools,
-        surroundings: FrontDoor.Surroundings
+        tools: WorkerTools,
+        context: PipelineContext
     ) {
         self.consumer = consumer
         self.sources = sources
         self.catalogs = catalogs
-        self.surroundings = surroundings
-        policy = tools.policy
-        book = ReceiptBook(pool: tools.pool)
-        ledger = Ledger(pool: tools.pool, lease: tools.policy.lease)
-        courier = Courier(tools: tools, surroundings: surroundings)
-        deadLetters = courier.deadLetters
-        breakers = tools.breakers
+        self.tools = tools
+        self.context = context
+        settler = tools.settler(context)
     }
 
     /// Whether messages can arrive.
@@ -49,7 +41,8 @@ package struct ReceiptWorker: Service {
     package func run(until drain: DrainSignal) async throws {
         let loop = BatchLoop(consumer: consumer, batch: Self.batch, batchesAtOnce: Self.batchesAtOnce)
         await loop.run(until: drain) { batch, gate, asides in
-            await work(batch, Courier.Shift(lane: .normal, drain: drain, asides: asides))
+            let acknowledge = consumer.acknowledge
+            await work(batch, Batch.Shift(lane: .normal, drain: drain, asides: asides, acknowledge: acknowledge))
             gate.leave()
         }
     }
@@ -60,7 +53,8 @@ package struct ReceiptWorker: Service {
     private static let batch = 2
 
     /// Acknowledges each message when all that it names is settled.
-    private func work(_ messages: [IncomingMessage], _ shift: Courier.Shift) async {
+    private func work(_ messages: [IncomingMessage], _ shift: Batch.Shift) async {
+        let batch = Batch(messages, shift, context)
         var indices: [DeliveryKey: Int] = [:]
         var strays: [Int] = []
         for (index, message) in messages.enumerated() {
@@ -70,31 +64,36 @@ package struct ReceiptWorker: Service {
             }
             for key in named.keys { indices[key] = index }
         }
-        var chance = SystemRandomNumberGenerator()
-        let run = Courier.Run(claim: Claim(using: &chance), shift: shift)
-        let heard = await hear(Array(indices.keys), run)
-        let outcomes = (heard ?? []).map { heard in
-            let (receipt, rules) = (heard.receipt, rules(heard.receipt, isMassDeath: heard.isMassDeath))
-            let outcome = ReceiptOutcome(receipt, heard.answer, index: indices[receipt.key] ?? 0, rules)
-            return (receipt: receipt, outcome: outcome)
+        let heard = await hear(Array(indices.keys), batch)
+        if heard == nil { batch.messages.giveUp(Array(indices.values)) }
+        var settled: [Lane: [Disposition]] = [:]
+        var later: [Settlement] = []
+        for heard in heard ?? [] {
+            let index = indices[heard.receipt.key] ?? 0
+            let disposition = Disposition(heard.receipt, heard.answer, index: index, rules(heard))
+            if disposition.settlement.state == .accepted {
+                later.append(disposition.settlement)
+            } else {
+                settled[heard.receipt.priority.lane, default: []].append(disposition)
+            }
         }
-        let tags = messages.map(\.tag)
-        let settling = outcomes.compactMap(\.outcome.indexToSettle)
-        let parts = OpenParts(messages: tags.count, parts: Array(tags.indices) + strays + settling)
-        let close: Courier.Settled = { [consumer] indices, unfinished in
-            consumer.acknowledge(parts.close(indices, unfinished: unfinished).map { tags[$0] })
-        }
-        bury(strays, of: messages, shift, close)
-        await settle(outcomes, run, close)
-        close(Array(tags.indices), heard == nil ? Set(indices.values) : [])
+        batch.messages.open(strays + settled.values.joined().map(\.index))
+        _ = batch.messages.stored()
+        let fault = DeadLetterCause(
+            .receipt,
+            reason: RejectionReason.malformedJSON.rawValue,
+            error: "not a receipts message"
+        )
+        settler.bury(strays.map { Entry(index: $0, work: .message(messages[$0], fault)) }, batch)
+        await settle(settled, askingAgain: later, batch)
+        batch.messages.acknowledgeIdle()
     }
 
     /// Claims receipts and asks for them; nil where a drain came first.
-    private func hear(_ keys: [DeliveryKey], _ run: Courier.Run) async -> [Heard]? {
+    private func hear(_ keys: [DeliveryKey], _ batch: Batch) async -> [Heard]? {
         guard !keys.isEmpty else { return [] }
-        let persistence = Persistence(drain: run.drain, surroundings: surroundings)
-        let receipts = await persistence.insist { [book] () throws(PostgresError) in
-            try await book.claim(keys, as: run.claim)
+        let receipts = await batch.persistence.insist { [store = tools.store] () throws(PostgresError) in
+            try await store.claimReceipts(keys, as: batch.claim)
         }
         guard let receipts else { return nil }
         return await ask(receipts)
@@ -115,7 +114,7 @@ package struct ReceiptWorker: Service {
                 tasks.addTask {
                     let found = await answers(to: receipts, of: app)
                     let answers = receipts.map { found[$0.ticket] ?? .missing }
-                    surroundings.metrics.countReceipts(answers, of: app)
+                    context.metrics.deliveries.countReceipts(answers, of: app)
                     let isMassDeath = await judge(Self.known(receipts, answers), of: app)
                     return zip(receipts, answers).map { Heard(receipt: $0, answer: $1, isMassDeath: isMassDeath) }
                 }
@@ -128,11 +127,11 @@ package struct ReceiptWorker: Service {
     private func answers(to receipts: [OpenReceipt], of app: AppID) async -> [String: ReceiptAnswer] {
         let tickets = Array(Set(receipts.map(\.ticket)))
         guard let source = sources[app] else {
-            surroundings.logger.warning(
+            context.logger.warning(
                 "nobody to ask for receipts of an app that has accepted deliveries",
                 ["app": .text(app.text), "whatToDo": .text("put its provider back into BELLHOP_PROVIDERS")]
             )
-            let unanswered = ReceiptAnswer.unanswered(.wrongProvider, notBefore: policy.receipts.pause)
+            let unanswered = ReceiptAnswer.unanswered(.wrongProvider, notBefore: tools.policy.receipts.pause)
             return Dictionary(uniqueKeysWithValues: tickets.map { ($0, unanswered) })
         }
         return Dictionary(zip(tickets, await source.ask(tickets))) { first, _ in first }
@@ -151,73 +150,37 @@ package struct ReceiptWorker: Service {
     private func judge(_ answers: [ReceiptRefusal.Answer], of app: AppID) async -> Bool {
         guard let provider = sources[app]?.provider else { return false }
         let outlet = OutletKey(app: app, provider: provider)
-        guard !deaths.areMany(answers, of: app, at: surroundings.time.now()) else {
-            await breakers.openForMassDeath(outlet)
+        guard !deaths.areMany(answers, of: app, at: context.time.now()) else {
+            await tools.breakers.openForMassDeath(outlet)
             return true
         }
-        if let reason = ReceiptRefusal.reason(among: answers) { await breakers.open(outlet, refusedFor: reason) }
+        if let reason = ReceiptRefusal.reason(among: answers) { await tools.breakers.open(outlet, refusedFor: reason) }
         return false
     }
 
-    private func rules(_ receipt: OpenReceipt, isMassDeath: Bool) -> ReceiptOutcome.Rules {
-        let app = receipt.key.notification.recipient.app
-        return ReceiptOutcome.Rules(
-            ladder: policy.ladder,
-            policy: policy.receipts,
-            retryLimit: receipt.origin.flatMap { catalogs.current[app]?[$0.type]?.retryLimit },
+    private func rules(_ heard: Heard) -> ReceiptRules {
+        let app = heard.receipt.key.notification.recipient.app
+        return ReceiptRules(
+            ladder: tools.policy.ladder,
+            policy: tools.policy.receipts,
+            retryLimit: heard.receipt.origin.flatMap { catalogs.current[app]?[$0.type]?.retryLimit },
             provider: sources[app]?.provider ?? .expo,
-            isMassDeath: isMassDeath
+            isMassDeath: heard.isMassDeath
         )
     }
 
     /// Retries go back by the lane of their notification's priority.
-    private func settle(
-        _ outcomes: [(receipt: OpenReceipt, outcome: ReceiptOutcome)],
-        _ run: Courier.Run,
-        _ close: @escaping Courier.Settled
-    ) async {
-        var settled: [Lane: [DeliveryOutcome]] = [:]
-        var later: [Settlement] = []
-        for (receipt, outcome) in outcomes {
-            switch outcome {
-            case .settled(let outcome): settled[receipt.priority.lane, default: []].append(outcome)
-            case .later(let settlement): later.append(settlement)
-            }
-        }
-        for (lane, outcomes) in settled {
-            let shift = Courier.Shift(lane: lane, drain: run.drain, asides: run.shift.asides)
-            await courier.settle(outcomes, Courier.Run(claim: run.claim, shift: shift), close)
+    private func settle(_ settled: [Lane: [Disposition]], askingAgain later: [Settlement], _ batch: Batch) async {
+        for (lane, dispositions) in settled {
+            var batch = batch
+            batch.lane = lane
+            await settler.settle(dispositions, batch)
         }
         guard !later.isEmpty else { return }
         // Where this is not written, they are due again in a few minutes: their messages need not come back for that.
-        let persistence = Persistence(drain: run.drain, surroundings: surroundings)
-        _ = await persistence.insist { [ledger, later] () throws(PostgresError) in
-            try await ledger.settle(later, of: run.claim)
+        _ = await batch.persistence.insist { [store = tools.store] () throws(PostgresError) in
+            try await store.settle(later, of: batch.claim)
         }
-    }
-
-    private func bury(
-        _ strays: [Int],
-        of messages: [IncomingMessage],
-        _ shift: Courier.Shift,
-        _ close: @escaping Courier.Settled
-    ) {
-        guard !strays.isEmpty else { return }
-        let fault = Fault(.receipt, reason: RejectionReason.malformedJSON.rawValue, error: "not a receipts message")
-        let casualties = strays.map { Casualty.message(messages[$0], fault) }
-        shift.asides.add(weighing: Casualty.weight(of: casualties)) { [deadLetters] in
-            await deadLetters.bury(casualties, until: shift.drain) { positions, areBuried in
-                let ended = positions.map { strays[$0] }
-                close(ended, areBuried ? [] : Set(ended))
-            }
-        }
-    }
-}
-
-extension ReceiptOutcome {
-    /// The position of its message, where something is to be settled now.
-    fileprivate var indexToSettle: Int? {
-        if case .settled(let outcome) = self { outcome.index } else { nil }
     }
 }
 

@@ -2,53 +2,33 @@ import Postgres
 import Store
 
 /// Stores what is not a notification yet: what is fed for users, and events that wait.
+///
+/// Returns the faults of messages that the database, or what it holds, will never let in.
 struct Keeper: Sendable {
-    let plans: EventPlans
-    let feeds: FeedStore
-    let metrics: PipelineMetrics
+    let store: any PipelineStore
+    let metrics: RecordMetrics
 
-    /// What is left to do for the messages of a batch.
-    struct Remainder: Sendable {
-        var faults: [SortedBatch.Entry<Fault>] = []
-        var unfinished: Set<Int> = []
-
-        fileprivate mutating func add<Work, Outcome>(_ stored: Stored<Work, Outcome>) {
-            faults += stored.refused
-            unfinished.formUnion(stored.unfinished)
-        }
-    }
-
-    func feed(_ entries: [SortedBatch.Entry<FeedEntry>], _ persistence: Persistence) async -> Remainder {
-        var remainder = Remainder()
-        let stored = await persistence.store(entries, refusing: Fault.refused) {
-            [feeds] entries throws(PostgresError) in
-            try await feeds.apply(entries)
+    func feed(_ entries: [Entry<FeedEntry>], _ batch: Batch) async -> [Entry<DeadLetterCause>] {
+        let stored = await batch.store(entries) { [store] entries throws(PostgresError) in
+            try await store.apply(entries)
         }
         for (entry, _) in stored.written { metrics.countFeed(entry.work.update) }
-        remainder.add(stored)
-        return remainder
+        return stored.refused.map { Entry(index: $0.index, work: .refused($0.work, $1)) }
     }
 
-    func keep(
-        _ entries: [SortedBatch.Entry<PlannedEvent>],
-        cancelling cancellations: [SortedBatch.Entry<EventCancellation>],
-        _ persistence: Persistence
-    ) async -> Remainder {
-        var remainder = Remainder()
-        let kept = await persistence.store(entries, refusing: Fault.refused) { [plans] entries throws(PostgresError) in
-            try await plans.keep(entries)
-        }
-        for (entry, outcome) in kept.written {
-            metrics.count(outcome, entry.work)
-            guard outcome == .conflict else { continue }
-            remainder.faults.append(.init(index: entry.index, work: .conflict(entry.work)))
-        }
-        remainder.add(kept)
-        let cancelled = await persistence.store(cancellations, refusing: Fault.refused) {
-            [plans] cancellations throws(PostgresError) in try await plans.cancel(cancellations)
+    func keep(_ entries: [Entry<PlannedEvent>], _ batch: Batch) async -> [Entry<DeadLetterCause>] {
+        let kept = await batch.store(entries) { [store] entries throws(PostgresError) in try await store.keep(entries) }
+        for (entry, outcome) in kept.written { metrics.count(outcome, entry.work) }
+        let conflicts = kept.written.filter { $0.outcome == .conflict }.map(\.entry)
+        return conflicts.map { Entry(index: $0.index, work: .conflict($0.work)) }
+            + kept.refused.map { Entry(index: $0.index, work: .refused($0.work, $1)) }
+    }
+
+    func cancel(_ entries: [Entry<EventCancellation>], _ batch: Batch) async -> [Entry<DeadLetterCause>] {
+        let cancelled = await batch.store(entries) { [store] entries throws(PostgresError) in
+            try await store.cancel(entries)
         }
         for (entry, _) in cancelled.written { metrics.countCancellation(entry.work.app) }
-        remainder.add(cancelled)
-        return remainder
+        return cancelled.refused.map { Entry(index: $0.index, work: .refused($0.work, $1)) }
     }
 }

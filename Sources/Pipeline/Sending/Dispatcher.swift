@@ -1,96 +1,102 @@
 import BellhopRules
 import Push
+import ServiceRuntime
 import Store
 
-/// Sends parcels, each through its own provider's window, and tells part by part what came of them.
+/// Sends parcels, each through its own provider's window, and tells part by part what becomes of them.
 struct Dispatcher: Sendable {
     let senders: SenderDirectory
     let breakers: Breakers
     let budgets: BudgetMeter
-    /// Within what time of its claim a delivery must begin.
-    let beginsWithin: Duration
+    let policy: DeliveryPolicy
+    let context: PipelineContext
 
-    /// What came of some parcels, by their positions among those that were handed over.
-    typealias Part = [(position: Int, arrival: Arrival)]
-
-    /// Told of each part as soon as it has come to its end, several at a time.
-    typealias Ended = @Sendable (Part) async -> Void
+    /// Told of the deliveries of each part as soon as that has come to its end, several parts at a time.
+    typealias Ended = @Sendable ([Disposition]) async -> Void
 
     /// What a window cannot start in this time goes back: a slow provider must not hold what belongs to the others.
     private static let patience = Duration.seconds(1)
+    /// How long the others wait while one message tries whether they may go.
+    private static let probeTime = Duration.seconds(5)
+
+    /// What goes to one outlet.
+    private struct Errand: Sendable {
+        let key: OutletKey
+        let outlet: SenderDirectory.Outlet
+        let lane: Lane
+        let sentAt: Timestamp
+        let ended: Ended
+    }
 
     /// Returns after the last part has ended.
     ///
     /// Parts that wait for their provider hold no others up: neither those of other providers nor those that their own
     /// provider could not start.
     func send(_ parcels: [Parcel], lane: Lane, _ ended: @escaping Ended) async {
-        let groups = Dictionary(grouping: parcels.indices) { parcels[$0].outlet }
+        let sentAt = Timestamp(clamping: context.time.now().microseconds)
         await withDiscardingTaskGroup { tasks in
-            for (key, positions) in groups {
+            for (key, parcels) in Dictionary(grouping: parcels, by: \.outlet) {
                 tasks.addTask {
                     guard let outlet = senders.outlet(key) else {
-                        return await ended(positions.map { ($0, .notStarted) })
+                        return await ended(parcels.flatMap { $0.unsent(policy.ladder.notStarted) })
                     }
-                    let byMessage = positions.sorted { (parcels[$0].index, $0) < (parcels[$1].index, $1) }
-                    let errand = Errand(parcels: parcels, key: key, outlet: outlet, lane: lane, ended: ended)
-                    guard !breakers.isClear(key) else { return await send(errand, at: byMessage) }
-                    await pass(errand, at: byMessage)
+                    let errand = Errand(key: key, outlet: outlet, lane: lane, sentAt: sentAt, ended: ended)
+                    let byMessage = Self.sorted(parcels)
+                    guard !breakers.isClear(key) else { return await send(byMessage, errand) }
+                    await pass(byMessage, errand)
                 }
             }
         }
     }
 
-    /// What goes to one outlet.
-    private struct Errand: Sendable {
-        let parcels: [Parcel]
-        let key: OutletKey
-        let outlet: SenderDirectory.Outlet
-        let lane: Lane
-        let ended: Ended
+    /// Those of one message side by side, as windows count them.
+    private static func sorted(_ parcels: [Parcel]) -> [Parcel] {
+        let isSorted = zip(parcels, parcels.dropFirst()).allSatisfy { $0.index <= $1.index }
+        return isSorted ? parcels : parcels.sorted { $0.index < $1.index }
     }
 
     /// Something keeps messages from this outlet: those that it concerns wait, but for one that may find out.
-    private func pass(_ errand: Errand, at positions: [Int]) async {
-        var free: [Int] = []
-        for (platform, concerned) in Dictionary(grouping: positions, by: { errand.parcels[$0].platform }) {
+    private func pass(_ parcels: [Parcel], _ errand: Errand) async {
+        var free: [Parcel] = []
+        for (platform, concerned) in Dictionary(grouping: parcels, by: \.platform) {
             switch await breakers.passage(errand.key, platform: platform) {
             case .free: free += concerned
-            case .held(let hold): await errand.ended(concerned.map { ($0, .held(hold)) })
+            case .held(let delay): await hold(concerned, delay, errand)
             case .probe(let breaker):
                 // A stranger's token would prove nothing.
-                let scout = concerned.first { errand.parcels[$0].wasReached } ?? concerned.first
-                let others = concerned.filter { $0 != scout }
-                let wait = Hold(cause: .breaker, wait: Self.probeTime)
-                if !others.isEmpty { await errand.ended(others.map { ($0, .held(wait)) }) }
-                if let scout { await send(errand, at: [scout], probing: breaker) }
+                let scout = concerned.first(where: \.wasReached) ?? concerned.first
+                let others = concerned.filter { $0 !== scout }
+                if !others.isEmpty { await hold(others, Delay(cause: .breaker, wait: Self.probeTime), errand) }
+                if let scout { await send([scout], errand, probing: breaker) }
             }
         }
-        if !free.isEmpty { await send(errand, at: free.sorted()) }
+        if !free.isEmpty { await send(Self.sorted(free), errand) }
     }
 
-    /// How long the others wait while one message tries whether they may go.
-    private static let probeTime = Duration.seconds(5)
+    private func hold(_ parcels: [Parcel], _ delay: Delay, _ errand: Errand) async {
+        await errand.ended(parcels.flatMap { $0.unsent { policy.ladder.held($0, delay) } })
+    }
 
-    private func send(_ errand: Errand, at positions: [Int], probing breaker: BreakerKey? = nil) async {
+    private func send(_ parcels: [Parcel], _ errand: Errand, probing breaker: BreakerKey? = nil) async {
         let outlet = errand.outlet
-        let deadline = ContinuousClock.now + Self.patience
+        let deadline = context.time.steady() + Self.patience
         await withDiscardingTaskGroup { tasks in
-            var rest = positions[...]
+            var rest = parcels[...]
             while !rest.isEmpty {
                 let affordable = await afford(rest.count, errand, until: deadline)
                 var paid = rest.prefix(affordable)
                 while !paid.isEmpty {
                     let grant = await outlet.window.acquire(
-                        paid.map { errand.parcels[$0].index },
+                        paid.map(\.index),
                         for: errand.lane,
                         until: deadline,
                         patience: Self.patience
                     )
                     guard grant != .none else { break }
-                    let part = paid.prefix(grant.pushes).map { (position: $0, parcel: errand.parcels[$0]) }
+                    let part = paid.prefix(grant.pushes)
                     paid = paid.dropFirst(grant.pushes)
                     rest = rest.dropFirst(grant.pushes)
-                    tasks.addTask { await start(part, errand, under: grant, probing: breaker) }
+                    tasks.addTask { await start(Array(part), errand, under: grant, probing: breaker) }
                 }
                 guard paid.isEmpty, affordable > 0 else {
                     if let budget = outlet.budget { budgets.giveBack(paid.count, of: budget, for: errand.lane) }
@@ -98,34 +104,40 @@ struct Dispatcher: Sendable {
                 }
             }
             guard !rest.isEmpty else { return }
-            await errand.ended(rest.map { ($0, .notStarted) })
+            await errand.ended(rest.flatMap { $0.unsent(policy.ladder.notStarted) })
         }
     }
 
     /// Sends what still has the right to: a claim that is nearly over would be another's before the answer is there.
     private func start(
-        _ part: [(position: Int, parcel: Parcel)],
+        _ parcels: [Parcel],
         _ errand: Errand,
         under grant: SendWindow.Grant,
         probing breaker: BreakerKey?
     ) async {
-        let now = ContinuousClock.now
-        var (timely, lapsed) = (part, [Int]())
-        timely.removeAll { position, parcel in
-            guard parcel.lease?.hasLasted(beginsWithin, at: now) ?? false else { return false }
-            lapsed.append(position)
-            return true
-        }
-        let parcels = timely.map(\.parcel)
-        let verdicts = parcels.isEmpty ? [] : await errand.outlet.send(parcels)
+        let now = context.time.steady()
+        let hasLapsed = { (parcel: Parcel) in parcel.lease?.hasLasted(policy.beginsWithin, at: now) ?? false }
+        let lapsed = parcels.filter(hasLapsed)
+        let timely = lapsed.isEmpty ? parcels : parcels.filter { !hasLapsed($0) }
+        let verdicts = timely.isEmpty ? [] : await errand.outlet.send(timely)
         errand.outlet.window.release(grant, of: errand.lane)
         if !lapsed.isEmpty {
             if let budget = errand.outlet.budget { budgets.giveBack(lapsed.count, of: budget, for: errand.lane) }
-            await errand.ended(lapsed.map { ($0, .lapsed) })
+            await errand.ended(lapsed.flatMap { $0.unsent(policy.ladder.lapsed) })
         }
-        guard !parcels.isEmpty else { return }
-        let arrivals = await breakers.judge(verdicts, of: parcels, errand.key, probe: breaker)
-        await errand.ended(zip(timely, arrivals).map { ($0.position, $1) })
+        guard !timely.isEmpty else { return }
+        let rulings = await breakers.judge(verdicts, of: timely, errand.key, probe: breaker)
+        var answered: [(parcel: Parcel, verdict: Verdict)] = []
+        answered.reserveCapacity(timely.count)
+        var held: [Disposition] = []
+        for (parcel, ruling) in zip(timely, rulings) {
+            if let ruling {
+                answered.append((parcel, ruling))
+            } else {
+                held += parcel.unsent { policy.ladder.held($0, breakers.pause) }
+            }
+        }
+        await errand.ended(policy.dispositions(of: answered, sentAt: errand.sentAt, using: context.chance) + held)
     }
 
     private func afford(_ count: Int, _ errand: Errand, until deadline: ContinuousClock.Instant) async -> Int {

@@ -1,12 +1,11 @@
 import AMQP
 import BellhopRules
-import ServiceRuntime
 import Store
 
 /// One batch of messages, read and sorted by what has to happen with each; indices point into the batch.
 struct SortedBatch {
     /// What will not get better by trying again.
-    private(set) var faults: [Entry<Fault>] = []
+    private(set) var faults: [Entry<DeadLetterCause>] = []
     /// One for each (event, named user).
     private(set) var records: [Entry<InboxRecord>] = []
     /// Events that are kept until they are expanded: for a wider audience, or for later.
@@ -23,12 +22,6 @@ struct SortedBatch {
     private(set) var heirs: Set<Int> = []
     /// Users whose devices are to be told a number.
     private(set) var badges: [Entry<RecipientKey>] = []
-
-    /// A piece of work and the message that it came of.
-    struct Entry<Work: Sendable>: Sendable {
-        let index: Int
-        let work: Work
-    }
 
     /// `names` tells the events exchange, whose routing keys speak for their messages, and the resume queues; `arrival`
     /// stands for the time of what does not say when it was sent.
@@ -72,10 +65,10 @@ struct SortedBatch {
         _ arrival: Timestamp
     ) {
         switch submission {
-        case .failure(let rejection): faults.append(Entry(index: index, work: Fault(rejection)))
+        case .failure(let rejection): faults.append(Entry(index: index, work: DeadLetterCause(rejection)))
         case .success(.event(let event)):
             if let rejection = add(event, index, catalogs, arrival) {
-                faults.append(Entry(index: index, work: Fault(rejection)))
+                faults.append(Entry(index: index, work: DeadLetterCause(rejection)))
             }
         case .success(.feed(let update)): add(update, index, catalogs, arrival)
         case .success(.cancellation(let app, let event)):
@@ -94,26 +87,17 @@ struct SortedBatch {
         return sum
     }
 
-    /// What a log line says of the batch; empty parts are left out.
-    func summary(_ intake: FrontDoor.Intake, took span: Duration) -> IntakeSummary {
-        IntakeSummary(
-            messages: [(intake.run.lane.rawValue, intake.tags.count)],
-            parts: [
-                ("notifications", records.count), ("pushes", intake.parcels.count), ("refused", faults.count),
-                ("planned", plans.count), ("cancelled", cancellations.count), ("fed", feeds.count),
-                ("resumed", resumed.count), ("badges", badges.count), ("replayed", replayed.count),
-            ],
-            longest: span
-        )
-    }
-
     private mutating func addResume(_ message: IncomingMessage, _ index: Int) {
         if message.cut == nil, let badges = BadgeMessage.read(message.body) {
             self.badges += badges.recipients.map { Entry(index: index, work: $0) }
             return
         }
         guard message.cut == nil, let resume = ResumeMessage.read(message.body) else {
-            let fault = Fault(.resume, reason: RejectionReason.malformedJSON.rawValue, error: "not a resume message")
+            let fault = DeadLetterCause(
+                .resume,
+                reason: RejectionReason.malformedJSON.rawValue,
+                error: "not a resume message"
+            )
             faults.append(Entry(index: index, work: fault))
             return
         }

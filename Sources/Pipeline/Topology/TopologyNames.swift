@@ -1,5 +1,5 @@
-package import ServiceRuntime
 package import BellhopRules
+package import ServiceRuntime
 
 /// The names of everything on the broker, all under one namespace.
 package struct TopologyNames: Sendable {
@@ -37,24 +37,12 @@ package struct TopologyNames: Sendable {
     /// What the broker moves into the dead-letter queue keeps its own key, and to the exchange before that queue only our
     /// own publishers may write.
     func isKeyOfOurLetters(_ key: String) -> Bool {
-        key == DeadLetterHeaders.deliveryKey || isInternal(queue: key) || Lane.allCases.contains { lane($0) == key }
+        key == Self.delivery || isInternal(queue: key) || Lane.allCases.contains { lane($0) == key }
     }
+
+    /// The routing key of a letter about a delivery; that of a message that was refused is the queue it came from.
+    static let delivery = "delivery"
 
     /// The exchange of one retry tier, and the queue of the same name.
     package func retry(_ tier: RetryTier) -> String { "\(namespace).retry.\(tier.name)" }
-}
-
-/// One delay of the retry ladder: a queue whose messages all wait equally long, so that none is held up by another.
-package struct RetryTier: Sendable, Hashable {
-    package let delay: Duration
-
-    package init(_ delay: Duration) {
-        self.delay = delay
-    }
-
-    /// `10s`, `2m`, `1h`.
-    package var name: String { delay.shortText }
-
-    /// What the broker is told.
-    var milliseconds: Int64 { delay.microseconds / 1000 }
 }

@@ -5,9 +5,9 @@ import Store
 
 /// Publishes resume messages, at once or through a retry tier, and waits for their confirms.
 struct ResumeSender: Sendable {
-    let publisher: Publisher
+    let publisher: any MessagePublisher
     let names: TopologyNames
-    let logger: Logger
+    let context: PipelineContext
 
     /// Where a resume goes on its way back to the lane's resume queue.
     enum Way: Hashable, Sendable {
@@ -52,19 +52,18 @@ struct ResumeSender: Sendable {
         until drain: DrainSignal
     ) async -> Set<NotificationKey> {
         var waiting = messages
-        var patience = Patience(drain: drain)
-        var chance = SystemRandomNumberGenerator()
+        var pauses = Pauses(drain: drain, context: context)
         while !waiting.isEmpty {
             let outcomes = await publisher.publish(waiting.map(\.message))
             waiting = zip(waiting, outcomes).filter { $1 != .confirmed }.map(\.0)
             guard !waiting.isEmpty else { break }
-            if patience.failures == 2 {
-                logger.warning(
+            if pauses.failures == 2 {
+                context.logger.warning(
                     "the broker does not take resume messages, holding the batch",
                     ["size": .integer(waiting.count)]
                 )
             }
-            guard await patience.pause(using: &chance) else { break }
+            guard await pauses.pause() else { break }
         }
         return Set(waiting.flatMap(\.resume.keys))
     }

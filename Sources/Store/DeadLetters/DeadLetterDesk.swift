@@ -112,19 +112,6 @@ package struct DeadLetterDesk: Sendable {
     }
 }
 
-/// An item with its message.
-package struct DeadLetterMessage: Sendable {
-    package let summary: DeadLetterSummary
-    package let origin: DeadLetterItem.Origin
-    package let contentHash: [UInt8]
-
-    init(_ rows: Rows, _ row: Int) throws(PostgresError) {
-        summary = try DeadLetterSummary(rows, row)
-        origin = try DeadLetterItem.Origin(rows, row)
-        contentHash = try rows.bytes(row, "content_hash")
-    }
-}
-
 extension DeadLetterDossier.Entry {
     fileprivate init(_ rows: Rows, _ row: Int) throws(PostgresError) {
         at = Timestamp(clamping: try rows.instant(row, 0))
@@ -148,7 +135,7 @@ extension DeadLetterDesk {
             FROM chosen c JOIN grouped g ON g.fingerprint = c.fingerprint AND g.last_seen = c.last_failed_at
             ORDER BY c.fingerprint, c.dead_id DESC
         )
-        SELECT g.*, d.stage, d.reason, d.provider, d.app, d.event_type, d.error
+        SELECT g.*, \(DeadLetterCause.columns("d."))
         FROM grouped g JOIN latest l ON l.fingerprint = g.fingerprint JOIN dead_letters d ON d.dead_id = l.dead_id
         ORDER BY g.items DESC, g.fingerprint
         """

@@ -71,15 +71,7 @@ package struct DeadLetterFile: Sendable {
         [
             .textArray(items.map { $0.replay?.item ?? $0.deadID }),
             .textArray(items.map(\.fingerprint)),
-            .textArray(items.map(\.stage)),
-            .textArray(items.map(\.reason)),
-            .textArray(items.map(\.pointer)),
-            .textArray(items.map(\.error)),
-            .textArray(items.map(\.provider)),
-            .textArray(items.map(\.app)),
-            .textArray(items.map(\.eventType)),
-            .textArray(items.map(\.eventID)),
-            .textArray(items.map { $0.user ?? LetterAudience(of: $0).only?.text }),
+        ] + DeadLetterCause.parameters(DeadLetterCause.Member.allCases, of: items.map(\.namedCause)) + [
             .integerArray(items.map { Int64($0.attempts) }),
             .instantArray(items.map { $0.failedAt.microseconds }),
             .instantArray(items.map { $0.failedAt.microseconds }),
@@ -99,10 +91,10 @@ package struct DeadLetterFile: Sendable {
     static let insert = Statement(
         """
         INSERT INTO dead_letters
-            (dead_id, fingerprint, stage, reason, pointer, error, provider, app, event_type, event_id, user_id, attempts,
+            (dead_id, fingerprint, \(DeadLetterCause.columns()), attempts,
              first_failed_at, last_failed_at, origin_exchange, origin_routing_key, properties, headers, body,
              content_hash, notification_id, channel, target, deaths, replays, people)
-        SELECT dead_id, fingerprint, stage, reason, pointer, error, provider, app, event_type, event_id, user_id, attempts,
+        SELECT dead_id, fingerprint, \(DeadLetterCause.columns()), attempts,
                first_failed_at, last_failed_at, origin_exchange, origin_routing_key, properties, headers, body,
                content_hash, notification_id, channel, target, replays + 1, replays,
                coalesce(string_to_array(people, ','), '{}')
@@ -111,8 +103,7 @@ package struct DeadLetterFile: Sendable {
             $10::text[], $11::text[], $12::bigint[], $13::timestamptz[], $14::timestamptz[], $15::text[], $16::text[],
             $17::jsonb[], $18::jsonb[], $19::bytea[], $20::bytea[], $21::text[], $22::text[], $23::text[],
             $24::bigint[], $25::text[])
-            AS letter (dead_id, fingerprint, stage, reason, pointer, error, provider, app, event_type, event_id, user_id,
-                       attempts, first_failed_at, last_failed_at, origin_exchange, origin_routing_key, properties,
+            AS letter (dead_id, fingerprint, \(DeadLetterCause.columns()), attempts, first_failed_at, last_failed_at, origin_exchange, origin_routing_key, properties,
                        headers, body, content_hash, notification_id, channel, target, replays, people)
         ON CONFLICT DO NOTHING
         RETURNING dead_id
@@ -154,4 +145,13 @@ package struct DeadLetterFile: Sendable {
     )
 
     private static let countCopyOf = Statement("UPDATE dead_letters SET copies = copies + 1 WHERE dead_id = $1")
+}
+
+extension DeadLetterItem {
+    /// With the user whom the message alone is for, where its letter names nobody.
+    fileprivate var namedCause: DeadLetterCause {
+        var named = cause
+        named.user = cause.user ?? LetterAudience(of: self).only?.text
+        return named
+    }
 }

@@ -6,8 +6,10 @@ extension DeadLetterFilter {
     /// Everything there is open, items are named by the beginnings of their ids, and the limit is the caller's to keep.
     package func matches(_ item: DeadLetterItem) -> Bool {
         let pairs = [
-            (app, item.app), (type, item.eventType), (reason, item.reason), (stage, item.stage),
-            (provider, item.provider), (fingerprint, item.fingerprint), (user, item.user), (event, item.eventID),
+            (app, item.cause.app), (type, item.cause.eventType), (reason, item.cause.reason),
+            (stage, item.cause.stage.rawValue),
+            (provider, item.cause.provider), (fingerprint, item.fingerprint), (user, item.cause.user),
+            (event, item.cause.eventID),
         ]
         for (wanted, found) in pairs {
             if let wanted, wanted != found { return false }

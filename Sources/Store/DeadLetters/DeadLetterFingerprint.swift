@@ -3,8 +3,9 @@ import Cryptography
 /// What makes two dead letters "the same trouble": stage, reason, provider and the error less its particulars.
 enum DeadLetterFingerprint {
     /// 16 hex digits.
-    static func of(stage: String, reason: String, provider: String?, error: String) -> String {
-        let text = [stage, reason, provider ?? "-", normalised(error)].joined(separator: "\u{0}")
+    static func of(_ cause: DeadLetterCause) -> String {
+        let trouble = [cause.stage.rawValue, cause.reason, cause.provider ?? "-", normalised(cause.error)]
+        let text = trouble.joined(separator: "\u{0}")
         return SHA256.digest(of: Array(text.utf8)).hexPrefix(bytes: 8)
     }
 
@@ -33,7 +34,5 @@ enum DeadLetterFingerprint {
 
 extension DeadLetterItem {
     /// The group that it belongs to.
-    var fingerprint: String {
-        DeadLetterFingerprint.of(stage: stage, reason: reason, provider: provider, error: error)
-    }
+    var fingerprint: String { DeadLetterFingerprint.of(cause) }
 }

@@ -4,18 +4,8 @@ package import BellhopRules
 package struct DeadLetterItem: Sendable {
     /// Under which it is filed; filing it twice changes nothing.
     package var deadID: String
-    package var stage: String
-    package var reason: String
-    /// JSON pointer to the fault, where there is one.
-    package var pointer: String?
-    /// The latest error, in words.
-    package var error: String
-    package var provider: String?
-    package var app: String?
-    package var eventType: String?
-    package var eventID: String?
-    package var user: String?
-    package var attempts: Int
+    package var cause: DeadLetterCause
+    package var attempts = 1
     package var failedAt: Timestamp
     package var origin: Origin
     /// Whether the broker had handed the message out before it was dead-lettered: then an item with the same content may
@@ -23,7 +13,7 @@ package struct DeadLetterItem: Sendable {
     ///
     /// With ``Identity/content`` it is the
     /// letter itself that had been handed out before, to a clerk that may have filed it.
-    package var redelivered: Bool
+    package var redelivered = false
     /// What its id was made of.
     package var identity = Identity.letter
     /// What tells two messages of the same content from one.
@@ -34,36 +24,16 @@ package struct DeadLetterItem: Sendable {
     package var replay: ReplayMark?
 
     package init(
-        deadID: String,
-        stage: String,
-        reason: String,
-        pointer: String? = nil,
-        error: String,
-        provider: String? = nil,
-        app: String? = nil,
-        eventType: String? = nil,
-        eventID: String? = nil,
-        user: String? = nil,
-        attempts: Int,
+        _ deadID: String,
+        _ cause: DeadLetterCause,
         failedAt: Timestamp,
         origin: Origin,
-        redelivered: Bool,
         contentHash: [UInt8]
     ) {
         self.deadID = deadID
-        self.stage = stage
-        self.reason = reason
-        self.pointer = pointer
-        self.error = error
-        self.provider = provider
-        self.app = app
-        self.eventType = eventType
-        self.eventID = eventID
-        self.user = user
-        self.attempts = attempts
+        self.cause = cause
         self.failedAt = failedAt
         self.origin = origin
-        self.redelivered = redelivered
         self.contentHash = contentHash
     }
 

@@ -9,12 +9,7 @@ extension DeadLetterGroup {
         users = Int(clamping: try rows.integer(row, "users"))
         firstSeen = Timestamp(clamping: try rows.instant(row, "first_seen"))
         lastSeen = Timestamp(clamping: try rows.instant(row, "last_seen"))
-        stage = try rows.text(row, "stage")
-        reason = try rows.text(row, "reason")
-        provider = try rows.optionalText(row, "provider")
-        app = try rows.optionalText(row, "app")
-        eventType = try rows.optionalText(row, "event_type")
-        error = try rows.text(row, "error")
+        cause = try DeadLetterCause(rows, row)
         lastDay = Array(repeating: 0, count: 24)
     }
 }
@@ -22,8 +17,8 @@ extension DeadLetterGroup {
 extension DeadLetterSummary {
     /// What a list reads of `dead_letters d`.
     static let columns = """
-        d.dead_id, d.state, d.fingerprint, d.stage, d.reason, d.pointer, d.error, d.provider, d.app, d.event_type,
-        d.event_id, d.user_id, d.attempts::bigint AS attempts, d.copies::bigint AS copies, d.deaths::bigint AS deaths,
+        d.dead_id, d.state, d.fingerprint, \(DeadLetterCause.columns("d.")),
+        d.attempts::bigint AS attempts, d.copies::bigint AS copies, d.deaths::bigint AS deaths,
         d.replays::bigint AS replays, d.replay_id, d.resolution, d.edited_from, d.first_failed_at, d.last_failed_at,
         d.filed_at, d.notification_id, d.channel, d.target
         """
@@ -33,15 +28,7 @@ extension DeadLetterSummary {
         deadID = try rows.text(row, "dead_id")
         state = DeadLetterState(rawValue: try rows.text(row, "state")) ?? .open
         fingerprint = try rows.text(row, "fingerprint")
-        stage = try rows.text(row, "stage")
-        reason = try rows.text(row, "reason")
-        pointer = try rows.optionalText(row, "pointer")
-        error = try rows.text(row, "error")
-        provider = try rows.optionalText(row, "provider")
-        app = try rows.optionalText(row, "app")
-        eventType = try rows.optionalText(row, "event_type")
-        eventID = try rows.optionalText(row, "event_id")
-        user = try rows.optionalText(row, "user_id")
+        cause = try DeadLetterCause(rows, row)
         attempts = Int(clamping: try rows.integer(row, "attempts"))
         copies = Int(clamping: try rows.integer(row, "copies"))
         deaths = Int(clamping: try rows.integer(row, "deaths"))
@@ -52,18 +39,22 @@ extension DeadLetterSummary {
         firstFailedAt = Timestamp(clamping: try rows.instant(row, "first_failed_at"))
         lastFailedAt = Timestamp(clamping: try rows.instant(row, "last_failed_at"))
         filedAt = Timestamp(clamping: try rows.instant(row, "filed_at"))
-        delivery = try Self.delivery(rows, row)
+        delivery = DeliveryKey(
+            cause.app,
+            cause.user,
+            try rows.optionalText(row, "notification_id"),
+            try rows.optionalText(row, "channel"),
+            try rows.optionalText(row, "target")
+        )
     }
+}
 
-    private static func delivery(_ rows: Rows, _ row: Int) throws(PostgresError) -> DeliveryKey? {
-        guard let app = try rows.optionalText(row, "app").flatMap(AppID.init(validating:)),
-            let user = try rows.optionalText(row, "user_id").flatMap(UserID.init(validating:)),
-            let id = try rows.optionalText(row, "notification_id").flatMap(NotificationID.init(validating:)),
-            let channel = try rows.optionalText(row, "channel").flatMap(Channel.init(rawValue:)),
-            let target = try rows.optionalText(row, "target")
-        else { return nil }
-        let key = NotificationKey(recipient: RecipientKey(app: app, user: user), notification: id)
-        return DeliveryKey(notification: key, channel: channel, target: target)
+extension DeadLetterMessage {
+    /// From the columns of its parts.
+    init(_ rows: Rows, _ row: Int) throws(PostgresError) {
+        summary = try DeadLetterSummary(rows, row)
+        origin = try DeadLetterItem.Origin(rows, row)
+        contentHash = try rows.bytes(row, "content_hash")
     }
 }
 

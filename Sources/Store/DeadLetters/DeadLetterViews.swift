@@ -7,14 +7,8 @@ package struct DeadLetterGroup: Sendable {
     package let users: Int
     package let firstSeen: Timestamp
     package let lastSeen: Timestamp
-    package let stage: String
-    package let reason: String
-    package let provider: String?
-    /// Those of the latest item.
-    package let app: String?
-    package let eventType: String?
-    /// What the latest item says.
-    package let error: String
+    /// That of the latest item.
+    package let cause: DeadLetterCause
     /// How many failed in each of the last 24 hours, the oldest hour first.
     package var lastDay: [Int]
 }
@@ -34,29 +28,69 @@ package struct DeadLetterGroups: Sendable {
 /// One item in a list.
 package struct DeadLetterSummary: Sendable {
     package let deadID: String
-    package let state: DeadLetterState
+    package var state: DeadLetterState
     package let fingerprint: String
-    package let stage: String
-    package let reason: String
-    package let pointer: String?
-    package let error: String
-    package let provider: String?
-    package let app: String?
-    package let eventType: String?
-    package let eventID: String?
-    package let user: String?
+    package let cause: DeadLetterCause
     package let attempts: Int
     package let copies: Int
-    package let deaths: Int
-    package let replays: Int
+    package var deaths: Int
+    package var replays: Int
     package let replay: Int64?
-    package let resolution: String?
+    package var resolution: String?
     package let editedFrom: String?
-    package let firstFailedAt: Timestamp
+    package var firstFailedAt: Timestamp
     package let lastFailedAt: Timestamp
     package let filedAt: Timestamp
     /// The line of the ledger that was given up; nil for a message that was rejected.
     package let delivery: DeliveryKey?
+}
+
+extension DeadLetterSummary {
+    /// Of a letter that is not filed, as it would be filed first.
+    package init(_ item: DeadLetterItem) {
+        deadID = item.replay?.item ?? item.deadID
+        state = .open
+        fingerprint = item.fingerprint
+        cause = item.cause
+        attempts = item.attempts
+        copies = 1
+        replays = item.replay?.round ?? 0
+        deaths = replays + 1
+        replay = nil
+        editedFrom = nil
+        firstFailedAt = item.failedAt
+        lastFailedAt = item.failedAt
+        filedAt = item.failedAt
+        delivery = item.delivery
+    }
+}
+
+/// An item with its message.
+package struct DeadLetterMessage: Sendable {
+    package var summary: DeadLetterSummary
+    package let origin: DeadLetterItem.Origin
+    package let contentHash: [UInt8]
+
+    /// Of a letter that is not filed.
+    package init(_ item: DeadLetterItem) {
+        summary = DeadLetterSummary(item)
+        origin = item.origin
+        contentHash = item.contentHash
+    }
+
+    /// As it would come with its letter.
+    var item: DeadLetterItem {
+        var item = DeadLetterItem(
+            summary.deadID,
+            summary.cause,
+            failedAt: summary.lastFailedAt,
+            origin: origin,
+            contentHash: contentHash
+        )
+        item.attempts = summary.attempts
+        item.delivery = summary.delivery
+        return item
+    }
 }
 
 /// Items of a list, and how many a longer one would have.

@@ -21,7 +21,7 @@ struct LetterAudience {
     }
 
     init(of item: DeadLetterItem) {
-        self.init(item.origin.body, app: item.app)
+        self.init(item.origin.body, app: item.cause.app)
         saidAt = saidAt ?? Self.stamp(item.origin.properties)
         guard let delivery = item.delivery?.notification.recipient else { return }
         if !people.contains(delivery) { people.append(delivery) }

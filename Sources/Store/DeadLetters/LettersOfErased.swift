@@ -90,7 +90,7 @@ enum LettersOfErased {
 extension DeadLetterItem {
     /// Nil where it was for nobody else.
     fileprivate func without(_ people: Set<RecipientKey>) -> DeadLetterItem? {
-        if let user, people.contains(where: { $0.user.text == user }) { return nil }
+        if let user = cause.user, people.contains(where: { $0.user.text == user }) { return nil }
         guard let body = LetterAudience.body(origin.body, without: people) else { return nil }
         var other = self
         other.origin.body = body

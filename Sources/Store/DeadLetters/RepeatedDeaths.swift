@@ -66,11 +66,12 @@ enum RepeatedDeaths {
             .integerArray(letters.map { $0.value.replay?.replay }),
             .integerArray(letters.map { Int64($0.value.attempts) }),
             .instantArray(letters.map { $0.value.failedAt.microseconds }),
-            .textArray(letters.map { $0.value.fingerprint }), .textArray(letters.map { $0.value.stage }),
-            .textArray(letters.map { $0.value.reason }), .textArray(letters.map { $0.value.pointer }),
-            .textArray(letters.map { $0.value.error }), .textArray(letters.map { $0.value.provider }),
-        ]
+            .textArray(letters.map { $0.value.fingerprint }),
+        ] + DeadLetterCause.parameters(retold, of: letters.map(\.value.cause))
     }
+
+    /// What the latest death says anew; whose message it was it leaves alone.
+    private static let retold: [DeadLetterCause.Member] = [.stage, .reason, .pointer, .error, .provider]
 
     private static let lookUpMessages = Statement(
         """

@@ -15,6 +15,14 @@ package struct NotificationKey: Hashable, Sendable {
         self.recipient = recipient
         self.notification = notification
     }
+
+    /// From texts; nil where one is missing or is none of ours.
+    package init?(_ app: String?, _ user: String?, _ notification: String?) {
+        guard let app = app.flatMap(AppID.init(validating:)), let user = user.flatMap(UserID.init(validating:)),
+            let id = notification.flatMap(NotificationID.init(validating:))
+        else { return nil }
+        self.init(recipient: RecipientKey(app: app, user: user), notification: id)
+    }
 }
 
 /// One line of the ledger: a notification, a channel, and where it goes.
@@ -28,6 +36,14 @@ package struct DeliveryKey: Hashable, Sendable {
         self.notification = notification
         self.channel = channel
         self.target = target
+    }
+
+    /// From the texts of a row, a letter or a line; nil where one is missing or is none of ours.
+    package init?(_ app: String?, _ user: String?, _ notification: String?, _ channel: String?, _ target: String?) {
+        guard let notification = NotificationKey(app, user, notification),
+            let channel = channel.flatMap(Channel.init(rawValue:)), let target
+        else { return nil }
+        self.init(notification: notification, channel: channel, target: target)
     }
 }
 

@@ -76,24 +76,6 @@ extension NotificationStory.Plan {
     }
 }
 
-extension NotificationStory.Letter {
-    /// From the columns of `StoryStatements.letters`.
-    init(_ rows: Rows, _ row: Int) throws(PostgresError) {
-        deadID = try rows.text(row, 0)
-        state = try rows.text(row, 1)
-        stage = try rows.text(row, 2)
-        reason = try rows.text(row, 3)
-        pointer = try rows.optionalText(row, 4)
-        error = try rows.text(row, 5)
-        provider = try rows.optionalText(row, 6)
-        attempts = try rows.number(row, 7)
-        copies = try rows.number(row, 8)
-        firstFailedAt = Timestamp(clamping: try rows.instant(row, 9))
-        lastFailedAt = Timestamp(clamping: try rows.instant(row, 10))
-        user = try rows.optionalText(row, 11)
-    }
-}
-
 extension NotificationStory.Erasure {
     /// From the columns of `StoryStatements.erasure`.
     init(_ rows: Rows, _ row: Int) throws(PostgresError) {

@@ -21,7 +21,7 @@ package struct NotificationStory: Sendable {
     /// The event itself where it is, or was, kept for later or for its expansion.
     package let plan: Plan?
     /// Of this event, for this user or for all of its users, oldest first.
-    package let deadLetters: [Letter]
+    package let deadLetters: [DeadLetterSummary]
     /// Nil for a user who was never erased.
     package let erasure: Erasure?
 
@@ -73,23 +73,6 @@ package struct NotificationStory: Sendable {
         package let erasedAt: Timestamp
         /// When the user was fed anew.
         package let returnedAt: Timestamp?
-    }
-
-    /// A dead letter, without its message.
-    package struct Letter: Sendable {
-        package let deadID: String
-        package let state: String
-        package let stage: String
-        package let reason: String
-        package let pointer: String?
-        package let error: String
-        package let provider: String?
-        package let attempts: Int
-        package let copies: Int
-        package let firstFailedAt: Timestamp
-        package let lastFailedAt: Timestamp
-        /// Nil where it is about the event as a whole.
-        package let user: String?
     }
 
     /// Whether the tables have never heard of it.

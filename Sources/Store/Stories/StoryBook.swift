@@ -103,7 +103,7 @@ private struct StoryPage: Sendable {
     private func letters(
         of event: EventID,
         _ connection: PostgresConnection
-    ) throws(PostgresError) -> [NotificationStory.Letter] {
-        try connection.run(StoryStatements.letters, parameters(event.text)).map(NotificationStory.Letter.init)
+    ) throws(PostgresError) -> [DeadLetterSummary] {
+        try connection.run(StoryStatements.letters, parameters(event.text)).map(DeadLetterSummary.init)
     }
 }

@@ -68,9 +68,8 @@ enum StoryStatements {
     /// Those about another user of the same event are not this user's.
     static let letters = Statement(
         """
-        SELECT dead_id, state, stage, reason, pointer, error, provider, attempts::bigint, copies::bigint,
-               first_failed_at, last_failed_at, user_id
-        FROM dead_letters WHERE app = $1 AND event_id = $3 AND (user_id IS NULL OR user_id = $2)
+        SELECT \(DeadLetterSummary.columns)
+        FROM dead_letters d WHERE app = $1 AND event_id = $3 AND (user_id IS NULL OR user_id = $2)
         ORDER BY first_failed_at, dead_id LIMIT 20
         """,
         effect: .reads

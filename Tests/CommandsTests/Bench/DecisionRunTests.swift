@@ -22,14 +22,8 @@ struct DecisionRunTests {
 
     @Test("a count that is not the expected one is told, and is no success")
     func wrong() {
-        let report = DecisionReport(
-            pairs: 10,
-            users: 5,
-            sends: 7,
-            expectedSends: 8,
-            processorSeconds: 0.00002,
-            load: nil
-        )
+        let run = DecisionRun(workload: Workload(seed: 1, events: 0, users: 5, utcHour: 0), pairs: 10)
+        let report = run.report(users: 5, sends: 7, of: 8, seconds: 0.00002, load: nil)
         #expect(!report.isRight)
         #expect(report.text.contains("expected 8"))
         #expect(report.text.contains("2.00 µs"))

@@ -93,11 +93,11 @@ struct DeskTextTests {
     @Test("every reason that can be given has its line, in the runbook too")
     func advice() throws {
         let runbook = try String(contentsOf: Self.repository("docs/runbooks/dead-letters.md"), encoding: .utf8)
-        for reason in Fault.knownReasons {
+        for reason in DeadLetterCause.knownReasons {
             #expect(DeadLetterAdvice.byReason[reason] != nil, "\(reason)")
             #expect(runbook.contains("| `\(reason)` |"), "\(reason)")
         }
-        #expect(Set(DeadLetterAdvice.byReason.keys) == Fault.knownReasons)
+        #expect(Set(DeadLetterAdvice.byReason.keys) == DeadLetterCause.knownReasons)
     }
 
     @Test(

@@ -15,12 +15,8 @@ struct StillReplayTests {
             environment["BELLHOP_AMQP_URL"] = broker
             let surroundings = Surroundings(environment: environment)
             let words = try Words(["replay"], options: DeadLettersCommand.options, of: DeadLettersCommand.name)
-            let request = DeskRequest(
-                words: words,
-                verb: .replay,
-                surroundings: surroundings,
-                configuration: try surroundings.configuration(words)
-            )
+            let call = Call(words: words, surroundings: surroundings)
+            let request = DeskRequest(call: call, verb: .replay, footing: try call.footing())
             let said = CapturedOutput()
             _ = try await DeskSession.with(request) { session in
                 said.output.print(await session.whyNobodyCarries())

@@ -123,18 +123,15 @@ struct HostileTextTests {
             "data": ["k" + hostile: hostile],
         ]
         let headers = try JSONSerialization.data(withJSONObject: ["h" + hostile: hostile])
+        var cause = DeadLetterCause(.intake, reason: "r" + hostile, pointer: "/p" + hostile, error: "e" + hostile)
+        cause.provider = "p" + hostile
+        cause.app = "a" + hostile
+        cause.eventType = "t" + hostile
+        cause.eventID = "e" + hostile
+        cause.user = "u" + hostile
         return DeadLetterItem(
-            deadID: id,
-            stage: "intake",
-            reason: "r" + hostile,
-            pointer: "/p" + hostile,
-            error: "e" + hostile,
-            provider: "p" + hostile,
-            app: "a" + hostile,
-            eventType: "t" + hostile,
-            eventID: "e" + hostile,
-            user: "u" + hostile,
-            attempts: 1,
+            id,
+            cause,
             failedAt: Letters.now,
             origin: .init(
                 exchange: "x" + hostile,
@@ -143,7 +140,6 @@ struct HostileTextTests {
                 headers: [UInt8](headers),
                 body: [UInt8](try JSONSerialization.data(withJSONObject: document))
             ),
-            redelivered: false,
             contentHash: Array(id.utf8)
         )
     }

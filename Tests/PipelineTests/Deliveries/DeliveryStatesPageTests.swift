@@ -27,13 +27,14 @@ struct DeliveryStatesPageTests {
 
     @Test("what waits for its provider has a row for its reason, with the state that it waits in")
     func waiting() throws {
-        let held = Hold.Cause.allCases.map { Self.ladder.step(after: Hold(cause: $0, wait: .seconds(7))) }
-        for step in held + [Self.ladder.stepWhenNotStarted(), Self.ladder.stepWhenLapsed()] {
-            guard case .postpone(_, let reason, false) = step else {
-                Issue.record("without tiers only the database can wait: \(step)")
-                continue
-            }
-            #expect(try row(reason).contains("no attempt is counted"))
+        let attempt = try Answered.attempt
+        let held = Delay.Cause.allCases.map { Self.ladder.held(attempt, Delay(cause: $0, wait: .seconds(7))) }
+        for disposition in held + [Self.ladder.notStarted(attempt), Self.ladder.lapsed(attempt)] {
+            // Without tiers only the database can wait.
+            #expect(disposition.settlement.state == .deferred)
+            #expect(!disposition.settlement.burnsAttempt)
+            let row = try row(disposition.settlement.reason ?? "")
+            #expect(row.contains("no attempt is counted"))
         }
         #expect(try row("breaker").contains("| `deferred` |"))
     }
@@ -45,20 +46,18 @@ struct DeliveryStatesPageTests {
             .configError(.certificate, scope: .device),
         ]
         for verdict in verdicts {
-            guard case .giveUp(let reason, _) = Self.ladder.step(after: verdict, attempts: 0) else {
-                Issue.record("not given up: \(verdict)")
-                continue
-            }
-            #expect(try row(reason).contains("| `failed` |"))
-            #expect(try row(reason).contains("dead letter"))
+            let disposition = Self.ladder.disposition(of: try Answered.attempt, after: verdict)
+            #expect(disposition.lastWord != nil)
+            let row = try row(disposition.settlement.reason ?? "")
+            #expect(row.contains("| `failed` |"))
+            #expect(row.contains("dead letter"))
         }
-        guard case .deviceGone(let reason) = Self.ladder.step(after: .payloadError(.mailboxUnknown), attempts: 0) else {
-            Issue.record("an unknown mailbox is not treated as a device that is gone")
-            return
-        }
-        #expect(try row(reason).contains("| `failed` |"))
-        #expect(try !row(reason).contains("dead letter"))
-        #expect(try row(ReceiptOutcome.missing).contains("| `unknown` |"))
+        let gone = Self.ladder.disposition(of: try Answered.attempt, after: .payloadError(.mailboxUnknown))
+        #expect(gone.lastWord == nil)
+        let row = try row(gone.settlement.reason ?? "")
+        #expect(row.contains("| `failed` |"))
+        #expect(!row.contains("dead letter"))
+        #expect(try self.row(ReceiptRules.missing).contains("| `unknown` |"))
     }
 
     @Test("every reason of the rules is named", arguments: SuppressionReason.allCases)

@@ -77,14 +77,16 @@ struct LeaseTests {
         try await Bench.withSchema { bench in
             let app = try #require(Self.app)
             let taker = Taker()
-            let logger = Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text))
+            let store = PostgresStore(pool: bench.pool, lease: .seconds(60))
             let senders = SenderDirectory([app: [.fcm: taker]], prefetch: [:])
             let span = Duration.milliseconds(20)
+            let ladder = RetryLadder(tiers: Bench.tiers, limit: 3)
             let dispatcher = Dispatcher(
                 senders: senders,
-                breakers: Breakers(pool: bench.pool, logger: logger, metrics: MetricsRegistry()),
-                budgets: BudgetMeter(book: BudgetBook(pool: bench.pool), logger: logger),
-                beginsWithin: span
+                breakers: Breakers(store: store, logger: PipelineContext.test.logger, metrics: MetricsRegistry()),
+                budgets: BudgetMeter(store: store, context: .test),
+                policy: DeliveryPolicy(ladder: ladder, lease: span * 2),
+                context: .test
             )
             let (old, young) = (Lease(), Lease())
             old.begin(at: .now)
@@ -93,17 +95,16 @@ struct LeaseTests {
             let far = ContinuousClock.now + .seconds(3600)
             let all = await window.acquire(Array(0..<20), for: .urgent, until: far, patience: .zero)
             let parcels = try [old, young, nil].enumerated().map { try Self.parcel($0, under: $1, bench) }
-            let arrivals = Arrivals()
-            async let sent: Void = dispatcher.send(parcels, lane: .normal) { part in
-                arrivals.add(part)
+            let ends = Ends()
+            async let sent: Void = dispatcher.send(parcels, lane: .normal) { dispositions in
+                ends.add(dispositions)
             }
-            try await eventually("they wait") { window.waiting == 1 || !arrivals.all.isEmpty }
+            try await eventually("they wait") { window.waiting == 1 || !ends.reasons.isEmpty }
             try await eventually("a lease is nearly over") { old.hasLasted(span, at: .now) }
             window.release(all, of: .urgent)
             await sent
-            let delivered = Arrival.answered(.delivered(providerMessageID: nil))
-            let came = arrivals.all
-            #expect(came == [0: .lapsed, 1: delivered, 2: delivered])
+            let reasons = ends.reasons
+            #expect(reasons == [0: "lease-over", 1: "delivered", 2: "delivered"])
             #expect(taker.tokens == ["t1", "t2"])
             #expect(window.inFlight == 0)
         }
@@ -117,18 +118,18 @@ struct LeaseTests {
         lease.begin(at: now + .seconds(5))
         #expect(lease.hasLasted(.seconds(4), at: now + .seconds(5)))
         #expect(!lease.hasLasted(.seconds(5), at: now + .seconds(5)))
-        let step = RetryLadder(tiers: Bench.tiers, limit: 3).stepWhenLapsed()
-        #expect(step == .retry(Bench.tiers[0], reason: "lease-over", burnsAttempt: false))
     }
 }
 
-/// What came of parcels, by their positions.
-private final class Arrivals: Sendable {
-    private let state = Mutex<[Int: Arrival]>([:])
+/// What became of deliveries, by the positions of their messages: the reason, or the state where there is none.
+private final class Ends: Sendable {
+    private let state = Mutex<[Int: String]>([:])
 
-    var all: [Int: Arrival] { state.withLock { $0 } }
+    var reasons: [Int: String] { state.withLock { $0 } }
 
-    func add(_ part: Dispatcher.Part) {
-        state.withLock { arrivals in for (position, arrival) in part { arrivals[position] = arrival } }
+    func add(_ dispositions: [Disposition]) {
+        state.withLock { reasons in
+            for one in dispositions { reasons[one.index] = one.settlement.reason ?? one.settlement.state.rawValue }
+        }
     }
 }

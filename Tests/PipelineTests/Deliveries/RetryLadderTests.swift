@@ -1,4 +1,6 @@
+import BellhopRules
 import Push
+import Store
 import Testing
 
 @testable import Pipeline
@@ -8,43 +10,64 @@ struct RetryLadderTests {
     private static let tiers = [10, 30, 120].map { RetryTier(.seconds($0)) }
     private static let ladder = RetryLadder(tiers: tiers, limit: 4)
 
-    private static func seconds(_ step: RetryLadder.Step) -> Duration? {
-        switch step {
-        case .retry(let tier, _, _): tier.delay
-        case .postpone(let wait, _, _): wait
-        default: nil
-        }
+    private static func after(
+        _ verdict: Verdict,
+        attempts: Int,
+        limit: Int? = nil,
+        isLate: Bool = false
+    ) throws -> Disposition {
+        var attempt = try Answered.attempt
+        attempt.attempts = attempts
+        attempt.limit = limit
+        return ladder.disposition(of: attempt, after: verdict, isLate: isLate)
     }
 
     @Test("each attempt waits a tier longer, a late one a tier more, the last tier for ever, and the limit ends it")
-    func tiers() {
+    func tiers() throws {
         let verdict = Verdict.retry(.unavailable, notBefore: .zero, scope: .message)
-        let turns = (0..<4).map { Self.seconds(Self.ladder.step(after: verdict, attempts: $0)) }
-        #expect(turns == [.seconds(10), .seconds(30), .seconds(120), nil])
-        let late = (0..<4).map { Self.seconds(Self.ladder.step(after: verdict, attempts: $0, isLate: true)) }
-        #expect(late == [.seconds(30), .seconds(120), .seconds(120), nil])
-        let own = Self.ladder.step(after: verdict, attempts: 0, limit: 1)
-        #expect(own == .giveUp(reason: "attempts-exhausted", lastReason: "UNAVAILABLE"))
+        let turns = try (0..<4).map { try Self.after(verdict, attempts: $0).tier }
+        #expect(turns == [Self.tiers[0], Self.tiers[1], Self.tiers[2], nil])
+        let late = try (0..<4).map { try Self.after(verdict, attempts: $0, isLate: true).tier }
+        #expect(late == [Self.tiers[1], Self.tiers[2], Self.tiers[2], nil])
+        let own = try Self.after(verdict, attempts: 0, limit: 1)
+        #expect(own.settlement.state == .failed)
+        #expect(own.settlement.reason == "attempts-exhausted")
+        #expect(own.lastWord == "UNAVAILABLE")
     }
 
     @Test("a provider's wait is never cut short, and one that outlasts the tiers is the database's")
-    func notBefore() {
-        let asked = Verdict.retry(.quotaExceeded, notBefore: .seconds(60), scope: .provider)
-        #expect(Self.seconds(Self.ladder.step(after: asked, attempts: 0)) == .seconds(120))
-        let long = Verdict.unknown(.timeout, notBefore: .seconds(900))
-        let step = Self.ladder.step(after: long, attempts: 0, isLate: true)
-        #expect(step == .postpone(.seconds(900), reason: "timeout", burnsAttempt: true))
+    func notBefore() throws {
+        let asked = try Self.after(.retry(.quotaExceeded, notBefore: .seconds(60), scope: .provider), attempts: 0)
+        #expect(asked.settlement.dueIn == .seconds(120))
+        let long = try Self.after(.unknown(.timeout, notBefore: .seconds(900)), attempts: 0, isLate: true)
+        #expect(long.tier == nil)
+        #expect(long.settlement.state == .deferred)
+        #expect(long.settlement.dueIn == .seconds(900))
+        #expect(long.settlement.reason == "timeout")
+        #expect(long.settlement.burnsAttempt)
+        #expect(long.settlement.outcomeIsUnknown)
     }
 
     @Test("our own fault for everybody burns nothing, for one message it is counted")
-    func configuration() {
-        let everybody = Self.ladder.step(after: .configError(.permissionDenied, scope: .provider), attempts: 3)
-        #expect(everybody == .postpone(.seconds(60), reason: "breaker", burnsAttempt: false))
+    func configuration() throws {
+        let everybody = try Self.after(.configError(.permissionDenied, scope: .provider), attempts: 3)
+        #expect(everybody.settlement.state == .deferred)
+        #expect(everybody.settlement.dueIn == .seconds(60))
+        #expect(everybody.settlement.reason == "breaker")
+        #expect(!everybody.settlement.burnsAttempt)
         let one = Verdict.configError(.unknownVAPIDKey, scope: .message)
-        #expect(Self.seconds(Self.ladder.step(after: one, attempts: 0)) == .seconds(120))
-        guard case .giveUp = Self.ladder.step(after: one, attempts: 3) else {
-            Issue.record("it is never given up")
-            return
+        #expect(try Self.after(one, attempts: 0).tier == Self.tiers[2])
+        #expect(try Self.after(one, attempts: 3).lastWord != nil)
+    }
+
+    @Test("what could not be started, and what was claimed too long ago, comes back with the shortest tier, uncounted")
+    func unsent() throws {
+        let attempt = try Answered.attempt
+        for disposition in [Self.ladder.notStarted(attempt), Self.ladder.lapsed(attempt)] {
+            #expect(disposition.settlement.state == .retrying)
+            #expect(disposition.tier == Self.tiers[0])
+            #expect(!disposition.settlement.burnsAttempt)
         }
+        #expect(Self.ladder.lapsed(attempt).settlement.reason == "lease-over")
     }
 }

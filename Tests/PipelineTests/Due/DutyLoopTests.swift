@@ -17,7 +17,12 @@ struct DutyLoopTests {
         var count: Int { turns.withLock { $0 } }
 
         func loop(every interval: Duration) -> DutyLoop {
-            DutyLoop(interval: interval, trouble: "nobody can be asked", logger: Logger(label: "test", sink: log))
+            DutyLoop(
+                interval: interval,
+                trouble: "nobody can be asked",
+                chance: .system,
+                logger: Logger(label: "test", sink: log)
+            )
         }
 
         /// The number of the turn that begins, from 1.

@@ -25,6 +25,14 @@ struct Answered: Sendable {
         )
     }
 
+    /// Some delivery, tried for the first time.
+    static var attempt: Attempt {
+        get throws {
+            let parcel = try Answered(person: "u", verdict: .delivered(providerMessageID: nil)).parcel(0, .fcm)
+            return Attempt(index: 0, key: parcel.key)
+        }
+    }
+
     private func parcel(_ index: Int, _ provider: PushProvider) throws -> Parcel {
         let recipient = try Self.recipient(person)
         let device = PushDevice(

@@ -13,8 +13,6 @@ struct BatchJudgementTests {
     private static let dead = Verdict.deviceGone(.unregistered, at: nil)
     private static let wrongKey = Verdict.configError(.permissionDenied, scope: .provider)
     private static let wrongAppleKey = Verdict.configError(.thirdPartyAuthError, scope: .platform)
-    private static let pause = Duration.seconds(10)
-    private static let held = Arrival.held(Hold(cause: .breaker, wait: pause))
 
     @Test(
         "a fault is ours where most of the answers blame, and five people at least were blamed",
@@ -54,7 +52,7 @@ struct BatchJudgementTests {
         let (few, _) = try Answered.judged(Answered.people(4, alone) + Answered.people(4, alone))
         #expect(few.verdicts == [Verdict](repeating: alone, count: 8))
         #expect(few.refusals.isEmpty)
-        #expect(few.arrivals(pause: Self.pause) == few.verdicts.map { .answered($0) })
+        #expect(few.rulings == few.verdicts)
     }
 
     @Test("words that mean the same of us count together, others do not")
@@ -87,16 +85,16 @@ struct BatchJudgementTests {
     func refusals() throws {
         let (all, outlet) = try Answered.judged(Answered.people(1, Self.wrongKey) + Answered.people(1, Self.dead))
         #expect(all.refusals == [BreakerKey(outlet): "PERMISSION_DENIED"])
-        #expect(all.arrivals(pause: Self.pause) == [Self.held, .answered(Self.dead)])
+        #expect(all.rulings == [nil, Self.dead])
         let (apple, _) = try Answered.judged([
             Answered(person: "u1", verdict: Self.wrongAppleKey, platform: .ios),
             Answered(person: "u2", verdict: Self.taken, platform: .android),
         ])
         #expect(apple.refusals == [BreakerKey(outlet, platform: .ios): "THIRD_PARTY_AUTH_ERROR"])
-        #expect(apple.arrivals(pause: Self.pause) == [Self.held, .answered(Self.taken)])
+        #expect(apple.rulings == [nil, Self.taken])
         let (foreign, _) = try Answered.judged(Answered.people(5, Self.foreign))
         #expect(foreign.refusals == [BreakerKey(outlet): "SENDER_ID_MISMATCH"])
-        #expect(foreign.arrivals(pause: Self.pause) == [Arrival](repeating: Self.held, count: 5))
+        #expect(foreign.rulings == [Verdict?](repeating: nil, count: 5))
     }
 
     @Test(
@@ -107,28 +105,28 @@ struct BatchJudgementTests {
         let (judgement, _) = try Answered.judged(Answered.people(6, error) + Answered.people(1, Self.taken))
         #expect(judgement.refusals.isEmpty)
         let reason = try #require(error.reason)
-        let ownFault = Arrival.answered(.configError(reason, scope: .message))
-        let expected = [Arrival](repeating: ownFault, count: 6) + [.answered(Self.taken)]
-        #expect(judgement.arrivals(pause: Self.pause) == expected)
+        let ownFault = Verdict.configError(reason, scope: .message)
+        let expected = [Verdict?](repeating: ownFault, count: 6) + [Self.taken]
+        #expect(judgement.rulings == expected)
     }
 
     @Test("a probe that hears what its breaker is open for confirms it; another word stands for itself")
     func probes() throws {
         let (same, outlet) = try Answered.judged(Answered.people(1, Self.foreign), despite: "SENDER_ID_MISMATCH")
         #expect(same.refusals == [BreakerKey(outlet): "SENDER_ID_MISMATCH"])
-        #expect(same.arrivals(pause: Self.pause) == [Self.held])
+        #expect(same.rulings == [nil])
         #expect(!same.provesAccess)
         let (other, _) = try Answered.judged(Answered.people(1, Self.foreign), despite: "PERMISSION_DENIED")
         #expect(other.refusals.isEmpty)
-        #expect(other.arrivals(pause: Self.pause) == [.answered(Self.foreign)])
+        #expect(other.rulings == [Self.foreign])
     }
 
     @Test("browsers with another key than ours open no breaker, however many people they are of")
     func browsers() throws {
         let (judgement, _) = try Answered.judged(Answered.people(20, .deviceGone(.vapidMismatch, at: nil)))
         #expect(judgement.refusals.isEmpty)
-        let expected = Arrival.answered(.configError(.vapidMismatch, scope: .device))
-        #expect(judgement.arrivals(pause: Self.pause) == [Arrival](repeating: expected, count: 20))
+        let expected = Verdict.configError(.vapidMismatch, scope: .device)
+        #expect(judgement.rulings == [Verdict?](repeating: expected, count: 20))
     }
 
     @Test("while devices die in masses no death is believed, and the provider's breaker is open")
@@ -136,11 +134,11 @@ struct BatchJudgementTests {
         let answers =
             Answered.people(2, Self.dead) + Answered.people(1, Self.taken) + Answered.people(1, Self.wrongAppleKey)
         var (judgement, outlet) = try Answered.judged(answers)
-        #expect(judgement.arrivals(pause: Self.pause).prefix(2) == [.answered(Self.dead), .answered(Self.dead)])
+        #expect(judgement.rulings.prefix(2) == [Self.dead, Self.dead])
         judgement.isMassDeath = true
         #expect(judgement.refusals == [BreakerKey(outlet): "mass-death"])
-        let expected = [Self.held, Self.held, .answered(Self.taken), Self.held]
-        #expect(judgement.arrivals(pause: Self.pause) == expected)
+        let expected: [Verdict?] = [nil, nil, Self.taken, nil]
+        #expect(judgement.rulings == expected)
     }
 
     @Test("deaths are counted by people, and what is taken for a fault of ours is none")

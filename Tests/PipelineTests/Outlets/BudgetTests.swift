@@ -18,10 +18,7 @@ struct BudgetTests {
     private static let slow = PushBudget(name: "expo/a", pushes: 1_000, period: .seconds(86_400))
 
     private static func meter(_ bench: Bench) -> BudgetMeter {
-        BudgetMeter(
-            book: BudgetBook(pool: bench.pool),
-            logger: Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text))
-        )
+        BudgetMeter(store: PostgresStore(pool: bench.pool, lease: .seconds(60)), context: .test)
     }
 
     private static var soon: ContinuousClock.Instant { .now + .milliseconds(50) }

@@ -56,7 +56,7 @@ struct CycleTrapTests {
         // Ours.
         let names = TopologyNames(try #require(Namespace("cycle")))
         let item = DeadLetterReading.item(of: died, at: Letters.now, names: names)
-        #expect(item.reason == "delivery-limit")
+        #expect(item.cause.reason == "delivery-limit")
         let mark = DeadLetterItem.ReplayMark(item: item.deadID, replay: 1, round: 1)
         let replayed = Replayed(mark, by: "ada", origin: item.origin, arrivedAt: item.failedAt)
         let message = OutgoingMessage(replaying: item.origin, replayed, names: names)

@@ -159,8 +159,9 @@ struct DeliveryReplayTests {
     @Test("without a ramp too many failures pause it as well")
     func failing() async throws {
         try await ReplayGround.with { ground in
-            try await ground.die((0..<40).map { "e\($0)" })
-            let id = try await ground.start(pace: .init(rate: 20, pauseShare: 50))
+            // Slow enough that the failures of the first ones are known before the last one goes out.
+            try await ground.die((0..<120).map { "e\($0)" })
+            let id = try await ground.start(pace: .init(rate: 6, pauseShare: 50))
             let paused = try await ground.wait(for: id) { $0.replay.state == .paused }
             #expect(paused.waiting > 0)
             #expect(paused.replay.pauseReason?.contains("failed") == true)

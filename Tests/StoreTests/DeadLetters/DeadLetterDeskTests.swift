@@ -69,7 +69,7 @@ struct DeadLetterDeskTests {
             let first = try #require(found.groups.first)
             #expect(first.items == 3)
             #expect(first.users == 2)
-            #expect(first.error == "item 3 of 'z'")
+            #expect(first.cause.error == "item 3 of 'z'")
             #expect(first.lastDay.reduce(0, +) == 3)
             #expect(first.lastDay.last == 2)
             #expect(first.lastDay[21] == 1)

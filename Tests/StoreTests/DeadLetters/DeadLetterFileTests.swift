@@ -63,16 +63,15 @@ struct DeadLetterFileTests {
 
     /// All of the same content.
     private func letter(_ id: String, failedAt: Int64, redelivered: Bool = false) -> DeadLetterItem {
-        DeadLetterItem(
-            deadID: id,
-            stage: "intake",
-            reason: "malformed-json",
-            error: "expected a value",
-            attempts: redelivered ? 2 : 1,
+        var item = DeadLetterItem(
+            id,
+            DeadLetterCause(.intake, reason: "malformed-json", error: "expected a value"),
             failedAt: Timestamp(clamping: failedAt),
             origin: .init(exchange: "x", routingKey: "k", properties: [123, 125], headers: [123, 125], body: [1]),
-            redelivered: redelivered,
             contentHash: [7]
         )
+        item.redelivered = redelivered
+        item.attempts = redelivered ? 2 : 1
+        return item
     }
 }

@@ -21,7 +21,8 @@ enum WrittenStatements {
     /// What only commands of operators, benchmarks and migrations run, with plans of their own.
     private static let forOperators: Set<String> = [
         "Benchmarks", "Schema", "Standing", "Stories", "Topology", "LedgerLook.swift", "ReplayBook.swift",
-        "DeadLetterDesk.swift", "DeadLetterDesk+Acts.swift", "DeadLetterDesk+Editing.swift", "ImportedLetter.swift",
+        "DeadLetterDesk.swift", "DeadLetterDesk+Acts.swift", "DeadLetterDesk+Editing.swift",
+        "DeadLetterDesk+Import.swift",
         "DeadLetterFilter+SQL.swift", "DeadLetterViews.swift",
     ]
 

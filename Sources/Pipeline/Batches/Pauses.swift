@@ -1,25 +1,29 @@
 import ServiceRuntime
 
 /// How a batch in hand waits for a server that is away: for ever in normal life, a few more times once a drain has begun.
-struct Patience {
+struct Pauses {
     private(set) var failures = 0
     private let drain: DrainSignal
+    private let time: any TimeSource
+    private var chance: Chance
     private var backoff = Backoff(base: .milliseconds(20), cap: .seconds(5))
 
-    init(drain: DrainSignal) {
+    init(drain: DrainSignal, context: PipelineContext) {
         self.drain = drain
+        time = context.time
+        chance = context.chance
     }
 
     /// Counts a failure and pauses before the next attempt; false where there should be none.
-    mutating func pause(using chance: inout some RandomNumberGenerator) async -> Bool {
+    mutating func pause() async -> Bool {
         failures += 1
         let pause = backoff.next(using: &chance)
         guard !drain.isDraining || failures < Self.attemptsWhileDraining, !Task.isCancelled else { return false }
-        guard !drain.isDraining else { return (try? await Task.sleep(for: pause)) != nil }
+        guard !drain.isDraining else { return (try? await time.sleep(for: pause)) != nil }
         // A drain must not wait for the end of a long pause.
-        return await withTaskGroup(of: Bool.self) { group in
-            group.addTask { (try? await Task.sleep(for: pause)) != nil }
-            group.addTask { [drain] in
+        return await withTaskGroup(of: Bool.self) { [drain, time] group in
+            group.addTask { (try? await time.sleep(for: pause)) != nil }
+            group.addTask {
                 await drain.wait()
                 return !Task.isCancelled
             }

@@ -1,40 +1,21 @@
-package import BellhopRules
 package import Postgres
-
-/// An item as an export wrote it out.
-package struct ImportedLetter: Sendable {
-    package var item: DeadLetterItem
-    package var state: DeadLetterState
-    package var deaths: Int
-    package var replays: Int
-    package var firstFailedAt: Timestamp
-    package var resolution: String?
-
-    package init(_ item: DeadLetterItem) {
-        self.item = item
-        state = .open
-        deaths = 1
-        replays = 0
-        firstFailedAt = item.failedAt
-    }
-}
 
 extension DeadLetterDesk {
     /// Brings items back that an export has written out, each unless it is there; the number of those that were not.
     ///
     /// What a replay held at the time of the export is open now.
-    package func bringIn(_ letters: [ImportedLetter], by desk: DeskOperator) async throws(PostgresError) -> Int {
+    package func bringIn(_ letters: [DeadLetterMessage], by desk: DeskOperator) async throws(PostgresError) -> Int {
         guard !letters.isEmpty else { return 0 }
         return try await pool.transaction { (connection) throws(PostgresError) in
             // An export outlives the people in it.
             let spared = try LettersOfErased.spare(letters.map(\.item), connection)
             let rows = try connection.run(DeadLetterFile.insert, DeadLetterFile.parameters(of: spared))
             let fresh = Set(try rows.map { (rows, row) throws(PostgresError) in try rows.text(row, 0) })
-            let added = letters.filter { fresh.contains($0.item.deadID) }
+            let added = letters.map(\.summary).filter { fresh.contains($0.deadID) }
             _ = try connection.run(
                 Self.complete,
                 [
-                    .textArray(added.map(\.item.deadID)),
+                    .textArray(added.map(\.deadID)),
                     .textArray(added.map { $0.state == .replaying ? "open" : $0.state.rawValue }),
                     .integerArray(added.map { Int64($0.deaths) }), .integerArray(added.map { Int64($0.replays) }),
                     .instantArray(added.map(\.firstFailedAt.microseconds)), .textArray(added.map(\.resolution)),

@@ -1,7 +1,7 @@
 /// Why a message was not even offered to its provider, or was refused for reasons that are not its own.
 ///
 /// Nothing of it counts as an attempt.
-struct Hold: Sendable, Equatable {
+struct Delay: Sendable, Equatable {
     enum Cause: String, CaseIterable, Sendable {
         /// The provider refuses our keys or settings.
         case breaker

@@ -1,0 +1,26 @@
+import ServiceRuntime
+
+/// What a command takes from the process around it; tests bring their own.
+struct Surroundings: Sendable {
+    var environment: [String: String]
+    /// Where answers go.
+    var output = PrintedOutput.standardOutput
+    /// Where everything else goes: what went wrong, how things come along.
+    var complaints = PrintedOutput.standardError
+    /// Reads all of stdin; nil where it cannot be read.
+    var readInput: @Sendable () -> [UInt8]? = StandardDescriptor.readInput
+    /// Who sits at the keyboard; nil where no person does.
+    var terminal: Terminal?
+    /// Under which name the process runs.
+    var user = "unknown"
+
+    /// Prints a text of our own layout on stdout.
+    func print(_ text: String) {
+        output.print(text)
+    }
+
+    /// Prints one line on stdout, which nothing in it can end.
+    func print(line: String) {
+        output.print(line: line)
+    }
+}

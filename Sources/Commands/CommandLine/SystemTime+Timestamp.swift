@@ -1,0 +1,6 @@
+import BellhopRules
+import ServiceRuntime
+
+extension SystemTime {
+    var timestamp: Timestamp { Timestamp(clamping: now().microseconds) }
+}

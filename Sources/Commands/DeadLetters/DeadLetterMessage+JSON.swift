@@ -1,0 +1,101 @@
+import BellhopRules
+import Foundation
+import Store
+
+extension DeadLetterCause {
+    var members: [(String, JSONText)] {
+        Member.allCases.map { ($0.rawValue, .optional(self[$0])) }
+    }
+}
+
+extension DeadLetterSummary {
+    /// What every command says of an item.
+    var members: [(String, JSONText)] {
+        [("id", .text(deadID)), ("state", .text(state.rawValue)), ("fingerprint", .text(fingerprint))] + cause.members
+            + [
+                ("notificationId", .optional(delivery?.notification.notification.text)),
+                ("channel", .optional(delivery?.channel.rawValue)), ("target", .optional(delivery?.target)),
+                ("attempts", .number(attempts)), ("copies", .number(copies)), ("deaths", .number(deaths)),
+                ("replays", .number(replays)), ("replay", replay.map { .number(Int(clamping: $0)) } ?? .null),
+                ("resolution", .optional(resolution)), ("editedFrom", .optional(editedFrom)),
+                ("firstFailedAt", .text(firstFailedAt.description)), ("lastFailedAt", .text(lastFailedAt.description)),
+            ]
+    }
+}
+
+/// One line of an export: an item with everything that a replay needs, personal data included.
+///
+/// Bodies are Base64, since a rejected one may be anything.
+extension DeadLetterMessage {
+    /// What a list shows: no message, and so nothing personal in it.
+    var listed: [(String, JSONText)] {
+        summary.members + [("exchange", .text(origin.exchange)), ("routingKey", .text(origin.routingKey))]
+    }
+
+    var json: JSONText {
+        .object(
+            listed + [
+                ("properties", Self.json(origin.properties)), ("headers", Self.json(origin.headers)),
+                ("body", Self.base64(origin.body)), ("contentHash", Self.base64(contentHash)),
+            ]
+        )
+    }
+
+    /// Nil where the line is none of an export.
+    init?(parsing line: [UInt8]) {
+        guard case .success(.object(let object)) = JSONParser(limits: Self.limits).parse(line),
+            let id = object["id"]?.string, object["stage"]?.string != nil, object["reason"]?.string != nil,
+            object["error"]?.string != nil, let exchange = object["exchange"]?.string,
+            let routingKey = object["routingKey"]?.string, let body = Self.bytes(object["body"]),
+            let hash = Self.bytes(object["contentHash"]), let failedAt = Self.instant(object["lastFailedAt"]),
+            let properties = object["properties"]?.object, let headers = object["headers"]?.object,
+            let state = object["state"]?.string.flatMap(DeadLetterState.init(rawValue:))
+        else { return nil }
+        let origin = DeadLetterItem.Origin(
+            exchange: exchange,
+            routingKey: routingKey,
+            properties: JSONWriter.canonicalBytes(of: .object(properties)),
+            headers: JSONWriter.canonicalBytes(of: .object(headers)),
+            body: body
+        )
+        let cause = DeadLetterCause { object[$0.rawValue]?.string }
+        var item = DeadLetterItem(id, cause, failedAt: failedAt, origin: origin, contentHash: hash)
+        item.attempts = Self.count(object["attempts"]) ?? 1
+        item.delivery = DeliveryKey(
+            cause.app,
+            cause.user,
+            object["notificationId"]?.string,
+            object["channel"]?.string,
+            object["target"]?.string
+        )
+        self.init(item)
+        summary.state = state
+        summary.deaths = Self.count(object["deaths"]) ?? 1
+        summary.replays = Self.count(object["replays"]) ?? 0
+        summary.firstFailedAt = Self.instant(object["firstFailedAt"]) ?? failedAt
+        summary.resolution = object["resolution"]?.string
+    }
+
+    /// The largest body that is filed whole and its headers, in Base64 and JSON.
+    private static let limits = JSONParser.Limits(bytes: 32 << 20, depth: 128)
+
+    private static func json(_ bytes: [UInt8]) -> JSONText {
+        (try? JSONParser(limits: limits).parse(bytes).get()).map { JSONText($0) } ?? .object([])
+    }
+
+    private static func base64(_ bytes: [UInt8]) -> JSONText {
+        .text(Data(bytes).base64EncodedString())
+    }
+
+    private static func bytes(_ value: JSONValue?) -> [UInt8]? {
+        value?.string.flatMap { Data(base64Encoded: $0) }.map { [UInt8]($0) }
+    }
+
+    private static func instant(_ value: JSONValue?) -> Timestamp? {
+        value?.string.flatMap(Timestamp.init(validating:))
+    }
+
+    private static func count(_ value: JSONValue?) -> Int? {
+        value?.number?.int64.map { Int(Int32(clamping: max(0, $0))) }
+    }
+}

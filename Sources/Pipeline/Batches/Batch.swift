@@ -1,0 +1,69 @@
+import AMQP
+import BellhopRules
+import Postgres
+import ServiceRuntime
+import Store
+
+/// What all stages of one batch share.
+struct Batch: Sendable {
+    /// Where its resumes go.
+    var lane: Lane
+    let claim: Claim
+    let messages: OpenMessages
+    let persistence: Persistence
+    let asides: Asides
+    /// When it was taken.
+    let now: Timestamp
+
+    /// What all batches of a lane work under.
+    struct Shift: Sendable {
+        let lane: Lane
+        let drain: DrainSignal
+        let asides: Asides
+        /// Tells the broker that messages are done with.
+        let acknowledge: @Sendable ([DeliveryTag]) -> Void
+    }
+
+    init(_ messages: [IncomingMessage], _ shift: Shift, _ context: PipelineContext) {
+        var chance = context.chance
+        lane = shift.lane
+        claim = Claim(using: &chance)
+        self.messages = OpenMessages(messages.map(\.tag), acknowledge: shift.acknowledge)
+        persistence = Persistence(drain: shift.drain, context: context)
+        asides = shift.asides
+        now = Timestamp(clamping: context.time.now().microseconds)
+    }
+
+    var drain: DrainSignal { persistence.drain }
+}
+
+/// A piece of work, and the position in its batch of the message that it came of.
+struct Entry<Work: Sendable>: Sendable {
+    let index: Int
+    let work: Work
+}
+
+/// What became of entries that were to be written; the messages of those that a drain kept from it are given up.
+struct Stored<Work: Sendable, Outcome: Sendable>: Sendable {
+    var written: [(entry: Entry<Work>, outcome: Outcome)] = []
+    /// The database will never take these, each for the reason in words.
+    var refused: [(entry: Entry<Work>, why: String)] = []
+}
+
+extension Batch {
+    /// Writes entries, and sorts them by what became of them.
+    func store<Work: Sendable, Outcome: Sendable>(
+        _ entries: [Entry<Work>],
+        _ write: @Sendable ([Work]) async throws(PostgresError) -> [Outcome]
+    ) async -> Stored<Work, Outcome> {
+        var stored = Stored<Work, Outcome>()
+        for (entry, result) in zip(entries, await persistence.write(entries.map(\.work), write)) {
+            switch result {
+            case .written(let outcome): stored.written.append((entry, outcome))
+            case .refused(let why): stored.refused.append((entry, why))
+            case .abandoned: messages.giveUp([entry.index])
+            }
+        }
+        return stored
+    }
+}

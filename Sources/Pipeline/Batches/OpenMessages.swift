@@ -1,0 +1,90 @@
+import AMQP
+import Synchronization
+
+/// The messages of a batch that are not done with, and the one place that decides when one is: when all of the batch is
+/// stored, and the last thing that was opened for the message is closed.
+///
+/// What is given up is never acknowledged: the broker hands it out again.
+///
+/// Thread safety: the counts are behind a lock; `acknowledge` is called outside of it.
+final class OpenMessages: Sendable {
+    fileprivate struct State {
+        /// What is still to be done for each message.
+        var open: [Int]
+        var givenUp: Set<Int> = []
+        var isStored = false
+        /// With these nothing was left to do when all was stored.
+        ///
+        /// They go along with whatever ends first: one acknowledgement for all of them costs the broker as much as one for
+        /// each of those that stand alone.
+        var idle: [Int] = []
+    }
+
+    private let tags: [DeliveryTag]
+    private let acknowledge: @Sendable ([DeliveryTag]) -> Void
+    private let state: Mutex<State>
+
+    init(_ tags: [DeliveryTag], acknowledge: @escaping @Sendable ([DeliveryTag]) -> Void) {
+        self.tags = tags
+        self.acknowledge = acknowledge
+        state = Mutex(State(open: Array(repeating: 0, count: tags.count)))
+    }
+
+    var count: Int { tags.count }
+
+    /// There is one more thing to do for the message at each of these positions.
+    func open(_ positions: [Int]) {
+        guard !positions.isEmpty else { return }
+        state.withLock { state in for position in positions { state.open[position] += 1 } }
+    }
+
+    /// So much has been done; acknowledges what is done with now.
+    func close(_ positions: [Int]) {
+        settle { state in
+            var done: [Int] = []
+            for position in positions {
+                state.open[position] -= 1
+                if state.isDone(position) { done.append(position) }
+            }
+            return done + state.takeIdle()
+        }
+    }
+
+    /// Something of these messages stays undone.
+    func giveUp(_ positions: [Int]) {
+        guard !positions.isEmpty else { return }
+        state.withLock { $0.givenUp.formUnion(positions) }
+    }
+
+    func isGivenUp(_ position: Int) -> Bool { state.withLock { $0.givenUp.contains(position) } }
+
+    /// All is stored, and everything that is left to do has been opened; whether there is a message with nothing left.
+    func stored() -> Bool {
+        state.withLock { state in
+            state.isStored = true
+            state.idle = state.open.indices.filter(state.isDone)
+            return !state.idle.isEmpty
+        }
+    }
+
+    /// Acknowledges those with which nothing was left to do.
+    func acknowledgeIdle() {
+        settle { $0.takeIdle() }
+    }
+
+    private func settle(_ change: (inout State) -> [Int]) {
+        let done = state.withLock { change(&$0) }
+        if !done.isEmpty { acknowledge(done.map { tags[$0] }) }
+    }
+}
+
+extension OpenMessages.State {
+    fileprivate func isDone(_ position: Int) -> Bool {
+        isStored && open[position] == 0 && !givenUp.contains(position)
+    }
+
+    fileprivate mutating func takeIdle() -> [Int] {
+        defer { idle = [] }
+        return idle
+    }
+}

@@ -1,0 +1,21 @@
+package import ServiceRuntime
+
+/// What everything in the pipeline is given of its surroundings: the clock, chance, the log and the meters.
+package struct PipelineContext: Sendable {
+    let time: any TimeSource
+    let chance: Chance
+    let logger: Logger
+    let metrics: PipelineMetrics
+
+    package init(
+        time: any TimeSource = SystemTime(),
+        chance: Chance = .system,
+        logger: Logger,
+        metrics: PipelineMetrics
+    ) {
+        self.time = time
+        self.chance = chance
+        self.logger = logger
+        self.metrics = metrics
+    }
+}

@@ -1,0 +1,43 @@
+package import BellhopRules
+package import Postgres
+package import Store
+
+/// The database as a batch sees it: one method for each step that touches it.
+package protocol PipelineStore: Sendable {
+    // What users are, and what becomes of messages.
+    func recipients(of keys: Set<RecipientKey>) async throws(PostgresError) -> [RecipientKey: Recipient]
+    func record(_ records: [InboxRecord], as claim: Claim) async throws(PostgresError) -> [Inbox.Outcome]
+    func keep(_ plans: [PlannedEvent]) async throws(PostgresError) -> [EventPlans.Outcome]
+    func cancel(_ cancellations: [EventCancellation]) async throws(PostgresError) -> [Void]
+    func apply(_ feeds: [FeedEntry]) async throws(PostgresError) -> [Void]
+    func report(_ reports: [ReplayReports.Report]) async throws(PostgresError)
+
+    // What is owed.
+    func claim(_ keys: [NotificationKey], as claim: Claim) async throws(PostgresError) -> Ledger.Harvest
+    func notifications(
+        _ keys: [NotificationKey]
+    ) async throws(PostgresError) -> [NotificationKey: StoredNotification]
+    func claimReceipts(_ keys: [DeliveryKey], as claim: Claim) async throws(PostgresError) -> [OpenReceipt]
+    func settle(_ settlements: [Settlement], of claim: Claim) async throws(PostgresError) -> Int
+
+    // What sending tells of devices.
+    func revoke(_ devices: [DeadDevice]) async throws(PostgresError) -> Int
+    func note(_ devices: [ReachedDevice]) async throws(PostgresError) -> Int
+}
+
+/// What all workers share about providers.
+package protocol OutletStore: Sendable {
+    func draw(_ draw: BudgetBook.Draw) async throws(PostgresError) -> Int
+
+    /// From a breaker's first refusal to its first probe.
+    var firstPause: Duration { get }
+    func openBreakers() async throws(PostgresError) -> [OpenBreaker]
+    func open(_ key: BreakerKey, reason: String) async throws(PostgresError)
+    func reopen(_ key: BreakerKey, reason: String, isTelling: Bool) async throws(PostgresError)
+    func close(_ key: BreakerKey) async throws(PostgresError) -> Bool
+    func knock(_ key: BreakerKey) async throws(PostgresError) -> BreakerBook.Knock
+
+    func platformsReached(of app: AppID, by provider: String) async throws(PostgresError) -> Set<DevicePlatform>
+    func deathsSince(_ key: BreakerKey) async throws(PostgresError) -> Timestamp?
+    func takeBack(_ key: BreakerKey, since: Timestamp) async throws(PostgresError) -> Int
+}

@@ -1,0 +1,137 @@
+package import BellhopRules
+package import Postgres
+package import Store
+
+/// The database that is one: each step goes to the part of Store that knows its statement.
+package struct PostgresStore: PipelineStore, OutletStore {
+    private let inbox: Inbox
+    private let ledger: Ledger
+    private let receipts: ReceiptBook
+    private let directory: RecipientDirectory
+    private let plans: EventPlans
+    private let feeds: FeedStore
+    private let reports: ReplayReports
+    private let revocations: Revocations
+    private let reached: ReachedDevices
+    private let breakers: BreakerBook
+    private let budgets: BudgetBook
+
+    /// `lease` is how long a claim holds, `firstPause` how long a breaker rests at first.
+    package init(pool: PostgresPool, lease: Duration, firstPause: Duration = .seconds(10)) {
+        inbox = Inbox(pool: pool)
+        ledger = Ledger(pool: pool, lease: lease)
+        receipts = ReceiptBook(pool: pool)
+        directory = RecipientDirectory(pool: pool)
+        plans = EventPlans(pool: pool)
+        feeds = FeedStore(pool: pool)
+        reports = ReplayReports(pool: pool)
+        revocations = Revocations(pool: pool)
+        reached = ReachedDevices(pool: pool)
+        breakers = BreakerBook(pool: pool, firstPause: firstPause)
+        budgets = BudgetBook(pool: pool)
+    }
+
+    package func recipients(
+        of keys: Set<RecipientKey>
+    ) async throws(PostgresError) -> [RecipientKey: Recipient] {
+        try await directory.recipients(of: keys)
+    }
+
+    package func record(
+        _ records: [InboxRecord],
+        as claim: Claim
+    ) async throws(PostgresError) -> [Inbox.Outcome] {
+        try await inbox.record(records, as: claim)
+    }
+
+    package func keep(_ plans: [PlannedEvent]) async throws(PostgresError) -> [EventPlans.Outcome] {
+        try await self.plans.keep(plans)
+    }
+
+    package func cancel(_ cancellations: [EventCancellation]) async throws(PostgresError) -> [Void] {
+        try await plans.cancel(cancellations)
+    }
+
+    package func apply(_ feeds: [FeedEntry]) async throws(PostgresError) -> [Void] {
+        try await self.feeds.apply(feeds)
+    }
+
+    package func report(_ reports: [ReplayReports.Report]) async throws(PostgresError) {
+        try await self.reports.settle(reports)
+    }
+
+    package func claim(
+        _ keys: [NotificationKey],
+        as claim: Claim
+    ) async throws(PostgresError) -> Ledger.Harvest {
+        try await ledger.claim(keys, as: claim)
+    }
+
+    package func notifications(
+        _ keys: [NotificationKey]
+    ) async throws(PostgresError) -> [NotificationKey: StoredNotification] {
+        try await inbox.notifications(keys)
+    }
+
+    package func claimReceipts(
+        _ keys: [DeliveryKey],
+        as claim: Claim
+    ) async throws(PostgresError) -> [OpenReceipt] {
+        try await receipts.claim(keys, as: claim)
+    }
+
+    package func settle(_ settlements: [Settlement], of claim: Claim) async throws(PostgresError) -> Int {
+        try await ledger.settle(settlements, of: claim)
+    }
+
+    package func revoke(_ devices: [DeadDevice]) async throws(PostgresError) -> Int {
+        try await revocations.revoke(devices)
+    }
+
+    package func note(_ devices: [ReachedDevice]) async throws(PostgresError) -> Int {
+        try await reached.note(devices)
+    }
+
+    // MARK: - Providers
+
+    package func draw(_ draw: BudgetBook.Draw) async throws(PostgresError) -> Int {
+        try await budgets.draw(draw)
+    }
+
+    package var firstPause: Duration { breakers.firstPause }
+
+    package func openBreakers() async throws(PostgresError) -> [OpenBreaker] {
+        try await breakers.all()
+    }
+
+    package func open(_ key: BreakerKey, reason: String) async throws(PostgresError) {
+        try await breakers.open(key, reason: reason)
+    }
+
+    package func reopen(_ key: BreakerKey, reason: String, isTelling: Bool) async throws(PostgresError) {
+        try await breakers.reopen(key, reason: reason, isTelling: isTelling)
+    }
+
+    package func close(_ key: BreakerKey) async throws(PostgresError) -> Bool {
+        try await breakers.close(key)
+    }
+
+    package func knock(_ key: BreakerKey) async throws(PostgresError) -> BreakerBook.Knock {
+        try await breakers.knock(key)
+    }
+
+    package func platformsReached(
+        of app: AppID,
+        by provider: String
+    ) async throws(PostgresError) -> Set<DevicePlatform> {
+        try await reached.platforms(app: app, provider: provider)
+    }
+
+    package func deathsSince(_ key: BreakerKey) async throws(PostgresError) -> Timestamp? {
+        try await breakers.deathsSince(key)
+    }
+
+    package func takeBack(_ key: BreakerKey, since: Timestamp) async throws(PostgresError) -> Int {
+        try await revocations.takeBack(app: key.app, provider: key.provider, since: since)
+    }
+}

@@ -1,0 +1,125 @@
+import BellhopRules
+import Push
+import Store
+
+extension Decider {
+    /// What becomes of a claimed delivery that comes back: it is decided anew, and may not be sent after all.
+    enum Resumed {
+        case send(Parcel)
+        /// It goes out together with others.
+        case gather(GatheredPush)
+        case withheld(Disposition)
+    }
+
+    /// A delivery that came back, with what is known of it.
+    struct Returned {
+        let claimed: ClaimedDelivery
+        /// Nil where its user was erased meanwhile.
+        let stored: StoredNotification?
+        let recipient: Recipient
+        /// The position of the message that brought it.
+        let index: Int
+        let lease: Lease
+    }
+
+    func resume(_ returned: Returned) -> Resumed {
+        let key = returned.claimed.key.notification
+        guard let stored = returned.stored else { return returned.suppressed(.recipientErased) }
+        guard let catalog = catalogs[key.recipient.app], let type = catalog[stored.content.type] else {
+            return returned.suppressed(.unknownType)
+        }
+        var facts = facts(stored.content, catalog, type, returned.recipient)
+        facts.history.isRead = stored.isRead
+        facts.history.isSuperseded = stored.isSuperseded
+        facts.history.isInDueDigest = returned.claimed.digest.map { $0 <= now } ?? false
+        let decision = Decision(facts)
+        return switch returned.claimed.key.channel {
+        case .email: mail(returned, stored.content, decision.email ?? .suppress(.emailDisabled), catalog, type)
+        case .push: push(returned, stored, decision, type)
+        }
+    }
+
+    private func mail(
+        _ returned: Returned,
+        _ content: NotificationContent,
+        _ outcome: Outcome,
+        _ catalog: Catalog,
+        _ type: CatalogType
+    ) -> Resumed {
+        let key = returned.claimed.key.notification
+        switch outcome {
+        case .expire: return returned.expired
+        case .suppress(let reason): return returned.suppressed(reason)
+        // Nothing makes a mail wait but what makes everything wait, and that ends in the cases above.
+        case .drop, .wait: return returned.suppressed(.emailDisabled)
+        case .send:
+            guard senders.mails(key.recipient.app) else { return returned.suppressed(.noProvider) }
+            guard let mail = EmailMessage(key, content, returned.recipient, catalog) else {
+                return returned.suppressed(.noAddress)
+            }
+            return .send(returned.parcel(content, type, .mail(mail)))
+        }
+    }
+
+    private func push(
+        _ returned: Returned,
+        _ stored: StoredNotification,
+        _ decision: Decision,
+        _ type: CatalogType
+    ) -> Resumed {
+        let key = returned.claimed.key.notification
+        let ruling = decision.devices.first { $0.device.subscription == returned.claimed.key.target }
+        switch decision.push ?? ruling?.outcome ?? .suppress(.deviceGone) {
+        case .expire: return returned.expired
+        case .suppress(let reason): return returned.suppressed(reason == .noDevice ? .deviceGone : reason)
+        case .drop: return returned.suppressed(.quietHours)
+        case .wait(let wait): return returned.waiting(wait, now)
+        case .send:
+            guard let device = ruling?.device else { return returned.suppressed(.deviceGone) }
+            guard senders.serves(key.recipient.app, device.provider) else { return returned.suppressed(.noProvider) }
+            let message = PushMessage(key, stored.content, type, to: device, unread: returned.recipient.unread)
+            let parcel = returned.parcel(stored.content, type, .push(message))
+            guard let slot = returned.claimed.digest else { return .send(parcel) }
+            return .gather(GatheredPush(parcel: parcel, message: message, slot: slot, createdAt: stored.createdAt))
+        }
+    }
+}
+
+extension Decider.Returned {
+    fileprivate func parcel(_ content: NotificationContent, _ type: CatalogType, _ cargo: Cargo) -> Parcel {
+        Parcel(
+            index: index,
+            key: claimed.key,
+            content: content,
+            type: type,
+            attempts: claimed.attempts,
+            isRepeat: claimed.outcomeWasUnknown,
+            cargo: cargo,
+            lease: lease
+        )
+    }
+
+    fileprivate var expired: Decider.Resumed { ruledOut(.expired, "expired-while-waiting") }
+
+    fileprivate func suppressed(_ reason: SuppressionReason) -> Decider.Resumed {
+        ruledOut(.suppressed, reason.rawValue)
+    }
+
+    /// Back to waiting, by a rule.
+    fileprivate func waiting(_ wait: Wait, _ now: Timestamp) -> Decider.Resumed {
+        let left = Duration.microseconds(max(0, wait.until.microseconds - now.microseconds))
+        var settlement = Settlement(
+            claimed.key,
+            .deferred,
+            reason: wait.reason.rawValue,
+            burnsAttempt: false,
+            dueIn: left
+        )
+        settlement.wait = wait
+        return .withheld(Disposition(index: index, settlement))
+    }
+
+    private func ruledOut(_ state: DeliveryState, _ reason: String) -> Decider.Resumed {
+        .withheld(Disposition(index: index, Settlement(claimed.key, state, reason: reason, burnsAttempt: false)))
+    }
+}

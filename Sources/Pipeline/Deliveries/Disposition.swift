@@ -1,0 +1,139 @@
+import AMQP
+import BellhopRules
+import Push
+import ServiceRuntime
+import Store
+
+/// What becomes of one delivery: the settlement of its line in the ledger, and what has to follow.
+///
+/// The one value from a provider's verdict, or a rule's, to the database.
+struct Disposition: Sendable {
+    /// The position of the broker's message in its batch.
+    let index: Int
+    var settlement: Settlement
+    /// The tier in which its resume waits.
+    var tier: RetryTier?
+    /// The provider's last word, where it is given up: a dead letter says so before the ledger does.
+    var lastWord: String?
+    /// That dead letter.
+    var loss: LostDelivery?
+    var deadDevice: DeadDevice?
+    /// The device, where this was the first push to it that was taken.
+    var reachedDevice: ReachedDevice?
+    /// It was sent although an earlier send may have arrived.
+    var isRepeat = false
+
+    init(index: Int, _ settlement: Settlement) {
+        self.index = index
+        self.settlement = settlement
+    }
+}
+
+/// What the ladder looks at: one delivery, and how often it was tried before.
+struct Attempt: Sendable {
+    let index: Int
+    let key: DeliveryKey
+    var attempts = 0
+    /// After how many attempts its type gives it up; nil for the usual limit.
+    var limit: Int?
+}
+
+extension DeliveryPolicy {
+    /// What becomes of all deliveries in these parcels, after their provider's answers.
+    func dispositions(
+        of answered: [(parcel: Parcel, verdict: Verdict)],
+        sentAt: Timestamp,
+        using chance: Chance
+    ) -> [Disposition] {
+        var dispositions: [Disposition] = []
+        dispositions.reserveCapacity(answered.count)
+        for (parcel, verdict) in answered {
+            var own = disposition(of: parcel.attempt, in: parcel, after: verdict, sentAt, chance)
+            own.deadDevice = DeadDevice(parcel, verdict, sentAt)
+            own.reachedDevice = ReachedDevice(parcel, verdict)
+            own.isRepeat = parcel.isRepeat
+            dispositions.append(own)
+            for companion in parcel.companions {
+                let attempt = parcel.attempt(of: companion)
+                dispositions.append(disposition(of: attempt, in: parcel, after: verdict, sentAt, chance))
+            }
+        }
+        return dispositions
+    }
+
+    private func disposition(
+        of attempt: Attempt,
+        in parcel: Parcel,
+        after verdict: Verdict,
+        _ sentAt: Timestamp,
+        _ chance: Chance
+    ) -> Disposition {
+        var chance = chance
+        var disposition = ladder.disposition(
+            of: attempt,
+            after: verdict,
+            isLate: Int.random(in: 0..<4, using: &chance) == 0
+        )
+        if let last = disposition.lastWord {
+            let cause = DeadLetterCause(parcel, reason: disposition.settlement.reason ?? "", lastReason: last)
+            disposition.loss = LostDelivery(cause: cause, key: attempt.key, attempts: attempt.attempts + 1)
+        }
+        if disposition.settlement.state == .accepted {
+            disposition.settlement.sentAt = sentAt
+            disposition.settlement.dueIn = receipts.firstLook
+        }
+        return disposition
+    }
+}
+
+extension Parcel {
+    /// What becomes of all its deliveries, of which nothing was sent.
+    func unsent(_ disposition: (Attempt) -> Disposition) -> [Disposition] {
+        [disposition(attempt)] + companions.map { disposition(attempt(of: $0)) }
+    }
+
+    fileprivate var attempt: Attempt { Attempt(index: index, key: key, attempts: attempts, limit: retryLimit) }
+
+    fileprivate func attempt(of companion: Companion) -> Attempt {
+        Attempt(index: companion.index, key: companion.key, attempts: attempts, limit: retryLimit)
+    }
+}
+
+extension ReachedDevice {
+    /// Nil where nothing was taken, or something had been before.
+    ///
+    /// Where a provider answers later, a ticket proves nothing: strangers' tokens get one, too.
+    fileprivate init?(_ parcel: Parcel, _ verdict: Verdict) {
+        guard case .delivered = verdict, let device = parcel.cargo.device, !device.wasReached else { return nil }
+        self.init(
+            recipient: parcel.key.notification.recipient,
+            subscription: parcel.key.target,
+            token: device.token
+        )
+    }
+}
+
+extension DeadDevice {
+    fileprivate init?(_ parcel: Parcel, _ verdict: Verdict, _ sentAt: Timestamp) {
+        guard case .deviceGone(let reason, let since) = verdict, let device = parcel.cargo.device else { return nil }
+        self.init(
+            recipient: parcel.key.notification.recipient,
+            subscription: parcel.key.target,
+            token: device.token,
+            reason: reason.rawValue,
+            deadSince: since ?? sentAt
+        )
+    }
+}
+
+extension DeadLetterCause {
+    /// A delivery that was given up; `lastReason` is the provider's last word.
+    fileprivate init(_ parcel: Parcel, reason: String, lastReason: String) {
+        self.init(.dispatch, reason: reason, error: "\(parcel.outlet.provider) said \(lastReason)")
+        app = parcel.app.text
+        eventID = parcel.event.text
+        eventType = parcel.cargo.type.text
+        user = parcel.key.notification.recipient.user.text
+        provider = parcel.outlet.provider
+    }
+}

@@ -1,0 +1,198 @@
+import AMQP
+import BellhopRules
+import Postgres
+import ServiceRuntime
+import Store
+
+/// The way of a batch through the house: each message ends recorded, stored, claimed and sent, or dead-lettered with a
+/// reason.
+///
+/// What stands in the way of all of them (a database that is away, a broker that does not confirm) is waited out with the
+/// messages in hand, unacknowledged; only a drain gives them back.
+package struct Intake: Sendable {
+    private let catalogs: CatalogSource
+    private let zones: ZoneLibrary
+    private let tools: WorkerTools
+    private let context: PipelineContext
+    private let recorder: Recorder
+    private let keeper: Keeper
+    private let resumption: Resumption
+    private let dispatcher: Dispatcher
+    private let settler: Settler
+    /// Says in the log what is taken in; a service beside the lanes.
+    package let report: IntakeReport
+
+    /// The catalogues are taken as they are when a batch begins; the zones are the clocks of users.
+    package init(catalogs: CatalogSource, zones: ZoneLibrary, tools: WorkerTools, context: PipelineContext) {
+        self.catalogs = catalogs
+        self.zones = zones
+        self.tools = tools
+        self.context = context
+        recorder = Recorder(store: tools.store, context: context)
+        keeper = Keeper(store: tools.store, metrics: context.metrics.records)
+        resumption = Resumption(store: tools.store, ladder: tools.policy.ladder, time: context.time)
+        dispatcher = tools.dispatcher(context)
+        settler = tools.settler(context)
+        report = IntakeReport(logger: context.logger)
+    }
+
+    /// The first half: everything that the database has to know.
+    func store(_ messages: [IncomingMessage], _ shift: Batch.Shift) async -> StoredBatch {
+        let started = context.time.now()
+        let batch = Batch(messages, shift, context)
+        let catalogs = catalogs.current
+        let decider = Decider(catalogs: catalogs, senders: tools.senders, zones: zones, now: batch.now)
+        let sorted = SortedBatch(messages, catalogs: catalogs, names: tools.names, arrival: batch.now)
+        async let kept = keeper.keep(sorted.plans, batch)
+        // What a producer fed before its event in the same batch counts for the event.
+        let fed = await keeper.feed(sorted.feeds, batch)
+        let recorded = await record(sorted.records, decider, batch)
+        let resumed = await resumption.take(sorted.resumed + recorded.duplicates, sorted.heirs, decider, batch)
+        let badges = await badges(sorted.badges, decider, batch)
+        let cancelled = (await kept) + (await keeper.cancel(sorted.cancellations, batch))
+        let faults = sorted.faults + fed + recorded.faults + cancelled
+        await report(sorted, recorded, faults, batch)
+        let stored = StoredBatch(
+            batch: batch,
+            parcels: recorded.parcels + resumed.parcels,
+            footprint: sorted.footprint + resumed.footprint,
+            badges: badges,
+            withheld: resumed.withheld,
+            later: resumed.later,
+            waiting: resumed.waiting,
+            undeliverables: Self.undeliverables(faults, of: messages, sorted)
+        )
+        account(sorted, stored, took: context.time.now() - started)
+        return stored
+    }
+
+    /// The second half: dead-letters what is at fault, sends what was claimed, and settles what came of it.
+    ///
+    /// Each message is acknowledged as soon as all of it is settled, so that one that waits for a slow provider does not
+    /// hold up the others of its batch; what waits for the confirm of a dead letter may be done after this has returned.
+    func deliver(_ stored: StoredBatch) async {
+        let batch = stored.batch
+        stored.open()
+        let hasIdle = batch.messages.stored()
+        settler.bury(stored.undeliverables, batch)
+        async let sent: Void = dispatcher.send(stored.parcels, lane: batch.lane) { dispositions in
+            await settler.settle(dispositions, batch)
+        }
+        async let told: Void = dispatcher.send(stored.badges, lane: batch.lane) { dispositions in
+            await settler.revoke(dispositions.compactMap(\.deadDevice), batch)
+            batch.messages.close(dispositions.map(\.index))
+        }
+        await settler.settle(stored.withheld, batch)
+        await settler.resumeLater(stored.later, closing: stored.waiting, batch)
+        if hasIdle { await acknowledgeIdle(batch, soon: !stored.parcels.isEmpty) }
+        _ = await (sent, told)
+    }
+
+    // MARK: - The steps
+
+    /// Looks up, decides and records, as many at a time as a statement may hold.
+    private func record(
+        _ entries: [Entry<InboxRecord>],
+        _ decider: Decider,
+        _ batch: Batch
+    ) async -> Recorder.Recorded {
+        var recorded = Recorder.Recorded()
+        for range in Recorder.statements(for: entries.map(\.work.words.bytes)) {
+            let part = entries[range]
+            guard let people = await lookUp(part.map(\.work.key.recipient), part.map(\.index), batch) else { continue }
+            let decisions = decider.decide(part, for: people)
+            for (app, reason) in decisions.nowhere { context.metrics.records.countUnrecorded(app, reason) }
+            await recorder.record(decisions.decided, decider, batch, into: &recorded)
+        }
+        // A copy inside this batch has nothing of its own to do: its twin's lines are under this very claim.
+        if !recorded.duplicates.isEmpty {
+            let taken = Set(recorded.parcels.map(\.key.notification))
+            recorded.duplicates.removeAll { taken.contains($0.work) }
+        }
+        return recorded
+    }
+
+    /// Nil where a drain came first; the messages are given up then.
+    private func lookUp(
+        _ people: [RecipientKey],
+        _ positions: [Int],
+        _ batch: Batch
+    ) async -> [RecipientKey: Recipient]? {
+        let keys = Set(people)
+        let found = await batch.persistence.insist { [store = tools.store] () throws(PostgresError) in
+            try await store.recipients(of: keys)
+        }
+        if found == nil { batch.messages.giveUp(positions) }
+        return found
+    }
+
+    private func badges(_ entries: [Entry<RecipientKey>], _ decider: Decider, _ batch: Batch) async -> [Parcel] {
+        guard !entries.isEmpty else { return [] }
+        let people = await lookUp(entries.map(\.work), entries.map(\.index), batch) ?? [:]
+        return entries.flatMap { entry in
+            people[entry.work].map { decider.badgeUpdates(for: entry.work, $0, index: entry.index) } ?? []
+        }
+    }
+
+    /// Tells the desk which replayed messages are taken in for good.
+    ///
+    /// What is at fault its next dead letter tells of.
+    private func report(
+        _ sorted: SortedBatch,
+        _ recorded: Recorder.Recorded,
+        _ faults: [Entry<DeadLetterCause>],
+        _ batch: Batch
+    ) async {
+        guard !sorted.replayed.isEmpty else { return }
+        let faulty = Set(faults.map(\.index))
+        let settled = sorted.replayed.filter { !faulty.contains($0.key) && !batch.messages.isGivenUp($0.key) }
+        let reports = settled.map { index, replay in
+            ReplayReports.Report(
+                replay.mark,
+                recorded.hasOnlyDuplicates(of: index, in: sorted) ? .alreadyRecorded : .recorded
+            )
+        }
+        let told: Void? = await batch.persistence.insist { [store = tools.store] () throws(PostgresError) in
+            try await store.report(reports)
+        }
+        if told == nil { batch.messages.giveUp(Array(settled.keys)) }
+    }
+
+    private static func undeliverables(
+        _ faults: [Entry<DeadLetterCause>],
+        of messages: [IncomingMessage],
+        _ sorted: SortedBatch
+    ) -> [Entry<Undeliverable>] {
+        faults.map { entry in
+            let replay = sorted.replayed[entry.index]
+            return Entry(index: entry.index, work: .message(messages[entry.index], entry.work, replay: replay))
+        }
+    }
+
+    /// What is done waits a moment for the first push of its batch, so that one acknowledgement does for both.
+    private func acknowledgeIdle(_ batch: Batch, soon: Bool) async {
+        if soon { try? await context.time.sleep(for: Self.patience) }
+        batch.messages.acknowledgeIdle()
+    }
+
+    /// Not as long as a slow provider takes.
+    private static let patience = Duration.milliseconds(50)
+
+    private func account(_ sorted: SortedBatch, _ stored: StoredBatch, took span: Duration) {
+        for app in sorted.repaired { context.metrics.records.countRepair(app) }
+        context.metrics.batch(stored.batch.messages.count, took: span)
+        let summary = IntakeSummary(
+            messages: [(stored.batch.lane.rawValue, stored.batch.messages.count)],
+            parts: [
+                ("notifications", sorted.records.count), ("pushes", stored.parcels.count),
+                ("refused", sorted.faults.count), ("planned", sorted.plans.count),
+                ("cancelled", sorted.cancellations.count), ("fed", sorted.feeds.count),
+                ("resumed", sorted.resumed.count), ("badges", sorted.badges.count),
+                ("replayed", sorted.replayed.count),
+            ],
+            longest: span
+        )
+        context.logger.debug("took in a batch", summary.fields)
+        report.add(summary)
+    }
+}

@@ -1,0 +1,46 @@
+/// What a worker's lanes work with.
+package struct WorkerTools: Sendable {
+    let store: any PipelineStore & OutletStore
+    let publisher: any MessagePublisher
+    let names: TopologyNames
+    let senders: SenderDirectory
+    let breakers: Breakers
+    let policy: DeliveryPolicy
+
+    package init(
+        store: any PipelineStore & OutletStore,
+        publisher: any MessagePublisher,
+        names: TopologyNames,
+        senders: SenderDirectory,
+        breakers: Breakers,
+        policy: DeliveryPolicy
+    ) {
+        self.store = store
+        self.publisher = publisher
+        self.names = names
+        self.senders = senders
+        self.breakers = breakers
+        self.policy = policy
+    }
+}
+
+extension WorkerTools {
+    func dispatcher(_ context: PipelineContext) -> Dispatcher {
+        Dispatcher(
+            senders: senders,
+            breakers: breakers,
+            budgets: BudgetMeter(store: store, context: context),
+            policy: policy,
+            context: context
+        )
+    }
+
+    func settler(_ context: PipelineContext) -> Settler {
+        Settler(
+            store: store,
+            resumes: ResumeSender(publisher: publisher, names: names, context: context),
+            deadLetters: DeadLetterQueue(publisher: publisher, exchange: names.dead, context: context),
+            context: context
+        )
+    }
+}

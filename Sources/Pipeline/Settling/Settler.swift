@@ -1,0 +1,109 @@
+import AMQP
+import BellhopRules
+import Postgres
+import ServiceRuntime
+import Store
+
+/// Settles deliveries in the ledger, and sees to what follows: retries, dead letters, dead devices.
+struct Settler: Sendable {
+    let store: any PipelineStore
+    let resumes: ResumeSender
+    let deadLetters: DeadLetterQueue
+    let context: PipelineContext
+
+    /// Settles what is not lost, and leaves aside what is until its dead letter is confirmed: that may take as long as the
+    /// broker likes, and the others' claims end.
+    ///
+    /// Closes a part of its message for each; what is left aside is closed after this has returned.
+    func settle(_ dispositions: [Disposition], _ batch: Batch) async {
+        context.metrics.deliveries.repeats.increment(by: dispositions.count(where: \.isRepeat))
+        let kept = dispositions.filter { $0.loss == nil }
+        if kept.count < dispositions.count { bury(dispositions.filter { $0.loss != nil }, batch) }
+        if !kept.isEmpty { await settleKept(kept, batch) }
+    }
+
+    /// Leaves messages that are at fault aside until the broker has confirmed their dead letters: a queue that takes nothing
+    /// holds up neither the pushes of the good ones nor the next batch.
+    func bury(_ undeliverables: [Entry<Undeliverable>], _ batch: Batch) {
+        guard !undeliverables.isEmpty else { return }
+        let letters = undeliverables.map(\.work)
+        batch.asides.add(weighing: Undeliverable.weight(of: letters)) {
+            await deadLetters.bury(letters, until: batch.drain) { positions, areBuried in
+                let ended = positions.map { undeliverables[$0].index }
+                if areBuried { batch.messages.close(ended) } else { batch.messages.giveUp(ended) }
+            }
+        }
+    }
+
+    /// Publishes resumes for what is in the hands of another, and closes the parts that waited for that.
+    func resumeLater(_ keys: [ResumeSender.Way: [NotificationKey]], closing positions: [Int], _ batch: Batch) async {
+        guard !positions.isEmpty else { return }
+        let unconfirmed = await resumes.send(keys, lane: batch.lane, until: batch.drain)
+        if unconfirmed.isEmpty { batch.messages.close(positions) } else { batch.messages.giveUp(positions) }
+    }
+
+    /// A device that cannot be revoked now is called dead again by the next message to it.
+    func revoke(_ dead: [DeadDevice], _ batch: Batch) async {
+        guard !dead.isEmpty else { return }
+        let revoked = await batch.persistence.insist { [store] () throws(PostgresError) in
+            try await store.revoke(dead)
+        }
+        context.metrics.deliveries.revocations.increment(by: revoked ?? 0)
+    }
+
+    /// In the order that no crash can break: what is to be tried again is in the ledger before its resume is published.
+    private func settleKept(_ settled: [Disposition], _ batch: Batch) async {
+        guard await write(settled, batch) else { return batch.messages.giveUp(settled.map(\.index)) }
+        context.metrics.deliveries.count(settled.lazy.map { ($0.settlement, $0.tier) })
+        await revoke(settled.compactMap(\.deadDevice), batch)
+        await note(settled.compactMap(\.reachedDevice))
+        let unpublished = await resumes.send(Self.resumes(of: settled), lane: batch.lane, until: batch.drain)
+        if !unpublished.isEmpty {
+            let open = settled.filter { unpublished.contains($0.settlement.key.notification) }
+            batch.messages.giveUp(open.map(\.index))
+        }
+        batch.messages.close(settled.map(\.index))
+    }
+
+    /// In the order that no crash can break: what is given up is dead-lettered before the ledger says so.
+    private func bury(_ lost: [Disposition], _ batch: Batch) {
+        let undeliverables = lost.compactMap { disposition in disposition.loss.map(Undeliverable.delivery) }
+        batch.asides.add(weighing: Undeliverable.weight(of: undeliverables)) {
+            await deadLetters.bury(undeliverables, until: batch.drain) { positions, areBuried in
+                let ended = positions.map { lost[$0] }
+                guard areBuried else { return batch.messages.giveUp(ended.map(\.index)) }
+                await settleKept(ended, batch)
+            }
+        }
+    }
+
+    private func write(_ settled: [Disposition], _ batch: Batch) async -> Bool {
+        let missing = await batch.persistence.insist { [store] () throws(PostgresError) in
+            settled.count - (try await store.settle(settled.map(\.settlement), of: batch.claim))
+        }
+        guard let missing else { return false }
+        if missing > 0 { context.metrics.deliveries.lostClaims.increment(by: missing) }
+        return true
+    }
+
+    /// One statement for each batch with devices that were never reached before, and none once all were.
+    ///
+    /// What cannot be noted now is noted by the next push to it.
+    private func note(_ devices: [ReachedDevice]) async {
+        guard !devices.isEmpty else { return }
+        do throws(PostgresError) {
+            _ = try await store.note(devices)
+        } catch {
+            context.logger.warning("devices that were reached cannot be noted", ["error": .error(error)])
+        }
+    }
+
+    private static func resumes(of settled: [Disposition]) -> [ResumeSender.Way: [NotificationKey]] {
+        var keys: [ResumeSender.Way: Set<NotificationKey>] = [:]
+        for disposition in settled {
+            guard let tier = disposition.tier else { continue }
+            keys[.after(tier), default: []].insert(disposition.settlement.key.notification)
+        }
+        return keys.mapValues(Array.init)
+    }
+}
