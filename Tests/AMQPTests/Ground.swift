@@ -127,7 +127,9 @@ final class EventLog: Sendable {
 /// Runs what blocks on a thread of its own, so that the other tests go on.
 func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
     try await withCheckedThrowingContinuation { answer in
-        NativeThread.start(named: "test-blocking", stackSize: Connection.stackSize) { answer.resume(with: Result { try body() }) }
+        NativeThread.start(named: "test-blocking", stackSize: Connection.stackSize) {
+            answer.resume(with: Result { try body() })
+        }
     }
 }
 

@@ -133,7 +133,9 @@ struct ServerTests {
         channel.send(Frame.preface + frames.flatMap(\.encoded))
         var ends: [UInt32: Frame.Kind] = [:]
         while ends.count < 4, let frame = channel.next() {
-            guard frame.stream > 0, ends[frame.stream] == nil, let kind = frame.kind, kind != .windowUpdate else { continue }
+            guard frame.stream > 0, ends[frame.stream] == nil, let kind = frame.kind, kind != .windowUpdate else {
+                continue
+            }
             ends[frame.stream] = kind
         }
         return ends

@@ -37,7 +37,8 @@ struct Reconnection {
     /// The pause after a failure.
     mutating func pause(at now: ContinuousClock.Instant, chance: Double) -> Duration {
         if let readySince {
-            if readySince.duration(to: now) >= Self.soundAfter { backoff.reset() } else { backoff.ease(to: .milliseconds(800)) }
+            let wasSound = readySince.duration(to: now) >= Self.soundAfter
+            if wasSound { backoff.reset() } else { backoff.ease(to: .milliseconds(800)) }
         }
         readySince = nil
         return backoff.next(chance: chance)

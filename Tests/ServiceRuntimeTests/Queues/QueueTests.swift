@@ -4,7 +4,7 @@ import Testing
 
 @Suite("A queue")
 struct QueueTests {
-    @Test("does what an array does that loses its front, whatever comes in which order", arguments: [1, 2, 3] as [UInt64])
+    @Test("does what an array does that loses its front, in whatever order", arguments: [1, 2, 3] as [UInt64])
     func model(seed: UInt64) {
         var generator = SeededChance(seed)
         var queue = Queue<Int>()
