@@ -20,7 +20,7 @@ package struct DeadLetterMeter: Service {
         loop = tools.loop(of: name, every: interval, trouble: "the database cannot be asked about dead letters")
         open = tools.metrics.gauge(
             "bellhop_dead_letters_open",
-            help: "Dead letters that wait for somebody, by app and reason, counted to 100000 of each; what no catalogue knows is other.",
+            help: "Open dead letters, by app and reason, counted to 100000 of each; what no catalogue knows is other.",
             labels: ["app", "reason"]
         )
         oldest = tools.metrics.gauge(

@@ -18,11 +18,14 @@ struct LookBack: Sendable {
     private var formerMark: ContinuousClock.Instant
     private var wholeAt: ContinuousClock.Instant
 
-    /// How late a transaction may commit what falls due at its beginning without waiting for the next whole look. What is
-    /// in somebody's hand for half a minute is found within it as well.
+    /// How late a transaction may commit what falls due at its beginning without waiting for the next whole look.
+    ///
+    /// What is in somebody's hand for half a minute is found within it as well.
     static let slack = Duration.seconds(60)
 
-    /// The first look is a whole one. The `share` of the period is drawn, so that schedulers do not move in step.
+    /// The first look is a whole one.
+    ///
+    /// The `share` of the period is drawn, so that schedulers do not move in step.
     init(
         whole period: Duration,
         share: Double = .random(in: 0.9...1),

@@ -12,6 +12,7 @@ package struct DueItems<Item: Sendable>: Sendable, RandomAccessCollection {
     }
 
     /// From a look that took `limit` rows at most: where it took as many, what came due after the last of them is left.
+    ///
     /// The column holds ``DueLook/age(of:)`` of each row, or NULL where a row came from another queue.
     init(_ items: [Item], from rows: Rows, age column: Column, limit: Int) throws(PostgresError) {
         let ages = try rows.map { (rows, row) throws(PostgresError) in try rows.optionalInteger(row, column) }

@@ -64,8 +64,9 @@ package struct DeadLetterGauge: Sendable {
     /// No name of an app comes after it.
     private static let behindAll = "\u{10FFFF}"
 
-    /// From one reason of an app to the next one, without what lies between them: reasons are few. The first item of each
-    /// in the index is its oldest. The pair is compared as a whole, so that no index that begins with the reason will do.
+    /// From one reason of an app to the next one, without what lies between them: reasons are few.
+    ///
+    /// The first item of each in the index is its oldest. The pair is compared as a whole, so that no index that begins with the reason will do.
     private static let known = Statement(
         """
         WITH RECURSIVE groups AS (
