@@ -66,7 +66,7 @@ final class MemoryStore: PipelineStore, OutletStore {
         let ends = time.steady() + lease
         return try answering { (state) throws(PostgresError) in
             guard records.allSatisfy({ !state.refused.contains($0.user) }) else {
-                throw PostgresError(.server(.numericValueOutOfRange), "refused", sqlState: .numericValueOutOfRange)
+                throw PostgresError(.server(.invalidParameterValue), "refused", sqlState: .invalidParameterValue)
             }
             return records.map { record in
                 if let known = state.records[record.key] {
