@@ -1,0 +1,51 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The check that folders of a room point one way, on a room made up for it.
+@Suite("deploy/check-folders", .inTurn, .timeLimit(.minutes(2)))
+struct CheckFoldersTests {
+    /// A checkout with the script and one room of these files; what the script says, and its exit code.
+    private static func check(_ files: [String: String]) throws -> (output: String, code: Int32) {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(Servers.uniqueName("folders"))
+        defer { try? FileManager.default.removeItem(at: folder) }
+        var contents = files.reduce(into: [String: String]()) { $0["Sources/Room/\($1.key)"] = $1.value }
+        for script in ["deploy/check-folders", "deploy/lib/base.sh"] { contents[script] = try Checkout.text(script) }
+        for (path, text) in contents {
+            let file = folder.appendingPathComponent(path)
+            let parent = file.deletingLastPathComponent()
+            try FileManager.default.createDirectory(at: parent, withIntermediateDirectories: true)
+            try Data(text.utf8).write(to: file)
+        }
+        let process = Process()
+        let output = Pipe()
+        process.executableURL = URL(fileURLWithPath: "/bin/bash")
+        process.arguments = [folder.appendingPathComponent("deploy/check-folders").path]
+        process.standardOutput = output
+        try process.run()
+        let said = try output.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        return (String(decoding: said, as: UTF8.self), process.terminationStatus)
+    }
+
+    private static let below = "struct Stone {}\n"
+    private static let above = "struct House {\n    let stones: [Stone]\n}\n"
+
+    @Test("folders that point one way pass, whatever comments, texts and nested types are called")
+    func oneWay() throws {
+        let talkative = Self.below + "// of a House\nlet text = \"House\"\nenum Part { struct House {} }\n"
+        let result = try Self.check(["Below/Stone.swift": talkative, "Above/House.swift": Self.above])
+        #expect(result.code == 0, "\(result.output)")
+        #expect(result.output.isEmpty)
+    }
+
+    @Test("a circle fails, and is named with the types that make it", arguments: ["Below/Stone.swift", "Stone.swift"])
+    func circle(place: String) throws {
+        let circular = Self.below + "extension House {}\n"
+        let result = try Self.check([place: circular, "Above/House.swift": Self.above])
+        #expect(result.code == 1)
+        #expect(result.output.contains("Room"))
+        #expect(result.output.contains("names House of Above"))
+        #expect(result.output.contains("Above names Stone of "))
+    }
+}
