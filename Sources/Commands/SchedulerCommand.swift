@@ -35,13 +35,13 @@ enum SchedulerCommand: Command {
             metrics: process.metrics
         )
         let clerk = DeadLetterClerk(tools: tools, makeConsumer: consumer)
-        let retention = configuration.deadLetterRetention.map { DeadLetterKeeper(tools: tools, retention: $0) }
+        let retention = configuration.deadLetterRetention.map { DeadLetterRetirement(tools: tools, retention: $0) }
         let ending = await process.run(
             [
                 clerk, HandOver(tools: tools, rhythm: .init(rate: configuration.handOverRate)),
                 ForgottenClaimFinder(tools: tools, rhythm: .init(lease: configuration.lease)),
-                ReceiptHandOver(tools: tools), DueEventPublisher(tools: tools), BadgeBell(tools: tools),
-                ReminderBell(tools: tools, catalogs: source, zones: process.zones),
+                ReceiptHandOver(tools: tools), DueEventPublisher(tools: tools), BadgeHandOver(tools: tools),
+                ReminderPublisher(tools: tools, catalogs: source, zones: process.zones),
                 ReplayRunner(tools: tools), DeadLetterMeter(tools: tools, catalogs: source),
                 ErasureDuty(tools: tools),
                 process.reload(of: source),

@@ -183,8 +183,8 @@ package struct Rig: Sendable {
             ),
             ReceiptHandOver(tools: tools, interval: interval),
             DueEventPublisher(tools: tools, interval: interval),
-            BadgeBell(tools: tools, rhythm: .init(interval: interval, calm: interval)),
-            ReminderBell(tools: tools, catalogs: catalogs, zones: zones, interval: interval),
+            BadgeHandOver(tools: tools, rhythm: .init(interval: interval, calm: interval)),
+            ReminderPublisher(tools: tools, catalogs: catalogs, zones: zones, interval: interval),
             ReplayRunner(tools: tools, interval: interval),
             ErasureDuty(tools: tools, interval: interval, patience: .zero),
         ]

@@ -8,7 +8,7 @@ extension Decider {
     ///
     /// They have no line in the ledger: the next number is right, whatever became of this one. Android and browsers count
     /// by themselves what they show.
-    func badgeUpdates(for key: RecipientKey, _ recipient: Recipient, index: Int) -> [Parcel] {
+    func badgeUpdates(for key: RecipientKey, _ recipient: Recipient, index: Int) -> [Shipment] {
         guard let catalog = catalogs[key.app], catalog.types.contains(where: \.setsBadge), recipient.pushEnabled,
             let unread = recipient.unread, let words = BadgeUpdate.names
         else { return [] }
@@ -30,7 +30,7 @@ extension Decider {
                 channel: .push,
                 target: device.subscription
             )
-            return Parcel(index: index, key: line, event: words.event, message: message)
+            return Shipment(index: index, key: line, event: words.event, message: message)
         }
     }
 

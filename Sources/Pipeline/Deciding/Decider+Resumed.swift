@@ -5,7 +5,7 @@ import Store
 extension Decider {
     /// What becomes of a claimed delivery that comes back: it is decided anew, and may not be sent after all.
     enum Resumed {
-        case send(Parcel)
+        case send(Shipment)
         /// It goes out together with others.
         case gather(GatheredPush)
         case withheld(Disposition)
@@ -57,7 +57,7 @@ extension Decider {
             guard let mail = EmailMessage(key, content, returned.recipient, catalog) else {
                 return returned.suppressed(.noAddress)
             }
-            return .send(returned.parcel(content, type, .mail(mail)))
+            return .send(returned.shipment(content, type, .mail(mail)))
         }
     }
 
@@ -78,23 +78,23 @@ extension Decider {
             guard let device = ruling?.device else { return returned.suppressed(.deviceGone) }
             guard senders.serves(key.recipient.app, device.provider) else { return returned.suppressed(.noProvider) }
             let message = PushMessage(key, stored.content, type, to: device, unread: returned.recipient.unread)
-            let parcel = returned.parcel(stored.content, type, .push(message))
-            guard let slot = returned.claimed.digest else { return .send(parcel) }
-            return .gather(GatheredPush(parcel: parcel, message: message, slot: slot, createdAt: stored.createdAt))
+            let shipment = returned.shipment(stored.content, type, .push(message))
+            guard let slot = returned.claimed.digest else { return .send(shipment) }
+            return .gather(GatheredPush(shipment: shipment, message: message, slot: slot, createdAt: stored.createdAt))
         }
     }
 }
 
 extension Decider.Returned {
-    fileprivate func parcel(_ content: NotificationContent, _ type: CatalogType, _ cargo: Cargo) -> Parcel {
-        Parcel(
+    fileprivate func shipment(_ content: NotificationContent, _ type: CatalogType, _ payload: Payload) -> Shipment {
+        Shipment(
             index: index,
             key: claimed.key,
             content: content,
             type: type,
             attempts: claimed.attempts,
             isRepeat: claimed.outcomeWasUnknown,
-            cargo: cargo,
+            payload: payload,
             lease: lease
         )
     }

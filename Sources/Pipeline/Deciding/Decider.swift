@@ -94,21 +94,21 @@ struct Decider: Sendable {
     }
 
     /// What goes out of a notification that is recorded, and so claimed; `index` is the position of its message.
-    func parcels(of decided: Decided, index: Int, under lease: Lease) -> [Parcel] {
+    func shipments(of decided: Decided, index: Int, under lease: Lease) -> [Shipment] {
         guard let type = decided.type, let catalog = catalogs[decided.record.app] else { return [] }
         let (key, content, recipient) = (decided.record.key, decided.record.words.content, decided.recipient)
         return decided.routes.compactMap { route in
-            let (line, cargo): (DeliveryKey, Cargo)
+            let (line, payload): (DeliveryKey, Payload)
             switch route {
             case .push(let device):
                 line = DeliveryKey(notification: key, channel: .push, target: device.subscription)
-                cargo = .push(PushMessage(key, content, type, to: device, unread: recipient.unread))
+                payload = .push(PushMessage(key, content, type, to: device, unread: recipient.unread))
             case .mail:
                 guard let mail = EmailMessage(key, content, recipient, catalog) else { return nil }
                 line = DeliveryKey(notification: key, channel: .email, target: OpeningDelivery.mailbox)
-                cargo = .mail(mail)
+                payload = .mail(mail)
             }
-            return Parcel(index: index, key: line, content: content, type: type, cargo: cargo, lease: lease)
+            return Shipment(index: index, key: line, content: content, type: type, payload: payload, lease: lease)
         }
     }
 

@@ -4,7 +4,7 @@ import Store
 
 /// A delivery that goes out in a digest.
 struct GatheredPush: Sendable {
-    let parcel: Parcel
+    let shipment: Shipment
     /// What would go out if it went by itself.
     let message: PushMessage
     /// The digest that it belongs to.
@@ -26,24 +26,24 @@ struct DigestGathering {
     private var gathered: [Identity: [GatheredPush]] = [:]
 
     mutating func add(_ push: GatheredPush) {
-        let key = push.parcel.key
+        let key = push.shipment.key
         let identity = Identity(recipient: key.notification.recipient, target: key.target, slot: push.slot)
         gathered[identity, default: []].append(push)
     }
 
     /// The newest notification of each digest carries it; where the app has no words for digests any more, each goes out
     /// by itself.
-    func parcels(_ catalogs: CatalogSet, language: (RecipientKey) -> LanguageTag?) -> [Parcel] {
-        gathered.flatMap { identity, pushes -> [Parcel] in
-            let newestFirst = pushes.sorted { ($0.createdAt, $0.parcel.key.id) > ($1.createdAt, $1.parcel.key.id) }
+    func shipments(_ catalogs: CatalogSet, language: (RecipientKey) -> LanguageTag?) -> [Shipment] {
+        gathered.flatMap { identity, pushes -> [Shipment] in
+            let newestFirst = pushes.sorted { ($0.createdAt, $0.shipment.key.id) > ($1.createdAt, $1.shipment.key.id) }
             let words = catalogs[identity.recipient.app]?.renderDigest(
                 titles: newestFirst.map(\.message.title),
                 count: newestFirst.count,
                 language: language(identity.recipient)
             )
-            guard let words, let newest = newestFirst.first else { return pushes.map(\.parcel) }
+            guard let words, let newest = newestFirst.first else { return pushes.map(\.shipment) }
             let message = Self.message(newest.message, words, identity.slot)
-            return [Parcel(newest.parcel, with: newestFirst.dropFirst().map(\.parcel), message: message)]
+            return [Shipment(newest.shipment, with: newestFirst.dropFirst().map(\.shipment), message: message)]
         }
     }
 

@@ -39,23 +39,23 @@ struct Attempt: Sendable {
 }
 
 extension DeliveryPolicy {
-    /// What becomes of all deliveries in these parcels, after their provider's answers.
+    /// What becomes of all deliveries in these shipments, after their provider's answers.
     func dispositions(
-        of answered: [(parcel: Parcel, verdict: Verdict)],
+        of answered: [(shipment: Shipment, verdict: Verdict)],
         sentAt: Timestamp,
         using chance: Chance
     ) -> [Disposition] {
         var dispositions: [Disposition] = []
         dispositions.reserveCapacity(answered.count)
-        for (parcel, verdict) in answered {
-            var own = disposition(of: parcel.attempt, in: parcel, after: verdict, sentAt, chance)
-            own.deadDevice = DeadDevice(parcel, verdict, sentAt)
-            own.reachedDevice = ReachedDevice(parcel, verdict)
-            own.isRepeat = parcel.isRepeat
+        for (shipment, verdict) in answered {
+            var own = disposition(of: shipment.attempt, in: shipment, after: verdict, sentAt, chance)
+            own.deadDevice = DeadDevice(shipment, verdict, sentAt)
+            own.reachedDevice = ReachedDevice(shipment, verdict)
+            own.isRepeat = shipment.isRepeat
             dispositions.append(own)
-            for companion in parcel.companions {
-                let attempt = parcel.attempt(of: companion)
-                dispositions.append(disposition(of: attempt, in: parcel, after: verdict, sentAt, chance))
+            for companion in shipment.companions {
+                let attempt = shipment.attempt(of: companion)
+                dispositions.append(disposition(of: attempt, in: shipment, after: verdict, sentAt, chance))
             }
         }
         return dispositions
@@ -63,7 +63,7 @@ extension DeliveryPolicy {
 
     private func disposition(
         of attempt: Attempt,
-        in parcel: Parcel,
+        in shipment: Shipment,
         after verdict: Verdict,
         _ sentAt: Timestamp,
         _ chance: Chance
@@ -75,7 +75,7 @@ extension DeliveryPolicy {
             isLate: Int.random(in: 0..<4, using: &chance) == 0
         )
         if let last = disposition.lastWord {
-            let cause = DeadLetterCause(parcel, reason: disposition.settlement.reason ?? "", lastReason: last)
+            let cause = DeadLetterCause(shipment, reason: disposition.settlement.reason ?? "", lastReason: last)
             disposition.loss = LostDelivery(cause: cause, key: attempt.key, attempts: attempt.attempts + 1)
         }
         if disposition.settlement.state == .accepted {
@@ -86,7 +86,7 @@ extension DeliveryPolicy {
     }
 }
 
-extension Parcel {
+extension Shipment {
     /// What becomes of all its deliveries, of which nothing was sent.
     func unsent(_ disposition: (Attempt) -> Disposition) -> [Disposition] {
         [disposition(attempt)] + companions.map { disposition(attempt(of: $0)) }
@@ -103,22 +103,24 @@ extension ReachedDevice {
     /// Nil where nothing was taken, or something had been before.
     ///
     /// Where a provider answers later, a ticket proves nothing: strangers' tokens get one, too.
-    fileprivate init?(_ parcel: Parcel, _ verdict: Verdict) {
-        guard case .delivered = verdict, let device = parcel.cargo.device, !device.wasReached else { return nil }
+    fileprivate init?(_ shipment: Shipment, _ verdict: Verdict) {
+        guard case .delivered = verdict, let device = shipment.payload.device, !device.wasReached else { return nil }
         self.init(
-            recipient: parcel.key.notification.recipient,
-            subscription: parcel.key.target,
+            recipient: shipment.key.notification.recipient,
+            subscription: shipment.key.target,
             token: device.token
         )
     }
 }
 
 extension DeadDevice {
-    fileprivate init?(_ parcel: Parcel, _ verdict: Verdict, _ sentAt: Timestamp) {
-        guard case .deviceGone(let reason, let since) = verdict, let device = parcel.cargo.device else { return nil }
+    fileprivate init?(_ shipment: Shipment, _ verdict: Verdict, _ sentAt: Timestamp) {
+        guard case .deviceGone(let reason, let since) = verdict, let device = shipment.payload.device else {
+            return nil
+        }
         self.init(
-            recipient: parcel.key.notification.recipient,
-            subscription: parcel.key.target,
+            recipient: shipment.key.notification.recipient,
+            subscription: shipment.key.target,
             token: device.token,
             reason: reason.rawValue,
             deadSince: since ?? sentAt
@@ -128,12 +130,12 @@ extension DeadDevice {
 
 extension DeadLetterCause {
     /// A delivery that was given up; `lastReason` is the provider's last word.
-    fileprivate init(_ parcel: Parcel, reason: String, lastReason: String) {
-        self.init(.dispatch, reason: reason, error: "\(parcel.outlet.provider) said \(lastReason)")
-        app = parcel.app.text
-        eventID = parcel.event.text
-        eventType = parcel.cargo.type.text
-        user = parcel.key.notification.recipient.user.text
-        provider = parcel.outlet.provider
+    fileprivate init(_ shipment: Shipment, reason: String, lastReason: String) {
+        self.init(.dispatch, reason: reason, error: "\(shipment.outlet.provider) said \(lastReason)")
+        app = shipment.app.text
+        eventID = shipment.event.text
+        eventType = shipment.payload.type.text
+        user = shipment.key.notification.recipient.user.text
+        provider = shipment.outlet.provider
     }
 }

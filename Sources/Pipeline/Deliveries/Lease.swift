@@ -1,8 +1,8 @@
 import Synchronization
 
-/// When the claim of some parcels began, as far as their claimer can know without asking the database's clock.
+/// When the claim of some shipments began, as far as their claimer can know without asking the database's clock.
 ///
-/// It counts from before the statement that claimed them was sent, so it ends sooner here than there. The parcels exist
+/// It counts from before the statement that claimed them was sent, so it ends sooner here than there. The shipments exist
 /// before that statement has an answer, and share one object.
 ///
 /// Thread safety: the instant is behind a lock.

@@ -5,7 +5,7 @@ import Store
 /// What is sent of a delivery: a push to one device, or a mail to the user's address.
 ///
 /// Indirect, so that looking at one thing of it does not copy all of its texts.
-indirect enum Cargo: Sendable {
+indirect enum Payload: Sendable {
     case push(PushMessage)
     case mail(EmailMessage)
 
@@ -29,7 +29,7 @@ indirect enum Cargo: Sendable {
 /// A claimed delivery with what is to be sent, and the message of the broker that it came of.
 ///
 /// An object, since it is handed from stage to stage and has two dozen texts in it: a copy would cost more than its push.
-final class Parcel: Sendable {
+final class Shipment: Sendable {
     /// The position of that message in its batch.
     let index: Int
     let key: DeliveryKey
@@ -40,7 +40,7 @@ final class Parcel: Sendable {
     let isRepeat: Bool
     /// After how many attempts its type gives it up; nil for the usual limit.
     let retryLimit: Int?
-    let cargo: Cargo
+    let payload: Payload
     /// Claimed deliveries that go out in the same push, and share what becomes of it.
     let companions: [Companion]
     /// How long it may still be sent; nil for what has no line in the ledger.
@@ -59,7 +59,7 @@ final class Parcel: Sendable {
         type: CatalogType,
         attempts: Int = 0,
         isRepeat: Bool = false,
-        cargo: Cargo,
+        payload: Payload,
         lease: Lease? = nil
     ) {
         self.index = index
@@ -68,7 +68,7 @@ final class Parcel: Sendable {
         retryLimit = type.retryLimit
         self.attempts = attempts
         self.isRepeat = isRepeat
-        self.cargo = cargo
+        self.payload = payload
         self.lease = lease
         companions = []
     }
@@ -78,7 +78,7 @@ final class Parcel: Sendable {
         self.index = index
         self.key = key
         self.event = event
-        cargo = .push(message)
+        payload = .push(message)
         retryLimit = nil
         attempts = 0
         isRepeat = false
@@ -87,38 +87,38 @@ final class Parcel: Sendable {
     }
 
     /// One push for many: `newest` goes out with other words, and takes the others along.
-    init(_ newest: Parcel, with others: [Parcel], message: PushMessage) {
+    init(_ newest: Shipment, with others: [Shipment], message: PushMessage) {
         index = newest.index
         key = newest.key
         event = newest.event
         retryLimit = newest.retryLimit
         attempts = others.reduce(newest.attempts) { max($0, $1.attempts) }
         isRepeat = newest.isRepeat || others.contains(where: \.isRepeat)
-        cargo = .push(message)
+        payload = .push(message)
         lease = newest.lease
         companions = others.map { Companion(index: $0.index, key: $0.key) }
     }
 
     /// The positions of the messages of all deliveries, one for each delivery.
-    static func indices(of parcels: [Parcel]) -> [Int] {
+    static func indices(of shipments: [Shipment]) -> [Int] {
         var indices: [Int] = []
-        indices.reserveCapacity(parcels.count)
-        for parcel in parcels {
-            indices.append(parcel.index)
-            for companion in parcel.companions { indices.append(companion.index) }
+        indices.reserveCapacity(shipments.count)
+        for shipment in shipments {
+            indices.append(shipment.index)
+            for companion in shipment.companions { indices.append(companion.index) }
         }
         return indices
     }
 
     var app: AppID { key.notification.recipient.app }
     var person: RecipientKey { key.notification.recipient }
-    var platform: DevicePlatform? { cargo.device?.platform }
+    var platform: DevicePlatform? { payload.device?.platform }
     /// Whether a push to its device was ever taken; a mail's address proves nothing.
-    var wasReached: Bool { cargo.device?.wasReached ?? false }
+    var wasReached: Bool { payload.device?.wasReached ?? false }
 
     /// Through whom it goes.
     var outlet: OutletKey {
-        switch cargo {
+        switch payload {
         case .push(let message): OutletKey(app: app, provider: message.device.provider)
         case .mail: .email(of: app)
         }
@@ -126,7 +126,7 @@ final class Parcel: Sendable {
 
     /// Which of APNs' environments it went to; nil at the others, who have one.
     var environment: PushEnvironment? {
-        guard let device = cargo.device, device.provider == .apns else { return nil }
+        guard let device = payload.device, device.provider == .apns else { return nil }
         return device.environment ?? .production
     }
 }

@@ -3,7 +3,7 @@ package import ServiceRuntime
 import Store
 
 /// Deletes resolved and discarded dead letters when they have been kept for long enough.
-package struct DeadLetterKeeper: Service {
+package struct DeadLetterRetirement: Service {
     package let name = "dead-letter retention"
     private let retirement: RetirementBook
     private let logger: Logger

@@ -7,7 +7,7 @@ import Store
 /// Hands over the users whose unread count has changed, so that a worker tells their devices.
 ///
 /// Any number may run. A crash at any point means at worst that a device is told the same number twice.
-package struct BadgeBell: Service {
+package struct BadgeHandOver: Service {
     package let name = "badges"
     private let tools: DutyTools
     private let book: BadgeBook

@@ -8,7 +8,7 @@ import Store
 ///
 /// Any number may run: each reminder is in the hands of one at a time, and the event's id follows from the reminder and the
 /// date, so that one that rings again after a crash makes no second notification.
-package struct ReminderBell: Service {
+package struct ReminderPublisher: Service {
     package let name = "reminders"
     private let book: ReminderBook
     private let catalogs: CatalogSource

@@ -15,7 +15,7 @@ package struct Intake: Sendable {
     private let tools: WorkerTools
     private let context: PipelineContext
     private let recorder: Recorder
-    private let keeper: Keeper
+    private let feedsAndPlans: FeedsAndPlans
     private let resumption: Resumption
     private let dispatcher: Dispatcher
     private let settler: Settler
@@ -29,7 +29,7 @@ package struct Intake: Sendable {
         self.tools = tools
         self.context = context
         recorder = Recorder(store: tools.store, context: context)
-        keeper = Keeper(store: tools.store, metrics: context.metrics.records)
+        feedsAndPlans = FeedsAndPlans(store: tools.store, metrics: context.metrics.records)
         resumption = Resumption(store: tools.store, ladder: tools.policy.ladder, time: context.time)
         dispatcher = tools.dispatcher(context)
         settler = tools.settler(context)
@@ -43,18 +43,18 @@ package struct Intake: Sendable {
         let catalogs = catalogs.current
         let decider = Decider(catalogs: catalogs, senders: tools.senders, zones: zones, now: batch.now)
         let sorted = SortedBatch(messages, catalogs: catalogs, names: tools.names, arrival: batch.now)
-        async let kept = keeper.keep(sorted.plans, batch)
+        async let kept = feedsAndPlans.keep(sorted.plans, batch)
         // What a producer fed before its event in the same batch counts for the event.
-        let fed = await keeper.feed(sorted.feeds, batch)
+        let fed = await feedsAndPlans.feed(sorted.feeds, batch)
         let recorded = await record(sorted.records, decider, batch)
         let resumed = await resumption.take(sorted.resumed + recorded.duplicates, sorted.heirs, decider, batch)
         let badges = await badges(sorted.badges, decider, batch)
-        let cancelled = (await kept) + (await keeper.cancel(sorted.cancellations, batch))
+        let cancelled = (await kept) + (await feedsAndPlans.cancel(sorted.cancellations, batch))
         let faults = sorted.faults + fed + recorded.faults + cancelled
         await report(sorted, recorded, faults, batch)
         let stored = StoredBatch(
             batch: batch,
-            parcels: recorded.parcels + resumed.parcels,
+            shipments: recorded.shipments + resumed.shipments,
             footprint: sorted.footprint + resumed.footprint,
             badges: badges,
             withheld: resumed.withheld,
@@ -75,7 +75,7 @@ package struct Intake: Sendable {
         stored.open()
         let hasIdle = batch.messages.stored()
         settler.bury(stored.undeliverables, batch)
-        async let sent: Void = dispatcher.send(stored.parcels, lane: batch.lane) { dispositions in
+        async let sent: Void = dispatcher.send(stored.shipments, lane: batch.lane) { dispositions in
             await settler.settle(dispositions, batch)
         }
         async let told: Void = dispatcher.send(stored.badges, lane: batch.lane) { dispositions in
@@ -84,7 +84,7 @@ package struct Intake: Sendable {
         }
         await settler.settle(stored.withheld, batch)
         await settler.resumeLater(stored.later, closing: stored.waiting, batch)
-        if hasIdle { await acknowledgeIdle(batch, soon: !stored.parcels.isEmpty) }
+        if hasIdle { await acknowledgeIdle(batch, soon: !stored.shipments.isEmpty) }
         _ = await (sent, told)
     }
 
@@ -106,7 +106,7 @@ package struct Intake: Sendable {
         }
         // A copy inside this batch has nothing of its own to do: its twin's lines are under this very claim.
         if !recorded.duplicates.isEmpty {
-            let taken = Set(recorded.parcels.map(\.key.notification))
+            let taken = Set(recorded.shipments.map(\.key.notification))
             recorded.duplicates.removeAll { taken.contains($0.work) }
         }
         return recorded
@@ -126,7 +126,7 @@ package struct Intake: Sendable {
         return found
     }
 
-    private func badges(_ entries: [Entry<RecipientKey>], _ decider: Decider, _ batch: Batch) async -> [Parcel] {
+    private func badges(_ entries: [Entry<RecipientKey>], _ decider: Decider, _ batch: Batch) async -> [Shipment] {
         guard !entries.isEmpty else { return [] }
         let people = await lookUp(entries.map(\.work), entries.map(\.index), batch) ?? [:]
         return entries.flatMap { entry in
@@ -184,7 +184,7 @@ package struct Intake: Sendable {
         let summary = IntakeSummary(
             messages: [(stored.batch.lane.rawValue, stored.batch.messages.count)],
             parts: [
-                ("notifications", sorted.records.count), ("pushes", stored.parcels.count),
+                ("notifications", sorted.records.count), ("pushes", stored.shipments.count),
                 ("refused", sorted.faults.count), ("planned", sorted.plans.count),
                 ("cancelled", sorted.cancellations.count), ("fed", sorted.feeds.count),
                 ("resumed", sorted.resumed.count), ("badges", sorted.badges.count),

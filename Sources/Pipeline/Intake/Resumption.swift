@@ -11,7 +11,7 @@ struct Resumption: Sendable {
 
     /// What there is to do for notifications that came back.
     struct Work: Sendable {
-        var parcels: [Parcel] = []
+        var shipments: [Shipment] = []
         /// Bytes of what the notifications say.
         var footprint = 0
         /// Claimed, and not to be sent any more.
@@ -48,12 +48,12 @@ struct Resumption: Sendable {
                 lease: lease
             )
             switch decider.resume(returned) {
-            case .send(let parcel): work.parcels.append(parcel)
+            case .send(let shipment): work.shipments.append(shipment)
             case .gather(let push): digests.add(push)
             case .withheld(let disposition): work.withheld.append(disposition)
             }
         }
-        work.parcels += digests.parcels(decider.catalogs) { found.recipients[$0]?.locale }
+        work.shipments += digests.shipments(decider.catalogs) { found.recipients[$0]?.locale }
         work.later = later(found.harvest, inherited: Set(entries.lazy.filter { heirs.contains($0.index) }.map(\.work)))
         let waiting = Set(work.later.values.joined())
         work.waiting = Array(Set(entries.filter { waiting.contains($0.work) }.map(\.index)))

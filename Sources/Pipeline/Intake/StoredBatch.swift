@@ -5,11 +5,11 @@ import Store
 /// The messages themselves are forgotten by then, but for those that are at fault.
 struct StoredBatch: Sendable {
     let batch: Batch
-    let parcels: [Parcel]
+    let shipments: [Shipment]
     /// Bytes of what the notifications say.
     let footprint: Int
     /// What has no line in the ledger: of the answers only dead devices matter.
-    let badges: [Parcel]
+    let badges: [Shipment]
     /// Claimed, and not to be sent any more.
     let withheld: [Disposition]
     /// In the hands of another: looked at again later.
@@ -20,11 +20,11 @@ struct StoredBatch: Sendable {
     let undeliverables: [Entry<Undeliverable>]
 
     /// Bytes in memory while pushes are under way.
-    var sendingWeight: Int { parcels.isEmpty ? 0 : footprint }
+    var sendingWeight: Int { shipments.isEmpty ? 0 : footprint }
 
     /// Opens a part of its message for everything that is left to do.
     func open() {
-        batch.messages.open(Parcel.indices(of: parcels + badges))
+        batch.messages.open(Shipment.indices(of: shipments + badges))
         batch.messages.open(withheld.map(\.index) + waiting + undeliverables.map(\.index))
     }
 }

@@ -6,54 +6,54 @@ import Store
 ///
 /// A pure conclusion: whoever keeps the breakers acts on it.
 struct BatchJudgement {
-    /// One for each parcel, in their order; what is taken for a fault of ours is a config error.
+    /// One for each shipment, in their order; what is taken for a fault of ours is a config error.
     let verdicts: [Verdict]
 
     /// Whether devices die in masses at this outlet: then none that is gone is believed to be.
     var isMassDeath = false
 
-    private let parcels: [Parcel]
+    private let shipments: [Shipment]
     private let outlet: OutletKey
 
-    /// `verdicts` are what each answer means alone, one for each parcel.
+    /// `verdicts` are what each answer means alone, one for each shipment.
     ///
     /// `alarm` is why the breaker is open that these messages try: the same word once more confirms it, and costs nobody
     /// a device.
     init(
         _ verdicts: [Verdict],
-        of parcels: [Parcel],
+        of shipments: [Shipment],
         _ outlet: OutletKey,
         despite alarm: String? = nil,
         witnesses: Witnesses = .everybody
     ) {
-        let panel = JudgementPanel(parcels: parcels, witnesses: witnesses, alarm: alarm)
+        let panel = JudgementPanel(shipments: shipments, witnesses: witnesses, alarm: alarm)
         self.verdicts = panel.blamingUs(panel.forgivingStrangers(verdicts))
-        self.parcels = parcels
+        self.shipments = shipments
         self.outlet = outlet
     }
 
     /// Whether a breaker would open on the word of devices that were never reached: it depends on whom else one knows.
     var restsOnStrangers: Bool {
-        zip(parcels, verdicts).contains { breaker($1, $0) != nil && !$0.wasReached }
+        zip(shipments, verdicts).contains { breaker($1, $0) != nil && !$0.wasReached }
     }
 
     /// How many people's devices are gone, of how many answers.
     var deaths: (people: Int, answers: Int) {
         guard verdicts.contains(where: \.isGone) else { return (0, verdicts.count) }
-        return (Set(zip(parcels, verdicts).filter { $1.isGone }.map(\.0.person)).count, verdicts.count)
+        return (Set(zip(shipments, verdicts).filter { $1.isGone }.map(\.0.person)).count, verdicts.count)
     }
 
     /// The same where those that were never reached are left out who are gone.
     var deathsOfReached: (people: Int, answers: Int) {
         guard verdicts.contains(where: \.isGone) else { return (0, verdicts.count) }
-        let gone = zip(parcels, verdicts).filter { $1.isGone }.map(\.0)
+        let gone = zip(shipments, verdicts).filter { $1.isGone }.map(\.0)
         let reached = gone.filter(\.wasReached)
         return (Set(reached.map(\.person)).count, verdicts.count - gone.count + reached.count)
     }
 
     /// Where something was taken: APNs' environments, or nil for a provider that has none.
     var environmentsTaken: Set<PushEnvironment?> {
-        Set(zip(parcels, verdicts).lazy.filter { $1.isTaken }.map(\.0.environment))
+        Set(zip(shipments, verdicts).lazy.filter { $1.isTaken }.map(\.0.environment))
     }
 
     /// How long the provider wants to hear nothing.
@@ -67,14 +67,14 @@ struct BatchJudgement {
     var refusals: [BreakerKey: String] {
         guard !isMassDeath else { return [BreakerKey(outlet): RevocationBook.massDeath] }
         var refusals: [BreakerKey: String] = [:]
-        for (parcel, verdict) in zip(parcels, verdicts) {
-            guard let breaker = breaker(verdict, parcel), let reason = verdict.reason else { continue }
+        for (shipment, verdict) in zip(shipments, verdicts) {
+            guard let breaker = breaker(verdict, shipment), let reason = verdict.reason else { continue }
             refusals[breaker] = reason.rawValue
         }
         guard !refusals.isEmpty else { return [:] }
-        for (parcel, verdict) in zip(parcels, verdicts) where verdict.isTaken {
+        for (shipment, verdict) in zip(shipments, verdicts) where verdict.isTaken {
             refusals[BreakerKey(outlet)] = nil
-            refusals[BreakerKey(outlet, platform: parcel.platform)] = nil
+            refusals[BreakerKey(outlet, platform: shipment.platform)] = nil
         }
         return refusals
     }
@@ -82,8 +82,8 @@ struct BatchJudgement {
     /// What each answer comes to; nil where its message is held behind the breaker that opens now.
     var rulings: [Verdict?] {
         let refusals = refusals
-        return zip(parcels, verdicts).map { parcel, verdict in
-            if let breaker = breaker(verdict, parcel), let reason = verdict.reason {
+        return zip(shipments, verdicts).map { shipment, verdict in
+            if let breaker = breaker(verdict, shipment), let reason = verdict.reason {
                 // Where others were taken meanwhile it is this message, and its attempts count.
                 let isHeld = isMassDeath || refusals[breaker] != nil
                 return isHeld ? nil : .configError(reason, scope: .message)
@@ -93,10 +93,10 @@ struct BatchJudgement {
     }
 
     /// The breaker that a verdict asks for; nil where it is about its own message or device.
-    private func breaker(_ verdict: Verdict, _ parcel: Parcel) -> BreakerKey? {
+    private func breaker(_ verdict: Verdict, _ shipment: Shipment) -> BreakerKey? {
         switch verdict {
         case .configError(_, .provider): BreakerKey(outlet)
-        case .configError(_, .platform): BreakerKey(outlet, platform: parcel.platform)
+        case .configError(_, .platform): BreakerKey(outlet, platform: shipment.platform)
         case .configError, .delivered, .accepted, .retry, .deviceGone, .payloadError, .unknown: nil
         }
     }

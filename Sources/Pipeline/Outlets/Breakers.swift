@@ -119,14 +119,15 @@ package final class Breakers: Sendable {
     /// its message waits behind a breaker that opens now, as long as ``pause``.
     ///
     /// `probe` is the breaker that these messages were to try.
-    func judge(_ verdicts: [Verdict], of parcels: [Parcel], _ outlet: OutletKey, probe: BreakerKey?) async -> [Verdict?]
+    func judge(_ verdicts: [Verdict], of shipments: [Shipment], _ outlet: OutletKey, probe: BreakerKey?) async
+        -> [Verdict?]
     {
         let alarm = probe.flatMap { probe in state.withLock { $0.open[probe]?.reason } }
-        var judgement = BatchJudgement(verdicts, of: parcels, outlet, despite: alarm)
+        var judgement = BatchJudgement(verdicts, of: shipments, outlet, despite: alarm)
         note(judgement, outlet)
         if judgement.restsOnStrangers, alarm == nil {
             let witnesses = await witnesses(outlet)
-            judgement = BatchJudgement(verdicts, of: parcels, outlet, witnesses: witnesses)
+            judgement = BatchJudgement(verdicts, of: shipments, outlet, witnesses: witnesses)
         }
         judgement.isMassDeath = await isMassDeath(judgement, outlet)
         if let wait = judgement.rest { rest(outlet, for: wait) }

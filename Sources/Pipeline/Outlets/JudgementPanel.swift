@@ -4,7 +4,7 @@ import Store
 
 /// Reads answers side by side: what is said of many is about us, unless only strangers say so.
 struct JudgementPanel {
-    let parcels: [Parcel]
+    let shipments: [Shipment]
     let witnesses: Witnesses
     /// Why the breaker is open that these messages try.
     let alarm: String?
@@ -15,7 +15,7 @@ struct JudgementPanel {
     func blamingUs(_ verdicts: [Verdict]) -> [Verdict] {
         guard verdicts.contains(where: { $0.inMasses != nil }) else { return verdicts }
         var judged = verdicts
-        for (environment, places) in Dictionary(grouping: verdicts.indices, by: { parcels[$0].environment }) {
+        for (environment, places) in Dictionary(grouping: verdicts.indices, by: { shipments[$0].environment }) {
             var suspects: [Verdict: [Int]] = [:]
             for place in places {
                 if let meaning = verdicts[place].inMasses { suspects[meaning, default: []].append(place) }
@@ -37,11 +37,11 @@ struct JudgementPanel {
     ) -> Verdict? {
         guard let reason = meaning.reason else { return nil }
         if let alarm, reason.rawValue == alarm { return meaning }
-        let people = suspects.map { parcels[$0].person }
+        let people = suspects.map { shipments[$0].person }
         guard witnesses.areChosen else { return FaultOfOurs.isLikely(people, of: answers) ? meaning : nil }
-        let reached = suspects.filter { parcels[$0].wasReached }
+        let reached = suspects.filter { shipments[$0].wasReached }
         let others = answers - (suspects.count - reached.count)
-        if FaultOfOurs.isLikely(reached.map { parcels[$0].person }, of: others) { return meaning }
+        if FaultOfOurs.isLikely(reached.map { shipments[$0].person }, of: others) { return meaning }
         // Nobody knows whether our keys are right: each is tried again by itself, and holds up no other.
         let isDoubtful = !witnesses.takenLately.contains(environment)
         guard isDoubtful, FaultOfOurs.isLikely(people, of: answers) else { return nil }
@@ -52,19 +52,19 @@ struct JudgementPanel {
     /// itself, such as APNs' other environment or another platform, while devices of the kind are reached.
     func forgivingStrangers(_ verdicts: [Verdict]) -> [Verdict] {
         guard witnesses.areChosen else { return verdicts }
-        return zip(parcels, verdicts).map { parcel, verdict in
-            guard !parcel.wasReached, let reason = verdict.refusal, isOfItsOwnMaking(verdict, parcel) else {
+        return zip(shipments, verdicts).map { shipment, verdict in
+            guard !shipment.wasReached, let reason = verdict.refusal, isOfItsOwnMaking(verdict, shipment) else {
                 return verdict
             }
-            let isShared = zip(parcels, verdicts).contains { $0.wasReached && $1 == verdict }
+            let isShared = zip(shipments, verdicts).contains { $0.wasReached && $1 == verdict }
             return isShared ? verdict : .configError(reason, scope: .device)
         }
     }
 
-    private func isOfItsOwnMaking(_ verdict: Verdict, _ parcel: Parcel) -> Bool {
+    private func isOfItsOwnMaking(_ verdict: Verdict, _ shipment: Shipment) -> Bool {
         if case .configError(_, .platform) = verdict {
-            return parcel.platform.map(witnesses.platforms.contains) ?? false
+            return shipment.platform.map(witnesses.platforms.contains) ?? false
         }
-        return parcel.environment == .sandbox
+        return shipment.environment == .sandbox
     }
 }

@@ -8,7 +8,7 @@ package struct SenderDirectory: Sendable {
         let window: SendWindow
         let budget: PushBudget?
         /// Sends what is meant for this outlet, and gives a verdict for each, in the same order.
-        let send: @Sendable ([Parcel]) async -> [Verdict]
+        let send: @Sendable ([Shipment]) async -> [Verdict]
     }
 
     private let outlets: [OutletKey: Outlet]
@@ -42,18 +42,18 @@ package struct SenderDirectory: Sendable {
             outlets[.email(of: app)] = Outlet(
                 window: SendWindow(capacity: sender.window, limits: limits, time: time),
                 budget: nil,
-                send: { await sender.send($0.compactMap(\.cargo.mail)) }
+                send: { await sender.send($0.compactMap(\.payload.mail)) }
             )
         }
         self.outlets = outlets
     }
 
     /// One copy of each message, where mapping would make three.
-    private static func pushes(of parcels: [Parcel]) -> [PushMessage] {
+    private static func pushes(of shipments: [Shipment]) -> [PushMessage] {
         var pushes: [PushMessage] = []
-        pushes.reserveCapacity(parcels.count)
-        for parcel in parcels {
-            if case .push(let message) = parcel.cargo { pushes.append(message) }
+        pushes.reserveCapacity(shipments.count)
+        for shipment in shipments {
+            if case .push(let message) = shipment.payload { pushes.append(message) }
         }
         return pushes
     }

@@ -4,7 +4,7 @@ import Store
 /// Stores what is not a notification yet: what is fed for users, and events that wait.
 ///
 /// Returns the faults of messages that the database, or what it holds, will never let in.
-struct Keeper: Sendable {
+struct FeedsAndPlans: Sendable {
     let store: any PipelineStore
     let metrics: RecordMetrics
 

@@ -11,7 +11,7 @@ struct Recorder: Sendable {
     /// What came of the notifications of a batch.
     struct Recorded: Sendable {
         /// What this batch has claimed and goes out at once.
-        var parcels: [Parcel] = []
+        var shipments: [Shipment] = []
         /// Notifications that were there already; something of them may still be owed.
         var duplicates: [Entry<NotificationKey>] = []
         fileprivate(set) var refused: [Entry<DeadLetterCause>] = []
@@ -46,7 +46,7 @@ struct Recorder: Sendable {
         }
         for (entry, outcome) in stored.written {
             switch outcome {
-            case .recorded: recorded.parcels += decider.parcels(of: entry.work, index: entry.index, under: lease)
+            case .recorded: recorded.shipments += decider.shipments(of: entry.work, index: entry.index, under: lease)
             case .duplicate: recorded.duplicates.append(Entry(index: entry.index, work: entry.work.record.key))
             case .conflict: recorded.conflicts[entry.index, default: []].append(entry.work.record)
             case .recipientErased: break

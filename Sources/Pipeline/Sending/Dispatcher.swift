@@ -3,7 +3,7 @@ import Push
 import ServiceRuntime
 import Store
 
-/// Sends parcels, each through its own provider's window, and tells part by part what becomes of them.
+/// Sends shipments, each through its own provider's window, and tells part by part what becomes of them.
 struct Dispatcher: Sendable {
     let senders: SenderDirectory
     let breakers: Breakers
@@ -20,7 +20,7 @@ struct Dispatcher: Sendable {
     private static let probeTime = Duration.seconds(5)
 
     /// What goes to one outlet.
-    private struct Errand: Sendable {
+    private struct OutletTurn: Sendable {
         let key: OutletKey
         let outlet: SenderDirectory.Outlet
         let lane: Lane
@@ -32,63 +32,63 @@ struct Dispatcher: Sendable {
     ///
     /// Parts that wait for their provider hold no others up: neither those of other providers nor those that their own
     /// provider could not start.
-    func send(_ parcels: [Parcel], lane: Lane, _ ended: @escaping Ended) async {
+    func send(_ shipments: [Shipment], lane: Lane, _ ended: @escaping Ended) async {
         let sentAt = Timestamp(clamping: context.time.now().microseconds)
         await withDiscardingTaskGroup { tasks in
-            for (key, parcels) in Dictionary(grouping: parcels, by: \.outlet) {
+            for (key, shipments) in Dictionary(grouping: shipments, by: \.outlet) {
                 tasks.addTask {
                     guard let outlet = senders.outlet(key) else {
-                        return await ended(parcels.flatMap { $0.unsent(policy.ladder.notStarted) })
+                        return await ended(shipments.flatMap { $0.unsent(policy.ladder.notStarted) })
                     }
-                    let errand = Errand(key: key, outlet: outlet, lane: lane, sentAt: sentAt, ended: ended)
-                    let byMessage = Self.sorted(parcels)
-                    guard !breakers.isClear(key) else { return await send(byMessage, errand) }
-                    await pass(byMessage, errand)
+                    let turn = OutletTurn(key: key, outlet: outlet, lane: lane, sentAt: sentAt, ended: ended)
+                    let byMessage = Self.sorted(shipments)
+                    guard !breakers.isClear(key) else { return await send(byMessage, turn) }
+                    await pass(byMessage, turn)
                 }
             }
         }
     }
 
     /// Those of one message side by side, as windows count them.
-    private static func sorted(_ parcels: [Parcel]) -> [Parcel] {
-        let isSorted = zip(parcels, parcels.dropFirst()).allSatisfy { $0.index <= $1.index }
-        return isSorted ? parcels : parcels.sorted { $0.index < $1.index }
+    private static func sorted(_ shipments: [Shipment]) -> [Shipment] {
+        let isSorted = zip(shipments, shipments.dropFirst()).allSatisfy { $0.index <= $1.index }
+        return isSorted ? shipments : shipments.sorted { $0.index < $1.index }
     }
 
     /// Something keeps messages from this outlet: those that it concerns wait, but for one that may find out.
-    private func pass(_ parcels: [Parcel], _ errand: Errand) async {
-        var free: [Parcel] = []
-        for (platform, concerned) in Dictionary(grouping: parcels, by: \.platform) {
-            switch await breakers.passage(errand.key, platform: platform) {
+    private func pass(_ shipments: [Shipment], _ turn: OutletTurn) async {
+        var free: [Shipment] = []
+        for (platform, concerned) in Dictionary(grouping: shipments, by: \.platform) {
+            switch await breakers.passage(turn.key, platform: platform) {
             case .free: free += concerned
-            case .held(let delay): await hold(concerned, delay, errand)
+            case .held(let delay): await hold(concerned, delay, turn)
             case .probe(let breaker):
                 // A stranger's token would prove nothing.
                 let scout = concerned.first(where: \.wasReached) ?? concerned.first
                 let others = concerned.filter { $0 !== scout }
-                if !others.isEmpty { await hold(others, Delay(cause: .breaker, wait: Self.probeTime), errand) }
-                if let scout { await send([scout], errand, probing: breaker) }
+                if !others.isEmpty { await hold(others, Delay(cause: .breaker, wait: Self.probeTime), turn) }
+                if let scout { await send([scout], turn, probing: breaker) }
             }
         }
-        if !free.isEmpty { await send(Self.sorted(free), errand) }
+        if !free.isEmpty { await send(Self.sorted(free), turn) }
     }
 
-    private func hold(_ parcels: [Parcel], _ delay: Delay, _ errand: Errand) async {
-        await errand.ended(parcels.flatMap { $0.unsent { policy.ladder.held($0, delay) } })
+    private func hold(_ shipments: [Shipment], _ delay: Delay, _ turn: OutletTurn) async {
+        await turn.ended(shipments.flatMap { $0.unsent { policy.ladder.held($0, delay) } })
     }
 
-    private func send(_ parcels: [Parcel], _ errand: Errand, probing breaker: BreakerKey? = nil) async {
-        let outlet = errand.outlet
+    private func send(_ shipments: [Shipment], _ turn: OutletTurn, probing breaker: BreakerKey? = nil) async {
+        let outlet = turn.outlet
         let deadline = context.time.steady() + Self.patience
         await withDiscardingTaskGroup { tasks in
-            var rest = parcels[...]
+            var rest = shipments[...]
             while !rest.isEmpty {
-                let affordable = await afford(rest.count, errand, until: deadline)
+                let affordable = await afford(rest.count, turn, until: deadline)
                 var paid = rest.prefix(affordable)
                 while !paid.isEmpty {
                     let grant = await outlet.window.acquire(
                         paid.map(\.index),
-                        for: errand.lane,
+                        for: turn.lane,
                         until: deadline,
                         patience: Self.patience
                     )
@@ -96,52 +96,52 @@ struct Dispatcher: Sendable {
                     let part = paid.prefix(grant.pushes)
                     paid = paid.dropFirst(grant.pushes)
                     rest = rest.dropFirst(grant.pushes)
-                    tasks.addTask { await start(Array(part), errand, under: grant, probing: breaker) }
+                    tasks.addTask { await start(Array(part), turn, under: grant, probing: breaker) }
                 }
                 guard paid.isEmpty, affordable > 0 else {
-                    if let budget = outlet.budget { budgets.giveBack(paid.count, of: budget, for: errand.lane) }
+                    if let budget = outlet.budget { budgets.giveBack(paid.count, of: budget, for: turn.lane) }
                     break
                 }
             }
             guard !rest.isEmpty else { return }
-            await errand.ended(rest.flatMap { $0.unsent(policy.ladder.notStarted) })
+            await turn.ended(rest.flatMap { $0.unsent(policy.ladder.notStarted) })
         }
     }
 
     /// Sends what still has the right to: a claim that is nearly over would be another's before the answer is there.
     private func start(
-        _ parcels: [Parcel],
-        _ errand: Errand,
+        _ shipments: [Shipment],
+        _ turn: OutletTurn,
         under grant: SendWindow.Grant,
         probing breaker: BreakerKey?
     ) async {
         let now = context.time.steady()
-        let hasLapsed = { (parcel: Parcel) in parcel.lease?.hasLasted(policy.beginsWithin, at: now) ?? false }
-        let lapsed = parcels.filter(hasLapsed)
-        let timely = lapsed.isEmpty ? parcels : parcels.filter { !hasLapsed($0) }
-        let verdicts = timely.isEmpty ? [] : await errand.outlet.send(timely)
-        errand.outlet.window.release(grant, of: errand.lane)
+        let hasLapsed = { (shipment: Shipment) in shipment.lease?.hasLasted(policy.beginsWithin, at: now) ?? false }
+        let lapsed = shipments.filter(hasLapsed)
+        let timely = lapsed.isEmpty ? shipments : shipments.filter { !hasLapsed($0) }
+        let verdicts = timely.isEmpty ? [] : await turn.outlet.send(timely)
+        turn.outlet.window.release(grant, of: turn.lane)
         if !lapsed.isEmpty {
-            if let budget = errand.outlet.budget { budgets.giveBack(lapsed.count, of: budget, for: errand.lane) }
-            await errand.ended(lapsed.flatMap { $0.unsent(policy.ladder.lapsed) })
+            if let budget = turn.outlet.budget { budgets.giveBack(lapsed.count, of: budget, for: turn.lane) }
+            await turn.ended(lapsed.flatMap { $0.unsent(policy.ladder.lapsed) })
         }
         guard !timely.isEmpty else { return }
-        let rulings = await breakers.judge(verdicts, of: timely, errand.key, probe: breaker)
-        var answered: [(parcel: Parcel, verdict: Verdict)] = []
+        let rulings = await breakers.judge(verdicts, of: timely, turn.key, probe: breaker)
+        var answered: [(shipment: Shipment, verdict: Verdict)] = []
         answered.reserveCapacity(timely.count)
         var held: [Disposition] = []
-        for (parcel, ruling) in zip(timely, rulings) {
+        for (shipment, ruling) in zip(timely, rulings) {
             if let ruling {
-                answered.append((parcel, ruling))
+                answered.append((shipment, ruling))
             } else {
-                held += parcel.unsent { policy.ladder.held($0, breakers.pause) }
+                held += shipment.unsent { policy.ladder.held($0, breakers.pause) }
             }
         }
-        await errand.ended(policy.dispositions(of: answered, sentAt: errand.sentAt, using: context.chance) + held)
+        await turn.ended(policy.dispositions(of: answered, sentAt: turn.sentAt, using: context.chance) + held)
     }
 
-    private func afford(_ count: Int, _ errand: Errand, until deadline: ContinuousClock.Instant) async -> Int {
-        guard let budget = errand.outlet.budget else { return count }
-        return await budgets.take(upTo: count, of: budget, for: errand.lane, until: deadline)
+    private func afford(_ count: Int, _ turn: OutletTurn, until deadline: ContinuousClock.Instant) async -> Int {
+        guard let budget = turn.outlet.budget else { return count }
+        return await budgets.take(upTo: count, of: budget, for: turn.lane, until: deadline)
     }
 }

@@ -32,7 +32,7 @@ struct LeaseTests {
 
     private static let app = AppID(validating: "drop")
 
-    private static func parcel(_ index: Int, under lease: Lease?, _ bench: Bench) throws -> Parcel {
+    private static func shipment(_ index: Int, under lease: Lease?, _ bench: Bench) throws -> Shipment {
         let json = #"{"id":"e\#(index)","app":"drop","eventType":"system","to":{"user":"u"},"title":"Hei","body":""}"#
         guard case .event(let event) = try bench.submission(json), let catalog = bench.catalogs[event.app],
             let type = catalog[event.type]
@@ -58,7 +58,7 @@ struct LeaseTests {
             words: (title: "Hei", body: ""),
             device: device
         )
-        return Parcel(
+        return Shipment(
             index: index,
             key: DeliveryKey(
                 notification: NotificationKey(recipient: recipient, notification: id),
@@ -67,7 +67,7 @@ struct LeaseTests {
             ),
             content: content,
             type: type,
-            cargo: .push(message),
+            payload: .push(message),
             lease: lease
         )
     }
@@ -94,9 +94,9 @@ struct LeaseTests {
             let window = try #require(senders.outlet(OutletKey(app: app, provider: .fcm))).window
             let far = ContinuousClock.now + .seconds(3600)
             let all = await window.acquire(Array(0..<20), for: .urgent, until: far, patience: .zero)
-            let parcels = try [old, young, nil].enumerated().map { try Self.parcel($0, under: $1, bench) }
+            let shipments = try [old, young, nil].enumerated().map { try Self.shipment($0, under: $1, bench) }
             let ends = Ends()
-            async let sent: Void = dispatcher.send(parcels, lane: .normal) { dispositions in
+            async let sent: Void = dispatcher.send(shipments, lane: .normal) { dispositions in
                 ends.add(dispositions)
             }
             try await eventually("they wait") { window.waiting == 1 || !ends.reasons.isEmpty }

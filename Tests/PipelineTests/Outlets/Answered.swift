@@ -28,12 +28,12 @@ struct Answered: Sendable {
     /// Some delivery, tried for the first time.
     static var attempt: Attempt {
         get throws {
-            let parcel = try Answered(person: "u", verdict: .delivered(providerMessageID: nil)).parcel(0, .fcm)
-            return Attempt(index: 0, key: parcel.key)
+            let shipment = try Answered(person: "u", verdict: .delivered(providerMessageID: nil)).shipment(0, .fcm)
+            return Attempt(index: 0, key: shipment.key)
         }
     }
 
-    private func parcel(_ index: Int, _ provider: PushProvider) throws -> Parcel {
+    private func shipment(_ index: Int, _ provider: PushProvider) throws -> Shipment {
         let recipient = try Self.recipient(person)
         let device = Device(
             subscription: "s\(index)",
@@ -51,7 +51,7 @@ struct Answered: Sendable {
             words: (title: "Hei", body: "på deg"),
             device: device
         )
-        return Parcel(
+        return Shipment(
             index: index,
             key: DeliveryKey(
                 notification: NotificationKey(recipient: recipient, notification: notification),
@@ -71,8 +71,8 @@ struct Answered: Sendable {
         witnesses: Witnesses = .everybody
     ) throws -> (judgement: BatchJudgement, outlet: OutletKey) {
         let outlet = OutletKey(app: try #require(AppID(validating: "drop")), provider: provider)
-        let parcels = try answers.enumerated().map { try $1.parcel($0, provider) }
+        let shipments = try answers.enumerated().map { try $1.shipment($0, provider) }
         let verdicts = answers.map(\.verdict)
-        return (BatchJudgement(verdicts, of: parcels, outlet, despite: alarm, witnesses: witnesses), outlet)
+        return (BatchJudgement(verdicts, of: shipments, outlet, despite: alarm, witnesses: witnesses), outlet)
     }
 }
