@@ -186,7 +186,8 @@ package struct Rig: Sendable {
             BadgeHandOver(tools: tools, rhythm: .init(interval: interval, calm: interval)),
             ReminderPublisher(tools: tools, catalogs: catalogs, zones: zones, interval: interval),
             ReplayRunner(tools: tools, interval: interval),
-            ErasureDuty(tools: tools, interval: interval, patience: .zero),
+            // Longer than a statement takes that began before an erasure, on a loaded machine, too.
+            ErasureDuty(tools: tools, interval: interval, patience: .seconds(5)),
         ]
     }
 
