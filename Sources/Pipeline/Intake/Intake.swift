@@ -74,6 +74,8 @@ package struct Intake: Sendable {
         let batch = stored.batch
         stored.open()
         let hasIdle = batch.messages.stored()
+        // Ends with the batch at the latest, since whatever is left of its wait is cancelled then.
+        async let _: Void = hasIdle ? acknowledgeIdle(stored) : ()
         settler.bury(stored.undeliverables, batch)
         async let sent: Void = dispatcher.send(stored.shipments, lane: batch.lane) { dispositions in
             await settler.settle(dispositions, batch)
@@ -84,7 +86,6 @@ package struct Intake: Sendable {
         }
         await settler.settle(stored.withheld, batch)
         await settler.resumeLater(stored.later, closing: stored.waiting, batch)
-        if hasIdle { await acknowledgeIdle(batch, soon: !stored.shipments.isEmpty) }
         _ = await (sent, told)
     }
 
@@ -170,9 +171,9 @@ package struct Intake: Sendable {
     }
 
     /// What is done waits a moment for the first push of its batch, so that one acknowledgement does for both.
-    private func acknowledgeIdle(_ batch: Batch, soon: Bool) async {
-        if soon { try? await context.time.sleep(for: Self.patience) }
-        batch.messages.acknowledgeIdle()
+    private func acknowledgeIdle(_ stored: StoredBatch) async {
+        if !stored.shipments.isEmpty { try? await context.time.sleep(for: Self.patience) }
+        stored.batch.messages.acknowledgeIdle()
     }
 
     /// Not as long as a slow provider takes.

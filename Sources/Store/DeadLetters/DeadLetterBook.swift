@@ -104,7 +104,8 @@ package struct DeadLetterBook: Sendable {
             $17::jsonb[], $18::jsonb[], $19::bytea[], $20::bytea[], $21::text[], $22::text[], $23::text[],
             $24::bigint[], $25::text[])
             AS letter (dead_id, fingerprint, \(DeadLetterCause.columns()), attempts, first_failed_at, last_failed_at,
-                       origin_exchange, origin_routing_key, properties, headers, body, content_hash, notification_id, channel, target, replays, people)
+                       origin_exchange, origin_routing_key, properties, headers, body, content_hash, notification_id,
+                       channel, target, replays, people)
         ON CONFLICT DO NOTHING
         RETURNING dead_id
         """
