@@ -68,24 +68,23 @@ package struct DeadLetterBook: Sendable {
     }
 
     static func parameters(of items: [DeadLetterItem]) -> [Parameter] {
-        [
-            .textArray(items.map { $0.replay?.item ?? $0.deadID }),
-            .textArray(items.map(\.fingerprint)),
-        ] + DeadLetterCause.parameters(DeadLetterCause.Member.allCases, of: items.map(\.namedCause)) + [
-            .integerArray(items.map { Int64($0.attempts) }),
-            .instantArray(items.map { $0.failedAt.microseconds }),
-            .instantArray(items.map { $0.failedAt.microseconds }),
-            .textArray(items.map(\.origin.exchange)),
-            .textArray(items.map(\.origin.routingKey)),
-            .jsonArray(items.map(\.origin.properties)),
-            .jsonArray(items.map(\.origin.headers)),
-            .bytesArray(items.map(\.origin.body)),
-            .bytesArray(items.map(\.contentHash)),
+        let failedAt = Parameter.instantArray(items.map { $0.failedAt.microseconds })
+        let names: [Parameter] = [
+            .textArray(items.map { $0.replay?.item ?? $0.deadID }), .textArray(items.map(\.fingerprint)),
+        ]
+        let causes = DeadLetterCause.parameters(DeadLetterCause.Member.allCases, of: items.map(\.namedCause))
+        let origins: [Parameter] = [
+            .integerArray(items.map { Int64($0.attempts) }), failedAt, failedAt,
+            .textArray(items.map(\.origin.exchange)), .textArray(items.map(\.origin.routingKey)),
+            .jsonArray(items.map(\.origin.properties)), .jsonArray(items.map(\.origin.headers)),
+            .bytesArray(items.map(\.origin.body)), .bytesArray(items.map(\.contentHash)),
+        ]
+        let deliveries: [Parameter] = [
             .textArray(items.map { $0.delivery?.notification.notification.text }),
-            .textArray(items.map { $0.delivery?.channel.rawValue }),
-            .textArray(items.map { $0.delivery?.target }),
+            .textArray(items.map { $0.delivery?.channel.rawValue }), .textArray(items.map { $0.delivery?.target }),
             .integerArray(items.map { Int64($0.replay?.round ?? 0) }), .textArray(items.map(\.peopleHashes)),
         ]
+        return names + causes + origins + deliveries
     }
 
     static let insert = Statement(
