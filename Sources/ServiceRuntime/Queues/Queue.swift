@@ -1,6 +1,6 @@
 /// Elements in the order of their coming, taken from the front at a constant cost.
 ///
-/// What has been taken stays in memory until it is half of all, or until nothing else is left.
+/// What has been taken stays in memory until it is half of all.
 ///
 /// Messages go through it one by one, so it has to be inlined into other rooms, and the compiler inlines nothing there
 /// that is not public.
@@ -45,7 +45,7 @@ public struct Queue<Element> {
     @inlinable
     public mutating func removeFirst(_ number: Int) {
         start = Swift.min(start + number, elements.count)
-        guard start == elements.count || (start > 64 && start * 2 > elements.count) else { return }
+        guard start * 2 >= elements.count else { return }
         elements.removeFirst(start)
         start = 0
     }
