@@ -38,9 +38,10 @@ extension DutyTools {
         DutyLoop(interval: interval, trouble: trouble, chance: chance, logger: logger.labelled(duty))
     }
 
-    /// What sends resumes, for a duty that hands work over.
+    /// What sends resumes, for a duty that hands work over; what a worker counts is none of a scheduler's.
     func resumes(_ logger: Logger) -> ResumeSender {
-        let context = PipelineContext(time: time, chance: chance, logger: logger, metrics: PipelineMetrics(metrics))
+        let metrics = PipelineMetrics(MetricsRegistry())
+        let context = PipelineContext(time: time, chance: chance, logger: logger, metrics: metrics)
         return ResumeSender(publisher: publisher, names: names, context: context)
     }
 

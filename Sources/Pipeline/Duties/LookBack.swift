@@ -13,7 +13,7 @@ import Store
 struct LookBack: Sendable {
     private let period: Duration
     private let clock: @Sendable () -> ContinuousClock.Instant
-    /// Nothing that was due by then is left, as far as is known.
+    /// Nothing that was due by then is left, as far as is known: before the first look, nothing is.
     private var mark: ContinuousClock.Instant
     private var formerMark: ContinuousClock.Instant
     private var wholeAt: ContinuousClock.Instant
@@ -33,9 +33,10 @@ struct LookBack: Sendable {
     ) {
         self.period = period * share
         self.clock = clock
-        mark = clock()
+        let start = clock()
+        mark = start - DueLook.whole
         formerMark = mark
-        wholeAt = mark
+        wholeAt = start
     }
 
     /// For a duty that looks once in an `interval`: one look in sixty is a whole one.
@@ -53,12 +54,13 @@ struct LookBack: Sendable {
         if isWhole { wholeAt = begin + period }
         let found: DueItems<Item>
         do {
-            found = try await take(isWhole ? DueLook.whole : begin - mark + Self.slack)
+            found = try await take(isWhole ? DueLook.whole : min(begin - mark + Self.slack, DueLook.whole))
         } catch {
             if !isWhole { wholeAt = begin }
             throw error
         }
-        formerMark = mark
+        // A whole look may find what is older than any mark.
+        formerMark = isWhole ? begin - DueLook.whole : mark
         let empty = begin - (found.left ?? .zero)
         mark = isWhole ? empty : max(mark, empty)
         if isWhole { wholeAt = begin + max(period, (clock() - begin) * 20) }

@@ -95,6 +95,8 @@ struct LookBackTests {
     @Test("after a failure the next look is a whole one, and after a whole one that failed it is not")
     func failures() async {
         var looks = lookBack(100)
+        _ = await look(&looks)
+        clock.advance(100)
         let first = await look(&looks, failing: true)
         clock.advance(1)
         let second = await look(&looks, failing: true)
@@ -102,7 +104,21 @@ struct LookBackTests {
         let third = await look(&looks)
         clock.advance(1)
         let fourth = await look(&looks)
-        #expect([first, second, third, fourth] == [nil, 1, nil, 1])
+        #expect([first, second, third, fourth] == [nil, 101, nil, 1])
+    }
+
+    @Test("before a look has succeeded each goes to the very beginning, and so does the one after a whole one in vain")
+    func nothingKnown() async {
+        var looks = lookBack(1_000)
+        _ = await look(&looks, failing: true)
+        clock.advance(1)
+        let first = await look(&looks)
+        looks.putBack()
+        clock.advance(1)
+        let second = await look(&looks)
+        clock.advance(1)
+        let third = await look(&looks)
+        #expect([first, second, third] == [nil, nil, 1])
     }
 
     @Test("whole looks that take long are rarer: no more than a twentieth of the time is theirs")
