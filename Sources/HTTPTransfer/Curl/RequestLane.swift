@@ -1,4 +1,5 @@
 import CCurl
+import Glibc
 
 /// Carries requests over libcurl, one at a time, on a connection that is kept for the next one to the same host.
 ///
@@ -172,6 +173,8 @@ extension RequestLane {
         easy.keep(
             bellhop_easy_set_socket(easy.handle) { _, socket, _ in
                 PeerSocket.limitUnacknowledged(socket)
+                // No program that is started meanwhile may hold the connection.
+                _ = fcntl(socket, F_SETFD, FD_CLOEXEC)
                 return CURL_SOCKOPT_OK
             }
         )
