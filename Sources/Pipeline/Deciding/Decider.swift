@@ -22,7 +22,6 @@ struct Decider: Sendable {
         var record: InboxRecord
         fileprivate(set) var routes: [Route] = []
         fileprivate let recipient: Recipient
-        fileprivate let type: CatalogType?
     }
 
     /// Through what a notification leaves the house at once.
@@ -66,11 +65,11 @@ struct Decider: Sendable {
     private func decide(_ record: InboxRecord, for recipient: Recipient) -> Result<Decided, Nowhere> {
         let content = record.words.content
         guard let catalog = catalogs[record.app], let type = catalog[content.type] else {
-            var decided = Decided(record: record, recipient: recipient, type: nil)
+            var decided = Decided(record: record, recipient: recipient)
             decided.record.deliveries = [.suppressed(.unknownType)]
             return .success(decided)
         }
-        var decided = Decided(record: record, recipient: recipient, type: type)
+        var decided = Decided(record: record, recipient: recipient)
         let decision = Decision(facts(content, catalog, type, recipient))
         if let outcome = decision.push {
             if case .suppress(let reason) = outcome, !decision.isRecorded { return .failure(Nowhere(reason: reason)) }
@@ -95,8 +94,11 @@ struct Decider: Sendable {
 
     /// What goes out of a notification that is recorded, and so claimed; `index` is the position of its message.
     func shipments(of decided: Decided, index: Int, under lease: Lease) -> [Shipment] {
-        guard let type = decided.type, let catalog = catalogs[decided.record.app] else { return [] }
         let (key, content, recipient) = (decided.record.key, decided.record.words.content, decided.recipient)
+        guard !decided.routes.isEmpty, let catalog = catalogs[key.recipient.app], let type = catalog[content.type]
+        else {
+            return []
+        }
         return decided.routes.compactMap { route in
             let (line, payload): (DeliveryKey, Payload)
             switch route {

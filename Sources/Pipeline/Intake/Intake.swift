@@ -43,14 +43,13 @@ package struct Intake: Sendable {
         let catalogs = catalogs.current
         let decider = Decider(catalogs: catalogs, senders: tools.senders, zones: zones, now: batch.now)
         let sorted = SortedBatch(messages, catalogs: catalogs, names: tools.names, arrival: batch.now)
-        async let kept = feedsAndPlans.keep(sorted.plans, batch)
+        async let kept = feedsAndPlans.keep(sorted.plans, cancelling: sorted.cancellations, batch)
         // What a producer fed before its event in the same batch counts for the event.
         let fed = await feedsAndPlans.feed(sorted.feeds, batch)
         let recorded = await record(sorted.records, decider, batch)
         let resumed = await resumption.take(sorted.resumed + recorded.duplicates, sorted.heirs, decider, batch)
         let badges = await badges(sorted.badges, decider, batch)
-        let cancelled = (await kept) + (await feedsAndPlans.cancel(sorted.cancellations, batch))
-        let faults = sorted.faults + fed + recorded.faults + cancelled
+        let faults = sorted.faults + fed + recorded.faults + (await kept)
         await report(sorted, recorded, faults, batch)
         let stored = StoredBatch(
             batch: batch,

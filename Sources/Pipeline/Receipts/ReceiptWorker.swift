@@ -77,7 +77,8 @@ package struct ReceiptWorker: Service {
                 settled[heard.receipt.priority.lane, default: []].append(disposition)
             }
         }
-        batch.messages.open(strays + settled.values.joined().map(\.index))
+        let all = Array(messages.indices)
+        batch.messages.open(all + strays + settled.values.joined().map(\.index))
         _ = batch.messages.stored()
         let fault = DeadLetterCause(
             .receipt,
@@ -86,7 +87,7 @@ package struct ReceiptWorker: Service {
         )
         settler.bury(strays.map { Entry(index: $0, work: .message(messages[$0], fault)) }, batch)
         await settle(settled, askingAgain: later, batch)
-        batch.messages.acknowledgeIdle()
+        batch.messages.close(all)
     }
 
     /// Claims receipts and asks for them; nil where a drain came first.

@@ -16,7 +16,16 @@ struct FeedsAndPlans: Sendable {
         return stored.refused.map { Entry(index: $0.index, work: .refused($0.work, $1)) }
     }
 
-    func keep(_ entries: [Entry<PlannedEvent>], _ batch: Batch) async -> [Entry<DeadLetterCause>] {
+    /// Keeps events that wait, and ends those that are cancelled, of the same batch, too.
+    func keep(
+        _ entries: [Entry<PlannedEvent>],
+        cancelling cancellations: [Entry<EventCancellation>],
+        _ batch: Batch
+    ) async -> [Entry<DeadLetterCause>] {
+        await keep(entries, batch) + (await cancel(cancellations, batch))
+    }
+
+    private func keep(_ entries: [Entry<PlannedEvent>], _ batch: Batch) async -> [Entry<DeadLetterCause>] {
         let kept = await batch.store(entries) { [store] entries throws(PostgresError) in try await store.keep(entries) }
         for (entry, outcome) in kept.written { metrics.count(outcome, entry.work) }
         let conflicts = kept.written.filter { $0.outcome == .conflict }.map(\.entry)
@@ -24,7 +33,7 @@ struct FeedsAndPlans: Sendable {
             + kept.refused.map { Entry(index: $0.index, work: .refused($0.work, $1)) }
     }
 
-    func cancel(_ entries: [Entry<EventCancellation>], _ batch: Batch) async -> [Entry<DeadLetterCause>] {
+    private func cancel(_ entries: [Entry<EventCancellation>], _ batch: Batch) async -> [Entry<DeadLetterCause>] {
         let cancelled = await batch.store(entries) { [store] entries throws(PostgresError) in
             try await store.cancel(entries)
         }
