@@ -7,7 +7,7 @@ import Workbench
 @testable import Pipeline
 
 @Suite(
-    "Front door",
+    "Intake",
     .inTurn,
     .enabled(
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
@@ -15,7 +15,7 @@ import Workbench
     ),
     .timeLimit(.minutes(5))
 )
-struct FrontDoorTests {
+struct IntakeTests {
     @Test("an event becomes one record for each of its users, rendered by the catalogue")
     func eventToRecords() async throws {
         try await withRig { rig in
