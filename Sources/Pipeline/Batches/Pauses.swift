@@ -8,10 +8,10 @@ struct Pauses {
     private var chance: Chance
     private var backoff = Backoff(base: .milliseconds(20), cap: .seconds(5))
 
-    init(drain: DrainSignal, context: PipelineContext) {
+    init(drain: DrainSignal, time: any TimeSource, chance: Chance) {
         self.drain = drain
-        time = context.time
-        chance = context.chance
+        self.time = time
+        self.chance = chance
     }
 
     /// Counts a failure and pauses before the next attempt; false where there should be none.

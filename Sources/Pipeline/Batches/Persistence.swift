@@ -53,7 +53,7 @@ struct Persistence: Sendable {
         _ items: [Item],
         _ write: @Sendable ([Item]) async throws(PostgresError) -> [Outcome]
     ) async -> Swift.Result<[Outcome], GivenUp> {
-        var pauses = Pauses(drain: drain, context: context)
+        var pauses = Pauses(drain: drain, time: context.time, chance: context.chance)
         while true {
             do throws(PostgresError) {
                 let outcomes = try await write(items)

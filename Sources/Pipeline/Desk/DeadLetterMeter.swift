@@ -42,10 +42,10 @@ package struct DeadLetterMeter: Service {
     package func run(until drain: DrainSignal) async throws {
         var seen: Set<Label> = []
         await loop.run(until: drain) {
-            let begin = ContinuousClock.now
+            let begin = tools.time.steady()
             try await measure(&seen)
             // However slow the database is, it is asked for no more than a twentieth of the time.
-            return .after(max(loop.interval, (ContinuousClock.now - begin) * 20))
+            return .after(max(loop.interval, (tools.time.steady() - begin) * 20))
         }
     }
 

@@ -38,11 +38,9 @@ extension DutyTools {
         DutyLoop(interval: interval, trouble: trouble, chance: chance, logger: logger.labelled(duty))
     }
 
-    /// What sends resumes, for a duty that hands work over; what a worker counts is none of a scheduler's.
+    /// What sends resumes, for a duty that hands work over.
     func resumes(_ logger: Logger) -> ResumeSender {
-        let metrics = PipelineMetrics(MetricsRegistry())
-        let context = PipelineContext(time: time, chance: chance, logger: logger, metrics: metrics)
-        return ResumeSender(publisher: publisher, names: names, context: context)
+        ResumeSender(publisher: publisher, names: names, time: time, chance: chance, logger: logger)
     }
 
     /// An event as a producer publishes it.

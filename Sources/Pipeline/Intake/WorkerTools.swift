@@ -38,7 +38,13 @@ extension WorkerTools {
     func settler(_ context: PipelineContext) -> Settler {
         Settler(
             store: store,
-            resumes: ResumeSender(publisher: publisher, names: names, context: context),
+            resumes: ResumeSender(
+                publisher: publisher,
+                names: names,
+                time: context.time,
+                chance: context.chance,
+                logger: context.logger
+            ),
             deadLetters: DeadLetterQueue(publisher: publisher, exchange: names.dead, context: context),
             context: context
         )

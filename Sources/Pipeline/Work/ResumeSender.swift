@@ -7,7 +7,9 @@ import Store
 struct ResumeSender: Sendable {
     let publisher: any MessagePublisher
     let names: TopologyNames
-    let context: PipelineContext
+    let time: any TimeSource
+    let chance: Chance
+    let logger: Logger
 
     /// Where a resume goes on its way back to the lane's resume queue.
     enum Way: Hashable, Sendable {
@@ -52,13 +54,13 @@ struct ResumeSender: Sendable {
         until drain: DrainSignal
     ) async -> Set<NotificationKey> {
         var waiting = messages
-        var pauses = Pauses(drain: drain, context: context)
+        var pauses = Pauses(drain: drain, time: time, chance: chance)
         while !waiting.isEmpty {
             let outcomes = await publisher.publish(waiting.map(\.message))
             waiting = zip(waiting, outcomes).filter { $1 != .confirmed }.map(\.0)
             guard !waiting.isEmpty else { break }
             if pauses.failures == 2 {
-                context.logger.warning(
+                logger.warning(
                     "the broker does not take resume messages, holding the batch",
                     ["size": .integer(waiting.count)]
                 )
