@@ -31,6 +31,7 @@ package struct Bench: Sendable {
         guard case .applied = try await Migrator(pool: owner, namespace: namespace).migrate() else {
             throw BenchError("the migrations were refused")
         }
+        try await owner.withConnection { (connection) throws(PostgresError) in try connection.execute(RawRows.setUp) }
         let bench = Bench(
             namespace: namespace,
             pool: try makePool(setUp: namespace.setUp(as: .worker)),

@@ -39,7 +39,7 @@ package struct ForgottenClaimBook: Sendable {
 
     private static let size = Statement(
         """
-        SELECT pg_relation_size('deliveries'::regclass) / current_setting('block_size')::bigint
+        SELECT pg_relation_size('ledger'::regclass) / current_setting('block_size')::bigint
         """,
         effect: .reads
     )
@@ -49,10 +49,10 @@ package struct ForgottenClaimBook: Sendable {
     /// A scan of a range of places reads no page outside of it.
     private static let look = Statement(
         """
-        UPDATE deliveries d SET due_at = d.updated_at
+        UPDATE ledger d SET due_at = d.updated_at
         WHERE d.ctid = ANY (ARRAY(
-            SELECT f.ctid FROM deliveries f
-            WHERE f.ctid >= $1::text::tid AND f.ctid < $2::text::tid AND f.state = 'sending' AND f.due_at IS NULL
+            SELECT f.ctid FROM ledger f
+            WHERE f.ctid >= $1::text::tid AND f.ctid < $2::text::tid AND f.state = 's' AND f.due_at IS NULL
               AND f.updated_at < now() - $3::bigint * interval '1 ms'
             FOR UPDATE SKIP LOCKED
         ))
