@@ -32,8 +32,6 @@ COMMENT ON COLUMN inbox.content_hash IS
     'First 16 bytes of SHA-256 over the content: the same id with another hash is an id-conflict.';
 COMMENT ON COLUMN inbox.extras IS
     'What only a push needs, so that a retry finds everything here: targetId, metadata, imageUrl, expiresAt.';
-CREATE INDEX inbox_newest ON inbox (person, created_at DESC, id DESC);
-
 CREATE TABLE ledger (
     person              bigint NOT NULL,
     id                  bigint NOT NULL,
@@ -62,6 +60,34 @@ COMMENT ON COLUMN ledger.unknown_sends IS
 COMMENT ON COLUMN ledger.urgency IS '0 for priority high, 1 normal, 2 low: the order in which due work is handed over.';
 COMMENT ON COLUMN ledger.sent_at IS
     'When what is accepted was sent: receipts are asked for from then on for a day, and a device that was registered later lives. Null in every other state.';
+
+-- `bellhop migrate --partitions N` spreads both over so many tables by the user: smaller indexes, whose upper pages stay in
+-- memory, and tables that are vacuumed one by one. Every statement of workers names the user, and goes to one of them.
+DO $$
+DECLARE
+    parts integer := coalesce(nullif(current_setting('bellhop.partitions', true), ''), '0');
+    whole text;
+BEGIN
+    IF parts = 0 THEN
+        RETURN;
+    END IF;
+    FOREACH whole IN ARRAY ARRAY['inbox', 'ledger'] LOOP
+        EXECUTE format('CREATE TABLE spread (LIKE %I INCLUDING ALL) PARTITION BY HASH (person)', whole);
+        EXECUTE format('DROP TABLE %I', whole);
+        EXECUTE format('ALTER TABLE spread RENAME TO %I', whole);
+        EXECUTE format('ALTER INDEX spread_pkey RENAME TO %I', whole || '_pkey');
+        FOR part IN 0 .. parts - 1 LOOP
+            EXECUTE format(
+                'CREATE TABLE %I PARTITION OF %I FOR VALUES WITH (MODULUS %s, REMAINDER %s) WITH (fillfactor = %s)',
+                whole || '_' || part, whole, parts, part, CASE whole WHEN 'ledger' THEN 75 ELSE 100 END
+            );
+        END LOOP;
+    END LOOP;
+END
+$$;
+
+CREATE INDEX inbox_newest ON inbox (person, created_at DESC, id DESC);
+
 -- What goes out at once has no due_at from its insertion to its settlement: neither touches an index, and the update can
 -- stay on its page. What waits is found by its time, and with what else its user is owed. What a provider has taken and
 -- answers for later is told apart by sent_at and not by the state: an index that looks at the state would move every line

@@ -29,7 +29,13 @@ struct Keys: Sendable {
         guard look.kind != "Seq Scan", !look.index.isEmpty else { return false }
         if look.isLimited, look.kind.hasPrefix("Index") { return true }
         guard let head = heads[look.index], Self.isGiven(head, in: look) else { return false }
-        return (Self.narrow[look.table] ?? []).contains { Self.isGiven($0, in: look) }
+        return (Self.narrow[Self.whole(look.table)] ?? []).contains { Self.isGiven($0, in: look) }
+    }
+
+    /// The table that a partition is of.
+    private static func whole(_ table: String) -> String {
+        guard let cut = table.lastIndex(of: "_"), Int(table[table.index(after: cut)...]) != nil else { return table }
+        return String(table[..<cut])
     }
 
     /// `(user_id = …`, never `other_id = …`.
