@@ -99,7 +99,7 @@ struct LogInsTests {
                 let allowed = ["SET ROLE bellhop_worker", "SELECT count(*) FROM \(namespace).notifications"]
                 #expect(try await Self.attempt(allowed, at: url) == [nil, nil])
                 let forbidden = [
-                    "SET ROLE bellhop_worker; RESET ROLE; DROP TABLE \(namespace).notifications",
+                    "SET ROLE bellhop_worker; RESET ROLE; DROP TABLE \(namespace).inbox",
                     "SET ROLE bellhop_admin", "SET ROLE bellhop_owner", "CREATE TEMPORARY TABLE t (a int)",
                     "CREATE SCHEMA s", "DELETE FROM \(namespace).schema_migrations",
                 ]

@@ -17,7 +17,7 @@ struct RevokeStaleTests {
                     SET ROLE bellhop_worker;
                     INSERT INTO push_subscriptions (app, profile_id, id, platform, provider, device_token, registered_at,
                                                     last_seen_at, source_time)
-                    SELECT 'drop', 'u' || n, 's' || n, 'ios', 'apns', 't' || n, seen, seen, seen
+                    SELECT 'drop', 'u' || n, 'sub_000000000000000' || n, 'ios', 'apns', 't' || n, seen, seen, seen
                     FROM generate_series(1, 5) n, LATERAL (SELECT now() - n * interval '40 days' AS seen) AS s
                     """
                 )
@@ -43,7 +43,7 @@ struct RevokeStaleTests {
                 """
                 INSERT INTO push_subscriptions (app, profile_id, id, platform, provider, device_token, registered_at,
                                                 last_seen_at, source_time)
-                SELECT 'drop', 'u' || n, 's' || n, 'ios', 'apns', 't' || n, seen, seen, seen
+                SELECT 'drop', 'u' || n, 'sub_000000000000000' || n, 'ios', 'apns', 't' || n, seen, seen, seen
                 FROM generate_series(1, 5) n, LATERAL (SELECT now() - n * interval '40 days' AS seen) AS s
                 """
             )

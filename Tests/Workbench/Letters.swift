@@ -67,7 +67,9 @@ package enum Letters {
     }
 
     /// The key of a push to one device.
-    package static func key(user: String, event: String = "e1", target: String = "sub_1") throws -> DeliveryKey {
+    package static func key(user: String, event: String = "e1", target: String = "sub_0000000000000001") throws
+        -> DeliveryKey
+    {
         guard let app = AppID(validating: "drop"), let user = UserID(validating: user),
             let event = EventID(validating: event)
         else { throw BenchError("not an identifier") }

@@ -6,6 +6,8 @@ package import Store
 package protocol PipelineStore: Sendable {
     // What users are, and what becomes of messages.
     func recipients(of keys: Set<RecipientKey>) async throws(PostgresError) -> [RecipientKey: Recipient]
+    /// What users have not read, where their devices show it.
+    func unread(of people: [RecipientKey]) async throws(PostgresError) -> [RecipientKey: Int]
     func record(_ records: [InboxRecord], as claim: Claim) async throws(PostgresError) -> [Inbox.Outcome]
     func keep(_ plans: [PlannedEvent]) async throws(PostgresError) -> [EventBook.Outcome]
     func cancel(_ cancellations: [EventCancellation]) async throws(PostgresError) -> [Void]

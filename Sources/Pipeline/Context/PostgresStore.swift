@@ -37,6 +37,10 @@ package struct PostgresStore: PipelineStore, OutletStore {
         try await directory.recipients(of: keys)
     }
 
+    package func unread(of people: [RecipientKey]) async throws(PostgresError) -> [RecipientKey: Int] {
+        try await inbox.unread(of: people)
+    }
+
     package func record(
         _ records: [InboxRecord],
         as claim: Claim

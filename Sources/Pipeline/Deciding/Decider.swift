@@ -58,6 +58,7 @@ struct Decider: Sendable {
             if let place = recipients.index(forKey: record.key.recipient) {
                 if let unread = recipients.values[place].unread { recipients.values[place].unread = unread + 1 }
                 recipient = recipients.values[place]
+                record.key.recipient = recipients.keys[place]
             }
             record.words = translations.words(record.words, for: recipient)
             switch decide(record, for: recipient) {
@@ -125,6 +126,11 @@ struct Decider: Sendable {
                 Shipment(index: entry.index, key: line, content: content, type: type, payload: payload, lease: lease)
             )
         }
+    }
+
+    /// Whether a push of this type carries the number of what is unread.
+    func showsNumber(_ app: AppID, _ type: EventType) -> Bool {
+        catalogs[app]?[type]?.setsBadge ?? false
     }
 
     func facts(

@@ -99,7 +99,14 @@ package struct Intake: Sendable {
         var recorded = Recorder.Recorded()
         for range in Recorder.statements(for: entries.map(\.work.words.bytes)) {
             let part = entries[range]
-            guard let people = await lookUp(part.map(\.work.key.recipient), part.map(\.index), batch) else { continue }
+            let counted = part.filter { decider.showsNumber($0.work.app, $0.work.words.content.type) }
+            let people = await lookUp(
+                part.map(\.work.key.recipient),
+                counting: counted.map(\.work.key.recipient),
+                part.map(\.index),
+                batch
+            )
+            guard let people else { continue }
             let decisions = decider.decide(part, for: people)
             for (app, reason) in decisions.nowhere { context.metrics.records.countUnrecorded(app, reason) }
             await recorder.record(decisions.decided, decider, batch, into: &recorded)
@@ -115,12 +122,13 @@ package struct Intake: Sendable {
     /// Nil where a drain came first; the messages are given up then.
     private func lookUp(
         _ people: [RecipientKey],
+        counting counted: [RecipientKey],
         _ positions: [Int],
         _ batch: Batch
     ) async -> [RecipientKey: Recipient]? {
-        let keys = Set(people)
+        let (keys, counted) = (Set(people), Set(counted))
         let found = await batch.persistence.insist { [store = tools.store] () throws(PostgresError) in
-            try await store.recipients(of: keys)
+            try await PeopleLookUp(store: store).find(keys, counting: counted)
         }
         if found == nil { batch.messages.giveUp(positions) }
         return found
@@ -128,7 +136,8 @@ package struct Intake: Sendable {
 
     private func badges(_ entries: [Entry<RecipientKey>], _ decider: Decider, _ batch: Batch) async -> [Shipment] {
         guard !entries.isEmpty else { return [] }
-        let people = await lookUp(entries.map(\.work), entries.map(\.index), batch) ?? [:]
+        let readers = entries.map(\.work)
+        let people = await lookUp(readers, counting: readers, entries.map(\.index), batch) ?? [:]
         return entries.flatMap { entry in
             people[entry.work].map { decider.badgeUpdates(for: entry.work, $0, index: entry.index) } ?? []
         }

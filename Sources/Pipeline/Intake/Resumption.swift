@@ -32,7 +32,7 @@ struct Resumption: Sendable {
         guard !entries.isEmpty else { return work }
         let indices = Dictionary(entries.map { ($0.work, $0.index) }, uniquingKeysWith: { first, _ in first })
         let lease = Lease()
-        guard let found = await find(Array(indices.keys), under: lease, batch) else {
+        guard let found = await find(Array(indices.keys), under: lease, decider, batch) else {
             batch.messages.giveUp(entries.map(\.index))
             return work
         }
@@ -67,17 +67,24 @@ struct Resumption: Sendable {
     }
 
     /// Claims, and looks up what was claimed; nil where a drain came first.
-    private func find(_ keys: [NotificationKey], under lease: Lease, _ batch: Batch) async -> Found? {
+    private func find(
+        _ keys: [NotificationKey],
+        under lease: Lease,
+        _ decider: Decider,
+        _ batch: Batch
+    ) async -> Found? {
         await batch.persistence.insist { [store, time] () throws(PostgresError) in
             let start = time.steady()
             let harvest = try await store.claim(keys, as: batch.claim)
             lease.begin(at: start)
             let claimed = Set(harvest.claimed.map(\.key.notification))
-            return Found(
-                harvest: harvest,
-                notifications: try await store.notifications(Array(claimed)),
-                recipients: try await store.recipients(of: Set(claimed.map(\.recipient)))
+            let notifications = try await store.notifications(Array(claimed))
+            let counted = notifications.filter { decider.showsNumber($0.key.recipient.app, $0.value.content.type) }
+            let recipients = try await PeopleLookUp(store: store).find(
+                Set(claimed.map(\.recipient)),
+                counting: Set(counted.keys.map(\.recipient))
             )
+            return Found(harvest: harvest, notifications: notifications, recipients: recipients)
         }
     }
 

@@ -48,7 +48,7 @@ enum FieldReader {
     static func json(_ bytes: UnsafeRawBufferPointer, _ type: ServerType) throws(DecodingFault) -> [UInt8] {
         switch type {
         case .jsonb: [UInt8](try jsonbContent(bytes))
-        case .json: [UInt8](bytes)
+        case .json, .text: [UInt8](bytes)
         default: throw .mismatch(wanted: "JSON")
         }
     }

@@ -47,7 +47,7 @@ package struct BenchmarkBook: Sendable {
     /// Fresh statistics, as a system that has run for a while has them.
     package func analyze() async throws(PostgresError) {
         try await pool.withConnection { (connection) throws(PostgresError) in
-            try connection.execute("ANALYZE recipients; ANALYZE notification_preferences; ANALYZE push_subscriptions")
+            try connection.execute("VACUUM ANALYZE people")
         }
     }
 
@@ -63,11 +63,11 @@ package struct BenchmarkBook: Sendable {
     }
 
     package func notifications() async throws(PostgresError) -> Int {
-        Int(clamping: try await number("SELECT count(*) FROM notifications"))
+        Int(clamping: try await number("SELECT count(*) FROM inbox"))
     }
 
     package func distinctEvents() async throws(PostgresError) -> Int {
-        Int(clamping: try await number("SELECT count(DISTINCT (app, event_id, user_id)) FROM notifications"))
+        Int(clamping: try await number("SELECT count(DISTINCT (event_id, person)) FROM inbox"))
     }
 
     package func deadLetters() async throws(PostgresError) -> Int {
@@ -78,8 +78,8 @@ package struct BenchmarkBook: Sendable {
     package func isSettled() async throws(PostgresError) -> Bool {
         try await number(
             """
-            SELECT count(*) FROM deliveries
-            WHERE state IN ('pending', 'sending', 'deferred', 'retrying', 'accepted')
+            SELECT count(*) FROM ledger
+            WHERE state IN (\(DeliveryState.owed), \(DeliveryState.accepted.sql))
             """
         ) == 0
     }
@@ -87,7 +87,7 @@ package struct BenchmarkBook: Sendable {
     /// Whether the row is committed: by the primary key, so that asking costs next to nothing.
     package func isRecorded(_ key: NotificationKey) async throws(PostgresError) -> Bool {
         let parameters: [Parameter] = [
-            .text(key.recipient.app.text), .text(key.recipient.user.text), .text(key.notification.text),
+            .text(key.recipient.app.text), .text(key.recipient.user.text), .integer(key.notification.number),
         ]
         return try await pool.run(Self.lookUp, parameters).count > 0
     }
@@ -110,8 +110,8 @@ package struct BenchmarkBook: Sendable {
         let rows = try await pool.run(
             Statement(
                 """
-                SELECT (SELECT min(created_at) FROM notifications WHERE created_at >= $1),
-                       greatest((SELECT max(updated_at) FROM deliveries), (SELECT max(created_at) FROM notifications))
+                SELECT (SELECT min(created_at) FROM inbox WHERE created_at >= $1),
+                       greatest((SELECT max(updated_at) FROM ledger), (SELECT max(created_at) FROM inbox))
                 """,
                 effect: .reads
             ),
@@ -126,7 +126,10 @@ package struct BenchmarkBook: Sendable {
     }
 
     private static let lookUp = Statement(
-        "SELECT 1 FROM notifications WHERE app = $1 AND user_id = $2 AND id = $3",
+        """
+        SELECT 1 FROM inbox
+        WHERE person = (SELECT number FROM people WHERE app = $1 AND user_id = $2) AND id = $3
+        """,
         effect: .reads
     )
 }

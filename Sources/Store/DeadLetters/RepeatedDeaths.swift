@@ -51,7 +51,7 @@ enum RepeatedDeaths {
         let owed = letters.indices.filter { letters[$0].delivery != nil }
         guard !owed.isEmpty else { return }
         let keys = owed.compactMap { letters[$0].delivery }
-        let rows = try connection.run(lookUpDeliveries, DeliveryKey.parameters(keys))
+        let rows = try connection.run(lookUpDeliveries, DeliveryKey.texts(keys))
         for row in rows.indices {
             guard let place = try rows.place(row, 0, in: owed.indices) else { continue }
             items[owed[place]] = try rows.text(row, 1)

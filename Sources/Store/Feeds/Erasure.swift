@@ -53,15 +53,26 @@ enum Erasure {
     /// Rows that carry a source's time go where it is not newer than the deletion; the others go with the person, unless
     /// the person has been fed anew since.
     private static let owned: [Statement] =
-        [
-            ("notifications", "user_id"), ("deliveries", "user_id"), ("dead_letters", "user_id"),
-            ("badge_updates", "user_id"),
-        ].map { table, owner in
+        ["inbox", "ledger"].map { table in
+            Statement(
+                """
+                DELETE FROM \(table) t
+                USING (
+                    SELECT p.number
+                    FROM unnest($1::text[], $2::text[], $3::timestamptz[]) AS r (app, user_id, said_at)
+                    CROSS JOIN LATERAL \(People.number(of: "r")) AS p
+                    WHERE \(isGone)
+                ) AS gone
+                WHERE t.person = ANY (ARRAY[gone.number])
+                """
+            )
+        }
+        + ["dead_letters", "badge_updates"].map { table in
             Statement(
                 """
                 DELETE FROM \(table) t
                 USING unnest($1::text[], $2::text[], $3::timestamptz[]) AS r (app, user_id, said_at)
-                WHERE t.app || '' = r.app AND t.\(owner) = ANY (ARRAY[r.user_id]) AND \(isGone)
+                WHERE t.app || '' = r.app AND t.user_id = ANY (ARRAY[r.user_id]) AND \(isGone)
                 """
             )
         }
@@ -77,6 +88,22 @@ enum Erasure {
                 """
             )
         }
+
+    /// The number of somebody of whom there is nothing left.
+    ///
+    /// Not at the erasure itself: what had begun before it may still write under the number.
+    static let forgetNumbers = Statement(
+        """
+        DELETE FROM people p USING unnest($1::text[], $2::text[]) AS r (app, user_id)
+        WHERE p.user_id = ANY (ARRAY[r.user_id]) AND p.app = r.app
+          AND NOT EXISTS (SELECT FROM recipients o WHERE o.user_id = r.user_id AND o.app = r.app OFFSET 0)
+          AND NOT EXISTS (
+              SELECT FROM notification_preferences o WHERE o.profile_id = r.user_id AND o.app = r.app OFFSET 0)
+          AND NOT EXISTS (SELECT FROM push_subscriptions o WHERE o.profile_id = r.user_id AND o.app = r.app OFFSET 0)
+          AND NOT EXISTS (SELECT FROM inbox o WHERE o.person = p.number OFFSET 0)
+          AND NOT EXISTS (SELECT FROM ledger o WHERE o.person = p.number OFFSET 0)
+        """
+    )
 
     private static let isGone = """
         NOT EXISTS (

@@ -27,7 +27,9 @@ package struct ErasureBook: Sendable {
             if !words.isEmpty { try Erasure.takeOut(words, on: connection) }
             let apps = try rows.texts()
             let users = try rows.texts(1)
-            _ = try connection.run(Self.forget, [.textArray(apps), .textArray(users)])
+            let who: [Parameter] = [.textArray(apps), .textArray(users)]
+            _ = try connection.run(Erasure.forgetNumbers, who)
+            _ = try connection.run(Self.forget, who)
             return rows.count
         }
     }

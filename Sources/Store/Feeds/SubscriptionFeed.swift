@@ -70,7 +70,7 @@ enum SubscriptionFeed {
     /// Stable for as long as user, provider and token stay: the ledger's target.
     private static func id(_ word: Word<SubscriptionUpdate>) -> String {
         let parts = [word.app.text, word.user.text, word.content.provider.rawValue, word.content.token.text]
-        return "sub_" + SHA256.digest(of: Array(parts.joined(separator: "\u{0}").utf8)).hexPrefix(bytes: 8)
+        return TargetNumber.prefix + SHA256.digest(of: Array(parts.joined(separator: "\u{0}").utf8)).hexPrefix(bytes: 8)
     }
 
     /// A registration that was revoked before it was heard is kept as revoked: it still says whose the token was.
@@ -83,7 +83,7 @@ enum SubscriptionFeed {
                    SELECT FROM push_subscriptions o
                    WHERE o.app || '' = r.app AND o.profile_id = r.user_id AND o.id = r.id AND o.device_token <> r.token
                    OFFSET 0
-               ) THEN r.id || '_' || left(md5(r.said_at::text), 8) ELSE r.id END, r.token, r.platform, r.provider,
+               ) THEN 'sub_' || left(md5(r.id || ' ' || r.said_at::text), 16) ELSE r.id END, r.token, r.platform, r.provider,
                r.said_at, r.said_at, '-infinity',
                g.deleted_at, CASE WHEN g.deleted_at IS NOT NULL THEN \(RevokeReason.unsubscribed.literal) END
         FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::bytea[], $5::bytea[], $6::text[], $7::text[],

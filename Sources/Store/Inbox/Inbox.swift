@@ -1,3 +1,4 @@
+import BellhopRules
 package import Postgres
 
 /// Writes in-app records, each exactly once.
@@ -19,68 +20,23 @@ package struct Inbox: Sendable {
         case recipientErased = "erased"
     }
 
-    /// Writes the records of one batch, and the lines of the ledger that open with them, in one statement; a second one
-    /// looks closer where some were not new.
+    /// Writes the records of one batch, and the lines of the ledger that open with them, in one statement; further ones
+    /// where a user has no number yet, and look closer where some were not new.
     ///
-    /// The answers are in the order of `records`. Copies inside one batch count as duplicates, or as conflicts where
-    /// their words differ. Only what is answered as recorded was claimed.
+    /// The answers are in the order of `records`. Copies inside one batch count as duplicates, or as conflicts where their words differ. Only what is answered as
+    /// recorded was claimed.
     package func record(_ records: [InboxRecord], as claim: Claim) async throws(PostgresError) -> [Outcome] {
         guard !records.isEmpty else { return [] }
         // One order for all: two batches that share keys then wait for one another instead of deadlocking.
         let order = records.indices.sorted { (records[$0].id.bits, $0) < (records[$1].id.bits, $1) }
-        let firsts = Self.firstOfEach(order.map { records[$0] })
-        let inserted = try await pool.run(InboxStatements.record, InboxStatements.parameters(of: firsts, claim))
-        guard inserted.count < records.count else {
-            return Array(repeating: .recorded, count: records.count)
+        let sorted = order.map { records[$0] }
+        let outcomes = try await pool.withConnection { (connection) throws(PostgresError) in
+            try Writing(claim: claim, connection: connection).write(sorted)
         }
-        let outcomes = try await judge(order.map { records[$0] }, inserted: inserted)
+        guard let outcomes else { return Array(repeating: .recorded, count: records.count) }
         var answer = Array(repeating: Outcome.recorded, count: records.count)
         for (position, index) in order.enumerated() { answer[index] = outcomes[position] }
         return answer
-    }
-
-    /// Of records that are sorted by id: two of one id in one statement would open the same line twice.
-    private static func firstOfEach(_ sorted: [InboxRecord]) -> [InboxRecord] {
-        var firsts: [InboxRecord] = []
-        firsts.reserveCapacity(sorted.count)
-        for record in sorted where record.id != firsts.last?.id { firsts.append(record) }
-        return firsts
-    }
-
-    private func judge(_ records: [InboxRecord], inserted: Rows) async throws(PostgresError) -> [Outcome] {
-        var fresh = Set(try inserted.texts())
-        let open = Self.unclear(records, inserted: fresh)
-        let keys = open.map { records[$0].key }
-        let stored = try await pool.run(InboxStatements.lookUp, NotificationKey.parameters(keys))
-        var hashes: [Int: [UInt8]] = [:]
-        for row in stored.indices {
-            guard let place = try stored.place(row, 0, in: open.indices) else { continue }
-            hashes[open[place]] = try stored.bytes(row, 1)
-        }
-        var outcomes = records.map { _ in Outcome.recorded }
-        for position in open {
-            let record = records[position]
-            guard let hash = hashes[position] else {
-                outcomes[position] = .recipientErased
-                continue
-            }
-            let isSame = hash == record.words.contentHash.bytes
-            guard isSame, fresh.remove(record.id.text) != nil else {
-                outcomes[position] = isSame ? .duplicate : .conflict
-                continue
-            }
-        }
-        return outcomes
-    }
-
-    /// The places of those that need a closer look: what was not inserted, and copies inside the batch.
-    private static func unclear(_ sorted: [InboxRecord], inserted: Set<String>) -> [Int] {
-        sorted.indices.filter { index in
-            let id = sorted[index].id
-            let hasCopy =
-                index > 0 && sorted[index - 1].id == id || index + 1 < sorted.count && sorted[index + 1].id == id
-            return hasCopy || !inserted.contains(id.text)
-        }
     }
 
     /// What would become of these records; changes nothing, and does not look for erased users.
@@ -104,11 +60,122 @@ package struct Inbox: Sendable {
         let rows = try await pool.run(InboxStatements.load, NotificationKey.parameters(keys))
         var found: [NotificationKey: StoredNotification] = [:]
         for row in rows.indices {
-            guard let key = try rows.notificationKey(row), let stored = try StoredNotification(rows, row) else {
-                continue
-            }
-            found[key] = stored
+            guard let place = try rows.place(row, 0, in: keys.indices), let stored = try StoredNotification(rows, row)
+            else { continue }
+            found[keys[place]] = stored
         }
         return found
+    }
+
+    /// How many of their notifications these users have not read; none for those who have no number.
+    package func unread(of people: [RecipientKey]) async throws(PostgresError) -> [RecipientKey: Int] {
+        let known = people.filter { $0.number != nil }
+        guard !known.isEmpty else { return [:] }
+        let rows = try await pool.run(InboxStatements.unread, [.integerArray(known.map(\.number))])
+        var unread: [RecipientKey: Int] = [:]
+        for row in rows.indices {
+            guard let place = try rows.place(row, 0, in: known.indices) else { continue }
+            unread[known[place]] = try rows.number(row, 1)
+        }
+        return unread
+    }
+}
+
+/// One batch of records while it is written.
+private struct Writing {
+    let claim: Claim
+    let connection: PostgresConnection
+
+    /// Nil where all are new. The records are sorted by id.
+    func write(_ records: [InboxRecord]) throws(PostgresError) -> [Inbox.Outcome]? {
+        let known = try numbered(records)
+        guard var outcomes = try record(known) else { return nil }
+        // Somebody who was erased and fed anew while this batch was under way has another number by now.
+        let erased = known.indices.filter { outcomes[$0] == .recipientErased && known[$0].key.recipient.number != nil }
+        guard !erased.isEmpty else { return outcomes }
+        let numbers = try People.numbers(of: erased.map { known[$0].key.recipient }, on: connection)
+        let returned = erased.filter { place in
+            let key = known[place].key.recipient
+            return numbers[key].map { $0 != key.number } ?? false
+        }
+        guard !returned.isEmpty else { return outcomes }
+        let renumbered = returned.map { known[$0].numbered(by: numbers) }
+        let later = try record(renumbered) ?? renumbered.map { _ in .recorded }
+        for (place, outcome) in zip(returned, later) { outcomes[place] = outcome }
+        return outcomes
+    }
+
+    /// The records with a number for each user who may have one.
+    private func numbered(_ records: [InboxRecord]) throws(PostgresError) -> [InboxRecord] {
+        let unknown = records.filter { $0.key.recipient.number == nil }
+        guard !unknown.isEmpty else { return records }
+        let numbers = try People.enrol(
+            unknown.map(\.key.recipient),
+            saidAt: unknown.map(\.words.saidAt),
+            on: connection
+        )
+        return records.map { $0.key.recipient.number == nil ? $0.numbered(by: numbers) : $0 }
+    }
+
+    /// Nil where all are new.
+    private func record(_ records: [InboxRecord]) throws(PostgresError) -> [Inbox.Outcome]? {
+        let firsts = Self.firstOfEach(records)
+        let inserted = try connection.run(InboxStatements.record, InboxStatements.parameters(of: firsts, claim))
+        return inserted.count < records.count ? try judge(records, inserted: inserted) : nil
+    }
+
+    /// Two of one id in one statement would open the same line twice; who has no number has been erased.
+    private static func firstOfEach(_ sorted: [InboxRecord]) -> [InboxRecord] {
+        var firsts: [InboxRecord] = []
+        firsts.reserveCapacity(sorted.count)
+        for record in sorted where record.id != firsts.last?.id && record.key.recipient.number != nil {
+            firsts.append(record)
+        }
+        return firsts
+    }
+
+    private func judge(_ records: [InboxRecord], inserted: Rows) throws(PostgresError) -> [Inbox.Outcome] {
+        var fresh: Set<Int64> = []
+        for row in inserted.indices { fresh.insert(try inserted.integer(row, 0)) }
+        let open = Self.unclear(records, inserted: fresh)
+        let keys = open.map { records[$0].key }
+        let stored = try connection.run(InboxStatements.lookUp, NotificationKey.parameters(keys))
+        var hashes: [Int: [UInt8]] = [:]
+        for row in stored.indices {
+            guard let place = try stored.place(row, 0, in: open.indices) else { continue }
+            hashes[open[place]] = try stored.bytes(row, 1)
+        }
+        var outcomes = records.map { _ in Inbox.Outcome.recorded }
+        for position in open {
+            let record = records[position]
+            guard let hash = hashes[position] else {
+                outcomes[position] = .recipientErased
+                continue
+            }
+            let isSame = hash == record.words.contentHash.bytes
+            guard isSame, fresh.remove(record.id.number) != nil else {
+                outcomes[position] = isSame ? .duplicate : .conflict
+                continue
+            }
+        }
+        return outcomes
+    }
+
+    /// The places of those that need a closer look: what was not inserted, and copies inside the batch.
+    private static func unclear(_ sorted: [InboxRecord], inserted: Set<Int64>) -> [Int] {
+        sorted.indices.filter { index in
+            let id = sorted[index].id
+            let hasCopy =
+                index > 0 && sorted[index - 1].id == id || index + 1 < sorted.count && sorted[index + 1].id == id
+            return hasCopy || !inserted.contains(id.number)
+        }
+    }
+}
+
+extension InboxRecord {
+    fileprivate func numbered(by numbers: [RecipientKey: Int64]) -> InboxRecord {
+        var record = self
+        record.key.recipient.number = numbers[key.recipient]
+        return record
     }
 }

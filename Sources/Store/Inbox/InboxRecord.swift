@@ -57,7 +57,7 @@ extension InboxWords {
 
 /// One notification about to be written: what one user shall find in the app because of one event.
 package struct InboxRecord: Sendable {
-    package let key: NotificationKey
+    package var key: NotificationKey
     package var words: InboxWords
     /// The lines of the ledger that open together with it.
     package var deliveries: [OpeningDelivery]
@@ -76,6 +76,12 @@ package struct InboxRecord: Sendable {
     package var app: AppID { words.app }
     package var user: UserID { key.recipient.user }
     package var id: NotificationID { key.notification }
+
+    /// What was never to be sent to anybody: the record itself says so.
+    var unsent: OpeningDelivery? { deliveries.first(where: \.isUnsent) }
+
+    /// What has a line in the ledger.
+    var lines: [OpeningDelivery] { deliveries.filter { !$0.isUnsent } }
 }
 
 extension JSONObject {

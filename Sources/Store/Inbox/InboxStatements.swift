@@ -2,96 +2,124 @@ import BellhopRules
 import Postgres
 
 /// The SQL of the inbox.
+///
+/// Arrays come apart in a select list: the server hands their elements on one by one, where a function in `FROM` would
+/// write all of them down first.
 enum InboxStatements {
+    /// For users who have a number.
     static func parameters(of records: [InboxRecord], _ claim: Claim) -> [Parameter] {
         let lines = records.flatMap { record in
             let urgency = record.words.content.priority.urgency
-            return record.deliveries.map { (id: record.id.text, urgency: urgency, line: $0) }
+            return record.lines.map { (record: record, urgency: urgency, line: $0) }
         }
         return [
-            .textArray(records.map { $0.app.text }),
-            .textArray(records.map { $0.user.text }),
-            .textArray(records.map { $0.id.text }),
-            .textArray(records.map { $0.words.content.event.text }),
-            .bytesArray(records.map { $0.words.contentHash.bytes }),
-            .textArray(records.map { $0.words.content.type.text }),
-            .textArray(records.map { $0.words.content.title }),
-            .textArray(records.map { $0.words.content.body }),
-            .textArray(records.map { $0.words.content.priority.rawValue }),
-            .textArray(records.map { $0.words.content.venueID }),
-            .jsonArray(records.map { $0.words.link }),
-            .jsonArray(records.map { $0.words.data }),
-            .jsonArray(records.map { $0.words.extras }),
-            .instantArray(records.map { $0.words.saidAt?.microseconds }),
+            .integerArray(records.map(\.key.recipient.number)),
+            .integerArray(records.map(\.id.number)),
+            .integerArray(records.map { Int64($0.position) }),
+            .integerArray(records.map(\.words.content.priority.urgency)),
+            .textArray(records.map { $0.unsent?.state.letter }),
+            .textArray(records.map { $0.unsent?.reason }),
+            .bytesArray(records.map(\.words.contentHash.bytes)),
+            .textArray(records.map(\.words.content.event.text)),
+            .textArray(records.map(\.words.content.type.text)),
+            .textArray(records.map(\.words.content.title)),
+            .textArray(records.map(\.words.content.body)),
+            .textArray(records.map(\.words.content.venueID)),
+            .jsonArray(records.map(\.words.link)),
+            .jsonArray(records.map(\.words.data)),
+            .jsonArray(records.map(\.words.extras)),
+            .textArray(records.map(\.words.content.extras.collapseKey)),
+            .textArray(records.map(\.app.text)),
             .bytesArray(records.map { SubjectHash.recipient($0.app, $0.user).bytes }),
-            .textArray(lines.map(\.id)),
-            .textArray(lines.map(\.line.channel.rawValue)),
-            .textArray(lines.map(\.line.target)),
-            .textArray(lines.map(\.line.state.rawValue)),
-            .textArray(lines.map(\.line.reason)),
+            .instantArray(records.map { $0.words.saidAt?.microseconds }),
             .integer(claim.number),
+            .integerArray(lines.map(\.record.key.recipient.number)),
+            .integerArray(lines.map(\.record.id.number)),
+            .integerArray(lines.map { TargetNumber.number(of: $0.line.target) }),
+            .textArray(lines.map(\.line.state.letter)),
+            .textArray(lines.map(\.line.reason)),
             .instantArray(lines.map { $0.line.wait?.until.microseconds }),
             .jsonArray(lines.map { $0.line.wait?.json }),
             .integerArray(lines.map(\.urgency)),
-            .integerArray(records.map { Int64($0.position) }),
         ]
     }
 
     /// Lines open only for what is new: the statement that inserts a `sending` line is what gives the right to send it.
     ///
-    /// What came due while the batch was held is due now: whoever looks for it may not look further back.
+    /// What came due while the batch was held is due now: whoever looks for it may not look further back. Nothing is written
+    /// for somebody who was erased since, nor under a number that ended with an erasure.
     static let record = Statement(
         """
         WITH recorded AS (
-            INSERT INTO notifications
-                (app, user_id, id, event_id, content_hash, type, title, body, priority, venue_id, link, data, extras,
-                 created_at)
-            SELECT r.app, r.user_id, r.id, r.event_id, r.content_hash, r.type, r.title, r.body, r.priority, r.venue_id,
-                   r.link, r.data, r.extras, now() + r.position * interval '1 us'
-            FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bytea[], $6::text[], $7::text[],
-                        $8::text[], $9::text[], $10::text[], $11::jsonb[], $12::jsonb[], $13::jsonb[],
-                        $14::timestamptz[], $15::bytea[], $25::bigint[])
-                 AS r (app, user_id, id, event_id, content_hash, type, title, body, priority, venue_id, link, data,
-                       extras, said_at, subject_hash, position)
+            INSERT INTO inbox
+                (person, id, created_at, urgency, unsent, unsent_reason, content_hash, event_id, type, title, body, venue_id,
+                 link, data, extras, collapse_key)
+            SELECT r.person, r.id, now() + r.position * interval '1 us', r.urgency, r.unsent::"char", r.unsent_reason,
+                   r.content_hash, r.event_id, r.type, r.title, r.body, r.venue_id, r.link, r.data, r.extras,
+                   r.collapse_key
+            FROM (
+                SELECT unnest($1::bigint[]) AS person, unnest($2::bigint[]) AS id, unnest($3::bigint[]) AS position,
+                       unnest($4::bigint[]) AS urgency, unnest($5::text[]) AS unsent, unnest($6::text[]) AS unsent_reason,
+                       unnest($7::bytea[]) AS content_hash, unnest($8::text[]) AS event_id, unnest($9::text[]) AS type,
+                       unnest($10::text[]) AS title, unnest($11::text[]) AS body, unnest($12::text[]) AS venue_id,
+                       unnest($13::text[]) AS link, unnest($14::text[]) AS data, unnest($15::text[]) AS extras,
+                       unnest($16::text[]) AS collapse_key, unnest($17::text[]) AS app,
+                       unnest($18::bytea[]) AS subject_hash, unnest($19::timestamptz[]) AS said_at
+            ) AS r
             WHERE NOT EXISTS (
                 SELECT FROM tombstones t
                 WHERE t.app = r.app AND t.subject_hash = r.subject_hash
-                  AND CASE WHEN r.said_at IS NULL THEN t.returned_at IS NULL ELSE r.said_at <= t.deleted_at END
+                  AND (CASE WHEN r.said_at IS NULL THEN t.returned_at IS NULL ELSE r.said_at <= t.deleted_at END
+                       OR NOT EXISTS (SELECT FROM people p WHERE p.number = r.person OFFSET 0))
                 OFFSET 0
             )
-            ON CONFLICT (app, user_id, id) DO NOTHING
-            RETURNING app, user_id, id
+            ON CONFLICT (person, id) DO NOTHING
+            RETURNING person, id
         ), opened AS (
-            INSERT INTO deliveries
-                (app, user_id, notification_id, channel, target, state, reason, claim, due_at, decision, urgency)
-            SELECT n.app, n.user_id, n.id, d.channel, d.target, d.state, d.reason,
-                   CASE WHEN d.state = 'sending' THEN $21::bigint END,
+            INSERT INTO ledger (person, id, target, state, reason, claim, due_at, decision, urgency)
+            SELECT n.person, n.id, d.target, d.state::"char", d.reason,
+                   CASE WHEN d.state = \(DeliveryState.sending.sql) THEN $20::bigint END,
                    CASE WHEN d.due_at IS NOT NULL THEN greatest(d.due_at, now()) END, d.decision, d.urgency
-            FROM unnest($16::text[], $17::text[], $18::text[], $19::text[], $20::text[], $22::timestamptz[],
-                        $23::jsonb[], $24::bigint[])
-                 AS d (id, channel, target, state, reason, due_at, decision, urgency)
-            JOIN recorded n ON n.id = d.id
+            FROM (
+                SELECT unnest($21::bigint[]) AS person, unnest($22::bigint[]) AS id, unnest($23::bigint[]) AS target,
+                       unnest($24::text[]) AS state, unnest($25::text[]) AS reason,
+                       unnest($26::timestamptz[]) AS due_at, unnest($27::jsonb[]) AS decision,
+                       unnest($28::bigint[]) AS urgency
+            ) AS d
+            JOIN recorded n ON n.id = d.id AND n.person = d.person
         )
         SELECT id FROM recorded
         """
     )
 
-    /// The notification that `key` names by `app`, `user_id` and `id`, or the next one: whoever joins it compares the id.
+    /// The notification that `key` names by `person` and `id`, or the next one: whoever joins it compares the id.
     ///
     /// The list's index begins like the primary key. To a server that takes the table for small the two are worth the same
     /// for one id, and by the list's it would read all that the user has; only the primary key has the order of the ids.
-    static func one(_ columns: String, of key: String, id: String = "id") -> String {
+    static func one(_ columns: String, of key: String) -> String {
         """
-        (SELECT \(columns) FROM notifications
-         WHERE app = \(key).app AND user_id = \(key).user_id AND id >= \(key).\(id)
+        (SELECT \(columns) FROM inbox
+         WHERE person = \(key).person AND id >= \(key).id
          ORDER BY id LIMIT 1)
         """
     }
 
+    /// Notifications by the parameters of ``NotificationKey``, with their places and their users' numbers: whole before
+    /// anything is joined to them, or an id alone could lead to all that has one.
+    static let named = """
+        (SELECT w.position, p.number AS person, w.id
+         FROM (
+             SELECT generate_subscripts($1::text[], 1)::bigint AS position, unnest($1::text[]) AS app,
+                    unnest($2::text[]) AS user_id, unnest($3::bigint[]) AS id
+         ) AS w
+         CROSS JOIN LATERAL \(People.number(of: "w")) AS p
+         OFFSET 0)
+        """
+
     static let lookUp = Statement(
         """
         SELECT r.position, n.content_hash
-        FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY AS r (app, user_id, id, position)
+        FROM \(named) AS r
         CROSS JOIN LATERAL \(one("id, content_hash", of: "r")) AS n
         WHERE n.id = r.id
         """,
@@ -101,17 +129,29 @@ enum InboxStatements {
     /// Superseded is what a later one with the same collapse key has taken the place of.
     static let load = Statement(
         """
-        SELECT n.app, n.user_id, n.id, n.event_id, n.type, n.title, n.body, n.priority, n.venue_id, n.link, n.data,
-               n.extras, n.read_at IS NOT NULL,
-               n.extras ? 'collapseKey' AND EXISTS (
-                   SELECT FROM notifications l
-                   WHERE l.app = n.app AND l.user_id = n.user_id
-                     AND (l.created_at, l.id) > (n.created_at, n.id)
-                     AND l.extras ->> 'collapseKey' = n.extras ->> 'collapseKey'),
+        SELECT r.position, r.person, n.event_id, n.type, n.title, n.body, n.urgency::bigint, n.venue_id, n.link, n.data,
+               n.extras, n.collapse_key, n.read_at IS NOT NULL,
+               n.collapse_key IS NOT NULL AND EXISTS (
+                   SELECT FROM inbox l
+                   WHERE l.person = n.person AND (l.created_at, l.id) > (n.created_at, n.id)
+                     AND l.collapse_key = n.collapse_key),
                n.created_at
-        FROM unnest($1::text[], $2::text[], $3::text[]) AS r (app, user_id, id)
+        FROM \(named) AS r
         CROSS JOIN LATERAL \(one("*", of: "r")) AS n
         WHERE n.id = r.id
+        """,
+        effect: .reads
+    )
+
+    /// Of the newest ten thousand of each user.
+    static let unread = Statement(
+        """
+        SELECT k.position, (
+                   SELECT count(*) FROM (
+                       SELECT read_at FROM inbox WHERE person = k.person ORDER BY created_at DESC, id DESC LIMIT 10000
+                   ) AS newest WHERE read_at IS NULL
+               )
+        FROM (SELECT generate_subscripts($1::bigint[], 1)::bigint AS position, unnest($1::bigint[]) AS person) AS k
         """,
         effect: .reads
     )

@@ -34,19 +34,21 @@ package final class NotificationContent: Sendable {
 
     /// From the columns of `InboxStatements.load`; nil where they hold what no program of ours wrote.
     init?(_ rows: Rows, _ row: Int) throws(PostgresError) {
-        guard let event = EventID(validating: try rows.text(row, 3)),
-            let type = EventType(validating: try rows.text(row, 4)),
-            let priority = Priority(rawValue: try rows.text(row, 7))
+        guard let event = EventID(validating: try rows.text(row, 2)),
+            let type = EventType(validating: try rows.text(row, 3))
         else { return nil }
         self.event = event
         self.type = type
-        title = try rows.text(row, 5)
-        body = try rows.text(row, 6)
-        self.priority = priority
-        venueID = try rows.optionalText(row, 8)
-        link = try rows.optionalJSON(row, 9).flatMap(Self.object)
-        data = try rows.optionalJSON(row, 10).flatMap(Self.object) ?? JSONObject()
-        extras = NotificationExtras(json: try rows.optionalJSON(row, 11))
+        title = try rows.text(row, 4)
+        body = try rows.text(row, 5)
+        priority = Priority(urgency: try rows.integer(row, 6))
+        venueID = try rows.optionalText(row, 7)
+        link = try rows.optionalJSON(row, 8).flatMap(Self.object)
+        data = try rows.optionalJSON(row, 9).flatMap(Self.object) ?? JSONObject()
+        extras = NotificationExtras(
+            json: try rows.optionalJSON(row, 10),
+            collapseKey: try rows.optionalText(row, 11)
+        )
         footprint = data.footprint + extras.metadata.footprint
     }
 

@@ -18,12 +18,14 @@ package struct NotificationExtras: Hashable, Sendable {
     }
 
     /// Reads what ``json`` wrote; whatever is missing or foreign counts as absent.
-    package init(json: [UInt8]?) {
+    ///
+    /// The collapse key is a column of its own: what is newer of a user is looked for by it.
+    package init(json: [UInt8]?, collapseKey: String?) {
+        self.collapseKey = collapseKey
         guard let json, case .success(.object(let object)) = JSONParser(limits: .event).parse(json) else { return }
         targetID = Self.text(object[Key.targetID])
         if case .object(let metadata)? = object[Key.metadata] { self.metadata = metadata }
         imageURL = Self.text(object[Key.imageURL])
-        collapseKey = Self.text(object[Key.collapseKey])
         expiresAt = Self.text(object[Key.expiresAt]).flatMap(Timestamp.init(validating:))
     }
 
@@ -33,7 +35,6 @@ package struct NotificationExtras: Hashable, Sendable {
         object[Key.targetID] = targetID.map(JSONValue.string)
         object[Key.metadata] = metadata.isEmpty ? nil : .object(metadata)
         object[Key.imageURL] = imageURL.map(JSONValue.string)
-        object[Key.collapseKey] = collapseKey.map(JSONValue.string)
         object[Key.expiresAt] = expiresAt.map { .string($0.description) }
         return object.isEmpty ? nil : object.jsonBytes
     }
@@ -47,7 +48,6 @@ package struct NotificationExtras: Hashable, Sendable {
         static let targetID = "targetId"
         static let metadata = "metadata"
         static let imageURL = "imageUrl"
-        static let collapseKey = "collapseKey"
         static let expiresAt = "expiresAt"
     }
 }

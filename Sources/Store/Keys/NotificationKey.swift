@@ -4,7 +4,7 @@ import Postgres
 
 /// One notification of one user.
 package struct NotificationKey: Hashable, Sendable {
-    package let recipient: RecipientKey
+    package var recipient: RecipientKey
     package let notification: NotificationID
 
     package init(recipient: RecipientKey, notification: NotificationID) {
@@ -26,17 +26,26 @@ extension NotificationID {
     package init(app: AppID, event: EventID, user: UserID) {
         self.init(bits: SHA256.digest(of: Self.hashInput(app: app, event: event, user: user)).leadingBits)
     }
+
+    /// As the tables keep it: the same eight bytes.
+    var number: Int64 { Int64(bitPattern: bits) }
+
+    init(number: Int64) {
+        self.init(bits: UInt64(bitPattern: number))
+    }
 }
 
 extension NotificationKey {
+    /// App, user and number; the statement looks the user up.
     static func parameters(_ keys: [NotificationKey]) -> [Parameter] {
-        RecipientKey.parameters(keys.map(\.recipient)) + [.textArray(keys.map(\.notification.text))]
+        RecipientKey.parameters(keys.map(\.recipient)) + [.integerArray(keys.map(\.notification.number))]
     }
 }
 
 extension Rows {
-    /// From the columns app, user_id, notification_id; nil where they hold what no program of ours wrote.
+    /// From the columns app, user_id and the notification's number; nil where they hold what no program of ours wrote.
     func notificationKey(_ row: Int) throws(PostgresError) -> NotificationKey? {
-        NotificationKey(try text(row, 0), try text(row, 1), try text(row, 2))
+        guard let recipient = try recipientKey(row) else { return nil }
+        return NotificationKey(recipient: recipient, notification: NotificationID(number: try integer(row, 2)))
     }
 }

@@ -2,9 +2,13 @@ package import BellhopRules
 import Postgres
 
 /// A user of an app: the key of everything that a user owns.
-package struct RecipientKey: Hashable, Sendable {
+package struct RecipientKey: Sendable {
     package let app: AppID
     package let user: UserID
+    /// By which the inbox and the ledger name the user; nil where it was not looked up, or there is none yet.
+    ///
+    /// It says nothing about who the user is: two keys are equal whether or not they know it.
+    package var number: Int64?
 
     package init(app: AppID, user: UserID) {
         self.app = app
@@ -17,6 +21,17 @@ package struct RecipientKey: Hashable, Sendable {
             return nil
         }
         self.init(app: app, user: user)
+    }
+}
+
+extension RecipientKey: Hashable {
+    package static func == (one: RecipientKey, other: RecipientKey) -> Bool {
+        one.user == other.user && one.app == other.app
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(user)
+        hasher.combine(app)
     }
 }
 

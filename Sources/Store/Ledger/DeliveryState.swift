@@ -19,6 +19,38 @@ package enum DeliveryState: String, CaseIterable, Sendable {
     /// The answer never came, and policy forbids a repeat.
     case unknown
 
+    /// The letter that the ledger keeps of it; `delivery_state()` has the word.
+    var letter: String {
+        switch self {
+        case .pending: "p"
+        case .sending: "s"
+        case .retrying: "r"
+        case .deferred: "w"
+        case .accepted: "a"
+        case .delivered: "d"
+        case .suppressed: "x"
+        case .expired: "e"
+        case .failed: "f"
+        case .unknown: "u"
+        }
+    }
+
+    init?(letter: String) {
+        guard let state = Self.allCases.first(where: { $0.letter == letter }) else { return nil }
+        self = state
+    }
+
+    /// The letter as a literal of SQL.
+    var sql: String { "'\(letter)'" }
+
+    /// Their letters, for `IN (…)`.
+    static func list(where isWanted: (DeliveryState) -> Bool) -> String {
+        allCases.filter(isWanted).map(\.sql).joined(separator: ", ")
+    }
+
+    /// The letters of what somebody still has to do something about.
+    static let owed = list(where: \.isOwed)
+
     /// The states that may follow; none after a final one, but that a replay takes up what failed.
     package var successors: Set<DeliveryState> {
         switch self {

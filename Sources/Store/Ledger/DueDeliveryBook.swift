@@ -42,7 +42,8 @@ package struct DueDeliveryBook: Sendable {
         )
         var groups: [DueGroup] = []
         for row in rows.indices where try rows.optionalText(row, 0) != nil {
-            guard let key = try rows.notificationKey(row) else { continue }
+            guard var key = try rows.notificationKey(row) else { continue }
+            key.recipient.number = try rows.integer(row, 4)
             if groups.last?.recipient == key.recipient {
                 groups[groups.count - 1].notifications.append(key)
             } else {
@@ -54,11 +55,12 @@ package struct DueDeliveryBook: Sendable {
 
     /// What may be handed over: the state alone does not tell, since a retry comes back by itself.
     private static let isDue = """
-        due_at IS NOT NULL AND sent_at IS NULL AND due_at <= now() AND (state IN ('deferred', 'pending')
-            OR state IN ('retrying', 'sending') AND due_at <= now() - $2::bigint * interval '1 ms')
+        due_at IS NOT NULL AND sent_at IS NULL AND due_at <= now() AND (state IN ('w', 'p')
+            OR state IN ('r', 's') AND due_at <= now() - $2::bigint * interval '1 ms')
         """
 
-    /// The users come one after the other, the one that waits longest first, and what is due of each stands together.
+    /// The users come one after the other, the one that waits longest first, and what is due of each stands together: by an
+    /// index that has nothing in it but what is owed, whatever else the ledger holds of them.
     ///
     /// What is left came due after the last that is taken; where none is, since others have them all in hand, with the
     /// first of them. The one row that says so is there even if nothing is taken.
@@ -68,46 +70,42 @@ package struct DueDeliveryBook: Sendable {
     private static let take = Statement(
         """
         WITH oldest AS (
-            SELECT app, user_id, due_at FROM deliveries
+            SELECT person, due_at FROM ledger
             WHERE urgency = $3 AND \(DueLook.reaches("due_at", "$4")) AND \(isDue)
             ORDER BY due_at LIMIT $1
         ), held AS MATERIALIZED (
-            SELECT app, user_id, due_at
-            FROM (SELECT app, user_id, min(due_at) AS due_at FROM oldest GROUP BY app, user_id
-                  ORDER BY due_at, app, user_id) AS users
-            WHERE pg_try_advisory_xact_lock(hashtextextended(app || ' ' || user_id, 0))
+            SELECT person, due_at
+            FROM (SELECT person, min(due_at) AS due_at FROM oldest GROUP BY person ORDER BY due_at, person) AS people
+            WHERE pg_try_advisory_xact_lock(person)
         ), due AS MATERIALIZED (
-            SELECT d.app, d.user_id, d.notification_id, d.channel, d.target, h.due_at AS waiting_since,
-                   row_number() OVER () AS place
+            SELECT d.person, d.id, d.target, h.due_at AS waiting_since, row_number() OVER () AS place
             FROM held h CROSS JOIN LATERAL (
-                SELECT app, user_id, notification_id, channel, target FROM deliveries
-                WHERE app = h.app AND user_id = ANY (ARRAY[h.user_id]) AND \(isDue)
-                ORDER BY app, user_id, notification_id, channel, target
+                SELECT person, id, target FROM ledger
+                WHERE person = ANY (ARRAY[h.person]) AND \(isDue)
+                ORDER BY person, due_at
                 FOR UPDATE SKIP LOCKED
             ) AS d
             LIMIT $1 + 1
         ), cut AS MATERIALIZED (
-            SELECT c.app, c.user_id FROM due c
-            WHERE c.place > $1 AND EXISTS (SELECT FROM due o WHERE (o.app, o.user_id) <> (c.app, c.user_id))
+            SELECT c.person FROM due c
+            WHERE c.place > $1 AND EXISTS (SELECT FROM due o WHERE o.person <> c.person)
         ), moved AS (
-            UPDATE deliveries d
-            SET state = CASE d.state WHEN 'sending' THEN 'sending' ELSE 'pending' END,
-                due_at = now() + interval '10 min'
+            UPDATE ledger d
+            SET state = CASE d.state WHEN 's' THEN 's' ELSE 'p' END, due_at = now() + interval '10 min'
             FROM due
-            WHERE d.app = due.app AND d.user_id = ANY (ARRAY[due.user_id]) AND d.notification_id = due.notification_id
-              AND d.channel = due.channel AND d.target = due.target
-              AND NOT EXISTS (SELECT FROM cut WHERE cut.app = due.app AND cut.user_id = due.user_id)
-            RETURNING d.app, d.user_id, d.notification_id, due.waiting_since,
-                      \(DueLook.age(of: "due.waiting_since")) AS age
+            WHERE d.person = ANY (ARRAY[due.person]) AND d.id = due.id AND d.target = due.target
+              AND NOT EXISTS (SELECT FROM cut WHERE cut.person = due.person)
+            RETURNING d.person, d.id, due.waiting_since, \(DueLook.age(of: "due.waiting_since")) AS age
         )
-        SELECT m.app, m.user_id, m.notification_id, look.left
+        SELECT p.app, p.user_id, m.id, look.left, m.person
         FROM (
             SELECT CASE WHEN (SELECT count(*) FROM oldest) >= $1 OR EXISTS (SELECT FROM cut) THEN
                        coalesce((SELECT min(age) FROM moved), (SELECT max(\(DueLook.age(of: "due_at"))) FROM oldest))
                    END AS left
         ) AS look
-        LEFT JOIN (SELECT DISTINCT app, user_id, notification_id, waiting_since FROM moved) AS m ON true
-        ORDER BY m.waiting_since, m.app, m.user_id, m.notification_id
+        LEFT JOIN (SELECT DISTINCT person, id, waiting_since FROM moved) AS m ON true
+        LEFT JOIN LATERAL (SELECT app, user_id FROM people WHERE number = m.person OFFSET 0) AS p ON true
+        ORDER BY m.waiting_since, m.person, m.id
         """
     )
 }

@@ -2,7 +2,7 @@ import BellhopRules
 package import Postgres
 import ServiceRuntime
 
-/// The table `deliveries`: it alone decides what is still owed.
+/// The table `ledger`: it alone decides what is still owed.
 ///
 /// Times are the database's.
 package struct Ledger: Sendable {
@@ -38,27 +38,38 @@ package struct Ledger: Sendable {
         let parameters = named + [.integer(claim.number), .integer(lease.milliseconds)]
         let (rows, unclaimed) = try await pool.withConnection { (connection) throws(PostgresError) in
             let rows = try connection.run(LedgerStatements.claim, parameters)
-            let isWhole = rows.isEmpty ? false : try rows.integer(0, 11) == Int64(rows.count)
+            let isWhole = rows.isEmpty ? false : try rows.integer(0, 9) == Int64(rows.count)
             guard !isWhole else { return (rows, nil as Rows?) }
             return (rows, try connection.run(LedgerStatements.unclaimed, named + [.integer(claim.number)]))
         }
         var harvest = Harvest()
-        var seen: Set<DeliveryKey> = []
+        var seen: Set<LinePlace> = []
         for row in rows.indices {
-            guard let key = try rows.deliveryKey(row) else { continue }
-            seen.insert(key)
-            if try rows.boolean(row, 7) {
+            guard let place = try rows.place(row, 0, in: keys.indices) else { continue }
+            var notification = keys[place]
+            notification.recipient.number = try rows.integer(row, 1)
+            let target = try rows.integer(row, 2)
+            if unclaimed != nil { seen.insert(LinePlace(notification: place, target: target)) }
+            if try rows.boolean(row, 5) {
+                let key = DeliveryKey(notification, target: target)
                 harvest.claimed.append(try ClaimedDelivery(key, rows, row))
             } else {
-                harvest.addWaiting(key.notification, state: try rows.text(row, 6), wait: try rows.integer(row, 8))
+                harvest.addWaiting(notification, letter: try rows.text(row, 4), wait: try rows.integer(row, 6))
             }
         }
         guard let unclaimed else { return harvest }
         for row in unclaimed.indices {
-            guard let key = try unclaimed.deliveryKey(row), !seen.contains(key) else { continue }
-            harvest.locked.insert(key.notification)
+            guard let place = try unclaimed.place(row, 0, in: keys.indices) else { continue }
+            let line = LinePlace(notification: place, target: try unclaimed.integer(row, 1))
+            if !seen.contains(line) { harvest.locked.insert(keys[place]) }
         }
         return harvest
+    }
+
+    /// A line of a notification, by its place in a batch.
+    private struct LinePlace: Hashable {
+        let notification: Int
+        let target: Int64
     }
 
     /// Settles what this claim still holds, in one statement; the number of lines that it did.
@@ -66,25 +77,65 @@ package struct Ledger: Sendable {
     /// A claim is one of `claim`, of the statement that recorded the line, or of `ReceiptBook.claim`.
     package func settle(_ settlements: [Settlement], of claim: Claim) async throws(PostgresError) -> Int {
         guard !settlements.isEmpty else { return 0 }
-        let rows = try await pool.run(
-            LedgerStatements.settle,
-            DeliveryKey.parameters(settlements.map(\.key)) + [
-                .textArray(settlements.map(\.state.rawValue)), .textArray(settlements.map(\.reason)),
-                .textArray(settlements.map(\.providerMessageID)), .booleanArray(settlements.map(\.burnsAttempt)),
-                .integerArray(settlements.map { $0.dueIn?.milliseconds }), .integer(claim.number),
-                .booleanArray(settlements.map(\.outcomeIsUnknown)), .jsonArray(settlements.map { $0.wait?.json }),
-                .instantArray(settlements.map { $0.sentAt?.microseconds }),
+        let strangers = settlements.filter { $0.key.notification.recipient.number == nil }
+        return try await pool.withConnection { (connection) throws(PostgresError) in
+            guard !strangers.isEmpty else { return try Self.settle(settlements, claim, on: connection) }
+            let people = strangers.map(\.key.notification.recipient)
+            let numbers = try People.numbers(of: people, on: connection)
+            let numbered = settlements.map { $0.numbered(by: numbers) }
+            return try Self.settle(numbered, claim, on: connection)
+        }
+    }
+
+    /// Of users who were looked up: what was simply taken has a statement of its own.
+    private static func settle(
+        _ settlements: [Settlement],
+        _ claim: Claim,
+        on connection: PostgresConnection
+    ) throws(PostgresError) -> Int {
+        let delivered = settlements.filter(\.isPlainDelivery)
+        let others = delivered.count == settlements.count ? [] : settlements.filter { !$0.isPlainDelivery }
+        var statements: [(statement: Statement, parameters: [Parameter])] = []
+        if !delivered.isEmpty {
+            let ids: Parameter = .textArray(delivered.map(\.providerMessageID))
+            statements.append((LedgerStatements.deliver, keys(delivered, claim) + [ids]))
+        }
+        if !others.isEmpty {
+            let columns: [Parameter] = [
+                .textArray(others.map(\.state.letter)), .textArray(others.map(\.reason)),
+                .textArray(others.map(\.providerMessageID)), .booleanArray(others.map(\.burnsAttempt)),
+                .integerArray(others.map { $0.dueIn?.milliseconds }), .booleanArray(others.map(\.outcomeIsUnknown)),
+                .jsonArray(others.map { $0.wait?.json }), .instantArray(others.map { $0.sentAt?.microseconds }),
             ]
-        )
-        return rows.affectedCount
+            statements.append((LedgerStatements.settle, keys(others, claim) + columns))
+        }
+        return try connection.pipeline(statements).reduce(0) { $0 + $1.affectedCount }
+    }
+
+    private static func keys(_ settlements: [Settlement], _ claim: Claim) -> [Parameter] {
+        DeliveryKey.ledgerParameters(settlements.map(\.key)) + [.integer(claim.number)]
+    }
+}
+
+extension Settlement {
+    /// It was taken at this attempt, and there is nothing else to write down.
+    fileprivate var isPlainDelivery: Bool {
+        state == .delivered && reason == nil && burnsAttempt && !outcomeIsUnknown && wait == nil
+    }
+
+    fileprivate func numbered(by numbers: [RecipientKey: Int64]) -> Settlement {
+        var settlement = self
+        let person = key.notification.recipient
+        settlement.key.notification.recipient.number = person.number ?? numbers[person]
+        return settlement
     }
 }
 
 extension Ledger.Harvest {
     /// A line that is not free yet, for so many milliseconds.
-    fileprivate mutating func addWaiting(_ key: NotificationKey, state: String, wait: Int64) {
+    fileprivate mutating func addWaiting(_ key: NotificationKey, letter: String, wait: Int64) {
         let wait = Duration.milliseconds(max(0, wait))
-        switch DeliveryState(rawValue: state) {
+        switch DeliveryState(letter: letter) {
         case .sending: leased[key] = max(wait, leased[key] ?? .zero)
         case .retrying: retrying[key] = min(wait, retrying[key] ?? wait)
         default: break
@@ -97,9 +148,9 @@ extension ClaimedDelivery {
     fileprivate init(_ key: DeliveryKey, _ rows: Rows, _ row: Int) throws(PostgresError) {
         self.init(
             key: key,
-            attempts: try rows.number(row, 5),
-            outcomeWasUnknown: try rows.integer(row, 9) > 0,
-            digest: try rows.optionalText(row, 10).flatMap(Timestamp.init(validating:))
+            attempts: try rows.number(row, 3),
+            outcomeWasUnknown: try rows.integer(row, 7) > 0,
+            digest: try rows.optionalText(row, 8).flatMap(Timestamp.init(validating:))
         )
     }
 }

@@ -3,6 +3,13 @@ import Postgres
 
 /// The SQL of the ledger.
 enum LedgerStatements {
+    /// What is owed of the notifications that ``InboxStatements/named`` names, as `k` and `d`.
+    private static let owed = """
+        FROM \(InboxStatements.named) AS k
+        JOIN ledger d ON d.person = ANY (ARRAY[k.person]) AND d.id = k.id
+        WHERE d.state IN (\(DeliveryState.owed))
+        """
+
     /// What this very claim holds already, since an answer was lost on the way, it gets again.
     ///
     /// A claim on another's `sending` line takes it over after the lease and writes down that its outcome is unknown,
@@ -12,42 +19,32 @@ enum LedgerStatements {
     static let claim = Statement(
         """
         WITH owed AS (
-            SELECT d.app, d.user_id, d.notification_id, d.channel, d.target, d.attempts, d.decision,
-                   least(d.unknown_sends + (d.state = 'sending' AND d.claim IS DISTINCT FROM $4)::integer, 32000)
+            SELECT k.position, d.person, d.id, d.target, d.attempts, d.decision,
+                   least(d.unknown_sends + (d.state = 's' AND d.claim IS DISTINCT FROM $4)::integer, 32000)
                        AS unknown_sends,
-                   CASE WHEN d.claim = $4 THEN 'pending' ELSE d.state END AS state,
+                   CASE WHEN d.claim = $4 THEN 'p' ELSE d.state END AS state,
                    CASE d.state
-                       WHEN 'pending' THEN true
-                       WHEN 'sending' THEN d.claim = $4 OR d.updated_at + $5::bigint * interval '1 ms' <= now()
-                       ELSE d.due_at <= now() + interval '1 s'
+                       WHEN 'p' THEN true
+                       WHEN 's' THEN d.claim = $4 OR d.updated_at + $5::bigint * interval '1 ms' <= now()
+                       ELSE coalesce(d.due_at <= now() + interval '1 s', false)
                    END AS is_free,
                    CASE d.state
-                       WHEN 'sending' THEN d.updated_at + $5::bigint * interval '1 ms'
+                       WHEN 's' THEN d.updated_at + $5::bigint * interval '1 ms'
                        ELSE coalesce(d.due_at, now())
                    END AS free_at
-            FROM unnest($1::text[], $2::text[], $3::text[]) AS k (app, user_id, id)
-            JOIN deliveries d
-                ON d.app = k.app AND d.user_id = ANY (ARRAY[k.user_id]) AND d.notification_id = k.id
-            WHERE d.state IN ('pending', 'sending', 'retrying', 'deferred')
-            ORDER BY d.app, d.user_id, d.notification_id, d.channel, d.target
+            \(owed)
+            ORDER BY k.person, k.id, d.target + 0
             FOR UPDATE OF d SKIP LOCKED
         ), taken AS (
-            UPDATE deliveries d
-            SET state = 'sending', claim = $4, unknown_sends = o.unknown_sends, updated_at = now(),
+            UPDATE ledger d
+            SET state = 's', claim = $4, unknown_sends = o.unknown_sends, updated_at = now(),
                 due_at = now() + $5::bigint * interval '1 ms' + interval '1 min'
             FROM owed o
-            WHERE o.is_free AND d.app = o.app AND d.user_id = ANY (ARRAY[o.user_id])
-              AND d.notification_id = o.notification_id AND d.channel = o.channel AND d.target = o.target
+            WHERE o.is_free AND d.person = ANY (ARRAY[o.person]) AND d.id = o.id AND d.target = o.target
         )
-        SELECT app, user_id, notification_id, channel, target, attempts::bigint, state, is_free,
+        SELECT position, person, target, attempts::bigint, state::text, is_free,
                ceil(extract(epoch FROM free_at - now()) * 1000)::bigint, unknown_sends::bigint,
-               decision ->> '\(Wait.slotKey)', (
-                   SELECT count(*)
-                   FROM unnest($1::text[], $2::text[], $3::text[]) AS k (app, user_id, id)
-                   JOIN deliveries d
-                       ON d.app = k.app AND d.user_id = ANY (ARRAY[k.user_id]) AND d.notification_id = k.id
-                   WHERE d.state IN ('pending', 'sending', 'retrying', 'deferred')
-               )
+               decision ->> '\(Wait.slotKey)', (SELECT count(*) \(owed))
         FROM owed
         """
     )
@@ -57,12 +54,7 @@ enum LedgerStatements {
     /// What `claim` has not told of then is a line on which another statement had a lock: that of a worker that has died
     /// meanwhile ends without a change, so nobody else may see to it.
     static let unclaimed = Statement(
-        """
-        SELECT d.app, d.user_id, d.notification_id, d.channel, d.target
-        FROM unnest($1::text[], $2::text[], $3::text[]) AS k (app, user_id, id)
-        JOIN deliveries d ON d.app = k.app AND d.user_id = ANY (ARRAY[k.user_id]) AND d.notification_id = k.id
-        WHERE d.state IN ('pending', 'sending', 'retrying', 'deferred') AND d.claim IS DISTINCT FROM $4
-        """,
+        "SELECT k.position, d.target \(owed) AND d.claim IS DISTINCT FROM $4",
         effect: .reads
     )
 
@@ -72,20 +64,38 @@ enum LedgerStatements {
     /// for the indexes.
     static let settle = Statement(
         """
-        UPDATE deliveries d
-        SET state = s.state, reason = s.reason, attempts = least(d.attempts + s.burns::integer, 32000),
+        UPDATE ledger d
+        SET state = s.state::"char", reason = s.reason, attempts = least(d.attempts + s.burns::integer, 32000),
             unknown_sends = least(d.unknown_sends + s.is_unknown::integer, 32000),
             provider_message_id = coalesce(s.provider_message_id, d.provider_message_id),
             due_at = now() + s.due_in * interval '1 ms', decision = CASE
                 WHEN s.decision IS NULL THEN d.decision ELSE coalesce(d.decision, '{}') || s.decision END,
-            sent_at = CASE s.state WHEN 'accepted' THEN coalesce(s.sent_at, d.sent_at, now()) END,
+            sent_at = CASE s.state WHEN 'a' THEN coalesce(s.sent_at, d.sent_at, now()) END,
             updated_at = now(), claim = NULL
-        FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
-                    $9::boolean[], $10::bigint[], $12::boolean[], $13::jsonb[], $14::timestamptz[])
-             AS s (app, user_id, id, channel, target, state, reason, provider_message_id, burns, due_in, is_unknown,
-                   decision, sent_at)
-        WHERE d.app = s.app AND d.user_id = ANY (ARRAY[s.user_id]) AND d.notification_id = s.id
-          AND d.channel = s.channel AND d.target = s.target AND d.claim = $11 AND d.state IN ('sending', 'accepted')
+        FROM (
+            SELECT unnest($1::bigint[]) AS person, unnest($2::bigint[]) AS id, unnest($3::bigint[]) AS target,
+                   unnest($5::text[]) AS state, unnest($6::text[]) AS reason, unnest($7::text[]) AS provider_message_id,
+                   unnest($8::boolean[]) AS burns, unnest($9::bigint[]) AS due_in, unnest($10::boolean[]) AS is_unknown,
+                   unnest($11::jsonb[]) AS decision, unnest($12::timestamptz[]) AS sent_at
+        ) AS s
+        WHERE d.person = ANY (ARRAY[s.person]) AND d.id = s.id AND d.target = s.target AND \(isOwn)
         """
     )
+
+    /// The same for what its provider has simply taken, which is nearly everything.
+    static let deliver = Statement(
+        """
+        UPDATE ledger d
+        SET state = 'd', reason = NULL, attempts = least(d.attempts + 1, 32000),
+            provider_message_id = coalesce(s.provider_message_id, d.provider_message_id),
+            due_at = NULL, sent_at = NULL, updated_at = now(), claim = NULL
+        FROM (
+            SELECT unnest($1::bigint[]) AS person, unnest($2::bigint[]) AS id, unnest($3::bigint[]) AS target,
+                   unnest($5::text[]) AS provider_message_id
+        ) AS s
+        WHERE d.person = ANY (ARRAY[s.person]) AND d.id = s.id AND d.target = s.target AND \(isOwn)
+        """
+    )
+
+    private static let isOwn = "d.claim = $4 AND d.state IN ('s', 'a')"
 }

@@ -27,6 +27,9 @@ package struct OpeningDelivery: Sendable, Equatable {
         OpeningDelivery(channel: .push, target: target, state: .expired, reason: "expired-before-sending")
     }
 
+    /// Whether it ends as it begins, for want of anybody to send it to.
+    var isUnsent: Bool { target == Self.nobody && (state == .suppressed || state == .expired) }
+
     /// The target where nothing was eligible.
     package static let nobody = "-"
     /// The target of every mail: a user has one address.

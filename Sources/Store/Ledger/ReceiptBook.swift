@@ -51,22 +51,24 @@ package struct ReceiptBook: Sendable {
     package func claim(_ keys: [DeliveryKey], as claim: Claim) async throws(PostgresError) -> [OpenReceipt] {
         guard !keys.isEmpty else { return [] }
         let rows = try await pool.run(Self.claim, DeliveryKey.parameters(keys) + [.integer(claim.number)])
-        return try rows.compactMap(OpenReceipt.init)
+        return try rows.compactMap { (rows, row) throws(PostgresError) in try OpenReceipt(of: keys, rows, row) }
     }
 
     private static let take = Statement(
         """
         WITH due AS (
-            SELECT app, user_id, notification_id, channel, target, due_at FROM deliveries
-            WHERE sent_at IS NOT NULL AND due_at <= now() AND \(DueLook.reaches("due_at", "$2")) AND state = 'accepted'
+            SELECT person, id, target, due_at FROM ledger
+            WHERE sent_at IS NOT NULL AND due_at <= now() AND \(DueLook.reaches("due_at", "$2")) AND state = 'a'
             ORDER BY due_at LIMIT $1
             FOR UPDATE SKIP LOCKED
+        ), moved AS (
+            UPDATE ledger d SET due_at = now() + interval '10 min'
+            FROM due
+            WHERE d.person = ANY (ARRAY[due.person]) AND d.id = due.id AND d.target = due.target
+            RETURNING d.person, d.id, d.target, \(DueLook.age(of: "due.due_at")) AS age
         )
-        UPDATE deliveries d SET due_at = now() + interval '10 min'
-        FROM due
-        WHERE d.app = due.app AND d.user_id = ANY (ARRAY[due.user_id])
-          AND d.notification_id = due.notification_id AND d.channel = due.channel AND d.target = due.target
-        RETURNING d.app, d.user_id, d.notification_id, d.channel, d.target, \(DueLook.age(of: "due.due_at"))
+        SELECT p.app, p.user_id, m.id, m.target, m.person, m.age
+        FROM moved m CROSS JOIN LATERAL (SELECT app, user_id FROM people WHERE number = m.person OFFSET 0) AS p
         """
     )
 
@@ -75,53 +77,61 @@ package struct ReceiptBook: Sendable {
     private static let claim = Statement(
         """
         WITH waiting AS (
-            SELECT d.app, d.user_id, d.notification_id, d.channel, d.target
-            FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[])
-                 AS k (app, user_id, id, channel, target)
-            JOIN deliveries d ON d.app = k.app AND d.user_id = ANY (ARRAY[k.user_id]) AND d.notification_id = k.id
-                AND d.channel = k.channel AND d.target = k.target
-            WHERE d.state = 'accepted' AND coalesce(d.sent_at, 'infinity') < 'infinity'
-            ORDER BY d.app, d.user_id, d.notification_id, d.channel, d.target
+            SELECT k.position, d.person, d.id, d.target
+            FROM (
+                SELECT w.position, p.number AS person, w.id, w.target
+                FROM (
+                    SELECT generate_subscripts($1::text[], 1)::bigint AS position, unnest($1::text[]) AS app,
+                           unnest($2::text[]) AS user_id, unnest($3::bigint[]) AS id, unnest($4::bigint[]) AS target
+                ) AS w
+                CROSS JOIN LATERAL \(People.number(of: "w")) AS p
+                OFFSET 0
+            ) AS k
+            JOIN ledger d ON d.person = ANY (ARRAY[k.person]) AND d.id = k.id AND d.target = k.target
+            WHERE d.state = 'a' AND coalesce(d.sent_at, 'infinity') < 'infinity'
+            ORDER BY k.person, k.id, d.target + 0
             FOR UPDATE OF d
         ), taken AS (
-            UPDATE deliveries d SET claim = $6
+            UPDATE ledger d SET claim = $5
             FROM waiting w
-            WHERE d.app = w.app AND d.user_id = ANY (ARRAY[w.user_id])
-              AND d.notification_id = w.notification_id AND d.channel = w.channel AND d.target = w.target
-            RETURNING d.app, d.user_id, d.notification_id, d.channel, d.target, d.provider_message_id, d.attempts,
-                      d.sent_at, d.urgency
+            WHERE d.person = ANY (ARRAY[w.person]) AND d.id = w.id AND d.target = w.target
+            RETURNING w.position, d.person, d.id, d.target, d.provider_message_id, d.attempts, d.sent_at, d.urgency
         )
-        SELECT t.app, t.user_id, t.notification_id, t.channel, t.target, t.provider_message_id, t.attempts::bigint,
-               t.sent_at, floor(extract(epoch FROM now() - t.sent_at) * 1000)::bigint, t.urgency::bigint,
+        SELECT t.position, t.person, t.provider_message_id, t.attempts::bigint, t.sent_at,
+               floor(extract(epoch FROM now() - t.sent_at) * 1000)::bigint, t.urgency::bigint,
                n.event_id, n.type, s.device_token
         FROM taken t
-        LEFT JOIN LATERAL \(InboxStatements.one("id, event_id, type", of: "t", id: "notification_id")) AS n
-            ON n.id = t.notification_id
+        CROSS JOIN LATERAL (SELECT app, user_id FROM people WHERE number = t.person OFFSET 0) AS p
+        LEFT JOIN LATERAL \(InboxStatements.one("id, event_id, type", of: "t")) AS n ON n.id = t.id
         LEFT JOIN push_subscriptions s
-            ON s.app || '' = t.app AND s.profile_id = ANY (ARRAY[t.user_id]) AND s.id = t.target
+            ON s.app || '' = p.app AND s.profile_id = ANY (ARRAY[p.user_id]) AND s.id = target_name(t.target)
         """
     )
 }
 
 extension OpenReceipt {
     /// Nil for a row that no program of ours wrote.
-    fileprivate init?(_ rows: Rows, _ row: Int) throws(PostgresError) {
-        guard let key = try rows.deliveryKey(row), let ticket = try rows.optionalText(row, 5) else { return nil }
+    fileprivate init?(of keys: [DeliveryKey], _ rows: Rows, _ row: Int) throws(PostgresError) {
+        guard let place = try rows.place(row, 0, in: keys.indices), let ticket = try rows.optionalText(row, 2) else {
+            return nil
+        }
+        var key = keys[place]
+        key.notification.recipient.number = try rows.integer(row, 1)
         var origin: Origin?
-        if let event = try rows.optionalText(row, 10).flatMap(EventID.init(validating:)),
-            let type = try rows.optionalText(row, 11).flatMap(EventType.init(validating:))
+        if let event = try rows.optionalText(row, 7).flatMap(EventID.init(validating:)),
+            let type = try rows.optionalText(row, 8).flatMap(EventType.init(validating:))
         {
             origin = Origin(event: event, type: type)
         }
         self.init(
             key: key,
             ticket: ticket,
-            attempts: try rows.number(row, 6),
-            sentAt: try rows.moment(row, 7),
-            age: .milliseconds(max(0, try rows.integer(row, 8))),
-            priority: Priority(urgency: try rows.integer(row, 9)),
+            attempts: try rows.number(row, 3),
+            sentAt: try rows.moment(row, 4),
+            age: .milliseconds(max(0, try rows.integer(row, 5))),
+            priority: Priority(urgency: try rows.integer(row, 6)),
             origin: origin,
-            token: try rows.optionalText(row, 12).flatMap(DeviceToken.init(validating:))
+            token: try rows.optionalText(row, 9).flatMap(DeviceToken.init(validating:))
         )
     }
 }

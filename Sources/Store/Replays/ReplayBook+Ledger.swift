@@ -19,11 +19,13 @@ extension ReplayBook {
 
     private static let states = Statement(
         """
-        SELECT k.position, l.state
-        FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[]) WITH ORDINALITY
-            AS k (app, user_id, notification_id, channel, target, position)
-        JOIN deliveries l ON l.app = k.app AND l.user_id = k.user_id AND l.notification_id = k.notification_id
-            AND l.channel = k.channel AND l.target = k.target
+        SELECT k.position, delivery_state(l.state)
+        FROM (
+            SELECT generate_subscripts($1::text[], 1)::bigint AS position, unnest($1::text[]) AS app,
+                   unnest($2::text[]) AS user_id, unnest($3::bigint[]) AS id, unnest($4::bigint[]) AS target
+        ) AS k
+        CROSS JOIN LATERAL \(People.number(of: "k")) AS p
+        JOIN ledger l ON l.person = p.number AND l.id = k.id AND l.target = k.target
         """,
         effect: .reads
     )

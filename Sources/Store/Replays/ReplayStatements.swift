@@ -21,7 +21,7 @@ enum ReplayStatements {
             ORDER BY i.position
             FOR UPDATE OF i
         ), line AS MATERIALIZED (
-            SELECT item.position, d.*, l.state AS stood
+            SELECT item.position, d.*, l.person, l.id, l.goes, l.state AS stood
             FROM item
             CROSS JOIN LATERAL (
                 SELECT dead_id, app, user_id, notification_id, channel, target, attempts
@@ -29,13 +29,12 @@ enum ReplayStatements {
             ) AS d
             \(standing)
         ), owed AS (
-            UPDATE deliveries l
-            SET state = 'pending', reason = NULL, claim = NULL, due_at = now() + interval '10 min', updated_at = now(),
+            UPDATE ledger l
+            SET state = 'p', reason = NULL, claim = NULL, due_at = now() + interval '10 min', updated_at = now(),
                 attempts = greatest(l.attempts, least(line.attempts, 32000))
             FROM line
-            WHERE l.app = line.app AND l.user_id = ANY (ARRAY[line.user_id])
-              AND l.notification_id = line.notification_id AND l.channel = line.channel AND l.target = line.target AND l.state = 'failed'
-            RETURNING l.app, l.user_id, l.notification_id
+            WHERE l.person = ANY (ARRAY[line.person]) AND l.id = line.id AND l.target = line.goes AND l.state = 'f'
+            RETURNING line.app, line.user_id, l.id
         ), verdict AS (
             SELECT position, dead_id, CASE
                 WHEN stood = 'failed' THEN NULL
@@ -59,13 +58,13 @@ enum ReplayStatements {
             FROM verdict v
             WHERE d.dead_id = ANY (ARRAY[v.dead_id]) AND d.state || '' = 'replaying' AND coalesce(d.replay_id, 0) = $1
         )
-        SELECT app, user_id, notification_id FROM owed
+        SELECT app, user_id, id FROM owed
         """
     )
 
     static let unclaimed = Statement(
         """
-        SELECT d.app, d.user_id, d.notification_id
+        SELECT d.app, d.user_id, l.id
         FROM replay_items i
         CROSS JOIN LATERAL (
             SELECT app, user_id, notification_id, channel, target FROM dead_letters
@@ -217,13 +216,17 @@ enum ReplayStatements {
         """
     )
 
-    /// Where the line of the ledger stands that `d` is about.
+    /// Where the line of the ledger stands that `d` is about, in words.
     private static let standing = """
         LEFT JOIN LATERAL (
-            SELECT state, reason FROM deliveries
-            WHERE app = d.app AND user_id = d.user_id AND notification_id = d.notification_id
-              AND channel = d.channel AND target = d.target
-            LIMIT 1
+            SELECT g.person, g.id, g.target AS goes, delivery_state(g.state) AS state, g.reason
+            FROM \(People.number(of: "d")) AS p
+            CROSS JOIN LATERAL (
+                SELECT * FROM ledger
+                WHERE person = p.number AND id = notification_number(d.notification_id)
+                  AND target = target_number(d.target)
+                LIMIT 1
+            ) AS g
         ) AS l ON true
         """
 

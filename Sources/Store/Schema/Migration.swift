@@ -18,23 +18,10 @@ package struct Migration: Sendable, Equatable {
     /// Every migration in the order in which they apply.
     package static let all: [Migration] = [
         Migration("0001_roles", PackageResources._001_roles_sql),
-        Migration("0002_inbox", PackageResources._002_inbox_sql),
-        Migration("0003_people", PackageResources._003_people_sql),
-        Migration("0004_operations", PackageResources._004_operations_sql),
-        Migration("0005_rights", PackageResources._005_rights_sql),
-        Migration("0006_overtaken_letters", PackageResources._006_overtaken_letters_sql),
-        Migration("0007_unknown_sends", PackageResources._007_unknown_sends_sql),
-        Migration("0008_due_work", PackageResources._008_due_work_sql),
-        Migration("0009_letters_by_event", PackageResources._009_letters_by_event_sql),
-        Migration("0010_gateways", PackageResources._010_gateways_sql),
-        Migration("0011_token_life", PackageResources._011_token_life_sql),
-        Migration("0012_receipts", PackageResources._012_receipts_sql),
-        Migration("0013_badges", PackageResources._013_badges_sql),
-        Migration("0014_dead_letter_desk", PackageResources._014_dead_letter_desk_sql),
-        Migration("0015_user_first", PackageResources._015_user_first_sql),
-        Migration("0016_erasure", PackageResources._016_erasure_sql),
-        Migration("0017_plans_and_due_events", PackageResources._017_plans_and_due_events_sql),
-        Migration("0018_reminders_in_hand", PackageResources._018_reminders_in_hand_sql),
-        Migration("0019_least_privilege", PackageResources._019_least_privilege_sql),
+        Migration("0002_people", PackageResources._002_people_sql),
+        Migration("0003_inbox", PackageResources._003_inbox_sql),
+        Migration("0004_gateways", PackageResources._004_gateways_sql),
+        Migration("0005_desk", PackageResources._005_desk_sql),
+        Migration("0006_rights", PackageResources._006_rights_sql),
     ]
 }

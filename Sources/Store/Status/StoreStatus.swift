@@ -80,7 +80,7 @@ package struct StoreStatus: Sendable, Equatable {
         """
         SELECT state, reason, count(*), min(due_at), count(*) FILTER (WHERE due_at < now() - interval '10 min')
         FROM (
-            SELECT state, reason, due_at FROM deliveries
+            SELECT delivery_state(state) AS state, reason, due_at FROM ledger
             WHERE due_at IS NOT NULL AND sent_at IS NULL
             ORDER BY due_at LIMIT \(most)
         ) AS owed

@@ -44,7 +44,7 @@ private struct StoryPage: Sendable {
     func read(_ connection: PostgresConnection) throws(PostgresError) -> NotificationStory {
         let record = try record(connection)
         let event = event(record)
-        let lines = try connection.run(StoryStatements.lines, parameters(key.notification.text))
+        let lines = try connection.run(StoryStatements.lines, parameters() + [.integer(key.notification.number)])
         let devices = try connection.run(StoryStatements.devices, parameters())
         let times = try connection.run(StoryStatements.times, parameters())
         let grave = try connection.run(
@@ -80,7 +80,7 @@ private struct StoryPage: Sendable {
     private func record(_ connection: PostgresConnection) throws(PostgresError) -> NotificationStory.Record? {
         let rows = try connection.run(InboxStatements.load, NotificationKey.parameters([key]))
         guard !rows.isEmpty, let stored = try StoredNotification(rows, 0) else { return nil }
-        let fate = try connection.run(StoryStatements.fate, parameters(key.notification.text))
+        let fate = try connection.run(StoryStatements.fate, parameters() + [.integer(key.notification.number)])
         var successor: NotificationStory.Successor?
         if let id = try fate.optionalText(0, 1), let createdAt = try fate.timestamp(0, 2) {
             successor = NotificationStory.Successor(id: id, createdAt: createdAt)

@@ -1,38 +1,47 @@
 import BellhopRules
 import Postgres
 
-/// The SQL of stories; `$1` is the app, `$2` the user.
+/// The SQL of stories; `$1` is the app, `$2` the user, `$3` the number of a notification.
 enum StoryStatements {
+    /// The number of the user.
+    private static let person = "(SELECT number FROM people WHERE app = $1 AND user_id = $2)"
+
     /// When it was read, and what has taken its place.
     static let fate = Statement(
         """
-        SELECT n.read_at, l.id, l.created_at
-        FROM notifications n
+        SELECT n.read_at, notification_name(l.id), l.created_at
+        FROM inbox n
         LEFT JOIN LATERAL (
-            SELECT s.id, s.created_at FROM notifications s
-            WHERE n.extras ? 'collapseKey' AND s.app = n.app AND s.user_id = n.user_id
+            SELECT s.id, s.created_at FROM inbox s
+            WHERE n.collapse_key IS NOT NULL AND s.person = n.person AND s.collapse_key = n.collapse_key
               AND (s.created_at, s.id) > (n.created_at, n.id)
-              AND s.extras ->> 'collapseKey' = n.extras ->> 'collapseKey'
             ORDER BY s.created_at, s.id LIMIT 1
         ) AS l ON true
-        WHERE n.app = $1 AND n.user_id = $2 AND n.id = $3
+        WHERE n.person = \(person) AND n.id = $3
         """,
         effect: .reads
     )
 
-    /// With each line the number of lines of its digest, itself among them; what was left out of it does not count.
+    /// With what was never to be sent; and with each line the number of lines of its digest, itself among them; what was left out of it does not count.
     static let lines = Statement(
         """
-        SELECT d.channel, d.target, d.state, d.reason, d.attempts::bigint, d.unknown_sends::bigint,
-               d.provider_message_id, d.due_at, d.decision ->> 'until', d.decision ->> '\(slot)',
-               (SELECT count(*) FROM deliveries o
-                WHERE o.app = d.app AND o.user_id = d.user_id AND o.channel = d.channel AND o.target = d.target
+        SELECT target_channel(d.target), target_name(d.target), delivery_state(d.state), d.reason, d.attempts::bigint,
+               d.unknown_sends::bigint, d.provider_message_id, d.due_at, d.decision ->> 'until',
+               d.decision ->> '\(slot)',
+               (SELECT count(*) FROM ledger o
+                WHERE o.person = d.person AND o.target = d.target
                   AND o.decision ->> '\(slot)' = d.decision ->> '\(slot)'
-                  AND (o.notification_id = d.notification_id OR o.state NOT IN ('suppressed', 'expired'))),
+                  AND (o.id = d.id OR o.state NOT IN ('x', 'e'))),
                d.updated_at
-        FROM deliveries d
-        WHERE d.app = $1 AND d.user_id = $2 AND d.notification_id = $3
-        ORDER BY d.channel, d.target
+        FROM (
+            SELECT person, id, target, state, reason, attempts, unknown_sends, provider_message_id, due_at, decision,
+                   updated_at
+            FROM ledger WHERE person = \(person) AND id = $3
+            UNION ALL
+            SELECT person, id, \(TargetNumber.nobody), unsent, unsent_reason, 0, 0, NULL, NULL, NULL, created_at
+            FROM inbox WHERE person = \(person) AND id = $3 AND unsent IS NOT NULL
+        ) AS d
+        ORDER BY 1, 2
         """,
         effect: .reads
     )

@@ -39,9 +39,9 @@ struct ExplainTests {
             ('drop', 'ada', '{"enabled": true, "eventToggles": {"qr_payment": false}}', '2026-01-01', '2026-01-01');
         INSERT INTO push_subscriptions (app, profile_id, id, platform, provider, device_token, permission,
             registered_at, last_seen_at, source_time, revoked_at, revoke_reason) VALUES
-            ('drop', 'ada', 'sub_phone', 'ios', 'expo', 'the-secret-token', 'granted', '2026-01-01', '2026-01-01',
+            ('drop', 'ada', 'sub_00000000000000fa', 'ios', 'expo', 'the-secret-token', 'granted', '2026-01-01', '2026-01-01',
              '2026-01-01', NULL, NULL),
-            ('drop', 'ada', 'sub_old', 'android', 'expo', 'another-secret', 'granted', '2025-01-01', '2025-01-01',
+            ('drop', 'ada', 'sub_00000000000000fd', 'android', 'expo', 'another-secret', 'granted', '2025-01-01', '2025-01-01',
              '2026-01-01', '2025-06-01', 'UNREGISTERED');
         """
 
@@ -59,8 +59,12 @@ struct ExplainTests {
         """
     }
 
-    private static func line(_ number: Int, _ columns: String, _ values: String, target: String = "sub_phone") -> String
-    {
+    private static func line(
+        _ number: Int,
+        _ columns: String,
+        _ values: String,
+        target: String = "sub_00000000000000fa"
+    ) -> String {
         """
         INSERT INTO deliveries (app, user_id, notification_id, channel, target, updated_at, \(columns)) VALUES
             ('drop', 'ada', 'noti_000000000000000\(number)', 'push', '\(target)', '2026-03-01T10:00:01Z', \(values));
@@ -90,9 +94,9 @@ struct ExplainTests {
                 #""Tittel 1""#,
                 "event e1 for ada",
                 "In the app since 2026-03-01 10:00:00 UTC (11:00), not read.",
-                "Push to ios through expo (sub_phone): delivered, as projects/x/messages/17; 3 attempts; 2 sends without",
+                "Push to ios through expo (sub_00000000000000fa): delivered, as projects/x/messages/17; 3 attempts; 2 sends without",
                 "2026-03-01 10:00:00 (11:00) recorded in the app",
-                "android through expo (sub_old), ended 2025-06-01 00:00:00 UTC (02:00): UNREGISTERED",
+                "android through expo (sub_00000000000000fd), ended 2025-06-01 00:00:00 UTC (02:00): UNREGISTERED",
                 "quiet-hours send not quiet"
             )
         }
@@ -213,7 +217,11 @@ struct ExplainTests {
     func states(state: DeliveryState) async throws {
         let line = Self.line(1, "state, reason, due_at", "'\(state.rawValue)', 'UNAVAILABLE', '2099-01-01T00:00:00Z'")
         try await ask("noti_0000000000000001", after: Self.notification(1) + line) { answer in
-            expect(answer, "Push to ios through expo (sub_phone):", "(sub_phone): \(state.rawValue), UNAVAILABLE")
+            expect(
+                answer,
+                "Push to ios through expo (sub_00000000000000fa):",
+                "(sub_00000000000000fa): \(state.rawValue), UNAVAILABLE"
+            )
             #expect(!answer.output.contains("does not know"))
         }
     }

@@ -96,7 +96,7 @@ struct BadgeTests {
             try await counterpart.publish(["e1"], to: ["u1"])
             try await counterpart.waitUntilSettled(1)
             let pool = try Bench.makePool(setUp: counterpart.rig.bench.namespace.setUp(as: .api))
-            let changed = try await pool.run("UPDATE notifications SET read_at = now()").affectedCount
+            let changed = try await pool.run("UPDATE inbox SET read_at = now()").affectedCount
             await pool.close()
             #expect(changed == 0)
             #expect(try await counterpart.rig.bench.count("SELECT count(*) FROM badge_updates") == 0)

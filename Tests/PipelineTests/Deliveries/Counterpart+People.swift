@@ -54,7 +54,9 @@ extension Counterpart {
         let ids = try await rig.bench.column(
             "SELECT id FROM notifications WHERE user_id = '\(user)' AND \(condition) ORDER BY id"
         )
-        let reading = ids.compactMap { $0 }.map { "UPDATE notifications SET read_at = now() WHERE id = '\($0)';" }
+        let reading = ids.compactMap { $0 }.map {
+            "UPDATE inbox SET read_at = now() WHERE id = notification_number('\($0)');"
+        }
         let script = """
             BEGIN;
             SELECT set_config('bellhop.app', '\(app)', true), set_config('bellhop.user', '\(user)', true);

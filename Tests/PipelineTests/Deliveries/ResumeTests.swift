@@ -29,7 +29,7 @@ struct ResumeTests {
             counterpart.sandbox.setFaults([SandboxFault(.fcm, .answer(.init(status: 503))).limited(count: 1)])
             try await counterpart.publish(["e1"], to: ["u1"])
             try await rig.wait(for: 1, "SELECT count(*) FROM deliveries WHERE state = 'retrying'")
-            try await RowLock.hold(on: rig.bench, "SELECT FROM deliveries FOR UPDATE") {
+            try await RowLock.hold(on: rig.bench, "SELECT FROM ledger FOR UPDATE") {
                 // Its resume comes when it is due, and again.
                 try await rig.wait(
                     for: 1,

@@ -161,7 +161,7 @@ struct IntakeTests {
     func poisonRow() async throws {
         try await withRig { rig in
             // Nothing that the rules let pass is known to be refused, so the database gets a rule of its own.
-            _ = try await rig.bench.owner.run("ALTER TABLE notifications ADD CHECK (title <> 'poison')")
+            _ = try await rig.bench.owner.run("ALTER TABLE inbox ADD CHECK (title <> 'poison')")
             let poison = #"{"id":"bad","to":{"user":"u"},"title":"poison","body":""}"#
             let good = (0..<50).map {
                 rig.event(#"{"id":"g\#($0)","to":{"user":"u"},"title":"t","body":""}"#, key: "drop.system")

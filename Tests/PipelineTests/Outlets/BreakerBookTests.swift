@@ -77,14 +77,14 @@ struct BreakerBookTests {
                 """
                 INSERT INTO push_subscriptions (app, profile_id, id, platform, provider, device_token, registered_at,
                     last_seen_at, source_time)
-                VALUES ('drop', 'u1', 's1', 'ios', 'fcm', 't1', '2026-01-01', '2026-01-01', '2026-01-01')
+                VALUES ('drop', 'u1', 'sub_00000000000000a1', 'ios', 'fcm', 't1', '2026-01-01', '2026-01-01', '2026-01-01')
                 """
             )
             let (book, revocations) = (BreakerBook(pool: bench.pool), RevocationBook(pool: bench.pool))
             let key = try Self.key()
             let dead = DeadDevice(
                 recipient: RecipientKey(app: key.app, user: try #require(UserID(validating: "u1"))),
-                subscription: "s1",
+                subscription: "sub_00000000000000a1",
                 token: try #require(DeviceToken(validating: "t1")),
                 reason: "UNREGISTERED",
                 deadSince: Timestamp(clamping: 1_780_000_000_000_000)

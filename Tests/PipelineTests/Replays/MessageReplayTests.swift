@@ -15,12 +15,12 @@ struct MessageReplayTests {
     @Test("a rejected message is taken in once its reason is gone, under the routing key that it came with")
     func recorded() async throws {
         try await ReplayGround.with { ground in
-            _ = try await ground.bench.owner.run("ALTER TABLE notifications ADD CONSTRAINT bad CHECK (title <> 'bad')")
+            _ = try await ground.bench.owner.run("ALTER TABLE inbox ADD CONSTRAINT bad CHECK (title <> 'bad')")
             // Neither the body nor a property says app and type: only the routing key does.
             let body = #"{"id":"e1","to":{"user":"u1"},"title":"bad","body":""}"#
             try await ground.rig.publish([ground.rig.event(body, key: "drop.system")])
             try await ground.rig.wait(for: 1, "SELECT count(*) FROM dead_letters WHERE reason = 'refused-by-store'")
-            _ = try await ground.bench.owner.run("ALTER TABLE notifications DROP CONSTRAINT bad")
+            _ = try await ground.bench.owner.run("ALTER TABLE inbox DROP CONSTRAINT bad")
             let progress = try await ground.wait(for: try await ground.start())
             #expect(progress.outcomes == [.recorded: 1])
             let items = try await ground.items()

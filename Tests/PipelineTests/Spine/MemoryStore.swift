@@ -62,6 +62,14 @@ final class MemoryStore: PipelineStore, OutletStore {
         }
     }
 
+    func unread(of people: [RecipientKey]) async throws(PostgresError) -> [RecipientKey: Int] {
+        try answering { state in
+            var unread: [RecipientKey: Int] = [:]
+            for key in people { unread[key] = state.records.keys.count { $0.recipient == key } }
+            return unread
+        }
+    }
+
     func record(_ records: [InboxRecord], as claim: Claim) async throws(PostgresError) -> [Inbox.Outcome] {
         let ends = time.steady() + lease
         return try answering { (state) throws(PostgresError) in

@@ -95,14 +95,17 @@ extension Proofs {
             let id = "'noti_' || lpad(to_hex(n), 16, '0')"
             return [
                 """
-                INSERT INTO notifications (app, user_id, id, event_id, content_hash, type, title, body, priority)
-                SELECT 'drop', 'u' || n % 5000, \(id), 'd' || n, '\\x00', 'transaction_complete', 't', 'b', 'normal'
-                FROM generate_series(1, \(count)) AS n
+                INSERT INTO people (app, user_id) SELECT 'drop', 'u' || n FROM generate_series(0, 4999) AS n
                 """,
                 """
-                INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, reason, attempts)
-                SELECT 'drop', 'u' || n % 5000, \(id), 'push', 'sub_' || n, 'failed', 'attempts-exhausted', 8
-                FROM generate_series(1, \(count)) AS n
+                INSERT INTO inbox (person, id, event_id, content_hash, type, title, body, urgency)
+                SELECT p.number, n, 'd' || n, '\\x00', 'transaction_complete', 't', 'b', 1
+                FROM generate_series(1, \(count)) AS n JOIN people p ON p.user_id = 'u' || n % 5000
+                """,
+                """
+                INSERT INTO ledger (person, id, target, state, reason, attempts)
+                SELECT p.number, n, n, 'f', 'attempts-exhausted', 8
+                FROM generate_series(1, \(count)) AS n JOIN people p ON p.user_id = 'u' || n % 5000
                 """,
                 """
                 INSERT INTO dead_letters (dead_id, fingerprint, stage, reason, error, provider, app, event_type, event_id,
@@ -111,7 +114,7 @@ extension Proofs {
                 SELECT 'delivery-' || n, 'd', 'dispatch', 'attempts-exhausted', 'fcm said UNAVAILABLE', 'fcm', 'drop',
                     'transaction_complete', 'd' || n, 'u' || n % 5000, 8, now() - n * interval '1 s',
                     now() - n * interval '1 s', '', 'delivery', '{}', '{}', '', decode(md5(n::text), 'hex'),
-                    \(id), 'push', 'sub_' || n
+                    \(id), 'push', target_name(n)
                 FROM generate_series(1, \(count)) AS n
                 """,
             ]

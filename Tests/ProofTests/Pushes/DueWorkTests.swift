@@ -85,9 +85,9 @@ struct DueWorkTests {
         _ = try await stage.owner.run(
             Statement(
                 """
-                UPDATE deliveries SET due_at = now(), decision = CASE WHEN decision ? 'digest' THEN
+                UPDATE ledger SET due_at = now(), decision = CASE WHEN decision ? 'digest' THEN
                     decision || '{"digest": "2026-01-01T07:00:00.000Z"}' ELSE decision END
-                WHERE state = 'deferred'
+                WHERE state = 'w'
                 """
             ),
             []
@@ -101,9 +101,9 @@ extension PostgresPool {
     /// Nobody claims meanwhile: a claim leaves out lines that are locked, and a digest would come in two parts.
     fileprivate func pass(minutes: Int) async throws {
         try await transaction { (connection) throws(PostgresError) in
-            _ = try connection.run("LOCK TABLE deliveries IN SHARE ROW EXCLUSIVE MODE")
+            _ = try connection.run("LOCK TABLE ledger IN SHARE ROW EXCLUSIVE MODE")
             _ = try connection.run(
-                "UPDATE deliveries SET due_at = due_at - $1::bigint * interval '1 min' WHERE state = 'pending'",
+                "UPDATE ledger SET due_at = due_at - $1::bigint * interval '1 min' WHERE state = 'p'",
                 [.integer(Int64(minutes))]
             )
         }

@@ -174,7 +174,7 @@ struct StormGround: Sendable {
     func settle() async throws {
         try await eventually("nothing is owed", within: .seconds(240)) {
             _ = try await stage.owner.run(
-                "UPDATE deliveries SET due_at = now() WHERE state = 'accepted' AND due_at > now() + interval '10 min'"
+                "UPDATE ledger SET due_at = now() WHERE state = 'a' AND due_at > now() + interval '10 min'"
             )
             return try await stage.count("deliveries WHERE state IN (\(PushBalance.owed), 'accepted')") == 0
         }

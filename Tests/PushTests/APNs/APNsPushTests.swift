@@ -114,7 +114,7 @@ struct APNsPushTests {
         repeated.title = "Other words"
         #expect(try APNsPush.made(of: repeated).header("apns-id") == id)
         var other = try full()
-        other.device.subscription = "sub_2"
+        other.device.subscription = "sub_0000000000000002"
         var ids: Set = [id, try APNsPush.made(of: other).header("apns-id")]
         ids.insert(try APNsPush.made(of: Messages.apple(notification: 0xAC)).header("apns-id"))
         var badge = try full()

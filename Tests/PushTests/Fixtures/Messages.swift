@@ -18,7 +18,7 @@ enum Messages {
             type: try #require(EventType(validating: "transaction_complete")),
             words: ("Betaling mottatt", "Du har mottatt 2 000 kr"),
             device: Device(
-                subscription: "sub_1",
+                subscription: "sub_0000000000000001",
                 token: try #require(DeviceToken(validating: token)),
                 platform: platform,
                 provider: .fcm

@@ -28,14 +28,16 @@ struct DeadEntriesTests {
     private static let queues =
         [
             Queue(
-                table: "deliveries",
+                table: "ledger",
                 fill: """
-                    INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, due_at, urgency)
-                    SELECT 'drop', 'u' || n, 'noti_' || lpad(to_hex(n), 16, '0'), 'push', 's', 'deferred',
-                           now() - interval '1 h', 1
-                    FROM generate_series($1::bigint, $2::bigint) AS n
+                    WITH people AS (
+                        INSERT INTO people (app, user_id)
+                        SELECT 'drop', 'u' || n FROM generate_series($1::bigint, $2::bigint) AS n RETURNING number
+                    )
+                    INSERT INTO ledger (person, id, target, state, due_at, urgency)
+                    SELECT number, 7, 7, 'w', now() - interval '1 h', 1 FROM people
                     """,
-                settle: "UPDATE deliveries SET state = 'delivered', due_at = NULL",
+                settle: "UPDATE ledger SET state = 'd', due_at = NULL",
                 take: { pool, span in
                     try await DueDeliveryBook(pool: pool, strandedAfter: .seconds(300)).take(
                         .normal,
@@ -46,14 +48,16 @@ struct DeadEntriesTests {
                 }
             ),
             Queue(
-                table: "deliveries",
+                table: "ledger",
                 fill: """
-                    INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, due_at, sent_at)
-                    SELECT 'drop', 'u' || n, 'noti_' || lpad(to_hex(n), 16, '0'), 'push', 's', 'accepted',
-                           now() - interval '1 h', now()
-                    FROM generate_series($1::bigint, $2::bigint) AS n
+                    WITH people AS (
+                        INSERT INTO people (app, user_id)
+                        SELECT 'drop', 'u' || n FROM generate_series($1::bigint, $2::bigint) AS n RETURNING number
+                    )
+                    INSERT INTO ledger (person, id, target, state, due_at, sent_at)
+                    SELECT number, 7, 7, 'a', now() - interval '1 h', now() FROM people
                     """,
-                settle: "UPDATE deliveries SET state = 'delivered', due_at = NULL, sent_at = NULL",
+                settle: "UPDATE ledger SET state = 'd', due_at = NULL, sent_at = NULL",
                 take: { pool, span in try await ReceiptBook(pool: pool).take(atMost: 10, within: span).count }
             ),
             Queue(
@@ -144,7 +148,7 @@ struct DeadEntriesTests {
         try await Bench.withSchema { bench in
             var records = try bench.records(id: "e1", users: ["u1"], title: "Hei")
             let past = Letters.ago(3_600)
-            records[0].deliveries = [.deferred(to: "s", Wait(.digest, until: past))]
+            records[0].deliveries = [.deferred(to: "sub_0000000000000007", Wait(.digest, until: past))]
             _ = try await Inbox(pool: bench.pool).record(records, as: .fresh)
             let found = try await DueDeliveryBook(pool: bench.pool, strandedAfter: .seconds(300))
                 .take(.low, atMost: 10, within: .seconds(60))

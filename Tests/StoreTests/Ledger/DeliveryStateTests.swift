@@ -31,9 +31,17 @@ struct DeliveryStateTests {
         }
     }
 
-    @Test("the table takes every state of the code and no other")
-    func checkConstraint() throws {
-        let sql = try #require(Migration.all.first { $0.name == "0002_inbox" }).sql
-        for state in DeliveryState.allCases { #expect(sql.contains("'\(state.rawValue)'")) }
+    @Test("the letters of the table are those of the code, and the view has their words")
+    func letters() throws {
+        let sql = try #require(Migration.all.first { $0.name == "0003_inbox" }).sql
+        #expect(Set(DeliveryState.allCases.map(\.letter)).count == DeliveryState.allCases.count)
+        let list = DeliveryState.allCases.map(\.sql).sorted().joined(separator: ", ")
+        let constraint = try #require(sql.split(separator: "CHECK (state IN (").last?.split(separator: ")").first)
+        #expect(constraint.split(separator: ", ").sorted().joined(separator: ", ") == list)
+        for state in DeliveryState.allCases {
+            let line = "WHEN \(state.sql) THEN '\(state.rawValue)'"
+            #expect(sql.contains(line))
+            #expect(DeliveryState(letter: state.letter) == state)
+        }
     }
 }

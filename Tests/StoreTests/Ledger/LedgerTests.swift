@@ -256,7 +256,10 @@ struct LedgerTests {
                 of: claim
             )
             let keys = records.map(\.key)
-            let harvest = try await RowLock.hold(on: bench, "SELECT FROM deliveries WHERE user_id = 'u1' FOR UPDATE") {
+            let harvest = try await RowLock.hold(
+                on: bench,
+                "SELECT FROM ledger WHERE person = (SELECT number FROM people WHERE user_id = 'u1') FOR UPDATE"
+            ) {
                 try await ledger.claim(keys, as: .fresh)
             }
             #expect(harvest.locked == [records[0].key])
@@ -334,7 +337,7 @@ extension Claim {
 
 extension InboxRecord {
     fileprivate var user: UserID { key.recipient.user }
-    fileprivate var line: DeliveryKey { DeliveryKey(notification: key, channel: .push, target: "sub_1") }
+    fileprivate var line: DeliveryKey { DeliveryKey(notification: key, channel: .push, target: "sub_0000000000000001") }
 }
 
 extension Bench {
@@ -342,7 +345,7 @@ extension Bench {
     fileprivate func sending(id: String, users: [String]) throws -> [InboxRecord] {
         try records(id: id, users: users, title: "Hei").map { record in
             var record = record
-            record.deliveries = [.sending(to: "sub_1")]
+            record.deliveries = [.sending(to: "sub_0000000000000001")]
             return record
         }
     }

@@ -18,11 +18,11 @@ struct ReceiptBookTests {
         let claim = Claim.fresh
         let records = try bench.records(id: "e1", users: users, title: "Hei").map { record in
             var record = record
-            record.deliveries = [.sending(to: "sub_1")]
+            record.deliveries = [.sending(to: "sub_0000000000000001")]
             return record
         }
         _ = try await Inbox(pool: bench.pool).record(records, as: claim)
-        let keys = records.map { DeliveryKey(notification: $0.key, channel: .push, target: "sub_1") }
+        let keys = records.map { DeliveryKey(notification: $0.key, channel: .push, target: "sub_0000000000000001") }
         let settlements = keys.map { key in
             var settlement = Settlement(key, .accepted, providerMessageID: "ticket-1", dueIn: .zero)
             settlement.sentAt = sentAt
@@ -77,11 +77,11 @@ struct ReceiptBookTests {
                 """
                 INSERT INTO push_subscriptions 
                     (app, profile_id, id, device_token, platform, provider, registered_at, last_seen_at, source_time)
-                VALUES ('drop', 'u1', 'sub_1', 'token-1', 'ios', 'expo', now(), now(), now())
+                VALUES ('drop', 'u1', 'sub_0000000000000001', 'token-1', 'ios', 'expo', now(), now(), now())
                 """,
                 []
             )
-            _ = try await bench.owner.run("DELETE FROM notifications", [])
+            _ = try await bench.owner.run("DELETE FROM inbox", [])
             let claimed = try #require(try await book.claim(keys, as: .fresh).first)
             #expect(claimed.token?.text == "token-1")
             #expect(claimed.origin == nil)

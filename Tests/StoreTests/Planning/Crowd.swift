@@ -6,7 +6,7 @@ enum Crowd {
     static let size = 20_000
 
     private static let tables = [
-        "notifications", "deliveries", "recipients", "notification_preferences", "push_subscriptions", "follows",
+        "inbox", "ledger", "people", "recipients", "notification_preferences", "push_subscriptions", "follows",
         "reminders", "badge_updates", "events", "tombstones", "dead_letters", "replays", "replay_items", "breakers",
         "provider_budgets",
     ]
@@ -74,14 +74,18 @@ enum Crowd {
     /// Each with `$1` rows, most of them of users of their own.
     private static let rows = [
         """
-        INSERT INTO notifications (app, user_id, id, event_id, content_hash, type, title, body, priority)
-        SELECT 'drop', 'crowd-' || n, 'n' || n, 'e' || n, '', 'system', 't', 'b', 'low' FROM generate_series(1, $1) n
+        INSERT INTO people (app, user_id) SELECT 'drop', 'crowd-' || n FROM generate_series(1, $1) n
         """,
         """
-        INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, due_at, sent_at)
-        SELECT 'drop', 'crowd-' || n, 'n' || n, 'push', 's', CASE n % 2 WHEN 0 THEN 'accepted' ELSE 'deferred' END,
-               now() + interval '1 h', CASE n % 2 WHEN 0 THEN now() END
-        FROM generate_series(1, $1) n
+        INSERT INTO inbox (person, id, event_id, content_hash, type, title, body, urgency)
+        SELECT number, number, 'e' || number, '', 'system', 't', 'b', 2 FROM people WHERE user_id LIKE 'crowd-%'
+        LIMIT $1
+        """,
+        """
+        INSERT INTO ledger (person, id, target, state, due_at, sent_at)
+        SELECT number, number, 7, CASE number % 2 WHEN 0 THEN 'a' ELSE 'w' END::"char", now() + interval '1 h',
+               CASE number % 2 WHEN 0 THEN now() END
+        FROM people WHERE user_id LIKE 'crowd-%' LIMIT $1
         """,
         """
         INSERT INTO recipients (app, user_id, source_time)
@@ -95,7 +99,7 @@ enum Crowd {
         INSERT INTO push_subscriptions
             (app, profile_id, id, platform, provider, device_token, registered_at, last_seen_at, source_time, revoked_at,
              revoke_reason)
-        SELECT 'drop', 'crowd-' || n, 's', 'ios', 'fcm', 'crowd-' || n, now(), now(), now(),
+        SELECT 'drop', 'crowd-' || n, 'sub_0000000000000007', 'ios', 'fcm', 'crowd-' || n, now(), now(), now(),
                CASE n % 2 WHEN 0 THEN now() - interval '1 h' END, CASE n % 2 WHEN 0 THEN 'UNREGISTERED' END
         FROM generate_series(1, $1) n
         """,

@@ -11,7 +11,7 @@ struct Keys: Sendable {
 
     /// The columns that lead to few rows of each table, however large it is: those of one user, one event, one letter.
     private static let narrow: [String: [String]] = [
-        "notifications": ["user_id"], "deliveries": ["user_id"], "recipients": ["user_id"],
+        "inbox": ["person"], "ledger": ["person"], "people": ["user_id", "number"], "recipients": ["user_id"],
         "notification_preferences": ["profile_id"], "push_subscriptions": ["profile_id", "md5(device_token)"],
         "follows": ["user_id"], "reminders": ["user_id"], "badge_updates": ["user_id"], "events": ["id"],
         "tombstones": ["subject_hash"], "dead_letters": ["dead_id", "content_hash", "user_id", "replay_id"],
@@ -29,7 +29,13 @@ struct Keys: Sendable {
         guard look.kind != "Seq Scan", !look.index.isEmpty else { return false }
         if look.isLimited, look.kind.hasPrefix("Index") { return true }
         guard let head = heads[look.index], Self.isGiven(head, in: look) else { return false }
-        return (Self.narrow[look.table] ?? []).contains { Self.isGiven($0, in: look) }
+        return (Self.narrow[Self.whole(look.table)] ?? []).contains { Self.isGiven($0, in: look) }
+    }
+
+    /// The table that a partition is of.
+    private static func whole(_ table: String) -> String {
+        guard let cut = table.lastIndex(of: "_"), Int(table[table.index(after: cut)...]) != nil else { return table }
+        return String(table[..<cut])
     }
 
     /// `(user_id = …`, never `other_id = …`.

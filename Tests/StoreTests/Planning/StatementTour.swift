@@ -1,6 +1,6 @@
 import BellhopRules
 import Postgres
-import Store
+@testable import Store
 import TestSupport
 import Workbench
 
@@ -68,7 +68,7 @@ struct StatementTour {
         let ledger = Ledger(pool: pool, lease: .zero)
         let records = try bench.records(id: "tour\(round)", users: users, title: "Hei").map { record in
             var record = record
-            record.deliveries = [.sending(to: "sub_1")]
+            record.deliveries = [.sending(to: "sub_0000000000000001")]
             return record
         }
         _ = try await inbox.record(records, as: .fresh)
@@ -76,6 +76,8 @@ struct StatementTour {
         _ = try await inbox.foresee(records)
         let keys = records.map(\.key)
         _ = try await inbox.notifications(keys)
+        let people = try await RecipientBook(pool: pool).recipients(of: Set(keys.map(\.recipient)))
+        _ = try await inbox.unread(of: Array(people.keys))
         let claim = Claim.fresh
         let claimed = try await ledger.claim(keys, as: claim).claimed
         let settlements = claimed.map { delivery in
@@ -84,6 +86,7 @@ struct StatementTour {
             return settlement
         }
         _ = try await ledger.settle(settlements, of: claim)
+        _ = try await ledger.settle(keys.map { Settlement(DeliveryKey($0, target: 1), .delivered) }, of: .fresh)
         // Nothing is owed any more, so that a second statement looks what may have been left out.
         _ = try await ledger.claim(keys, as: .fresh)
         let receipts = ReceiptBook(pool: pool)
@@ -107,7 +110,7 @@ struct StatementTour {
         _ = try await reached.note(
             try keys.map { key in
                 let token = try Self.identifier(DeviceToken(validating: "token-\(key.user.text)"))
-                return ReachedDevice(recipient: key, subscription: "sub_1", token: token)
+                return ReachedDevice(recipient: key, subscription: "sub_0000000000000001", token: token)
             }
         )
         _ = try await reached.platforms(app: keys[0].app, provider: "fcm")
@@ -115,7 +118,7 @@ struct StatementTour {
         let devices = try keys.map { key in
             DeadDevice(
                 recipient: key,
-                subscription: "sub_1",
+                subscription: "sub_0000000000000001",
                 token: try Self.identifier(DeviceToken(validating: "token-\(key.user.text)")),
                 reason: "UNREGISTERED",
                 deadSince: Letters.now

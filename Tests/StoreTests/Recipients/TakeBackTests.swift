@@ -18,7 +18,7 @@ struct TakeBackTests {
             """
             INSERT INTO push_subscriptions (app, profile_id, id, platform, provider, device_token, registered_at,
                 last_seen_at, source_time, revoked_at, revoke_reason)
-            SELECT 'drop', $1, 's', 'ios', 'fcm', 't', d, d, d, CASE WHEN $3::text IS NOT NULL THEN now() END, $3::text
+            SELECT 'drop', $1, 'sub_00000000000000a1', 'ios', 'fcm', 't', d, d, d, CASE WHEN $3::text IS NOT NULL THEN now() END, $3::text
             FROM (SELECT '2026-01-01'::timestamptz + $2::bigint * interval '1 day' AS d) AS days
             """,
             [.text(user), .integer(Int64(day)), reason.map { .text($0) } ?? .null]
@@ -45,7 +45,7 @@ struct TakeBackTests {
                 """
                 INSERT INTO push_subscriptions (app, profile_id, id, platform, provider, device_token, registered_at,
                     last_seen_at, source_time, revoked_at, revoke_reason)
-                SELECT 'drop', 'u' || n, 's', 'ios', 'fcm', 't' || n, d, d, d,
+                SELECT 'drop', 'u' || n, 'sub_00000000000000a1', 'ios', 'fcm', 't' || n, d, d, d,
                        now() - CASE n % 4 WHEN 0 THEN interval '1 h' ELSE interval '1 min' END, 'UNREGISTERED'
                 FROM generate_series(1, 9) n, (SELECT now() - interval '2 d' AS d) AS days
                 """

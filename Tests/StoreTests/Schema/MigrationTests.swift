@@ -44,13 +44,13 @@ struct MigrationTests {
     @Test("a migration that was edited after it had been applied is refused")
     func editedMigration() async throws {
         try await Bench.withSchema { bench in
-            _ = try await bench.owner.run("UPDATE schema_migrations SET checksum = 'other' WHERE name = '0002_inbox'")
+            _ = try await bench.owner.run("UPDATE schema_migrations SET checksum = 'other' WHERE name = '0003_inbox'")
             let migrator = Migrator(pool: bench.owner, namespace: bench.namespace)
             guard case .diverged(let why) = try await migrator.check() else {
                 Issue.record("expected a divergence")
                 return
             }
-            #expect(why.contains("0002_inbox"))
+            #expect(why.contains("0003_inbox"))
             #expect(try await migrator.migrate() == .refused(why))
         }
     }
@@ -60,7 +60,7 @@ struct MigrationTests {
         try await Bench.withSchema { bench in
             let status = try await Migrator(pool: bench.pool, namespace: bench.namespace).check()
             #expect(status == .current)
-            for forbidden in ["DROP TABLE notifications", "DELETE FROM schema_migrations"] {
+            for forbidden in ["DROP TABLE inbox", "DELETE FROM schema_migrations"] {
                 await #expect {
                     try await bench.pool.run(Statement(forbidden))
                 } throws: { error in
@@ -68,46 +68,6 @@ struct MigrationTests {
                 }
             }
         }
-    }
-
-    @Test("letters from before the desk learn their line of the ledger, whoever gave it up, and messages learn none")
-    func lettersBeforeTheDesk() async throws {
-        let lines = try await Self.withFreshNamespace { pool, namespace in
-            try await pool.withConnection { (connection) throws(PostgresError) in
-                try connection.execute(
-                    """
-                    SELECT pg_advisory_lock(\(Migrator.lockKey));
-                    CREATE SCHEMA \(namespace);
-                    SET search_path TO \(namespace);
-                    CREATE TABLE schema_migrations (name text PRIMARY KEY, checksum text NOT NULL);
-                    """
-                )
-                for migration in Migration.all.prefix(while: { $0.name < "0014" }) {
-                    try connection.execute("BEGIN; \(migration.sql) COMMIT")
-                }
-                for (stage, origin) in [("dispatch", ""), ("receipt", ""), ("receipt", "bellhop.work")] {
-                    try connection.execute(Self.letter(stage, from: origin))
-                }
-                for migration in Migration.all.drop(while: { $0.name < "0014" }) {
-                    try connection.execute("BEGIN; \(migration.sql) COMMIT")
-                }
-                try connection.execute("SELECT pg_advisory_unlock(\(Migrator.lockKey))")
-                let rows = try connection.run(
-                    "SELECT concat_ws('|', dead_id, notification_id, channel, target) FROM dead_letters ORDER BY dead_id"
-                )
-                return try rows.map { (rows, row) throws(PostgresError) in try rows.text(row, 0) }
-            }
-        }
-        #expect(lines == ["dispatch-|noti_dispatch|push|s", "receipt-|noti_receipt|push|s", "receipt-bellhop.work"])
-    }
-
-    private static func letter(_ stage: String, from origin: String) -> String {
-        """
-        INSERT INTO dead_letters (dead_id, fingerprint, stage, reason, error, app, user_id, attempts, first_failed_at,
-            last_failed_at, origin_exchange, origin_routing_key, properties, headers, body, content_hash)
-        VALUES ('\(stage)-\(origin)', 'f', '\(stage)', 'r', 'e', 'drop', 'u1', 2, now(), now(), '\(origin)', 'k', '{}',
-            '{}', '{"notificationId":"noti_\(stage)","channel":"push","target":"s"}', '')
-        """
     }
 
     private static func withFreshNamespace<Value: Sendable>(

@@ -25,7 +25,7 @@ struct RightsTests {
             }
             let marked = try await api.transaction { (connection) throws(PostgresError) in
                 try connection.signIn("drop", "u1")
-                return try connection.run("UPDATE notifications SET read_at = now() RETURNING user_id").count
+                return try connection.run("UPDATE inbox SET read_at = now() RETURNING id").count
             }
             let afterwards = try await api.run("SELECT user_id FROM notifications")
             await api.close()
@@ -42,7 +42,8 @@ struct RightsTests {
             _ = try await Inbox(pool: bench.pool).record(try bench.records(id: "e1", users: ["u1"], title: "Hei"))
             let api = try Bench.makePool(setUp: bench.namespace.setUp(as: .api))
             let forbidden: [Statement] = [
-                "UPDATE notifications SET title = 'x'", "DELETE FROM notifications", "SELECT 1 FROM dead_letters",
+                "UPDATE inbox SET title = 'x'", "DELETE FROM inbox",
+                "INSERT INTO people (app, user_id) VALUES ('drop', 'u1')", "SELECT 1 FROM dead_letters",
                 "SELECT 1 FROM events", "SELECT 1 FROM tombstones",
                 "INSERT INTO follows (app, topic, user_id, since, source_time) VALUES ('drop', 't', 'u2', now(), now())",
             ]
@@ -69,7 +70,7 @@ struct RightsTests {
             )
             #expect(!paths.isEmpty)
             let right = "search_path=\(bench.namespace), pg_temp"
-            for path in paths { #expect(path == right) }
+            for path in paths { #expect(path?.split(separator: ";").contains(right[...]) == true) }
         }
     }
 
@@ -85,7 +86,7 @@ struct RightsTests {
                     CREATE TEMPORARY TABLE badge_updates (app text, user_id text, requested_at timestamptz,
                         handed_over_at timestamptz, PRIMARY KEY (app, user_id));
                     GRANT ALL ON pg_temp.badge_updates TO PUBLIC;
-                    UPDATE notifications SET read_at = now();
+                    UPDATE inbox SET read_at = now();
                     """
                 )
                 return try connection.run("SELECT count(*) FROM pg_temp.badge_updates").integer(0, 0)

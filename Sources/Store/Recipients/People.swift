@@ -1,0 +1,67 @@
+import BellhopRules
+import Postgres
+
+/// The numbers by which inbox and ledger name users.
+enum People {
+    /// The number of the user whom `key` names by `app` and `user_id`.
+    static func number(of key: String) -> String {
+        "(SELECT number FROM people WHERE user_id = \(key).user_id AND app = \(key).app OFFSET 0)"
+    }
+
+    /// Gives a number to those who have none, unless they were erased and have not been fed since; and tells all of them.
+    ///
+    /// Most users are fed before anything is sent to them, and have a number: this is for the others.
+    static func enrol(
+        _ keys: [RecipientKey],
+        saidAt: [Timestamp?],
+        on connection: PostgresConnection
+    ) throws(PostgresError) -> [RecipientKey: Int64] {
+        let who = RecipientKey.parameters(keys)
+        let hashes: Parameter = .bytesArray(keys.map { SubjectHash.recipient($0.app, $0.user).bytes })
+        _ = try connection.run(enrol, who + [hashes, .instantArray(saidAt.map { $0?.microseconds })])
+        return try numbers(of: keys, on: connection)
+    }
+
+    /// Those who have none are left out.
+    static func numbers(
+        of keys: [RecipientKey],
+        on connection: PostgresConnection
+    ) throws(PostgresError) -> [RecipientKey: Int64] {
+        let rows = try connection.run(numbers, RecipientKey.parameters(keys))
+        var found: [RecipientKey: Int64] = [:]
+        for row in rows.indices {
+            guard let place = try rows.place(row, 0, in: keys.indices) else { continue }
+            found[keys[place]] = try rows.integer(row, 1)
+        }
+        return found
+    }
+
+    private static let enrol = Statement(
+        """
+        INSERT INTO people (app, user_id)
+        SELECT DISTINCT r.app, r.user_id
+        FROM unnest($1::text[], $2::text[], $3::bytea[], $4::timestamptz[]) AS r (app, user_id, person, said_at)
+        WHERE NOT EXISTS (
+                SELECT FROM tombstones t
+                WHERE t.app = r.app AND t.subject_hash = r.person
+                  AND CASE WHEN r.said_at IS NULL THEN t.returned_at IS NULL ELSE r.said_at <= t.deleted_at END
+                OFFSET 0
+            )
+          AND NOT EXISTS (SELECT FROM people p WHERE p.user_id = r.user_id AND p.app = r.app OFFSET 0)
+        ORDER BY r.user_id, r.app
+        ON CONFLICT (user_id, app) DO NOTHING
+        """
+    )
+
+    private static let numbers = Statement(
+        """
+        SELECT w.position, p.number
+        FROM (
+            SELECT generate_subscripts($1::text[], 1)::bigint AS position, unnest($1::text[]) AS app,
+                   unnest($2::text[]) AS user_id
+        ) AS w
+        CROSS JOIN LATERAL \(number(of: "w")) AS p
+        """,
+        effect: .reads
+    )
+}

@@ -1,0 +1,169 @@
+import BellhopRules
+import Postgres
+import TestSupport
+import Testing
+import Workbench
+
+@testable import Store
+
+/// The row in which a worker finds a user whole, and the number that stands for the user.
+@Suite(
+    "People",
+    .inTurn,
+    .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
+    .timeLimit(.minutes(5))
+)
+struct PeopleTests {
+    private static let device = """
+        {"app":"drop","eventType":"subscription.upserted","userId":"u1","token":"t1","platform":"ios","provider":"expo"}
+        """
+
+    private static func person(_ bench: Bench, _ user: String = "u1") async throws -> (key: RecipientKey, Recipient) {
+        let app = try #require(AppID(validating: "drop"))
+        let key = RecipientKey(app: app, user: try #require(UserID(validating: user)))
+        let found = try await RecipientBook(pool: bench.pool).recipients(of: [key])
+        let place = try #require(found.index(forKey: key))
+        return (found.keys[place], found.values[place])
+    }
+
+    @Test("the row follows every word about settings, preferences and devices, whoever writes it")
+    func inStep() async throws {
+        try await Bench.withSchema { bench in
+            let (stranger, defaults) = try await Self.person(bench)
+            #expect(stranger.number == nil)
+            #expect(defaults == Recipient())
+            try await bench.feed([
+                #"{"app":"drop","eventType":"recipient.upserted","userId":"u1","locale":"sv","email":"u1@example.com","pushEnabled":false}"#,
+                #"{"app":"drop","eventType":"recipient.upserted","userId":"u1","preferences":{"master":false}}"#,
+                Self.device,
+            ])
+            let (key, person) = try await Self.person(bench)
+            #expect(key.number != nil)
+            #expect(person.locale?.text == "sv")
+            #expect(person.email?.text == "u1@example.com")
+            #expect(!person.pushEnabled && person.emailEnabled)
+            #expect(person.preferences != nil)
+            #expect(person.devices.map(\.token.text) == ["t1"])
+            _ = try await bench.owner.run("UPDATE push_subscriptions SET reached_at = now()")
+            #expect(try await Self.person(bench).1.devices.map(\.wasReached) == [true])
+            _ = try await bench.owner.run("UPDATE push_subscriptions SET revoked_at = now()")
+            #expect(try await Self.person(bench).1.devices.isEmpty)
+            _ = try await bench.owner.run("DELETE FROM notification_preferences")
+            _ = try await bench.owner.run("DELETE FROM recipients")
+            let (same, bare) = try await Self.person(bench)
+            #expect(same.number == key.number)
+            #expect(bare == Recipient())
+        }
+    }
+
+    @Test("of two words about one user that are written side by side the row holds both")
+    func sideBySide() async throws {
+        try await Bench.withSchema { bench in
+            try await bench.feed([#"{"app":"drop","eventType":"recipient.upserted","userId":"u1","locale":"nb"}"#])
+            let other = try await RowLock.hold(on: bench, "UPDATE recipients SET locale = 'sv'") {
+                let writing = Task { try await bench.feed([Self.device]) }
+                let waits = """
+                    SELECT count(*) FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+                    WHERE NOT l.granted AND a.query LIKE '%push_subscriptions%'
+                      AND a.pid IN (SELECT pid FROM pg_locks WHERE relation = '\(bench.namespace).people'::regclass)
+                    """
+                try await eventually("the other word waits for the row") { try await bench.count(waits) > 0 }
+                return writing
+            }
+            try await other.value
+            let person = try await Self.person(bench).1
+            #expect(person.locale?.text == "sv")
+            #expect(person.devices.map(\.token.text) == ["t1"])
+        }
+    }
+
+    @Test("nothing is written under a number that has ended: a user who came back has another one")
+    func endedNumber() async throws {
+        try await Bench.withSchema { bench in
+            try await bench.feed(
+                [#"{"app":"drop","eventType":"recipient.upserted","userId":"u1","sentAtIso":"2026-01-01T00:00:00Z"}"#]
+            )
+            let former = try await Self.person(bench).key
+            try await bench.feed(
+                [#"{"app":"drop","eventType":"recipient.deleted","userId":"u1","sentAtIso":"2026-02-01T00:00:00Z"}"#]
+            )
+            let book = ErasureBook(pool: bench.pool)
+            try await eventually("it is erased once more") { try await book.repeatDue(after: .zero, atMost: 10) > 0 }
+            let nobody = try await Self.person(bench).key
+            #expect(nobody.number == nil)
+            func record(_ id: String, _ sentAt: String) async throws -> [Inbox.Outcome] {
+                var records = try bench.records(id: id, users: ["u1"], title: "Hei", sentAt: sentAt)
+                records[0].key.recipient.number = former.number
+                return try await Inbox(pool: bench.pool).record(records, as: .fresh)
+            }
+            let gone = try await record("e1", "2026-01-15T00:00:00Z")
+            #expect(gone == [.recipientErased])
+            try await bench.feed(
+                [#"{"app":"drop","eventType":"recipient.upserted","userId":"u1","sentAtIso":"2026-03-01T00:00:00Z"}"#]
+            )
+            let old = try await record("e2", "2026-01-15T00:00:00Z")
+            let new = try await record("e3", "2026-03-15T00:00:00Z")
+            #expect(old == [.recipientErased])
+            #expect(new == [.recorded])
+            #expect(try await bench.column("SELECT event_id FROM notifications WHERE user_id = 'u1'") == ["e3"])
+            #expect(try await bench.count("SELECT count(*) FROM inbox") == 1)
+        }
+    }
+
+    @Test("what was never to be sent stands with its notification, and the view tells it like a line of the ledger")
+    func unsent() async throws {
+        try await Bench.withSchema { bench in
+            var records = try bench.records(id: "e1", users: ["u1", "u2"], title: "Hei")
+            records[0].deliveries = [.suppressed(.noDevice)]
+            records[1].deliveries = [.suppressed(.quietHours, target: "sub_0000000000000001")]
+            _ = try await Inbox(pool: bench.pool).record(records, as: .fresh)
+            let lines = try await bench.column(
+                "SELECT concat_ws('|', user_id, channel, target, state, reason) FROM deliveries ORDER BY user_id"
+            )
+            let expected = ["u1|push|-|suppressed|no-device", "u2|push|sub_0000000000000001|suppressed|quiet-hours"]
+            #expect(lines == expected)
+            #expect(try await bench.count("SELECT count(*) FROM ledger") == 1)
+            let story = try await StoryBook(pool: bench.pool)
+                .story(of: .notification(records[0].id), for: records[0].key.recipient)
+            #expect(story.lines.map(\.target) == ["-"])
+            #expect(story.lines.map(\.reason) == ["no-device"])
+        }
+    }
+
+    @Test("what a user has not read is counted for those who have a number")
+    func unread() async throws {
+        try await Bench.withSchema { bench in
+            let inbox = Inbox(pool: bench.pool)
+            for id in ["e1", "e2", "e3"] {
+                _ = try await inbox.record(try bench.records(id: id, users: ["u1"], title: "Hei"), as: .fresh)
+            }
+            _ = try await bench.owner.run("UPDATE inbox SET read_at = now() WHERE event_id = 'e2'")
+            let key = try await Self.person(bench).key
+            let stranger = try await Self.person(bench, "u2").key
+            let unread = try await inbox.unread(of: [stranger, key])
+            #expect(unread == [key: 2])
+        }
+    }
+
+    @Test(
+        "a target is eight bytes, and what is none is no line's",
+        arguments: [
+            ("email", 0), ("-", -1), ("sub_0000000000000001", 1), ("sub_fedcba9876543210", -81_985_529_216_486_896),
+        ]
+    )
+    func targets(text: String, number: Int64) {
+        #expect(TargetNumber.number(of: text) == number)
+        #expect(TargetNumber.target(of: number) == text)
+    }
+
+    @Test(
+        "what no program of ours names a target is none",
+        arguments: [
+            "", "sub_1", "sub_000000000000000G", "sub_+000000000000001", "SUB_0000000000000001",
+            "sub_00000000000000011",
+        ]
+    )
+    func strayTargets(text: String) {
+        #expect(TargetNumber.number(of: text) == nil)
+    }
+}

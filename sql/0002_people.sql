@@ -1,0 +1,258 @@
+-- People, and what they own beside their inbox. What is fed from outside carries the time at which its source said it: an
+-- older word never overwrites a newer one. The keys begin with the user, who differs at once, where an app is equal at
+-- nearly every step of a descent; they compare byte by byte.
+
+CREATE TABLE recipients (
+    app           text COLLATE "C" NOT NULL,
+    user_id       text COLLATE "C" NOT NULL,
+    locale        text,
+    timezone      text,
+    email         text,
+    push_enabled  boolean NOT NULL DEFAULT true,
+    email_enabled boolean NOT NULL DEFAULT true,
+    source_time   timestamptz NOT NULL,
+    updated_at    timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (user_id, app)
+);
+
+CREATE TABLE notification_preferences (
+    app         text COLLATE "C" NOT NULL,
+    profile_id  text COLLATE "C" NOT NULL,
+    preferences jsonb NOT NULL,
+    source_time timestamptz NOT NULL,
+    updated_at  timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (profile_id, app)
+);
+
+CREATE TABLE push_subscriptions (
+    app           text COLLATE "C" NOT NULL,
+    profile_id    text COLLATE "C" NOT NULL,
+    id            text COLLATE "C" NOT NULL CHECK (id ~ '^sub_[0-9a-f]{16}$'),
+    platform      text COLLATE "C" NOT NULL CHECK (platform IN ('ios', 'android', 'web')),
+    provider      text COLLATE "C" NOT NULL CHECK (provider IN ('apns', 'fcm', 'expo', 'webpush')),
+    device_token  text COLLATE "C" NOT NULL,
+    subscription  jsonb,
+    permission    text COLLATE "C",
+    environment   text COLLATE "C",
+    registered_at timestamptz NOT NULL,
+    last_seen_at  timestamptz NOT NULL,
+    revoked_at    timestamptz,
+    revoke_reason text,
+    reached_at    timestamptz,
+    source_time   timestamptz NOT NULL,
+    PRIMARY KEY (profile_id, app, id)
+);
+COMMENT ON COLUMN push_subscriptions.subscription IS
+    'Of a browser''s PushSubscription only what messages to it are made with: whoever registers one may write anything beside.';
+COMMENT ON COLUMN push_subscriptions.reached_at IS
+    'When a push to this device, as it is registered now, was first taken; null where none was. Only such devices speak for the others when a provider refuses many.';
+-- A token belongs to the last user who registered it: its former owner is found by the token's hash, since a web push
+-- endpoint may be longer than an index entry can be.
+CREATE INDEX push_subscriptions_token ON push_subscriptions (md5(device_token));
+CREATE INDEX push_subscriptions_revoked ON push_subscriptions (app, provider, revoked_at, profile_id, id)
+    WHERE revoked_at IS NOT NULL;
+CREATE INDEX push_subscriptions_reached ON push_subscriptions (app, provider, platform) WHERE reached_at IS NOT NULL;
+
+-- Devices that nobody has heard of for so long get nothing any more: their tokens are most likely dead, and providers
+-- think ill of those who keep sending to dead ones. A device that registers again lives again.
+CREATE FUNCTION revoke_stale_push_subscriptions(days integer) RETURNS bigint
+LANGUAGE plpgsql AS $$
+DECLARE
+    revoked bigint;
+BEGIN
+    IF days IS NULL OR days < 1 THEN
+        RAISE EXCEPTION 'days must be at least 1' USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    UPDATE push_subscriptions SET revoked_at = now(), revoke_reason = 'stale'
+    WHERE revoked_at IS NULL AND last_seen_at < now() - make_interval(days => days);
+    GET DIAGNOSTICS revoked = ROW_COUNT;
+    RETURN revoked;
+END
+$$;
+COMMENT ON FUNCTION revoke_stale_push_subscriptions(integer) IS
+    'Ends subscriptions that were not seen for so many days; answers with how many. For pg_cron, or bellhop revoke-stale.';
+
+CREATE TABLE follows (
+    app         text COLLATE "C" NOT NULL,
+    topic       text COLLATE "C" NOT NULL,
+    user_id     text COLLATE "C" NOT NULL,
+    role        text,
+    muted       boolean NOT NULL DEFAULT false,
+    since       timestamptz NOT NULL,
+    removed_at  timestamptz,
+    source_time timestamptz NOT NULL,
+    PRIMARY KEY (user_id, app, topic)
+);
+CREATE INDEX follows_fanout ON follows (app, topic, user_id) WHERE removed_at IS NULL;
+
+-- A reminder is planned by the scheduler: next_fire_at is null whenever its words or its user's zone have changed.
+CREATE TABLE reminders (
+    app          text COLLATE "C" NOT NULL,
+    user_id      text COLLATE "C" NOT NULL,
+    id           text COLLATE "C" NOT NULL,
+    local_time   text COLLATE "C",
+    days         text,
+    timezone     text,
+    event_type   text COLLATE "C",
+    title        text,
+    body         text,
+    planned_from timestamptz NOT NULL DEFAULT now(),
+    next_fire_at timestamptz,
+    last_fired_on date,
+    held_until   timestamptz,
+    removed_at   timestamptz,
+    source_time  timestamptz NOT NULL,
+    PRIMARY KEY (user_id, app, id),
+    CHECK (removed_at IS NOT NULL OR (local_time IS NOT NULL AND title IS NOT NULL AND body IS NOT NULL))
+);
+COMMENT ON COLUMN reminders.days IS 'Comma-separated, mon to sun; the client''s words.';
+COMMENT ON COLUMN reminders.planned_from IS 'The instant after which the next firing is looked for.';
+COMMENT ON COLUMN reminders.last_fired_on IS 'The local date of the last firing: there is one for each date.';
+COMMENT ON COLUMN reminders.held_until IS
+    'Until when a scheduler has it in hand, and which one: whoever changes the reminder or its zone sets null.';
+CREATE INDEX reminders_unplanned ON reminders (app, user_id, id) WHERE next_fire_at IS NULL AND removed_at IS NULL;
+CREATE INDEX reminders_due ON reminders (next_fire_at) WHERE removed_at IS NULL;
+
+-- What was taken back stays known, as a hash and a time, so that a message that was under way for longer cannot
+-- bring it to life again.
+CREATE TABLE tombstones (
+    app          text COLLATE "C" NOT NULL,
+    subject_hash bytea NOT NULL,
+    deleted_at   timestamptz NOT NULL,
+    returned_at  timestamptz,
+    recorded_at  timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (app, subject_hash)
+);
+COMMENT ON COLUMN tombstones.subject_hash IS
+    'First 16 bytes of SHA-256 over kind, app, user (and token): nothing of the person is kept.';
+COMMENT ON COLUMN tombstones.returned_at IS
+    'Set when the person was fed anew: from then on an event that does not say when it was sent counts as newer.';
+
+-- Erasures that are looked after once more, when all has ended that had begun before them. Until then they say whose they
+-- are: nothing else knows, since a tombstone is a hash.
+CREATE TABLE erasures (
+    app         text COLLATE "C" NOT NULL,
+    user_id     text COLLATE "C" NOT NULL,
+    said_at     timestamptz NOT NULL,
+    recorded_at timestamptz NOT NULL DEFAULT now(),
+    transaction xid8 NOT NULL DEFAULT pg_current_xact_id(),
+    PRIMARY KEY (user_id, app)
+);
+CREATE INDEX erasures_order ON erasures (recorded_at);
+COMMENT ON TABLE erasures IS 'People whose erasure is repeated a minute later, and who are then forgotten here, too.';
+
+-- What a worker has to know of a user, in one row and one descent; and the number by which inbox and ledger name the user.
+-- Triggers copy it from the three tables that hold the words; nothing else writes it.
+CREATE TABLE people (
+    number        bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    app           text COLLATE "C" NOT NULL,
+    user_id       text COLLATE "C" NOT NULL,
+    push_enabled  boolean NOT NULL DEFAULT true,
+    email_enabled boolean NOT NULL DEFAULT true,
+    locale        text,
+    timezone      text,
+    email         text,
+    preferences   text,
+    devices       text,
+    CONSTRAINT people_key UNIQUE (user_id, app)
+) WITH (fillfactor = 80);
+COMMENT ON COLUMN people.number IS
+    'Given by the database: eight bytes in every key and index, where app and user would be forty.';
+COMMENT ON COLUMN people.preferences IS 'JSON: the document of notification_preferences.';
+COMMENT ON COLUMN people.devices IS
+    'JSON: for each subscription that stands [id, token, platform, provider, permission, environment, keys of a browser, whether it was reached].';
+
+-- The row is locked before what it shall say is read: two feeds of one user that run side by side would each copy the state
+-- before the other's word.
+-- Each user by the keys, whatever the server thinks of the tables' sizes.
+CREATE FUNCTION copy_to_people(apps text[], users text[]) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+BEGIN
+    INSERT INTO people (app, user_id)
+    SELECT DISTINCT w.app, w.user_id
+    FROM unnest(apps, users) AS w (app, user_id)
+    WHERE NOT EXISTS (SELECT FROM people p WHERE p.user_id = w.user_id AND p.app = w.app OFFSET 0)
+    ORDER BY w.user_id, w.app
+    ON CONFLICT (user_id, app) DO NOTHING;
+    PERFORM FROM (
+        SELECT p.number FROM (SELECT DISTINCT * FROM unnest(apps, users) AS w (app, user_id)) AS w
+        JOIN people p ON p.user_id = ANY (ARRAY[w.user_id]) AND p.app = w.app
+        ORDER BY p.user_id || '', p.app || ''
+        FOR NO KEY UPDATE OF p
+    ) AS locked;
+    UPDATE people p
+    SET push_enabled = s.push_enabled, email_enabled = s.email_enabled, locale = s.locale, timezone = s.timezone,
+        email = s.email, preferences = s.preferences, devices = s.devices
+    FROM (
+        SELECT w.app, w.user_id, coalesce(r.push_enabled, true) AS push_enabled,
+               coalesce(r.email_enabled, true) AS email_enabled, r.locale, r.timezone, r.email, f.preferences, d.devices
+        FROM (SELECT DISTINCT * FROM unnest(apps, users) AS w (app, user_id)) AS w
+        LEFT JOIN LATERAL (
+            SELECT * FROM recipients WHERE user_id = w.user_id AND app = w.app OFFSET 0
+        ) AS r ON true
+        LEFT JOIN LATERAL (
+            SELECT preferences::text FROM notification_preferences
+            WHERE profile_id = w.user_id AND app = w.app OFFSET 0
+        ) AS f ON true
+        CROSS JOIN LATERAL (
+            SELECT json_agg(json_build_array(
+                       id, device_token, platform, provider, permission, environment,
+                       CASE provider WHEN 'webpush' THEN subscription END, reached_at IS NOT NULL
+                   ) ORDER BY id)::text AS devices
+            FROM push_subscriptions
+            WHERE profile_id = w.user_id AND app = w.app AND revoked_at IS NULL
+        ) AS d
+    ) AS s
+    WHERE p.user_id = ANY (ARRAY[s.user_id]) AND p.app = s.app
+      AND (p.push_enabled, p.email_enabled, p.locale, p.timezone, p.email, p.preferences, p.devices)
+          IS DISTINCT FROM
+          (s.push_enabled, s.email_enabled, s.locale, s.timezone, s.email, s.preferences, s.devices);
+END
+$$;
+REVOKE EXECUTE ON FUNCTION copy_to_people(text[], text[]) FROM PUBLIC;
+
+-- The argument is the column that names the user.
+CREATE FUNCTION note_people() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER AS $$
+DECLARE
+    apps text[];
+    users text[];
+BEGIN
+    EXECUTE format('SELECT array_agg(app), array_agg(%I) FROM changed', TG_ARGV[0]) INTO apps, users;
+    IF apps IS NOT NULL THEN
+        PERFORM copy_to_people(apps, users);
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+DO $$
+DECLARE
+    source record;
+    act record;
+BEGIN
+    FOR source IN
+        SELECT * FROM (VALUES
+            ('recipients', 'user_id'), ('notification_preferences', 'profile_id'), ('push_subscriptions', 'profile_id')
+        ) AS sources (name, owner_column)
+    LOOP
+        FOR act IN SELECT * FROM (VALUES ('INSERT', 'NEW'), ('UPDATE', 'NEW'), ('DELETE', 'OLD')) AS acts (name, rows) LOOP
+            EXECUTE format(
+                'CREATE TRIGGER %I AFTER %s ON %I REFERENCING %s TABLE AS changed '
+                'FOR EACH STATEMENT EXECUTE FUNCTION note_people(%L)',
+                source.name || '_' || lower(act.name), act.name, source.name, act.rows, source.owner_column
+            );
+        END LOOP;
+    END LOOP;
+END
+$$;
+
+-- The API says who is signed in for each transaction:
+--   SELECT set_config('bellhop.app', …, true), set_config('bellhop.user', …, true)
+-- Nobody without it. A plain look-up, so that the policies that ask for it ask once a statement.
+CREATE FUNCTION signed_in_person() RETURNS bigint
+LANGUAGE sql STABLE AS $$
+    SELECT p.number FROM people p
+    WHERE p.user_id = current_setting('bellhop.user', true) AND p.app = current_setting('bellhop.app', true)
+$$;

@@ -1,0 +1,214 @@
+-- The in-app records and the ledger of their deliveries. Both grow without end and are written at every event, so they are
+-- lean: a user is a number, an id its eight bytes, a state one letter, JSON that nobody searches is text. The views
+-- `notifications` and `deliveries` say the same in words; they are what programs outside may read.
+
+CREATE TABLE inbox (
+    person        bigint NOT NULL,
+    id            bigint NOT NULL,
+    created_at    timestamptz NOT NULL DEFAULT now(),
+    read_at       timestamptz,
+    urgency       smallint NOT NULL CHECK (urgency BETWEEN 0 AND 2),
+    unsent        "char" CHECK (unsent IN ('x', 'e')),
+    content_hash  bytea NOT NULL,
+    event_id      text COLLATE "C" NOT NULL,
+    type          text COLLATE "C" NOT NULL,
+    title         text NOT NULL,
+    body          text NOT NULL,
+    venue_id      text,
+    link          text,
+    data          text,
+    extras        text,
+    collapse_key  text COLLATE "C",
+    unsent_reason text COLLATE "C",
+    PRIMARY KEY (person, id)
+);
+COMMENT ON TABLE inbox IS
+    'The in-app record: one row for each (app, event, user), whatever is redelivered, replayed or restarted.';
+COMMENT ON COLUMN inbox.id IS 'The eight bytes that the digits of a notification''s id stand for.';
+COMMENT ON COLUMN inbox.urgency IS '0 for priority high, 1 normal, 2 low.';
+COMMENT ON COLUMN inbox.unsent IS
+    'Where no device was eligible: the state of the push, suppressed or expired. It was never to be sent, and has no line in the ledger.';
+COMMENT ON COLUMN inbox.content_hash IS
+    'First 16 bytes of SHA-256 over the content: the same id with another hash is an id-conflict.';
+COMMENT ON COLUMN inbox.extras IS
+    'What only a push needs, so that a retry finds everything here: targetId, metadata, imageUrl, expiresAt.';
+CREATE TABLE ledger (
+    person              bigint NOT NULL,
+    id                  bigint NOT NULL,
+    target              bigint NOT NULL,
+    updated_at          timestamptz NOT NULL DEFAULT now(),
+    claim               bigint,
+    due_at              timestamptz,
+    sent_at             timestamptz,
+    attempts            smallint NOT NULL DEFAULT 0,
+    unknown_sends       smallint NOT NULL DEFAULT 0,
+    urgency             smallint NOT NULL DEFAULT 1 CHECK (urgency BETWEEN 0 AND 2),
+    state               "char" NOT NULL CHECK (state IN ('p', 's', 'r', 'w', 'a', 'd', 'x', 'e', 'f', 'u')),
+    reason              text COLLATE "C",
+    provider_message_id text,
+    decision            jsonb,
+    PRIMARY KEY (person, id, target)
+) WITH (fillfactor = 75);
+COMMENT ON TABLE ledger IS 'What is owed and what became of it: it alone decides what is still to be sent.';
+COMMENT ON COLUMN ledger.target IS
+    'The eight bytes that the digits of a subscription''s id stand for; 0 for the user''s mailbox, -1 for nobody.';
+COMMENT ON COLUMN ledger.state IS 'One letter; delivery_state() has the word.';
+COMMENT ON COLUMN ledger.claim IS
+    'Names the batch that has the right to send and to settle; whoever claims after the lease writes another.';
+COMMENT ON COLUMN ledger.unknown_sends IS
+    'Sends whose outcome nobody learnt: a claimer that never settled, or a request without an answer. A provider may have got the message once more for each of them.';
+COMMENT ON COLUMN ledger.urgency IS '0 for priority high, 1 normal, 2 low: the order in which due work is handed over.';
+COMMENT ON COLUMN ledger.sent_at IS
+    'When what is accepted was sent: receipts are asked for from then on for a day, and a device that was registered later lives. Null in every other state.';
+
+-- `bellhop migrate --partitions N` spreads both over so many tables by the user: smaller indexes, whose upper pages stay in
+-- memory, and tables that are vacuumed one by one. Every statement of workers names the user, and goes to one of them.
+DO $$
+DECLARE
+    parts integer := coalesce(nullif(current_setting('bellhop.partitions', true), ''), '0');
+    whole text;
+BEGIN
+    IF parts = 0 THEN
+        RETURN;
+    END IF;
+    FOREACH whole IN ARRAY ARRAY['inbox', 'ledger'] LOOP
+        EXECUTE format('CREATE TABLE spread (LIKE %I INCLUDING ALL) PARTITION BY HASH (person)', whole);
+        EXECUTE format('DROP TABLE %I', whole);
+        EXECUTE format('ALTER TABLE spread RENAME TO %I', whole);
+        EXECUTE format('ALTER INDEX spread_pkey RENAME TO %I', whole || '_pkey');
+        FOR part IN 0 .. parts - 1 LOOP
+            EXECUTE format(
+                'CREATE TABLE %I PARTITION OF %I FOR VALUES WITH (MODULUS %s, REMAINDER %s) WITH (fillfactor = %s)',
+                whole || '_' || part, whole, parts, part, CASE whole WHEN 'ledger' THEN 75 ELSE 100 END
+            );
+        END LOOP;
+    END LOOP;
+END
+$$;
+
+CREATE INDEX inbox_newest ON inbox (person, created_at DESC, id DESC);
+
+-- What goes out at once has no due_at from its insertion to its settlement: neither touches an index, and the update can
+-- stay on its page. What waits is found by its time, and with what else its user is owed. What a provider has taken and
+-- answers for later is told apart by sent_at and not by the state: an index that looks at the state would move every line
+-- that is settled.
+CREATE INDEX ledger_due ON ledger (urgency, due_at) WHERE due_at IS NOT NULL AND sent_at IS NULL;
+CREATE INDEX ledger_owed ON ledger (person, due_at) WHERE due_at IS NOT NULL AND sent_at IS NULL;
+CREATE INDEX ledger_receipts ON ledger (due_at) WHERE sent_at IS NOT NULL;
+
+CREATE FUNCTION delivery_state(letter "char") RETURNS text
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE letter
+        WHEN 'p' THEN 'pending' WHEN 's' THEN 'sending' WHEN 'r' THEN 'retrying' WHEN 'w' THEN 'deferred'
+        WHEN 'a' THEN 'accepted' WHEN 'd' THEN 'delivered' WHEN 'x' THEN 'suppressed' WHEN 'e' THEN 'expired'
+        WHEN 'f' THEN 'failed' WHEN 'u' THEN 'unknown'
+    END
+$$;
+CREATE FUNCTION notification_name(number bigint) RETURNS text
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT 'noti_' || lpad(to_hex(number), 16, '0')
+$$;
+-- Null for what is no notification's id.
+CREATE FUNCTION notification_number(name text) RETURNS bigint
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE WHEN name ~ '^noti_[0-9a-f]{16}$' THEN ('x' || substr(name, 6))::bit(64)::bigint END
+$$;
+CREATE FUNCTION target_name(number bigint) RETURNS text
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE number WHEN 0 THEN 'email' WHEN -1 THEN '-' ELSE 'sub_' || lpad(to_hex(number), 16, '0') END
+$$;
+-- Null for what is no target.
+CREATE FUNCTION target_number(name text) RETURNS bigint
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE
+        WHEN name = 'email' THEN 0 WHEN name = '-' THEN -1
+        WHEN name ~ '^sub_[0-9a-f]{16}$' THEN ('x' || substr(name, 5))::bit(64)::bigint
+    END
+$$;
+CREATE FUNCTION target_channel(number bigint) RETURNS text
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE number WHEN 0 THEN 'email' ELSE 'push' END
+$$;
+
+CREATE VIEW notifications WITH (security_invoker = true) AS
+SELECT p.app, p.user_id, notification_name(i.id) COLLATE "C" AS id, i.event_id, i.content_hash, i.type, i.title, i.body,
+       CASE i.urgency WHEN 0 THEN 'high' WHEN 1 THEN 'normal' ELSE 'low' END COLLATE "C" AS priority, i.venue_id,
+       i.link::json AS link, i.data::json AS data, i.read_at, i.created_at, i.extras::json AS extras, i.collapse_key
+FROM inbox i JOIN people p ON p.number = i.person;
+COMMENT ON VIEW notifications IS 'The inbox in words.';
+
+CREATE VIEW deliveries WITH (security_invoker = true) AS
+SELECT p.app, p.user_id, notification_name(l.id) COLLATE "C" AS notification_id,
+       target_channel(l.target) COLLATE "C" AS channel, target_name(l.target) COLLATE "C" AS target,
+       delivery_state(l.state) COLLATE "C" AS state, l.reason, l.attempts, l.provider_message_id, l.due_at, l.decision,
+       l.updated_at, l.claim, l.unknown_sends, l.urgency, l.sent_at
+FROM ledger l JOIN people p ON p.number = l.person
+UNION ALL
+SELECT p.app, p.user_id, notification_name(i.id), 'push', '-', delivery_state(i.unsent), i.unsent_reason, 0::smallint,
+       NULL, NULL, NULL, i.created_at, NULL, 0::smallint, i.urgency, NULL
+FROM inbox i JOIN people p ON p.number = i.person WHERE i.unsent IS NOT NULL;
+COMMENT ON VIEW deliveries IS 'The ledger in words, with what was never to be sent.';
+
+-- The number on an app's icon is the number of unread notifications. Whoever reads one, by whatever way, leaves a word
+-- here, and the user's devices are told soon after.
+CREATE TABLE badge_updates (
+    app            text COLLATE "C" NOT NULL,
+    user_id        text COLLATE "C" NOT NULL,
+    requested_at   timestamptz NOT NULL DEFAULT now(),
+    handed_over_at timestamptz,
+    PRIMARY KEY (user_id, app)
+) WITH (fillfactor = 70);
+CREATE INDEX badge_updates_order ON badge_updates (requested_at);
+COMMENT ON TABLE badge_updates IS 'Users whose unread count has fallen since their devices were last told.';
+
+-- With the owner's rights: a signed-in user may read, and shall not write to this table.
+CREATE FUNCTION note_badge_updates() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER AS $$
+BEGIN
+    INSERT INTO badge_updates (app, user_id)
+    SELECT p.app, p.user_id
+    FROM (
+        SELECT DISTINCT n.person FROM now_is n JOIN was w ON w.person = n.person AND w.id = n.id
+        WHERE (w.read_at IS NULL) <> (n.read_at IS NULL)
+    ) AS readers
+    JOIN people p ON p.number = readers.person
+    ORDER BY p.user_id, p.app
+    ON CONFLICT (user_id, app) DO UPDATE SET requested_at = now(), handed_over_at = NULL;
+    RETURN NULL;
+END
+$$;
+CREATE TRIGGER inbox_read AFTER UPDATE ON inbox
+    REFERENCING OLD TABLE AS was NEW TABLE AS now_is
+    FOR EACH STATEMENT EXECUTE FUNCTION note_badge_updates();
+
+-- An event for a wider audience than named users, or for later, is kept once until it is expanded.
+CREATE TABLE events (
+    app            text COLLATE "C" NOT NULL,
+    id             text COLLATE "C" NOT NULL,
+    content_hash   bytea,
+    content        jsonb,
+    body           text,
+    urgency        smallint NOT NULL DEFAULT 1 CHECK (urgency BETWEEN 0 AND 2),
+    planned_at     timestamptz,
+    handed_over_at timestamptz,
+    expanded_at    timestamptz,
+    cancelled_at   timestamptz,
+    created_at     timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (app, id),
+    CHECK (content IS NOT NULL OR cancelled_at IS NOT NULL)
+);
+COMMENT ON COLUMN events.body IS
+    'What is published when the event falls due, as text: jsonb writes numbers out and puts blanks between members, so that an event could come to weigh more than one may. Null for a wider audience.';
+COMMENT ON COLUMN events.handed_over_at IS 'When a scheduler last published the event for its expansion; null until it falls due.';
+COMMENT ON COLUMN events.cancelled_at IS 'Set also by a cancellation that overtook its event; the row then has no content.';
+-- Only what can fall due: events for a wider audience wait for no time.
+CREATE INDEX events_due ON events (urgency, planned_at)
+    WHERE expanded_at IS NULL AND cancelled_at IS NULL AND content -> 'to' ? 'users';
+CREATE INDEX events_users ON events USING gin ((content #> '{to,users}')) WHERE content #> '{to,users}' IS NOT NULL;
+
+-- Indexes of lists are read by bitmaps, which workers do without. As a function this look-up is planned at each call, by
+-- what the table holds at that moment.
+CREATE FUNCTION events_kept_for(who text) RETURNS TABLE (app text, id text)
+LANGUAGE sql STABLE SET enable_seqscan = off SET enable_indexscan = off SET enable_bitmapscan = on AS $$
+    SELECT e.app, e.id FROM events e WHERE (e.content #> '{to,users}') ? who
+$$;

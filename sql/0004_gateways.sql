@@ -1,0 +1,32 @@
+-- What the workers share about the providers: who refuses us, and how much each may still be sent.
+
+CREATE TABLE breakers (
+    app          text COLLATE "C" NOT NULL,
+    provider     text COLLATE "C" NOT NULL,
+    platform     text COLLATE "C" NOT NULL DEFAULT '',
+    reason       text COLLATE "C" NOT NULL,
+    opened_at    timestamptz NOT NULL DEFAULT now(),
+    probe_at     timestamptz NOT NULL,
+    deaths_since timestamptz,
+    failures     integer NOT NULL DEFAULT 0,
+    PRIMARY KEY (app, provider, platform)
+);
+COMMENT ON TABLE breakers IS 'Providers that refuse our keys or settings: a row is an open breaker, work for it waits.';
+COMMENT ON COLUMN breakers.platform IS 'Empty where all devices of the provider are concerned.';
+COMMENT ON COLUMN breakers.probe_at IS 'From when on one worker may try a single message; whoever tries moves it ahead.';
+COMMENT ON COLUMN breakers.deaths_since IS
+    'Devices that were called dead from then on live again when it closes; null where nobody doubts such answers.';
+
+CREATE TABLE provider_budgets (
+    name        text COLLATE "C" PRIMARY KEY,
+    tokens      double precision NOT NULL,
+    refilled_at timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+COMMENT ON TABLE provider_budgets IS 'A bucket for each provider account: what all workers together may still send.';
+
+-- AMQP cannot list bindings: `topology apply` writes down what it bound, so that types that went away are unbound.
+CREATE TABLE topology_bindings (
+    routing_key text COLLATE "C" PRIMARY KEY,
+    lane        text COLLATE "C" NOT NULL CHECK (lane IN ('urgent', 'normal', 'bulk')),
+    applied_at  timestamptz NOT NULL DEFAULT now()
+);
