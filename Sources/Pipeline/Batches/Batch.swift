@@ -57,7 +57,9 @@ extension Batch {
         _ write: @Sendable ([Work]) async throws(PostgresError) -> [Outcome]
     ) async -> Stored<Work, Outcome> {
         var stored = Stored<Work, Outcome>()
-        for (entry, result) in zip(entries, await persistence.write(entries.map(\.work), write)) {
+        let results = await persistence.write(entries.map(\.work), write)
+        stored.written.reserveCapacity(entries.count)
+        for (entry, result) in zip(entries, results) {
             switch result {
             case .written(let outcome): stored.written.append((entry, outcome))
             case .refused(let why): stored.refused.append((entry, why))

@@ -4,10 +4,10 @@ import Store
 
 /// What is sent of a delivery: a push to one device, or a mail to the user's address.
 ///
-/// Indirect, so that looking at one thing of it does not copy all of its texts.
-indirect enum Payload: Sendable {
+/// A mail is apart, so that looking at one thing of it does not copy all of its texts; a push is so by itself.
+enum Payload: Sendable {
     case push(PushMessage)
-    case mail(EmailMessage)
+    indirect case mail(EmailMessage)
 
     var type: EventType {
         switch self {
