@@ -34,6 +34,16 @@ struct Batch: Sendable {
         now = Timestamp(clamping: context.time.now().microseconds)
     }
 
+    /// For what was pulled from a backlog: no message is behind it.
+    init(carrying claim: Claim, lane: Lane, _ shift: BacklogCarrier.Shift, _ context: PipelineContext) {
+        self.lane = lane
+        self.claim = claim
+        messages = OpenMessages([]) { _ in }
+        persistence = Persistence(drain: shift.drain, context: context)
+        asides = shift.asides
+        now = Timestamp(clamping: context.time.now().microseconds)
+    }
+
     var drain: DrainSignal { persistence.drain }
 }
 

@@ -1,5 +1,5 @@
 import AMQP
-import BellhopRules
+package import BellhopRules
 import Postgres
 import ServiceRuntime
 import Store
@@ -36,6 +36,28 @@ package struct Intake: Sendable {
         report = IntakeReport(logger: context.logger)
     }
 
+    /// Takes up what waits in the backlogs of these lanes; a service beside them.
+    package func puller(for lanes: [Lane], every interval: Duration = .seconds(1)) -> BacklogPuller {
+        BacklogPuller(
+            store: tools.store,
+            backlogs: tools.backlogs,
+            breakers: tools.breakers,
+            carrier: BacklogCarrier(
+                catalogs: catalogs,
+                zones: zones,
+                senders: tools.senders,
+                resumption: resumption,
+                dispatcher: dispatcher,
+                settler: settler,
+                context: context
+            ),
+            metrics: context.metrics.backlogs,
+            context: context,
+            priorities: Set(Priority.allCases.filter { lanes.contains($0.lane) }),
+            interval: interval
+        )
+    }
+
     /// The first half: everything that the database has to know.
     func store(_ messages: [IncomingMessage], _ shift: Batch.Shift) async -> StoredBatch {
         let started = context.time.now()
@@ -47,18 +69,18 @@ package struct Intake: Sendable {
         // What a producer fed before its event in the same batch counts for the event.
         let fed = await feedsAndPlans.feed(sorted.feeds, batch)
         let recorded = await record(sorted.records, decider, batch)
-        let resumed = await resumption.take(sorted.resumed + recorded.duplicates, sorted.heirs, decider, batch)
+        let parts = Resumption.parts(of: sorted.resumed + recorded.duplicates)
+        var work = await resumption.take(parts.first ?? [], sorted.heirs, decider, batch)
+        work.shipments = recorded.shipments + work.shipments
+        work.footprint += sorted.footprint
         let badges = await badges(sorted.badges, decider, batch)
         let faults = sorted.faults + fed + recorded.faults + (await kept)
         await report(sorted, recorded, faults, batch)
         let stored = StoredBatch(
             batch: batch,
-            shipments: recorded.shipments + resumed.shipments,
-            footprint: sorted.footprint + resumed.footprint,
+            work: work,
+            rest: StoredBatch.Rest(parts: Array(parts.dropFirst()), heirs: sorted.heirs, decider: decider),
             badges: badges,
-            withheld: resumed.withheld,
-            later: resumed.later,
-            waiting: resumed.waiting,
             undeliverables: Self.undeliverables(faults, of: messages, sorted)
         )
         account(sorted, stored, took: context.time.now() - started)
@@ -76,16 +98,36 @@ package struct Intake: Sendable {
         // Ends with the batch at the latest, since whatever is left of its wait is cancelled then.
         async let _: Void = hasIdle ? acknowledgeIdle(stored) : ()
         settler.bury(stored.undeliverables, batch)
-        async let sent: Void = dispatcher.send(stored.shipments, lane: batch.lane) { dispositions in
-            await settler.settle(dispositions, batch)
-        }
+        async let resumed: Void = resume(stored.rest, batch)
         async let told: Void = dispatcher.send(stored.badges, lane: batch.lane) { dispositions in
             await settler.revoke(dispositions.compactMap(\.deadDevice), batch)
             batch.messages.close(dispositions.map(\.index))
         }
-        await settler.settle(stored.withheld, batch)
-        await settler.resumeLater(stored.later, closing: stored.waiting, batch)
-        _ = await (sent, told)
+        await deliver(stored.work, batch)
+        _ = await (resumed, told)
+    }
+
+    private func deliver(_ work: Resumption.Work, _ batch: Batch) async {
+        async let sent: Void = dispatcher.send(work.shipments, lane: batch.lane) { dispositions in
+            await settler.settle(dispositions, batch)
+        }
+        await settler.settle(work.withheld, batch)
+        await settler.resumeLater(work.later, closing: work.waiting, batch)
+        await sent
+    }
+
+    /// Takes up what one statement could not, part by part, each from its claim to its settlement.
+    private func resume(_ rest: StoredBatch.Rest, _ batch: Batch) async {
+        for part in rest.parts {
+            guard !batch.drain.isDraining else {
+                batch.messages.giveUp(part.map(\.index))
+                continue
+            }
+            let work = await resumption.take(part, rest.heirs, rest.decider, batch)
+            work.open(batch)
+            await batch.asides.carrying(work.footprint) { await deliver(work, batch) }
+            batch.messages.close(part.map(\.index))
+        }
     }
 
     // MARK: - The steps
@@ -171,7 +213,7 @@ package struct Intake: Sendable {
 
     /// What is done waits a moment for the first push of its batch, so that one acknowledgement does for both.
     private func acknowledgeIdle(_ stored: StoredBatch) async {
-        if !stored.shipments.isEmpty { try? await context.time.sleep(for: Self.patience) }
+        if !stored.work.shipments.isEmpty { try? await context.time.sleep(for: Self.patience) }
         stored.batch.messages.acknowledgeIdle()
     }
 
@@ -184,7 +226,7 @@ package struct Intake: Sendable {
         let summary = IntakeSummary(
             messages: [(stored.batch.lane.rawValue, stored.batch.messages.count)],
             parts: [
-                ("notifications", sorted.records.count), ("pushes", stored.shipments.count),
+                ("notifications", sorted.records.count), ("pushes", stored.work.shipments.count),
                 ("refused", sorted.faults.count), ("planned", sorted.plans.count),
                 ("cancelled", sorted.cancellations.count), ("fed", sorted.feeds.count),
                 ("resumed", sorted.resumed.count), ("badges", sorted.badges.count),

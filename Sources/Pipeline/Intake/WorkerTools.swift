@@ -6,6 +6,7 @@ package struct WorkerTools: Sendable {
     let senders: SenderDirectory
     let breakers: Breakers
     let policy: DeliveryPolicy
+    let backlogs = Backlogs()
 
     package init(
         store: any PipelineStore & OutletStore,
@@ -30,6 +31,7 @@ extension WorkerTools {
             senders: senders,
             breakers: breakers,
             budgets: BudgetMeter(store: store, context: context),
+            backlogs: backlogs,
             policy: policy,
             context: context
         )
@@ -46,6 +48,7 @@ extension WorkerTools {
                 logger: context.logger
             ),
             deadLetters: DeadLetterQueue(publisher: publisher, exchange: names.dead, context: context),
+            backlogs: backlogs,
             context: context
         )
     }

@@ -31,7 +31,7 @@ package struct Ledger: Sendable {
     /// Claims what is owed of these notifications and free to be had, in one statement; where that had to leave something
     /// out, a second one looks what it was.
     ///
-    /// What is `deferred` and not due is in none of the answers: the sweeper brings it.
+    /// What is `deferred` and not due is in none of the answers: the sweeper brings it, or who pulls it from its backlog.
     package func claim(_ keys: [NotificationKey], as claim: Claim) async throws(PostgresError) -> Harvest {
         guard !keys.isEmpty else { return Harvest() }
         let named = NotificationKey.parameters(keys)
@@ -74,6 +74,8 @@ package struct Ledger: Sendable {
                 .integerArray(settlements.map { $0.dueIn?.milliseconds }), .integer(claim.number),
                 .booleanArray(settlements.map(\.outcomeIsUnknown)), .jsonArray(settlements.map { $0.wait?.json }),
                 .instantArray(settlements.map { $0.sentAt?.microseconds }),
+                .textArray(settlements.map { $0.backlog?.place.key.text }),
+                .instantArray(settlements.map { $0.backlog?.queuedAt?.microseconds }),
             ]
         )
         return rows.affectedCount

@@ -3,7 +3,8 @@ import Postgres
 
 /// The SQL of the ledger.
 enum LedgerStatements {
-    /// What this very claim holds already, since an answer was lost on the way, it gets again.
+    /// What this very claim holds already, since an answer was lost on the way, it gets again. What waits in a backlog has
+    /// no due time, and is nobody's but for who pulls it from there.
     ///
     /// A claim on another's `sending` line takes it over after the lease and writes down that its outcome is unknown,
     /// before anything is sent; `due_at` then keeps it in the sweeper's sight until it is settled. It waits for no lock:
@@ -19,7 +20,7 @@ enum LedgerStatements {
                    CASE d.state
                        WHEN 'pending' THEN true
                        WHEN 'sending' THEN d.claim = $4 OR d.updated_at + $5::bigint * interval '1 ms' <= now()
-                       ELSE d.due_at <= now() + interval '1 s'
+                       ELSE coalesce(d.due_at <= now() + interval '1 s', false)
                    END AS is_free,
                    CASE d.state
                        WHEN 'sending' THEN d.updated_at + $5::bigint * interval '1 ms'
@@ -68,6 +69,8 @@ enum LedgerStatements {
 
     /// Only its own claim: a line that was taken over after the lease belongs to another.
     ///
+    /// What was recorded by the statement that claimed it has its turn by that time, unless another is given.
+    ///
     /// What stays accepted keeps the time of its send, and what is settled otherwise loses it: `sent_at` tells the two apart
     /// for the indexes.
     static let settle = Statement(
@@ -79,11 +82,13 @@ enum LedgerStatements {
             due_at = now() + s.due_in * interval '1 ms', decision = CASE
                 WHEN s.decision IS NULL THEN d.decision ELSE coalesce(d.decision, '{}') || s.decision END,
             sent_at = CASE s.state WHEN 'accepted' THEN coalesce(s.sent_at, d.sent_at, now()) END,
-            updated_at = now(), claim = NULL
+            outlet = s.outlet, updated_at = now(), claim = NULL,
+            queued_at = CASE WHEN s.outlet IS NOT NULL THEN coalesce(s.queued_at, d.updated_at) END
         FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
-                    $9::boolean[], $10::bigint[], $12::boolean[], $13::jsonb[], $14::timestamptz[])
+                    $9::boolean[], $10::bigint[], $12::boolean[], $13::jsonb[], $14::timestamptz[],
+                    $15::text[], $16::timestamptz[])
              AS s (app, user_id, id, channel, target, state, reason, provider_message_id, burns, due_in, is_unknown,
-                   decision, sent_at)
+                   decision, sent_at, outlet, queued_at)
         WHERE d.app = s.app AND d.user_id = ANY (ARRAY[s.user_id]) AND d.notification_id = s.id
           AND d.channel = s.channel AND d.target = s.target AND d.claim = $11 AND d.state IN ('sending', 'accepted')
         """

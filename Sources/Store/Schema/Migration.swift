@@ -36,5 +36,6 @@ package struct Migration: Sendable, Equatable {
         Migration("0017_plans_and_due_events", PackageResources._017_plans_and_due_events_sql),
         Migration("0018_reminders_in_hand", PackageResources._018_reminders_in_hand_sql),
         Migration("0019_least_privilege", PackageResources._019_least_privilege_sql),
+        Migration("0020_backlogs", PackageResources._020_backlogs_sql),
     ]
 }
