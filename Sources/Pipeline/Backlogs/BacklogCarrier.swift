@@ -17,11 +17,26 @@ struct BacklogCarrier: Sendable {
     /// What all loads work under.
     struct Shift: Sendable {
         let drain: DrainSignal
-        let asides: Asides
+        /// What is under way to its providers.
+        let loads = Asides()
+        /// What these leave aside.
+        let asides = Asides()
 
-        init(_ drain: DrainSignal, _ asides: Asides) {
+        init(_ drain: DrainSignal) {
             self.drain = drain
-            self.asides = asides
+        }
+
+        /// Runs a body, and returns when all that it has begun is settled.
+        func run(_ body: () async -> Void) async {
+            await withDiscardingTaskGroup { group in
+                group.addTask { await asides.run() }
+                await withDiscardingTaskGroup { group in
+                    group.addTask { await loads.run() }
+                    await body()
+                    loads.finish()
+                }
+                asides.finish()
+            }
         }
     }
 

@@ -30,21 +30,19 @@ package struct BacklogPuller: Service {
 
     /// Pulls until the drain, and returns when all that was pulled is settled.
     package func run(until drain: DrainSignal) async throws {
-        let asides = Asides()
-        await withDiscardingTaskGroup { group in
-            group.addTask { await asides.run() }
+        let shift = BacklogCarrier.Shift(drain)
+        await shift.run {
             await withDiscardingTaskGroup { servants in
                 var watch = BacklogWatch(store: store, backlogs: backlogs, metrics: metrics, context: context)
                 while !drain.isDraining, !Task.isCancelled {
                     let now = context.time.steady()
                     await watch.look(at: carrier.outlets, every: interval)
                     for key in backlogs.takeUnserved(at: now, among: priorities) {
-                        servants.addTask { await attend(to: key, BacklogCarrier.Shift(drain, asides)) }
+                        servants.addTask { await attend(to: key, shift) }
                     }
                     await backlogs.wait(atMost: interval, from: now, until: drain)
                 }
             }
-            asides.finish()
         }
     }
 
@@ -68,12 +66,12 @@ package struct BacklogPuller: Service {
                 guard await probe(breaker, of: BacklogPlace(key, priority), shift) else { return Self.breath }
             case .free:
                 if backlogs.takeGentleStart(key) { pace = Pace(from: 1) }
-                await shift.asides.room()
+                await shift.loads.room()
                 let place = BacklogPlace(key, priority)
                 guard let load = await pull(place, atMost: min(pace.size, Self.most)) else { return Self.breath }
                 guard !load.lines.isEmpty, let ready = await carrier.prepare(load, shift) else { continue }
                 guard pace.isGentle else {
-                    shift.asides.add(weighing: ready.footprint) { await carrier.send(ready) }
+                    shift.loads.add(weighing: ready.footprint) { await carrier.send(ready) }
                     continue
                 }
                 await carrier.send(ready)

@@ -29,7 +29,7 @@ enum StoryStatements {
                 WHERE o.app = d.app AND o.user_id = d.user_id AND o.channel = d.channel AND o.target = d.target
                   AND o.decision ->> '\(slot)' = d.decision ->> '\(slot)'
                   AND (o.notification_id = d.notification_id OR o.state NOT IN ('suppressed', 'expired'))),
-               d.updated_at
+               d.updated_at, d.outlet, d.queued_at
         FROM deliveries d
         WHERE d.app = $1 AND d.user_id = $2 AND d.notification_id = $3
         ORDER BY d.channel, d.target

@@ -57,6 +57,26 @@ struct DeadEntriesTests {
                 take: { pool, span in try await ReceiptBook(pool: pool).take(atMost: 10, within: span).count }
             ),
             Queue(
+                table: "deliveries",
+                fill: """
+                    INSERT INTO deliveries
+                        (app, user_id, notification_id, channel, target, state, outlet, queued_at, urgency)
+                    SELECT 'drop', 'u' || n, 'noti_' || lpad(to_hex(n), 16, '0'), 'push', 's', 'deferred', 'drop/fcm',
+                           now() - interval '1 h', 1
+                    FROM generate_series($1::bigint, $2::bigint) AS n
+                    """,
+                settle: "UPDATE deliveries SET state = 'delivered', outlet = NULL, queued_at = NULL",
+                take: { pool, span in
+                    let key = try #require(BacklogKey("drop/fcm"))
+                    let since = span == DueLook.whole ? nil : Letters.ago(span.components.seconds)
+                    let look = BacklogBook.Look(BacklogPlace(key, .normal), since: since)
+                    let book = BacklogBook(pool: pool, lease: .seconds(60))
+                    guard try await book.heads([look]).oldest[0] != nil else { return 0 }
+                    let pulled = try await book.pull(BacklogBook.Pull(look, count: 10), as: .fresh)
+                    if case .lines(let lines) = pulled { return lines.count } else { return 0 }
+                }
+            ),
+            Queue(
                 table: "badge_updates",
                 fill: """
                     INSERT INTO badge_updates (app, user_id, requested_at)

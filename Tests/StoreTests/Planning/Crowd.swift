@@ -84,6 +84,10 @@ enum Crowd {
         FROM generate_series(1, $1) n
         """,
         """
+        INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, outlet, queued_at)
+        SELECT 'drop', 'crowd-' || n, 'b' || n, 'push', 's', 'deferred', 'drop/crowd', now() FROM generate_series(1, $1) n
+        """,
+        """
         INSERT INTO recipients (app, user_id, source_time)
         SELECT 'drop', 'crowd-' || n, now() FROM generate_series(1, $1) n
         """,
