@@ -194,6 +194,9 @@ package struct Rig: Sendable {
 
     // MARK: - What tests do
 
+    /// Whether the body has ended.
+    package var isDraining: Bool { drain.isDraining }
+
     /// Publishes through the events exchange and insists on the broker's confirm for each.
     package func publish(_ messages: [OutgoingMessage]) async throws {
         let outcomes = await publisher.publish(messages)

@@ -23,8 +23,6 @@ package struct BacklogPuller: Service {
 
     /// Lines of one pull: what a sender starts in a moment, far from half of a lease.
     private static let most = 256
-    /// Among how many the one is chosen that is to try a breaker.
-    private static let candidates = 16
     /// Of how many that turn out not to be sent any more another is tried at once.
     private static let scouts = 20
 
@@ -68,7 +66,8 @@ package struct BacklogPuller: Service {
                 if backlogs.takeGentleStart(key) { pace = Pace(from: 1) }
                 await shift.loads.room()
                 let place = BacklogPlace(key, priority)
-                guard let load = await pull(place, atMost: min(pace.size, Self.most)) else { return Self.breath }
+                let count = min(pace.size, Self.most)
+                guard let load = await pull(place, atMost: count, shift.drain) else { return Self.breath }
                 guard !load.lines.isEmpty, let ready = await carrier.prepare(load, shift) else { continue }
                 guard pace.isGentle else {
                     shift.loads.add(weighing: ready.footprint) { await carrier.send(ready) }
@@ -84,7 +83,7 @@ package struct BacklogPuller: Service {
     /// Sends a single line to find out whether the way is open; what is not to be sent any more finds out nothing.
     private func probe(_ breaker: BreakerKey, of place: BacklogPlace, _ shift: BacklogCarrier.Shift) async -> Bool {
         for _ in 0..<Self.scouts where !shift.drain.isDraining {
-            guard let load = await pull(place, atMost: 1, among: Self.candidates), !load.lines.isEmpty else { break }
+            guard let load = await pull(place, atMost: 1, asScout: true, shift.drain), !load.lines.isEmpty else { break }
             guard let ready = await carrier.prepare(load, shift) else { break }
             await carrier.send(ready, probing: breaker)
             if ready.isSent { return true }
@@ -92,10 +91,21 @@ package struct BacklogPuller: Service {
         return false
     }
 
-    /// Claims the next of a place as far as there is room; nil where there is none, or another is pulling.
-    private func pull(_ place: BacklogPlace, atMost count: Int, among: Int? = nil) async -> BacklogLoad? {
+    /// Claims the next of a place as far as there is room.
+    ///
+    /// Nil where there is none, where another is pulling, or where a drain has begun.
+    private func pull(
+        _ place: BacklogPlace,
+        atMost count: Int,
+        asScout: Bool = false,
+        _ drain: DrainSignal
+    ) async -> BacklogLoad? {
         let lane = place.priority.lane
         guard let places = await carrier.dispatcher.places(upTo: count, at: OutletKey(place.key), for: lane) else {
+            return nil
+        }
+        guard !drain.isDraining else {
+            carrier.dispatcher.give(back: places)
             return nil
         }
         let glance = backlogs.glance(at: place)
@@ -104,10 +114,14 @@ package struct BacklogPuller: Service {
         let lease = Lease()
         let start = context.time.steady()
         do throws(PostgresError) {
-            let pull = BacklogBook.Pull(glance.look, count: places.count, among: among)
-            if case .lines(let lines) = try await store.pull(pull, as: claim) {
+            let pulled =
+                asScout
+                ? try await store.scout(glance.look, as: claim)
+                : try await store.pull(glance.look, atMost: places.count, as: claim)
+            if case .lines(let lines) = pulled {
                 lease.begin(at: start)
-                backlogs.pulled(lines.compactMap(\.queuedAt), by: glance)
+                // A scout may be the last of all.
+                if !asScout || lines.isEmpty { backlogs.pulled(lines.compactMap(\.queuedAt), by: glance) }
                 metrics.count(pulled: lines.count, from: place.key)
                 if lines.isEmpty { carrier.dispatcher.give(back: places) }
                 return BacklogLoad(place: place, lines: lines, claim: claim, lease: lease, places: places)

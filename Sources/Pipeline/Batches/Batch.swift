@@ -35,12 +35,12 @@ struct Batch: Sendable {
     }
 
     /// For what was pulled from a backlog: no message is behind it.
-    init(carrying claim: Claim, lane: Lane, _ shift: BacklogCarrier.Shift, _ context: PipelineContext) {
+    init(carrying claim: Claim, lane: Lane, _ drain: DrainSignal, _ asides: Asides, _ context: PipelineContext) {
         self.lane = lane
         self.claim = claim
         messages = OpenMessages([]) { _ in }
-        persistence = Persistence(drain: shift.drain, context: context)
-        asides = shift.asides
+        persistence = Persistence(drain: drain, context: context)
+        self.asides = asides
         now = Timestamp(clamping: context.time.now().microseconds)
     }
 

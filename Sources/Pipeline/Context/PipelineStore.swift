@@ -22,7 +22,12 @@ package protocol PipelineStore: Sendable {
 
     // What waits for its outlet.
     func heads(_ looks: [BacklogBook.Look]) async throws(PostgresError) -> BacklogBook.Heads
-    func pull(_ pull: BacklogBook.Pull, as claim: Claim) async throws(PostgresError) -> BacklogBook.Pulled
+    func pull(
+        _ look: BacklogBook.Look,
+        atMost count: Int,
+        as claim: Claim
+    ) async throws(PostgresError) -> BacklogBook.Pulled
+    func scout(_ look: BacklogBook.Look, as claim: Claim) async throws(PostgresError) -> BacklogBook.Pulled
     func backlogNames() async throws(PostgresError) -> [String]
     func release(_ backlog: String, atMost limit: Int, after age: Duration) async throws(PostgresError) -> Int
 

@@ -91,10 +91,18 @@ package struct PostgresStore: PipelineStore, OutletStore {
     }
 
     package func pull(
-        _ pull: BacklogBook.Pull,
+        _ look: BacklogBook.Look,
+        atMost count: Int,
         as claim: Claim
     ) async throws(PostgresError) -> BacklogBook.Pulled {
-        try await backlogs.pull(pull, as: claim)
+        try await backlogs.pull(look, atMost: count, as: claim)
+    }
+
+    package func scout(
+        _ look: BacklogBook.Look,
+        as claim: Claim
+    ) async throws(PostgresError) -> BacklogBook.Pulled {
+        try await backlogs.scout(look, as: claim)
     }
 
     package func backlogNames() async throws(PostgresError) -> [String] {

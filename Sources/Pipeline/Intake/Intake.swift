@@ -1,5 +1,5 @@
 import AMQP
-package import BellhopRules
+import BellhopRules
 import Postgres
 import ServiceRuntime
 import Store
@@ -10,15 +10,15 @@ import Store
 /// What stands in the way of all of them (a database that is away, a broker that does not confirm) is waited out with the
 /// messages in hand, unacknowledged; only a drain gives them back.
 package struct Intake: Sendable {
-    private let catalogs: CatalogSource
-    private let zones: ZoneLibrary
-    private let tools: WorkerTools
-    private let context: PipelineContext
+    let catalogs: CatalogSource
+    let zones: ZoneLibrary
+    let tools: WorkerTools
+    let context: PipelineContext
     private let recorder: Recorder
     private let feedsAndPlans: FeedsAndPlans
-    private let resumption: Resumption
-    private let dispatcher: Dispatcher
-    private let settler: Settler
+    let resumption: Resumption
+    let dispatcher: Dispatcher
+    let settler: Settler
     /// Says in the log what is taken in; a service beside the lanes.
     package let report: IntakeReport
 
@@ -34,28 +34,6 @@ package struct Intake: Sendable {
         dispatcher = tools.dispatcher(context)
         settler = tools.settler(context)
         report = IntakeReport(logger: context.logger)
-    }
-
-    /// Takes up what waits in the backlogs of these lanes; a service beside them.
-    package func puller(for lanes: [Lane], every interval: Duration = .seconds(1)) -> BacklogPuller {
-        BacklogPuller(
-            store: tools.store,
-            backlogs: tools.backlogs,
-            breakers: tools.breakers,
-            carrier: BacklogCarrier(
-                catalogs: catalogs,
-                zones: zones,
-                senders: tools.senders,
-                resumption: resumption,
-                dispatcher: dispatcher,
-                settler: settler,
-                context: context
-            ),
-            metrics: context.metrics.backlogs,
-            context: context,
-            priorities: Set(Priority.allCases.filter { lanes.contains($0.lane) }),
-            interval: interval
-        )
     }
 
     /// The first half: everything that the database has to know.

@@ -1,3 +1,5 @@
+package import ServiceRuntime
+
 /// What a worker's lanes work with.
 package struct WorkerTools: Sendable {
     let store: any PipelineStore & OutletStore
@@ -6,7 +8,7 @@ package struct WorkerTools: Sendable {
     let senders: SenderDirectory
     let breakers: Breakers
     let policy: DeliveryPolicy
-    let backlogs = Backlogs()
+    let backlogs: Backlogs
 
     package init(
         store: any PipelineStore & OutletStore,
@@ -14,7 +16,8 @@ package struct WorkerTools: Sendable {
         names: TopologyNames,
         senders: SenderDirectory,
         breakers: Breakers,
-        policy: DeliveryPolicy
+        policy: DeliveryPolicy,
+        time: any TimeSource = SystemTime()
     ) {
         self.store = store
         self.publisher = publisher
@@ -22,6 +25,7 @@ package struct WorkerTools: Sendable {
         self.senders = senders
         self.breakers = breakers
         self.policy = policy
+        backlogs = Backlogs(time: time)
     }
 }
 

@@ -28,10 +28,4 @@ final class LaneShares: Sendable {
         guard count > 0, limits[lane] != nil else { return }
         held.withLock { $0[lane, default: 0] -= count }
     }
-
-    /// Whether nothing is left to take.
-    func areTaken(of lane: Lane) -> Bool {
-        guard let limit = limits[lane] else { return false }
-        return held.withLock { $0[lane, default: 0] >= limit }
-    }
 }

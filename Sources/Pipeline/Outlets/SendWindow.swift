@@ -68,8 +68,9 @@ final class SendWindow: Sendable {
     private let time: any TimeSource
     private let state: Mutex<State>
 
-    /// `capacity` counts pushes, `limits` messages of one lane; a lane without a limit may take all. The `shares` are those of
-    /// all windows together.
+    /// `capacity` counts pushes, `limits` messages of one lane; a lane without a limit may take all.
+    ///
+    /// The `shares` are those of all windows together.
     init(
         capacity: Int,
         limits: [Lane: Int] = [:],
@@ -88,16 +89,13 @@ final class SendWindow: Sendable {
     /// cancelled; `wanted` says for each push of which message it is, those of one message side by side.
     ///
     /// The time is up at once where nothing has moved for as long as `patience`: whoever comes to a window that stands
-    /// still learns nothing by waiting, and a long line would wait its patience out one after the other. So it is where
-    /// all outlets together have the lane's share: it moves when any of them does, and whoever waits for that holds a
-    /// message that somebody else needs.
+    /// still learns nothing by waiting, and a long line would wait its patience out one after the other.
     func acquire(
         _ wanted: [Int],
         for lane: Lane,
         until deadline: ContinuousClock.Instant,
         patience: Duration
     ) async -> Grant {
-        guard !shares.areTaken(of: lane) else { return .none }
         let line = Line(lane: lane, holdsMessages: true)
         return await acquire(.messages(wanted), line, until: deadline, patience: patience)
     }

@@ -28,11 +28,12 @@ package struct SenderDirectory: Sendable {
     ) {
         let limits = prefetch.mapValues { max(1, $0 / 2) }
         let shares = LaneShares(prefetch.mapValues { max(1, $0 / 4 * 3) })
+        let window = { SendWindow(capacity: $0, limits: limits, shares: shares, time: time) }
         var outlets: [OutletKey: Outlet] = [:]
         for (app, providers) in senders {
             for (provider, sender) in providers {
                 outlets[OutletKey(app: app, provider: provider)] = Outlet(
-                    window: SendWindow(capacity: Self.doubled(sender.window), limits: limits, shares: shares, time: time),
+                    window: window(Self.doubled(sender.window)),
                     budget: sender.budget,
                     send: { await sender.send(Self.pushes(of: $0)) }
                 )
@@ -41,7 +42,7 @@ package struct SenderDirectory: Sendable {
         for (app, sender) in mail {
             // A mail may take most of a minute: one that waited in its sender would outlast its lease there.
             outlets[.email(of: app)] = Outlet(
-                window: SendWindow(capacity: sender.window, limits: limits, shares: shares, time: time),
+                window: window(sender.window),
                 budget: nil,
                 send: { await sender.send($0.compactMap(\.payload.mail)) }
             )

@@ -53,9 +53,12 @@ struct Dispatcher: Sendable {
     /// given back at once.
     ///
     /// `probe` is the breaker that it is to try.
-    func send(_ shipments: [Shipment], in places: PulledPlaces, probing probe: BreakerKey? = nil, _ ended: @escaping Ended)
-        async
-    {
+    func send(
+        _ shipments: [Shipment],
+        in places: PulledPlaces,
+        probing probe: BreakerKey? = nil,
+        _ ended: @escaping Ended
+    ) async {
         guard let outlet = senders.outlet(places.key) else {
             return await ended(Self.held(shipments, BacklogKey(places.key), .windowFull))
         }
@@ -69,7 +72,8 @@ struct Dispatcher: Sendable {
         let free = probe == nil ? await free(of: shipments, turn) { _ in nil } : shipments
         let started = Array(free.prefix(places.count))
         give(back: places.count - started.count, of: places, outlet)
-        async let begun: Void = started.isEmpty ? () : start(started, turn, under: Self.grant(started.count), probing: probe)
+        let grant = Self.grant(started.count)
+        async let begun: Void = started.isEmpty ? () : start(started, turn, under: grant, probing: probe)
         let late = free.dropFirst(started.count)
         if !late.isEmpty { await ended(Self.held(Array(late), BacklogKey(places.key), .windowFull)) }
         await begun

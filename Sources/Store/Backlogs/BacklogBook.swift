@@ -61,21 +61,6 @@ package struct BacklogBook: Sendable {
         return Heads(oldest: oldest, now: try rows.moment(0, 2))
     }
 
-    /// A wish for the next lines of a place.
-    package struct Pull: Sendable {
-        package let look: Look
-        /// How many, but for the rest of a digest.
-        package let count: Int
-        /// Of how many that are first; where those are more than are wanted, lines of devices that were reached go first.
-        package let among: Int
-
-        package init(_ look: Look, count: Int, among: Int? = nil) {
-            self.look = look
-            self.count = count
-            self.among = max(count, among ?? count)
-        }
-    }
-
     /// What a pull brought.
     package enum Pulled: Sendable {
         /// Claimed, the longest waiting first; nothing where nothing waits there that is free to be had.
@@ -84,16 +69,33 @@ package struct BacklogBook: Sendable {
         case isBusy
     }
 
-    /// Claims the next lines of a place, in one statement.
+    /// Claims the next lines of a place, in one statement: as many as are wanted, but for the rest of a digest.
     ///
     /// The lines of one digest come together, also those of another priority.
-    package func pull(_ pull: Pull, as claim: Claim) async throws(PostgresError) -> Pulled {
+    package func pull(_ look: Look, atMost count: Int, as claim: Claim) async throws(PostgresError) -> Pulled {
+        try await self.claim(Self.pull, look, count, claim)
+    }
+
+    /// Claims one line that is to find out whether its provider takes messages again: by chance one of those that wait
+    /// longest or came last, and of those a device's that was reached before, where there is one.
+    ///
+    /// Were it always the first, a single device that is really dead could keep the way closed for ever.
+    package func scout(_ look: Look, as claim: Claim) async throws(PostgresError) -> Pulled {
+        try await self.claim(Self.scout, look, Self.candidates, claim)
+    }
+
+    private func claim(
+        _ statement: Statement,
+        _ look: Look,
+        _ count: Int,
+        _ claim: Claim
+    ) async throws(PostgresError) -> Pulled {
         let rows = try await pool.run(
-            Self.pull,
+            statement,
             [
-                .text(pull.look.place.key.text), .integer(pull.look.place.priority.urgency),
-                .instant(pull.look.since?.microseconds ?? Self.beginning), .integer(Int64(pull.among)),
-                .integer(Int64(pull.count)), .integer(claim.number), .integer(lease.milliseconds),
+                .text(look.place.key.text), .integer(look.place.priority.urgency),
+                .instant(look.since?.microseconds ?? Self.beginning), .integer(Int64(count)),
+                .integer(claim.number), .integer(lease.milliseconds),
             ]
         )
         guard !rows.isEmpty, try rows.boolean(0, 0) else { return .isBusy }
@@ -101,6 +103,9 @@ package struct BacklogBook: Sendable {
             try rows.compactMap { (rows, row) throws(PostgresError) in try ClaimedDelivery(pulled: rows, row) }
         )
     }
+
+    /// From either end.
+    private static let candidates = 16
 
     /// The backlogs in which something waits, whoever serves their outlets.
     package func names() async throws(PostgresError) -> [String] {
@@ -134,30 +139,56 @@ package struct BacklogBook: Sendable {
         effect: .reads
     )
 
-    /// The lines of a digest have one turn, whatever their priorities: it leads to those that the limit would leave behind.
     private static let pull = Statement(
         """
-        WITH mine AS MATERIALIZED (
-            SELECT pg_try_advisory_xact_lock(hashtextextended(current_schema() || ' backlog ' || $1, 0)) AS is_mine
-        ), head AS MATERIALIZED (
-            SELECT h.* FROM mine m CROSS JOIN LATERAL (
-                SELECT app, user_id, notification_id, channel, target, queued_at,
-                       decision ->> '\(Wait.slotKey)' AS slot
-                FROM deliveries
-                WHERE outlet = $1 AND urgency = $2 AND queued_at >= $3::timestamptz
-                ORDER BY queued_at LIMIT $4
-                FOR UPDATE SKIP LOCKED
-            ) AS h
+        WITH \(mine), chosen AS MATERIALIZED (
+            SELECT h.* FROM mine m CROSS JOIN LATERAL \(end("queued_at")) AS h
+            WHERE m.is_mine
+        ), \(claimed)
+        """
+    )
+
+    private static let scout = Statement(
+        """
+        WITH \(mine), oldest AS MATERIALIZED (
+            SELECT h.* FROM mine m CROSS JOIN LATERAL \(end("queued_at")) AS h
+            WHERE m.is_mine
+        ), newest AS MATERIALIZED (
+            SELECT h.* FROM mine m CROSS JOIN LATERAL \(end("queued_at DESC")) AS h
             WHERE m.is_mine
         ), chosen AS MATERIALIZED (
-            SELECT h.* FROM head h
-            ORDER BY CASE WHEN $5::bigint < $4 THEN NOT EXISTS (
+            SELECT h.* FROM (SELECT * FROM oldest UNION SELECT * FROM newest) AS h
+            ORDER BY EXISTS (
                 SELECT FROM push_subscriptions s
                 WHERE s.app = h.app AND s.profile_id = h.user_id AND s.id = h.target
                   AND coalesce(s.reached_at, 'infinity') < 'infinity'
-                OFFSET 0) END, h.queued_at
-            LIMIT $5
-        ), rest AS MATERIALIZED (
+                OFFSET 0) DESC, random()
+            LIMIT 1
+        ), \(claimed)
+        """
+    )
+
+    /// Whoever comes second leaves it to the first.
+    private static let mine = """
+        mine AS MATERIALIZED (
+            SELECT pg_try_advisory_xact_lock(hashtextextended(current_schema() || ' backlog ' || $1, 0)) AS is_mine
+        )
+        """
+
+    /// So many from one end.
+    private static func end(_ order: String) -> String {
+        """
+        (SELECT app, user_id, notification_id, channel, target, queued_at, decision ->> '\(Wait.slotKey)' AS slot
+         FROM deliveries
+         WHERE outlet = $1 AND urgency = $2 AND queued_at >= $3::timestamptz
+         ORDER BY \(order) LIMIT $4
+         FOR UPDATE SKIP LOCKED)
+        """
+    }
+
+    /// The lines of a digest have one turn, whatever their priorities: it leads to those that the limit would leave behind.
+    private static let claimed = """
+        rest AS MATERIALIZED (
             SELECT r.*, g.slot
             FROM (SELECT DISTINCT app, user_id, target, queued_at, slot FROM chosen WHERE slot IS NOT NULL) AS g
             CROSS JOIN LATERAL (
@@ -173,8 +204,8 @@ package struct BacklogBook: Sendable {
             SELECT app, user_id, notification_id, channel, target, queued_at, slot FROM rest
         ), taken AS (
             UPDATE deliveries d
-            SET state = 'sending', claim = $6, updated_at = now(), outlet = NULL, queued_at = NULL,
-                due_at = now() + $7::bigint * interval '1 ms' + interval '1 min'
+            SET state = 'sending', claim = $5, updated_at = now(), outlet = NULL, queued_at = NULL,
+                due_at = now() + $6::bigint * interval '1 ms' + interval '1 min'
             FROM whole w
             WHERE d.app = w.app AND d.user_id = ANY (ARRAY[w.user_id]) AND d.notification_id = w.notification_id
               AND d.channel = w.channel AND d.target = w.target
@@ -183,7 +214,6 @@ package struct BacklogBook: Sendable {
         )
         SELECT m.is_mine, t.* FROM mine m LEFT JOIN taken t ON true ORDER BY t.queued_at
         """
-    )
 
     /// From one name to the next, however many lines have it.
     static let loose = """

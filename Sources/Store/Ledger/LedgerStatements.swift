@@ -3,8 +3,9 @@ import Postgres
 
 /// The SQL of the ledger.
 enum LedgerStatements {
-    /// What this very claim holds already, since an answer was lost on the way, it gets again. What waits in a backlog has
-    /// no due time, and is nobody's but for who pulls it from there.
+    /// What this very claim holds already, since an answer was lost on the way, it gets again.
+    ///
+    /// What waits in a backlog has no due time, and is nobody's but for who pulls it from there.
     ///
     /// A claim on another's `sending` line takes it over after the lease and writes down that its outcome is unknown,
     /// before anything is sent; `due_at` then keeps it in the sweeper's sight until it is settled. It waits for no lock:

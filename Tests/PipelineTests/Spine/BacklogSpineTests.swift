@@ -28,7 +28,7 @@ struct BacklogSpineTests {
         Set(ground.store.state.withLock { $0.lines.values.map { "\($0.state) \($0.reason ?? "-")" } })
     }
 
-    @Test("what finds no room is written once and waits untouched; when there is room it goes in the order of its coming")
+    @Test("what finds no room is written once and waits untouched; when there is room it goes in its order")
     func order() async throws {
         let users = ["a", "b", "c", "d"]
         let ground = try Self.ground(users, budget: Self.budget)

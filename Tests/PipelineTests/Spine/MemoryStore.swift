@@ -221,13 +221,18 @@ final class MemoryStore: PipelineStore, OutletStore {
         }
     }
 
+    func scout(_ look: BacklogBook.Look, as claim: Claim) async throws(PostgresError) -> BacklogBook.Pulled {
+        try await pull(look, atMost: 1, as: claim)
+    }
+
     func pull(
-        _ pull: BacklogBook.Pull,
+        _ look: BacklogBook.Look,
+        atMost count: Int,
         as claim: Claim
     ) async throws(PostgresError) -> BacklogBook.Pulled {
         let (now, ends) = (clock, time.steady() + lease)
         return try answering { state in
-            let chosen = state.waiting(at: pull.look).prefix(pull.count)
+            let chosen = state.waiting(at: look).prefix(count)
             let keys = chosen.flatMap { state.together(with: $0.key) }
             var claimed: [ClaimedDelivery] = []
             for key in keys {

@@ -39,7 +39,8 @@ final class SpineGround: Sendable {
             names: names,
             senders: SenderDirectory([app: [.fcm: provider]], prefetch: [:], time: time),
             breakers: Breakers(store: store, time: time, logger: context.logger, metrics: MetricsRegistry()),
-            policy: DeliveryPolicy(ladder: RetryLadder(tiers: Self.tiers, limit: retryLimit), lease: .seconds(60))
+            policy: DeliveryPolicy(ladder: RetryLadder(tiers: Self.tiers, limit: retryLimit), lease: .seconds(60)),
+            time: time
         )
         intake = Intake(
             catalogs: CatalogSource(try Bench.shipped { $0 == "drop.json5" }),

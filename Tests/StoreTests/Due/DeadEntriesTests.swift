@@ -72,7 +72,7 @@ struct DeadEntriesTests {
                     let look = BacklogBook.Look(BacklogPlace(key, .normal), since: since)
                     let book = BacklogBook(pool: pool, lease: .seconds(60))
                     guard try await book.heads([look]).oldest[0] != nil else { return 0 }
-                    let pulled = try await book.pull(BacklogBook.Pull(look, count: 10), as: .fresh)
+                    let pulled = try await book.pull(look, atMost: 10, as: .fresh)
                     if case .lines(let lines) = pulled { return lines.count } else { return 0 }
                 }
             ),

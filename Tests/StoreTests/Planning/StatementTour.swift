@@ -114,7 +114,8 @@ struct StatementTour {
         _ = try await book.heads([look])
         _ = try await book.names()
         _ = try await book.release(key.text, atMost: 10, after: .seconds(600))
-        _ = try await book.pull(BacklogBook.Pull(look, count: 1, among: 2), as: .fresh)
+        _ = try await book.scout(look, as: .fresh)
+        _ = try await book.pull(look, atMost: 1, as: .fresh)
     }
 
     // MARK: - People and their devices

@@ -15,7 +15,7 @@ struct BacklogMetrics: Sendable {
         )
         age = registry.gauge(
             "bellhop_backlog_age_seconds",
-            help: "How long ago the oldest delivery was recorded that waits in a backlog of the outlet; 0 where none does.",
+            help: "How long ago the oldest delivery was recorded that waits for the outlet; 0 where none does.",
             labels: ["app", "provider"]
         )
     }
@@ -27,10 +27,11 @@ struct BacklogMetrics: Sendable {
 
     /// The turns of those that are first, and the backlogs that were looked at.
     func note(_ oldest: [BacklogKey: Timestamp], of keys: [BacklogKey], now: Timestamp) {
-        var ages: [OutletKey: Double] = [:]
+        var ages: [BacklogKey: Double] = [:]
         for key in keys {
+            let outlet = BacklogKey(app: key.app, provider: key.provider)
             let waiting = oldest[key].map { Double(now.microseconds - $0.microseconds) / 1_000_000 } ?? 0
-            ages[OutletKey(key)] = max(waiting, ages[OutletKey(key)] ?? 0)
+            ages[outlet] = max(waiting, ages[outlet] ?? 0)
         }
         for (outlet, seconds) in ages { age.with(outlet.app.text, outlet.provider).set(max(0, seconds)) }
     }

@@ -5,8 +5,8 @@ import Synchronization
 
 /// What a worker knows of the backlogs of its outlets: what it has put there itself, and what it saw when it looked last.
 ///
-/// As long as something is known to wait, what comes new joins the end instead of overtaking it; what is more urgent than
-/// all that waits goes at once.
+/// As long as something is known to wait for longer than a moment, what comes new joins the end instead of overtaking it;
+/// what is more urgent than all of that goes at once.
 ///
 /// Thread safety: all state is behind one lock; the bell is rung outside of it.
 final class Backlogs: Sendable {
@@ -14,6 +14,8 @@ final class Backlogs: Sendable {
         var standing: [BacklogKey: Set<Priority>] = [:]
         /// Up to where nothing waits, as far as is known, by the database's clock.
         var marks: [BacklogPlace: Timestamp] = [:]
+        /// What that clock said, and when.
+        var clock: (said: Timestamp, at: ContinuousClock.Instant)?
         /// The oldest turn that was put there since somebody began to look.
         var floors: [BacklogPlace: Timestamp] = [:]
         /// How often something was put there: what was looked at before says nothing of it.
@@ -28,9 +30,22 @@ final class Backlogs: Sendable {
     }
 
     private let state = Mutex(State())
+    private let time: any TimeSource
 
-    /// How much older than what was seen before something may be that is put there later. What is older still, since its
-    /// provider took long to refuse it, is found by a look from the beginning, unless this worker has put it there itself.
+    init(time: any TimeSource = SystemTime()) {
+        self.time = time
+    }
+
+    /// How long something waits before what comes new has to stand behind it.
+    ///
+    /// Two messages may change places by as much. Were it nothing, a stall of a moment would send all that comes after it
+    /// the long way round, until no more came.
+    private static let grace = Duration.seconds(2)
+
+    /// How much older than what was seen before something may be that is put there later.
+    ///
+    /// What is older still, since its provider took long to refuse it, is found by a look from the beginning, unless this
+    /// worker has put it there itself.
     static let slack = Duration.seconds(5)
 
     // MARK: - Whoever sends
@@ -40,10 +55,15 @@ final class Backlogs: Sendable {
         guard let priority = shipment.priority else { return nil }
         return state.withLock { state in
             guard !state.standing.isEmpty else { return nil }
+            let now = state.clock.map { $0.said.microseconds + (time.steady() - $0.at).microseconds }
             var keys = [BacklogKey(outlet)]
             if let platform = shipment.platform { keys.insert(BacklogKey(outlet, platform: platform), at: 0) }
             return keys.first { key in
-                state.standing[key]?.contains { $0.urgency <= priority.urgency } ?? false
+                state.standing[key]?.contains { other in
+                    guard other.urgency <= priority.urgency else { return false }
+                    guard let now, let oldest = state.marks[BacklogPlace(key, other)] else { return true }
+                    return now - oldest.microseconds > Self.grace.microseconds
+                } ?? false
             }
         }
     }
@@ -85,6 +105,7 @@ final class Backlogs: Sendable {
     func saw(_ oldest: Timestamp?, by glance: Glance, now: Timestamp) {
         let place = glance.look.place
         state.withLock { state in
+            state.clock = (now, time.steady())
             state.mark(place, oldest ?? now)
             if oldest != nil {
                 state.standing[place.key, default: []].insert(place.priority)
