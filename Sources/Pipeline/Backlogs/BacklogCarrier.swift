@@ -65,7 +65,8 @@ struct BacklogCarrier: Sendable {
     ///
     /// One load after the other, so that they begin to be sent in their order.
     func prepare(_ load: BacklogLoad, _ shift: Shift) async -> Ready? {
-        let batch = Batch(carrying: load.claim, lane: load.places.lane, shift.drain, shift.asides, context)
+        let lane = load.place.priority.lane
+        let batch = Batch(carrying: load.claim, lane: lane, shift.drain, shift.asides, context)
         let decider = Decider(catalogs: catalogs.current, senders: senders, zones: zones, now: batch.now)
         guard let work = await resumption.decide(load.lines, under: load.lease, decider, batch) else {
             dispatcher.give(back: load.places)

@@ -83,7 +83,9 @@ package struct BacklogPuller: Service {
     /// Sends a single line to find out whether the way is open; what is not to be sent any more finds out nothing.
     private func probe(_ breaker: BreakerKey, of place: BacklogPlace, _ shift: BacklogCarrier.Shift) async -> Bool {
         for _ in 0..<Self.scouts where !shift.drain.isDraining {
-            guard let load = await pull(place, atMost: 1, asScout: true, shift.drain), !load.lines.isEmpty else { break }
+            guard let load = await pull(place, atMost: 1, asScout: true, shift.drain), !load.lines.isEmpty else {
+                break
+            }
             guard let ready = await carrier.prepare(load, shift) else { break }
             await carrier.send(ready, probing: breaker)
             if ready.isSent { return true }
@@ -104,10 +106,12 @@ package struct BacklogPuller: Service {
         guard let places = await carrier.dispatcher.places(upTo: count, at: OutletKey(place.key), for: lane) else {
             return nil
         }
-        guard !drain.isDraining else {
+        // Something more urgent may have come while it waited for them.
+        guard !drain.isDraining, let priority = backlogs.next(of: place.key, among: priorities) else {
             carrier.dispatcher.give(back: places)
             return nil
         }
+        let place = BacklogPlace(place.key, priority)
         let glance = backlogs.glance(at: place)
         var chance = context.chance
         let claim = Claim(using: &chance)

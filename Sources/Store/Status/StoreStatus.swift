@@ -112,7 +112,7 @@ package struct StoreStatus: Sendable, Equatable {
         SELECT n.outlet, c.count, o.oldest
         FROM names n
         CROSS JOIN LATERAL (
-            SELECT count(*) AS count FROM (SELECT FROM deliveries d WHERE d.outlet = n.outlet LIMIT \(most)) AS some
+            SELECT count(*) AS count FROM (SELECT FROM deliveries d WHERE d.outlet = n.outlet LIMIT \(most)) AS counted
         ) AS c
         CROSS JOIN LATERAL (
             SELECT min(f.queued_at) AS oldest

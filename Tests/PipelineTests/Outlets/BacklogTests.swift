@@ -46,7 +46,8 @@ struct BacklogTests {
         let known = try await rig.bench.count("SELECT count(*) FROM push_subscriptions")
         try await rig.publish(
             users.map { user in
-                let device = #""token":"\#(user)","platform":"android","provider":"\#(provider.rawValue)""#
+                let platform = provider == .apns ? "ios" : "android"
+                let device = #""token":"\#(user)","platform":"\#(platform)","provider":"\#(provider.rawValue)""#
                 return rig.event(#"{"userId":"\#(user)",\#(device)}"#, key: "drop.subscription.upserted")
             }
         )

@@ -73,7 +73,8 @@ struct DeadEntriesTests {
                     let book = BacklogBook(pool: pool, lease: .seconds(60))
                     guard try await book.heads([look]).oldest[0] != nil else { return 0 }
                     let pulled = try await book.pull(look, atMost: 10, as: .fresh)
-                    if case .lines(let lines) = pulled { return lines.count } else { return 0 }
+                    guard case .lines(let lines) = pulled else { return 0 }
+                    return lines.count
                 }
             ),
             Queue(
