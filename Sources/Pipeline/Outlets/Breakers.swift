@@ -16,6 +16,8 @@ package final class Breakers: Sendable {
         var reason: String
         /// When it may be asked about again.
         var probeAt: ContinuousClock.Instant
+        /// Whether the database knows of it: what it does not know yet is not closed because it is not found there.
+        var isTold: Bool
     }
 
     private struct State {
@@ -236,7 +238,7 @@ package final class Breakers: Sendable {
 
     /// Reads what the others have met with.
     func refresh() async {
-        let known = state.withLock { $0.open.keys }
+        let known = state.withLock { $0.open.filter(\.value.isTold).keys }
         do throws(PostgresError) {
             let all = try await store.openBreakers()
             for breaker in all { remember(breaker.key, breaker.reason, probeIn: breaker.probeIn) }
@@ -249,7 +251,7 @@ package final class Breakers: Sendable {
 
     private func open(_ key: BreakerKey, _ reason: String, isProbe: Bool) async {
         openings.with(key.app.text, key.provider, reason).increment()
-        let isNew = remember(key, reason, probeIn: store.firstPause)
+        let isNew = remember(key, reason, probeIn: store.firstPause, isTold: false)
         if isNew {
             logger.error(
                 "the provider refuses us: its work waits, and no attempt is burned",
@@ -266,6 +268,7 @@ package final class Breakers: Sendable {
             } else {
                 try await store.open(key, reason: reason)
             }
+            state.withLock { $0.open[key]?.isTold = true }
             if isNew, reason == RevocationBook.massDeath { try await takeBack(key) }
         } catch {
             logger.warning("the database cannot be told of an open breaker", ["error": .error(error)])
@@ -312,10 +315,17 @@ package final class Breakers: Sendable {
 
     /// Whether it is news.
     @discardableResult
-    private func remember(_ key: BreakerKey, _ reason: String, probeIn wait: Duration) -> Bool {
+    private func remember(
+        _ key: BreakerKey,
+        _ reason: String,
+        probeIn wait: Duration,
+        isTold: Bool = true
+    ) -> Bool {
         openNow.with(key.app.text, key.provider, key.platform?.rawValue ?? "").set(1)
         return state.withLock { state in
-            state.open.updateValue(Opened(reason: reason, probeAt: time.steady() + wait), forKey: key) == nil
+            let isTold = isTold || state.open[key]?.isTold ?? false
+            let opened = Opened(reason: reason, probeAt: time.steady() + wait, isTold: isTold)
+            return state.open.updateValue(opened, forKey: key) == nil
         }
     }
 

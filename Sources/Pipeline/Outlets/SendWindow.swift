@@ -53,7 +53,9 @@ final class SendWindow: Sendable {
         /// Under way, over all lanes.
         var pushes = 0
         var messages: [Lane: Int] = [:]
-        /// When a place was last taken or given back: full since then at the longest.
+        /// When a place was last taken or given back for a message: full for them since then at the longest.
+        ///
+        /// What is pulled goes on while nothing moves for those who hold messages: it does not make them wait.
         var latestMove: ContinuousClock.Instant
         var waiters: [Waiter] = []
         var lastNumber = 0
@@ -147,7 +149,7 @@ final class SendWindow: Sendable {
         let served = state.withLock { state in
             state.pushes -= grant.pushes
             state.messages[lane, default: 0] -= grant.messages
-            state.latestMove = time.steady()
+            if grant.messages > 0 { state.latestMove = time.steady() }
             return serve(&state)
         }
         for (continuation, grant) in served { continuation.resume(returning: grant) }
@@ -173,7 +175,7 @@ final class SendWindow: Sendable {
         guard grant != .none else { return .none }
         state.pushes += grant.pushes
         state.messages[lane, default: 0] += grant.messages
-        state.latestMove = time.steady()
+        if grant.messages > 0 { state.latestMove = time.steady() }
         return grant
     }
 

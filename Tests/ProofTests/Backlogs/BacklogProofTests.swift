@@ -136,6 +136,9 @@ extension Proofs {
                 Proof.report("another app's records: idle \(idle); beside two slow outlets \(beside)")
                 #expect(answered == 0)
                 #expect(recorded > 0)
+                ground.sandbox.setFaults([])
+                let ended = "deliveries WHERE state IN ('delivered', 'accepted')"
+                try await ground.wait("all of them end", 2 * count, ended)
             }
         }
     }
