@@ -34,6 +34,16 @@ struct Batch: Sendable {
         now = Timestamp(clamping: context.time.now().microseconds)
     }
 
+    /// For what was pulled from a backlog: no message is behind it.
+    init(carrying claim: Claim, lane: Lane, _ drain: DrainSignal, _ asides: Asides, _ context: PipelineContext) {
+        self.lane = lane
+        self.claim = claim
+        messages = OpenMessages([]) { _ in }
+        persistence = Persistence(drain: drain, context: context)
+        self.asides = asides
+        now = Timestamp(clamping: context.time.now().microseconds)
+    }
+
     var drain: DrainSignal { persistence.drain }
 }
 

@@ -9,6 +9,7 @@ import Store
 package struct PipelineMetrics: Sendable {
     let records: RecordMetrics
     let deliveries: DeliveryMetrics
+    let backlogs: BacklogMetrics
     let storeFailures: Counter
     private let deadLetters: Labelled<Counter>
     private let batchSizes: Histogram
@@ -17,6 +18,7 @@ package struct PipelineMetrics: Sendable {
     package init(_ registry: MetricsRegistry) {
         records = RecordMetrics(registry)
         deliveries = DeliveryMetrics(registry)
+        backlogs = BacklogMetrics(registry)
         deadLetters = registry.counter(
             "bellhop_dead_lettered_total",
             help: "Messages moved to the dead-letter queue.",
