@@ -27,7 +27,8 @@ CREATE TABLE notification_preferences (
 CREATE TABLE push_subscriptions (
     app           text COLLATE "C" NOT NULL,
     profile_id    text COLLATE "C" NOT NULL,
-    id            text COLLATE "C" NOT NULL CHECK (id ~ '^sub_[0-9a-f]{16}$'),
+    id            text COLLATE "C" NOT NULL CHECK (
+                      id ~ '^sub_[0-9a-f]{16}$' AND id NOT IN ('sub_0000000000000000', 'sub_ffffffffffffffff')),
     platform      text COLLATE "C" NOT NULL CHECK (platform IN ('ios', 'android', 'web')),
     provider      text COLLATE "C" NOT NULL CHECK (provider IN ('apns', 'fcm', 'expo', 'webpush')),
     device_token  text COLLATE "C" NOT NULL,
@@ -163,24 +164,31 @@ COMMENT ON COLUMN people.devices IS
     'JSON: for each subscription that stands [id, token, platform, provider, permission, environment, keys of a browser, whether it was reached].';
 
 -- The row is locked before what it shall say is read: two feeds of one user that run side by side would each copy the state
--- before the other's word.
+-- before the other's word. One that is being deleted meanwhile is made anew.
 -- Each user by the keys, whatever the server thinks of the tables' sizes.
 CREATE FUNCTION copy_to_people(apps text[], users text[]) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+    wanted bigint := (SELECT count(*) FROM (SELECT DISTINCT * FROM unnest(apps, users) AS w (app, user_id)) AS people);
+    locked bigint;
 BEGIN
-    INSERT INTO people (app, user_id)
-    SELECT DISTINCT w.app, w.user_id
-    FROM unnest(apps, users) AS w (app, user_id)
-    WHERE NOT EXISTS (SELECT FROM people p WHERE p.user_id = w.user_id AND p.app = w.app OFFSET 0)
-    ORDER BY w.user_id, w.app
-    ON CONFLICT (user_id, app) DO NOTHING;
-    PERFORM FROM (
-        SELECT p.number FROM (SELECT DISTINCT * FROM unnest(apps, users) AS w (app, user_id)) AS w
-        JOIN people p ON p.user_id = ANY (ARRAY[w.user_id]) AND p.app = w.app
-        ORDER BY p.user_id || '', p.app || ''
-        FOR NO KEY UPDATE OF p
-    ) AS locked;
+    LOOP
+        INSERT INTO people (app, user_id)
+        SELECT DISTINCT w.app, w.user_id
+        FROM unnest(apps, users) AS w (app, user_id)
+        WHERE NOT EXISTS (SELECT FROM people p WHERE p.user_id = w.user_id AND p.app = w.app OFFSET 0)
+        ORDER BY w.user_id, w.app
+        ON CONFLICT (user_id, app) DO NOTHING;
+        PERFORM FROM (
+            SELECT p.number FROM (SELECT DISTINCT * FROM unnest(apps, users) AS w (app, user_id)) AS w
+            JOIN people p ON p.user_id = ANY (ARRAY[w.user_id]) AND p.app = w.app
+            ORDER BY p.user_id || '', p.app || ''
+            FOR NO KEY UPDATE OF p
+        ) AS held;
+        GET DIAGNOSTICS locked = ROW_COUNT;
+        EXIT WHEN locked >= wanted;
+    END LOOP;
     UPDATE people p
     SET push_enabled = s.push_enabled, email_enabled = s.email_enabled, locale = s.locale, timezone = s.timezone,
         email = s.email, preferences = s.preferences, devices = s.devices
@@ -210,16 +218,20 @@ BEGIN
           (s.push_enabled, s.email_enabled, s.locale, s.timezone, s.email, s.preferences, s.devices);
 END
 $$;
-REVOKE EXECUTE ON FUNCTION copy_to_people(text[], text[]) FROM PUBLIC;
 
--- The argument is the column that names the user.
+-- The argument is the column that names the user. A row that changes hands changes two people.
 CREATE FUNCTION note_people() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
     apps text[];
     users text[];
 BEGIN
-    EXECUTE format('SELECT array_agg(app), array_agg(%I) FROM changed', TG_ARGV[0]) INTO apps, users;
+    EXECUTE format(
+        CASE TG_OP
+            WHEN 'UPDATE' THEN 'SELECT array_agg(app), array_agg(%1$I) FROM (TABLE changed UNION ALL TABLE was) AS rows'
+            ELSE 'SELECT array_agg(app), array_agg(%1$I) FROM changed'
+        END, TG_ARGV[0]
+    ) INTO apps, users;
     IF apps IS NOT NULL THEN
         PERFORM copy_to_people(apps, users);
     END IF;
@@ -237,9 +249,12 @@ BEGIN
             ('recipients', 'user_id'), ('notification_preferences', 'profile_id'), ('push_subscriptions', 'profile_id')
         ) AS sources (name, owner_column)
     LOOP
-        FOR act IN SELECT * FROM (VALUES ('INSERT', 'NEW'), ('UPDATE', 'NEW'), ('DELETE', 'OLD')) AS acts (name, rows) LOOP
+        FOR act IN SELECT * FROM (VALUES
+            ('INSERT', 'NEW TABLE AS changed'), ('UPDATE', 'NEW TABLE AS changed OLD TABLE AS was'),
+            ('DELETE', 'OLD TABLE AS changed')) AS acts (name, rows)
+        LOOP
             EXECUTE format(
-                'CREATE TRIGGER %I AFTER %s ON %I REFERENCING %s TABLE AS changed '
+                'CREATE TRIGGER %I AFTER %s ON %I REFERENCING %s '
                 'FOR EACH STATEMENT EXECUTE FUNCTION note_people(%L)',
                 source.name || '_' || lower(act.name), act.name, source.name, act.rows, source.owner_column
             );
@@ -250,9 +265,10 @@ $$;
 
 -- The API says who is signed in for each transaction:
 --   SELECT set_config('bellhop.app', …, true), set_config('bellhop.user', …, true)
--- Nobody without it. A plain look-up, so that the policies that ask for it ask once a statement.
+-- Nobody without it. The table is this one, whatever the caller's search_path says.
 CREATE FUNCTION signed_in_person() RETURNS bigint
-LANGUAGE sql STABLE AS $$
+LANGUAGE sql STABLE
+BEGIN ATOMIC
     SELECT p.number FROM people p
-    WHERE p.user_id = current_setting('bellhop.user', true) AND p.app = current_setting('bellhop.app', true)
-$$;
+    WHERE p.user_id = current_setting('bellhop.user', true) AND p.app = current_setting('bellhop.app', true);
+END;

@@ -69,7 +69,8 @@ COMMENT ON COLUMN ledger.queued_at IS
     'Its place in the backlog: when it was recorded, as far as that is known; null outside of a backlog.';
 
 -- `bellhop migrate --partitions N` spreads both over so many tables by the user: smaller indexes, whose upper pages stay in
--- memory, and tables that are vacuumed one by one. Every statement of workers names the user, and goes to one of them.
+-- memory, and tables that are vacuumed one by one. What a batch does names its users, and goes to their partitions alone; who
+-- asks for what is due asks all of them.
 DO $$
 DECLARE
     parts integer := coalesce(nullif(current_setting('bellhop.partitions', true), ''), '0');
@@ -141,7 +142,7 @@ $$;
 CREATE VIEW notifications WITH (security_invoker = true) AS
 SELECT p.app, p.user_id, notification_name(i.id) COLLATE "C" AS id, i.event_id, i.content_hash, i.type, i.title, i.body,
        CASE i.urgency WHEN 0 THEN 'high' WHEN 1 THEN 'normal' ELSE 'low' END COLLATE "C" AS priority, i.venue_id,
-       i.link::json AS link, i.data::json AS data, i.read_at, i.created_at, i.extras::json AS extras, i.collapse_key
+       i.link::jsonb AS link, i.data::jsonb AS data, i.read_at, i.created_at, i.extras::jsonb AS extras, i.collapse_key
 FROM inbox i JOIN people p ON p.number = i.person;
 COMMENT ON VIEW notifications IS 'The inbox in words.';
 
@@ -171,7 +172,8 @@ COMMENT ON TABLE badge_updates IS 'Users whose unread count has fallen since the
 
 -- With the owner's rights: a signed-in user may read, and shall not write to this table.
 CREATE FUNCTION note_badge_updates() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER AS $$
+LANGUAGE plpgsql SECURITY DEFINER
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 BEGIN
     INSERT INTO badge_updates (app, user_id)
     SELECT p.app, p.user_id
@@ -179,8 +181,8 @@ BEGIN
         SELECT DISTINCT n.person FROM now_is n JOIN was w ON w.person = n.person AND w.id = n.id
         WHERE (w.read_at IS NULL) <> (n.read_at IS NULL)
     ) AS readers
-    JOIN people p ON p.number = readers.person
-    ORDER BY p.user_id, p.app
+    JOIN people p ON p.number = ANY (ARRAY[readers.person])
+    ORDER BY p.user_id || '', p.app || ''
     ON CONFLICT (user_id, app) DO UPDATE SET requested_at = now(), handed_over_at = NULL;
     RETURN NULL;
 END

@@ -4,8 +4,8 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON
     reminders, tombstones, erasures, dead_letters, dead_letter_history, replays, replay_items, breakers,
     provider_budgets
 TO bellhop_worker;
-GRANT SELECT ON notifications, deliveries, topology_bindings TO bellhop_worker;
-GRANT SELECT ON schema_migrations TO bellhop_worker, bellhop_api;
+GRANT SELECT ON notifications, deliveries TO bellhop_worker;
+GRANT SELECT ON schema_migrations, topology_bindings TO bellhop_worker, bellhop_api;
 
 GRANT SELECT ON inbox, notifications, people TO bellhop_api;
 GRANT UPDATE (read_at) ON inbox TO bellhop_api;
@@ -25,6 +25,8 @@ REVOKE ALL ON audit FROM bellhop_admin;
 GRANT SELECT ON audit TO bellhop_worker, bellhop_admin;
 GRANT INSERT (operator, act, filter, items, because, replay_id) ON audit TO bellhop_worker, bellhop_admin;
 
+-- What triggers run they run without being allowed to; anybody else could hang them on a table of their own.
+REVOKE EXECUTE ON FUNCTION copy_to_people(text[], text[]), note_people(), note_badge_updates() FROM PUBLIC;
 REVOKE EXECUTE ON FUNCTION revoke_stale_push_subscriptions(integer), forget_in_filters(text[], text[]) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION revoke_stale_push_subscriptions(integer), forget_in_filters(text[], text[])
 TO bellhop_worker, bellhop_admin;
@@ -50,7 +52,8 @@ BEGIN
         EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', owned.name);
         EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', owned.name);
         EXECUTE format(
-            'CREATE POLICY house ON %I TO bellhop_worker, bellhop_admin USING (true) WITH CHECK (true)', owned.name
+            'CREATE POLICY house ON %I TO bellhop_worker, bellhop_admin, CURRENT_USER USING (true) WITH CHECK (true)',
+            owned.name
         );
         EXECUTE format(
             'CREATE POLICY own_rows ON %1$I TO bellhop_api USING (%2$s) WITH CHECK (%2$s)', owned.name,

@@ -6,7 +6,6 @@ import Postgres
 /// `user_id = 'u1'`; ids that no program of ours would make stand for numbers, too.
 enum RawRows {
     static let setUp = """
-        GRANT INSERT, UPDATE ON notifications, deliveries TO bellhop_worker;
         CREATE FUNCTION raw_person(wanted_app text, wanted_user text) RETURNS bigint LANGUAGE plpgsql AS $$
         BEGIN
             INSERT INTO people (app, user_id) VALUES (wanted_app, wanted_user) ON CONFLICT DO NOTHING;

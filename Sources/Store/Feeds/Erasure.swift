@@ -92,7 +92,24 @@ enum Erasure {
     /// The number of somebody of whom there is nothing left.
     ///
     /// Not at the erasure itself: what had begun before it may still write under the number.
-    static let forgetNumbers = Statement(
+    /// The rows are locked before anybody looks what is left, so that what is being written under a number is seen.
+    static func forgetNumbers(_ who: [Parameter], on connection: PostgresConnection) throws(PostgresError) {
+        _ = try connection.run(holdNumbers, who)
+        _ = try connection.run(endNumbers, who)
+    }
+
+    private static let holdNumbers = Statement(
+        """
+        SELECT count(*) FROM (
+            SELECT FROM unnest($1::text[], $2::text[]) AS r (app, user_id)
+            JOIN people p ON p.user_id = ANY (ARRAY[r.user_id]) AND p.app = r.app
+            ORDER BY r.user_id COLLATE "C", r.app COLLATE "C"
+            FOR UPDATE OF p
+        ) AS held
+        """
+    )
+
+    private static let endNumbers = Statement(
         """
         DELETE FROM people p USING unnest($1::text[], $2::text[]) AS r (app, user_id)
         WHERE p.user_id = ANY (ARRAY[r.user_id]) AND p.app = r.app

@@ -18,7 +18,15 @@ package struct ErasureBook: Sendable {
     /// as any statement may take, for one that had begun and not written yet.
     package func repeatDue(after patience: Duration, atMost limit: Int) async throws(PostgresError) -> Int {
         try await pool.transaction { (connection) throws(PostgresError) in
-            let rows = try connection.run(Self.due, [.integer(patience.milliseconds), .integer(Int64(limit))])
+            let due = try connection.run(Self.due, [.integer(patience.milliseconds), .integer(Int64(limit))])
+            let people = try due.compactMap { (rows, row) throws(PostgresError) in try rows.recipientKey(row) }
+            guard !people.isEmpty else { return 0 }
+            // No word about one of them is written meanwhile: it would be lost between what is deleted and what is kept.
+            try FeedLocks(erasing: people).take(on: connection)
+            let rows = try connection.run(
+                Self.hold,
+                RecipientKey.parameters(people) + [.integer(patience.milliseconds)]
+            )
             guard !rows.isEmpty else { return 0 }
             let words = try rows.compactMap { (rows, row) throws(PostgresError) -> Word<UserID>? in
                 guard let key = try rows.recipientKey(row) else { return nil }
@@ -28,7 +36,7 @@ package struct ErasureBook: Sendable {
             let apps = try rows.texts()
             let users = try rows.texts(1)
             let who: [Parameter] = [.textArray(apps), .textArray(users)]
-            _ = try connection.run(Erasure.forgetNumbers, who)
+            try Erasure.forgetNumbers(who, on: connection)
             _ = try connection.run(Self.forget, who)
             return rows.count
         }
@@ -36,11 +44,24 @@ package struct ErasureBook: Sendable {
 
     private static let due = Statement(
         """
-        SELECT app, user_id, said_at FROM erasures
+        SELECT app, user_id FROM erasures
         WHERE recorded_at <= now() - $1::bigint * interval '1 ms'
           AND transaction < pg_snapshot_xmin(pg_current_snapshot())
         ORDER BY recorded_at LIMIT $2
-        FOR UPDATE SKIP LOCKED
+        """,
+        effect: .reads
+    )
+
+    /// Those of them that nobody else has in hand, and whose erasure was not said anew meanwhile.
+    private static let hold = Statement(
+        """
+        SELECT e.app, e.user_id, e.said_at
+        FROM unnest($1::text[], $2::text[]) AS r (app, user_id)
+        JOIN erasures e ON e.user_id = ANY (ARRAY[r.user_id]) AND e.app = r.app
+        WHERE e.recorded_at <= now() - $3::bigint * interval '1 ms'
+          AND e.transaction < pg_snapshot_xmin(pg_current_snapshot())
+        ORDER BY r.user_id COLLATE "C", r.app COLLATE "C"
+        FOR UPDATE OF e SKIP LOCKED
         """
     )
 

@@ -33,15 +33,28 @@ struct FeedLocks: Sendable {
             case .followAdded, .followRemoved: break
             }
         }
-        names = people.map { "user \($0.app.text) \($0.name)" } + tokens.map { "token \($0.app.text) \($0.name)" }
+        names = people.map { Self.name(ofUser: $0.name, $0.app) } + tokens.map { "token \($0.app.text) \($0.name)" }
         self.people = Self.columns(people)
         self.tokens = hasDevices ? Self.columns(tokens) : nil
         self.hasReminders = hasReminders
     }
 
+    /// For people who are erased once more.
+    init(erasing people: [RecipientKey]) {
+        names = people.map { Self.name(ofUser: $0.user.text, $0.app) }
+        self.people = RecipientKey.parameters(people)
+        tokens = [.textArray([]), .textArray([])]
+        hasReminders = true
+    }
+
+    private static func name(ofUser user: String, _ app: AppID) -> String { "user \(app.text) \(user)" }
+
+    /// The rows of `people` after those of their devices: whoever writes a device locks its row first, and its trigger the
+    /// other.
     func take(on connection: PostgresConnection) throws(PostgresError) {
         _ = try connection.run(Self.subjects, [.textArray(names)])
         if let tokens { _ = try connection.run(Self.devices, people + tokens) }
+        _ = try connection.run(Self.numbers, people)
         if hasReminders { _ = try connection.run(Self.reminders, people) }
     }
 
@@ -84,6 +97,17 @@ struct FeedLocks: Sendable {
             JOIN push_subscriptions s ON s.app = k.app AND s.profile_id = ANY (ARRAY[k.profile_id]) AND s.id = k.id
             ORDER BY k.profile_id, k.app, k.id
             FOR UPDATE OF s
+        ) AS locked
+        """
+    )
+
+    private static let numbers = Statement(
+        """
+        SELECT count(*) FROM (
+            SELECT FROM unnest($1::text[], $2::text[]) AS r (app, user_id)
+            JOIN people p ON p.user_id = ANY (ARRAY[r.user_id]) AND p.app = r.app
+            ORDER BY r.user_id COLLATE "C", r.app COLLATE "C"
+            FOR NO KEY UPDATE OF p
         ) AS locked
         """
     )

@@ -90,10 +90,14 @@ private struct Writing {
     func write(_ records: [InboxRecord]) throws(PostgresError) -> [Inbox.Outcome]? {
         let known = try numbered(records)
         guard var outcomes = try record(known) else { return nil }
-        // Somebody who was erased and fed anew while this batch was under way has another number by now.
+        // The number of somebody who was erased may have ended while this batch was under way.
         let erased = known.indices.filter { outcomes[$0] == .recipientErased && known[$0].key.recipient.number != nil }
         guard !erased.isEmpty else { return outcomes }
-        let numbers = try People.numbers(of: erased.map { known[$0].key.recipient }, on: connection)
+        let numbers = try People.enrol(
+            erased.map { known[$0].key.recipient },
+            saidAt: erased.map { known[$0].words.saidAt },
+            on: connection
+        )
         let returned = erased.filter { place in
             let key = known[place].key.recipient
             return numbers[key].map { $0 != key.number } ?? false

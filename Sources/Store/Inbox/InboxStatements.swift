@@ -47,7 +47,8 @@ enum InboxStatements {
     /// Lines open only for what is new: the statement that inserts a `sending` line is what gives the right to send it.
     ///
     /// What came due while the batch was held is due now: whoever looks for it may not look further back. Nothing is written
-    /// for somebody who was erased since, nor under a number that ended with an erasure.
+    /// for somebody who was erased since, nor under a number that ended with an erasure; whoever is about to end one waits
+    /// until this is written.
     static let record = Statement(
         """
         WITH recorded AS (
@@ -70,7 +71,7 @@ enum InboxStatements {
                 SELECT FROM tombstones t
                 WHERE t.app = r.app AND t.subject_hash = r.subject_hash
                   AND (CASE WHEN r.said_at IS NULL THEN t.returned_at IS NULL ELSE r.said_at <= t.deleted_at END
-                       OR NOT EXISTS (SELECT FROM people p WHERE p.number = r.person OFFSET 0))
+                       OR NOT EXISTS (SELECT FROM people p WHERE p.number = r.person FOR KEY SHARE))
                 OFFSET 0
             )
             ON CONFLICT (person, id) DO NOTHING

@@ -76,7 +76,7 @@ package struct DueDeliveryBook: Sendable {
         ), held AS MATERIALIZED (
             SELECT person, due_at
             FROM (SELECT person, min(due_at) AS due_at FROM oldest GROUP BY person ORDER BY due_at, person) AS people
-            WHERE pg_try_advisory_xact_lock(person)
+            WHERE pg_try_advisory_xact_lock(hashtextextended(current_schema() || ' person ' || person, 0))
         ), due AS MATERIALIZED (
             SELECT d.person, d.id, d.target, h.due_at AS waiting_since, row_number() OVER () AS place
             FROM held h CROSS JOIN LATERAL (

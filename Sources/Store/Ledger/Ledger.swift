@@ -77,13 +77,15 @@ package struct Ledger: Sendable {
     /// A claim is one of `claim`, of the statement that recorded the line, or of `ReceiptBook.claim`.
     package func settle(_ settlements: [Settlement], of claim: Claim) async throws(PostgresError) -> Int {
         guard !settlements.isEmpty else { return 0 }
-        let strangers = settlements.filter { $0.key.notification.recipient.number == nil }
         return try await pool.withConnection { (connection) throws(PostgresError) in
-            guard !strangers.isEmpty else { return try Self.settle(settlements, claim, on: connection) }
-            let people = strangers.map(\.key.notification.recipient)
+            let known = settlements.filter { $0.key.notification.recipient.number != nil }
+            let count = known.isEmpty ? 0 : try Self.settle(known, claim, on: connection)
+            guard count < settlements.count else { return count }
+            // Some have no number, or have another one since: an erasure ends it, and who comes back gets a new one.
+            let people = settlements.map(\.key.notification.recipient)
             let numbers = try People.numbers(of: people, on: connection)
-            let numbered = settlements.map { $0.numbered(by: numbers) }
-            return try Self.settle(numbered, claim, on: connection)
+            let renumbered = settlements.compactMap { $0.renumbered(by: numbers) }
+            return renumbered.isEmpty ? count : count + (try Self.settle(renumbered, claim, on: connection))
         }
     }
 
@@ -125,10 +127,12 @@ extension Settlement {
         state == .delivered && reason == nil && burnsAttempt && !outcomeIsUnknown && wait == nil
     }
 
-    fileprivate func numbered(by numbers: [RecipientKey: Int64]) -> Settlement {
-        var settlement = self
+    /// Nil where that is no news.
+    fileprivate func renumbered(by numbers: [RecipientKey: Int64]) -> Settlement? {
         let person = key.notification.recipient
-        settlement.key.notification.recipient.number = person.number ?? numbers[person]
+        guard let number = numbers[person], number != person.number else { return nil }
+        var settlement = self
+        settlement.key.notification.recipient.number = number
         return settlement
     }
 }

@@ -66,8 +66,11 @@ extension Recipient {
     }
 
     /// What is no device of ours is left out.
+    ///
+    /// Twenty devices stand at most, of some kilobytes each; whatever else got in beside the feeds hides none of them.
     private static func devices(_ json: [UInt8]) -> [Device] {
-        guard case .success(.array(let entries)) = JSONParser(limits: .event).parse(json) else { return [] }
+        let parser = JSONParser(limits: JSONParser.Limits(bytes: 8 << 20, depth: 64))
+        guard case .success(.array(let entries)) = parser.parse(json) else { return [] }
         return entries.compactMap(Device.init(sheet:))
     }
 }

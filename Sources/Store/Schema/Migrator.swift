@@ -146,7 +146,8 @@ package struct Migrator: Sendable {
         let known = Set(Migration.all.map(\.name))
         if let foreign = applied.keys.filter({ !known.contains($0) }).min() {
             return .diverged(
-                "migration \(foreign) is applied but unknown here: this program is older than the database"
+                "migration \(foreign) is applied but unknown here: the database is of a newer program,"
+                    + " or of one from before the first release, which is not carried over"
             )
         }
         for migration in Migration.all {
