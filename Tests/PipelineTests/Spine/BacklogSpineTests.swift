@@ -71,6 +71,24 @@ struct BacklogSpineTests {
         #expect(ground.provider.sent == ["urgent", "old", "new", "late"])
     }
 
+    @Test("what has waited for a moment only sends nobody the long way round; after two seconds it does")
+    func moment() async throws {
+        let ground = try Self.ground(["old", "soon", "late"], budget: Self.budget)
+        ground.store.state.withLock { $0.budget = 0 }
+        await ground.take([ground.event("e1", to: ["old"])])
+        ground.store.state.withLock { $0.budget = nil }
+        await ground.look()
+        await ground.take([ground.event("e2", to: ["soon"])])
+        #expect(ground.provider.sent == ["soon"])
+        ground.time.skip(.seconds(2))
+        await ground.take([ground.event("e3", to: ["late"])])
+        #expect(ground.provider.sent == ["soon"])
+        await ground.pull()
+        #expect(ground.provider.sent == ["soon", "old", "late"])
+        await ground.look()
+        #expect(ground.backlogs.isEmpty)
+    }
+
     @Test("of what waits the urgent goes first, whenever it came")
     func urgentOvertakes() async throws {
         let ground = try Self.ground(["normal", "urgent"], budget: Self.budget)

@@ -130,6 +130,17 @@ final class SpineGround: Sendable {
         }
     }
 
+    /// Looks what waits, as a worker does once a second.
+    func look() async {
+        var watch = BacklogWatch(
+            store: store,
+            backlogs: tools.backlogs,
+            metrics: context.metrics.backlogs,
+            context: context
+        )
+        await watch.look(at: tools.senders.keys, every: .seconds(1))
+    }
+
     /// The backlogs of which this worker knows.
     var backlogs: [String] { tools.backlogs.known.map(\.text).sorted() }
 
