@@ -23,7 +23,7 @@ struct ExplainEventTests {
     ) async throws {
         try await Bench.withSchema { bench in
             try await bench.owner.withConnection { (connection) throws(PostgresError) in
-                try connection.execute("SET ROLE bellhop_worker; \(sql); RESET ROLE")
+                try connection.execute(sql)
             }
             try await Workplace.withPrompt(on: bench) { prompt, _ in
                 let answer = await prompt.run(["explain", "--app", "drop", "--user", "ada"] + words)

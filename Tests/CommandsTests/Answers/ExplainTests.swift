@@ -24,7 +24,7 @@ struct ExplainTests {
     ) async throws {
         try await Bench.withSchema { bench in
             try await bench.owner.withConnection { (connection) throws(PostgresError) in
-                try connection.execute("SET ROLE bellhop_worker; \(Self.ada) \(sql); RESET ROLE")
+                try connection.execute("\(Self.ada) \(sql)")
             }
             try await Workplace.withPrompt(on: bench) { prompt, _ in
                 try await check(await prompt.run(["explain", "--app", "drop", "--user", "ada"] + words))

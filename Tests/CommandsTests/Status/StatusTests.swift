@@ -167,7 +167,6 @@ struct StatusTests {
         try await bench.owner.withConnection { (connection) throws(PostgresError) in
             try connection.execute(
                 """
-                SET ROLE bellhop_worker;
                 INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, reason, due_at) VALUES
                     ('drop', 'u', 'n1', 'push', 'a', 'deferred', 'quiet-hours', now() + interval '3 h'),
                     ('drop', 'u', 'n2', 'push', 'a', 'deferred', 'quiet-hours', now() + interval '4 h'),
@@ -181,7 +180,6 @@ struct StatusTests {
                     last_failed_at, origin_exchange, origin_routing_key, properties, headers, body, content_hash) VALUES
                     ('d1', 'f', 'open', 'intake', 'invalid-field', 'e', 1, now(), now(), '', '', '{}', '{}', '', ''),
                     ('d2', 'f', 'resolved', 'intake', 'too-large', 'e', 1, now(), now(), '', '', '{}', '{}', '', '');
-                RESET ROLE;
                 """
             )
         }

@@ -98,6 +98,9 @@ struct PeopleTests {
             }
             let gone = try await record("e1", "2026-01-15T00:00:00Z")
             #expect(gone == [.recipientErased])
+            // Newer than the erasure, though nobody has fed the user again.
+            let unfed = try await record("e0", "2026-02-15T00:00:00Z")
+            #expect(unfed == [.recorded])
             try await bench.feed(
                 [#"{"app":"drop","eventType":"recipient.upserted","userId":"u1","sentAtIso":"2026-03-01T00:00:00Z"}"#]
             )
@@ -105,8 +108,63 @@ struct PeopleTests {
             let new = try await record("e3", "2026-03-15T00:00:00Z")
             #expect(old == [.recipientErased])
             #expect(new == [.recorded])
-            #expect(try await bench.column("SELECT event_id FROM notifications WHERE user_id = 'u1'") == ["e3"])
-            #expect(try await bench.count("SELECT count(*) FROM inbox") == 1)
+            #expect(try await bench.column("SELECT event_id FROM notifications ORDER BY 1") == ["e0", "e3"])
+            #expect(try await bench.count("SELECT count(*) FROM inbox") == 2)
+        }
+    }
+
+    @Test("a line is settled under the number that its user has by then")
+    func settledAnew() async throws {
+        try await Bench.withSchema { bench in
+            var records = try bench.records(id: "e1", users: ["u1"], title: "Hei")
+            records[0].deliveries = [.sending(to: "sub_0000000000000001")]
+            let claim = Claim.fresh
+            _ = try await Inbox(pool: bench.pool).record(records, as: claim)
+            var key = DeliveryKey(records[0].key, target: 1)
+            key.notification.recipient.number = -1
+            let ledger = Ledger(pool: bench.pool, lease: .seconds(60))
+            let settled = try await ledger.settle([Settlement(key, .delivered)], of: claim)
+            #expect(settled == 1)
+            let again = try await ledger.settle([Settlement(key, .delivered)], of: claim)
+            #expect(again == 0)
+        }
+    }
+
+    @Test("a user who comes back while the second look ends the number is known whole")
+    func fedDuringSecondLook() async throws {
+        try await Bench.withSchema { bench in
+            try await bench.feed([#"{"app":"drop","eventType":"recipient.deleted","userId":"u1"}"#])
+            _ = try await bench.owner.run("INSERT INTO people (app, user_id) VALUES ('drop', 'u1')")
+            // The row is being deleted, and the trigger of the feed comes to it.
+            let ending = "DELETE FROM people WHERE user_id = 'u1'"
+            let feeding = try await RowLock.hold(on: bench, ending) {
+                let feeding = Task {
+                    _ = try await bench.owner.run(
+                        "INSERT INTO recipients (app, user_id, locale, source_time) VALUES ('drop', 'u1', 'sv', now())"
+                    )
+                }
+                let waits = """
+                    SELECT count(*) FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+                    WHERE NOT l.granted AND a.query LIKE '%INSERT INTO recipients%'
+                      AND a.pid IN (SELECT pid FROM pg_locks WHERE relation = '\(bench.namespace).people'::regclass)
+                    """
+                try await eventually("the feed waits for the row") { try await bench.count(waits) > 0 }
+                return feeding
+            }
+            try await feeding.value
+            let (key, person) = try await Self.person(bench)
+            #expect(key.number != nil)
+            #expect(person.locale?.text == "sv")
+        }
+    }
+
+    @Test("a device that changes hands leaves its former user")
+    func movedDevice() async throws {
+        try await Bench.withSchema { bench in
+            try await bench.feed([Self.device])
+            _ = try await bench.owner.run("UPDATE push_subscriptions SET profile_id = 'u2'")
+            #expect(try await Self.person(bench).1.devices.isEmpty)
+            #expect(try await Self.person(bench, "u2").1.devices.map(\.token.text) == ["t1"])
         }
     }
 

@@ -99,7 +99,7 @@ struct MigrationListTests {
         }
     }
 
-    @Test("what is applied but unknown means that the program is older than the database")
+    @Test("what is applied but unknown is of another program: a newer one, or one from before the first release")
     func newerDatabase() {
         let status = Migrator.status(applied: ["9999_future": "x"])
         guard case .diverged(let why) = status else {

@@ -59,6 +59,53 @@ struct RightsTests {
         }
     }
 
+    @Test("a signed-in user finds no line of the ledger and no row of another's, by whatever name and search path")
+    func qualifiedNames() async throws {
+        try await Bench.withSchema { bench in
+            var records = try bench.records(id: "e1", users: ["u1", "u2"], title: "Hei")
+            for place in records.indices { records[place].deliveries = [.sending(to: "sub_0000000000000001")] }
+            _ = try await Inbox(pool: bench.pool).record(records, as: .fresh)
+            let api = try Bench.makePool(setUp: ["SET ROLE bellhop_api", "SET search_path TO pg_catalog"])
+            let schema = bench.namespace
+            let found = try await api.transaction { (connection) throws(PostgresError) in
+                try connection.execute("CREATE TEMPORARY TABLE people AS SELECT 1::bigint AS number, 'drop' AS app")
+                try connection.signIn("drop", "u2")
+                let own = try connection.run(Statement("SELECT user_id FROM \(schema).notifications"))
+                let people = try connection.run(Statement("SELECT user_id FROM \(schema).people"))
+                return [try own.text(0, 0), "\(own.count)", try people.text(0, 0), "\(people.count)"]
+            }
+            #expect(found == ["u2", "1", "u2", "1"])
+            for table in ["ledger", "deliveries"] {
+                await #expect(throws: PostgresError.self) {
+                    try await api.run(Statement("SELECT 1 FROM \(schema).\(table)"))
+                }
+            }
+            await api.close()
+        }
+    }
+
+    @Test("nobody but the schema's owner hangs its triggers on a table of their own, and no worker writes the views")
+    func narrowRights() async throws {
+        try await Bench.withSchema { bench in
+            let api = try Bench.makePool(setUp: bench.namespace.setUp(as: .api))
+            await #expect(throws: PostgresError.self) {
+                try await api.withConnection { (connection) throws(PostgresError) in
+                    try connection.execute(
+                        """
+                        CREATE TEMPORARY TABLE made_up (app text, user_id text);
+                        CREATE TRIGGER t AFTER INSERT ON made_up REFERENCING NEW TABLE AS changed
+                            FOR EACH STATEMENT EXECUTE FUNCTION note_people('user_id');
+                        """
+                    )
+                }
+            }
+            await api.close()
+            for statement in ["UPDATE notifications SET title = 'x'", "UPDATE deliveries SET state = 'delivered'"] {
+                await #expect(throws: PostgresError.self) { try await bench.pool.run(Statement(statement)) }
+            }
+        }
+    }
+
     @Test("what runs with its owner's rights looks temporary tables up last")
     func trustedFunctions() async throws {
         try await Bench.withSchema { bench in
