@@ -20,7 +20,7 @@ enum RevokeStaleCommand: Command {
             throw call.words.misuse("--days is missing: say for how long a device may be silent, such as 90")
         }
         var search = StaleDeviceWalk.Search(days: days)
-        search.app = try call.words.optional("app", "an app, such as drop", AppID.init(validating:))
+        search.app = try call.words.optional("app", AppID.rule, AppID.init(validating:))
         search.isRehearsal = call.words.has("dry-run")
         let walk = try await walk(call, search)
         call.answer(json(walk, search), text(walk, search))
@@ -49,7 +49,9 @@ enum RevokeStaleCommand: Command {
     }
 
     private static func groups(_ walk: StaleDeviceWalk) -> [(group: StaleDeviceWalk.Group, count: Int)] {
-        walk.found.map { ($0.key, $0.value) }.sorted { ($0.group.app, $0.group.provider) < ($1.group.app, $1.group.provider) }
+        walk.found.map { ($0.key, $0.value) }.sorted {
+            ($0.group.app, $0.group.provider) < ($1.group.app, $1.group.provider)
+        }
     }
 
     private static func json(_ walk: StaleDeviceWalk, _ search: StaleDeviceWalk.Search) -> JSONText {

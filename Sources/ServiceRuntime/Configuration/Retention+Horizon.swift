@@ -26,7 +26,8 @@ struct Lateness: Sendable {
                 wholeDays(ofNotifications),
                 "\(horizon), after its retries and a day of receipts, and would notify people a second time"
             )
-        case .events: (wholeDays(replayHorizon), "\(horizon), and would go out although the event has, or was cancelled")
+        case .events:
+            (wholeDays(replayHorizon), "\(horizon), and would go out although the event has, or was cancelled")
         case .tombstones: (wholeDays(replayHorizon), "\(horizon), and would bring back what was deleted")
         case .tokens: (wholeDays(replayHorizon), "\(horizon), and would give a device back to its former owner")
         }

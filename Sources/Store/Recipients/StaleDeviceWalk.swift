@@ -56,7 +56,9 @@ package struct StaleDeviceWalk: Sendable {
         looked += try rows.number(0, 3)
         last = (try rows.text(0, 0), try rows.text(0, 1), try rows.text(0, 2))
         for row in rows.indices {
-            guard let app = try rows.optionalText(row, 4), let provider = try rows.optionalText(row, 5) else { continue }
+            guard let app = try rows.optionalText(row, 4), let provider = try rows.optionalText(row, 5) else {
+                continue
+            }
             found[Group(app: app, provider: provider), default: 0] += try rows.number(row, 6)
         }
         return true

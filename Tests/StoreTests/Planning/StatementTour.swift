@@ -96,6 +96,8 @@ struct StatementTour {
             _ = try await DueDeliveryBook(pool: pool, strandedAfter: .zero).take(priority, atMost: 10)
         }
         _ = try await ForgottenClaimBook(pool: pool, olderThan: .zero).look(from: 0, pages: 1)
+        let retention = RetentionBook(pool: pool, retention: .usual)
+        for kind in retention.kinds { _ = try await retention.look(for: kind, from: 0, pages: 1) }
         // Not before every transaction of the server has ended that ran beside the erasure: those of other tests, too.
         let erasures = ErasureBook(pool: pool)
         try await eventually("it is erased once more") { try await erasures.repeatDue(after: .zero, atMost: 10) > 0 }
@@ -126,7 +128,14 @@ struct StatementTour {
         }
         _ = try await revocations.revoke(devices)
         _ = try await revocations.takeBack(app: keys[0].app, provider: "fcm", since: Letters.ago(600))
-        if walks { _ = try await revocations.revokeStale(days: 90) }
+        if walks {
+            for isRehearsal in [true, false] {
+                var search = StaleDeviceWalk.Search(days: 90)
+                search.isRehearsal = isRehearsal
+                var walk = StaleDeviceWalk(pool: pool, search: search)
+                while try await walk.step() {}
+            }
+        }
         // Whoever reads leaves a word for the badges.
         _ = try await bench.owner.run(
             "UPDATE notifications SET read_at = now() WHERE app = 'drop' AND user_id = $1",
