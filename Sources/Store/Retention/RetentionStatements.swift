@@ -56,22 +56,28 @@ enum RetentionStatements {
     /// What was neither expanded nor cancelled still has to go out, however old it is.
     static let events = Statement(
         """
-        DELETE FROM events e WHERE e.ctid = ANY (ARRAY(
-            SELECT f.ctid FROM events f
-            WHERE \(TablePiece.condition("f")) AND greatest(f.expanded_at, f.cancelled_at) < \(before)
+        WITH old AS MATERIALIZED (
+            SELECT e.ctid AS place, e.app, e.id
+            FROM events e
+            WHERE \(TablePiece.condition("e")) AND greatest(e.expanded_at, e.cancelled_at) < \(before)
             FOR UPDATE SKIP LOCKED
-        ))
+        )
+        DELETE FROM events e USING old
+        WHERE e.ctid = old.place AND e.app = ANY (ARRAY[old.app]) AND e.id = old.id
         """
     )
 
     /// By our clock and by the source's: one of them may be ahead.
     static let tombstones = Statement(
         """
-        DELETE FROM tombstones t WHERE t.ctid = ANY (ARRAY(
-            SELECT x.ctid FROM tombstones x
-            WHERE \(TablePiece.condition("x")) AND greatest(x.recorded_at, x.deleted_at) < \(before)
+        WITH old AS MATERIALIZED (
+            SELECT t.ctid AS place, t.app, t.subject_hash
+            FROM tombstones t
+            WHERE \(TablePiece.condition("t")) AND greatest(t.recorded_at, t.deleted_at) < \(before)
             FOR UPDATE SKIP LOCKED
-        ))
+        )
+        DELETE FROM tombstones t USING old
+        WHERE t.ctid = old.place AND t.app = ANY (ARRAY[old.app]) AND t.subject_hash = old.subject_hash
         """
     )
 
