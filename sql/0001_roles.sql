@@ -16,14 +16,16 @@ BEGIN
 END
 $$;
 
--- Whoever migrates may act as any of them; a superuser can do so anyway.
+-- Whoever migrates may act as any of them, and has their rights without asking: what runs with the owner's rights is bound by
+-- row-level security as they are. Who has created a role is a member of it without that (PostgreSQL 16). A superuser can do
+-- so anyway.
 DO $$
 DECLARE
     granted text;
 BEGIN
     FOREACH granted IN ARRAY ARRAY['bellhop_worker', 'bellhop_api', 'bellhop_admin'] LOOP
         BEGIN
-            IF NOT pg_has_role(current_user, granted, 'MEMBER') THEN
+            IF NOT pg_has_role(current_user, granted, 'USAGE') THEN
                 EXECUTE format('GRANT %I TO %I', granted, current_user);
             END IF;
         EXCEPTION WHEN unique_violation THEN

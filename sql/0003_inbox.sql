@@ -32,8 +32,6 @@ COMMENT ON COLUMN inbox.content_hash IS
     'First 16 bytes of SHA-256 over the content: the same id with another hash is an id-conflict.';
 COMMENT ON COLUMN inbox.extras IS
     'What only a push needs, so that a retry finds everything here: targetId, metadata, imageUrl, expiresAt.';
-CREATE INDEX inbox_newest ON inbox (person, created_at DESC, id DESC);
-
 CREATE TABLE ledger (
     person              bigint NOT NULL,
     id                  bigint NOT NULL,
@@ -49,6 +47,8 @@ CREATE TABLE ledger (
     reason              text COLLATE "C",
     provider_message_id text,
     decision            jsonb,
+    outlet              text COLLATE "C",
+    queued_at           timestamptz,
     PRIMARY KEY (person, id, target)
 ) WITH (fillfactor = 75);
 COMMENT ON TABLE ledger IS 'What is owed and what became of it: it alone decides what is still to be sent.';
@@ -62,12 +62,46 @@ COMMENT ON COLUMN ledger.unknown_sends IS
 COMMENT ON COLUMN ledger.urgency IS '0 for priority high, 1 normal, 2 low: the order in which due work is handed over.';
 COMMENT ON COLUMN ledger.sent_at IS
     'When what is accepted was sent: receipts are asked for from then on for a day, and a device that was registered later lives. Null in every other state.';
+
+COMMENT ON COLUMN ledger.outlet IS
+    'The backlog that the line waits in: its app, its provider, and the platform where only that is held up; else null. Whoever has room pulls it: such a line has no due_at, so that the sweeper never sees it.';
+COMMENT ON COLUMN ledger.queued_at IS
+    'Its place in the backlog: when it was recorded, as far as that is known; null outside of a backlog.';
+
+-- `bellhop migrate --partitions N` spreads both over so many tables by the user: smaller indexes, whose upper pages stay in
+-- memory, and tables that are vacuumed one by one. Every statement of workers names the user, and goes to one of them.
+DO $$
+DECLARE
+    parts integer := coalesce(nullif(current_setting('bellhop.partitions', true), ''), '0');
+    whole text;
+BEGIN
+    IF parts = 0 THEN
+        RETURN;
+    END IF;
+    FOREACH whole IN ARRAY ARRAY['inbox', 'ledger'] LOOP
+        EXECUTE format('CREATE TABLE spread (LIKE %I INCLUDING ALL) PARTITION BY HASH (person)', whole);
+        EXECUTE format('DROP TABLE %I', whole);
+        EXECUTE format('ALTER TABLE spread RENAME TO %I', whole);
+        EXECUTE format('ALTER INDEX spread_pkey RENAME TO %I', whole || '_pkey');
+        FOR part IN 0 .. parts - 1 LOOP
+            EXECUTE format(
+                'CREATE TABLE %I PARTITION OF %I FOR VALUES WITH (MODULUS %s, REMAINDER %s) WITH (fillfactor = %s)',
+                whole || '_' || part, whole, parts, part, CASE whole WHEN 'ledger' THEN 75 ELSE 100 END
+            );
+        END LOOP;
+    END LOOP;
+END
+$$;
+
+CREATE INDEX inbox_newest ON inbox (person, created_at DESC, id DESC);
+
 -- What goes out at once has no due_at from its insertion to its settlement: neither touches an index, and the update can
 -- stay on its page. What waits is found by its time, and with what else its user is owed. What a provider has taken and
 -- answers for later is told apart by sent_at and not by the state: an index that looks at the state would move every line
 -- that is settled.
 CREATE INDEX ledger_due ON ledger (urgency, due_at) WHERE due_at IS NOT NULL AND sent_at IS NULL;
 CREATE INDEX ledger_owed ON ledger (person, due_at) WHERE due_at IS NOT NULL AND sent_at IS NULL;
+CREATE INDEX ledger_backlog ON ledger (outlet, urgency, queued_at) WHERE outlet IS NOT NULL;
 CREATE INDEX ledger_receipts ON ledger (due_at) WHERE sent_at IS NOT NULL;
 
 CREATE FUNCTION delivery_state(letter "char") RETURNS text
@@ -115,11 +149,11 @@ CREATE VIEW deliveries WITH (security_invoker = true) AS
 SELECT p.app, p.user_id, notification_name(l.id) COLLATE "C" AS notification_id,
        target_channel(l.target) COLLATE "C" AS channel, target_name(l.target) COLLATE "C" AS target,
        delivery_state(l.state) COLLATE "C" AS state, l.reason, l.attempts, l.provider_message_id, l.due_at, l.decision,
-       l.updated_at, l.claim, l.unknown_sends, l.urgency, l.sent_at
+       l.updated_at, l.claim, l.unknown_sends, l.urgency, l.sent_at, l.outlet, l.queued_at
 FROM ledger l JOIN people p ON p.number = l.person
 UNION ALL
 SELECT p.app, p.user_id, notification_name(i.id), 'push', '-', delivery_state(i.unsent), i.unsent_reason, 0::smallint,
-       NULL, NULL, NULL, i.created_at, NULL, 0::smallint, i.urgency, NULL
+       NULL, NULL, NULL, i.created_at, NULL, 0::smallint, i.urgency, NULL, NULL, NULL
 FROM inbox i JOIN people p ON p.number = i.person WHERE i.unsent IS NOT NULL;
 COMMENT ON VIEW deliveries IS 'The ledger in words, with what was never to be sent.';
 

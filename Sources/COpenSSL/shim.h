@@ -108,6 +108,20 @@ static inline int bellhop_name_host(SSL *ssl, const char *host) {
     return (int) SSL_set_tlsext_host_name(ssl, host);
 }
 
+// SHA-256 of bytes in one piece, into 32 bytes.
+//
+// By the functions of the algorithm itself, which OpenSSL 3 calls deprecated: its successor looks the algorithm up and
+// takes memory for each digest, which costs more than the digest of a short text.
+static inline void bellhop_sha256(const void *bytes, size_t length, unsigned char *digest) {
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wdeprecated-declarations"
+    SHA256_CTX context;
+    SHA256_Init(&context);
+    SHA256_Update(&context, bytes, length);
+    SHA256_Final(digest, &context);
+#pragma clang diagnostic pop
+}
+
 // The kind of text in a name, whatever type the macro has.
 static const int bellhop_utf8_text = MBSTRING_UTF8;
 

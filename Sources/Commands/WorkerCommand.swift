@@ -74,7 +74,9 @@ enum WorkerCommand: Command {
             ReadinessCheck(worker.name) { worker.isReady ? nil : "it does not consume" }
         }
         let ending = await process.run(
-            workers + [receipts, BreakerWatch(breakers), intake.report, process.reload(of: source)],
+            workers + [
+                receipts, BreakerWatch(breakers), intake.puller(for: lanes), intake.report, process.reload(of: source),
+            ],
             listen: configuration.metricsListen,
             untilInputEnds: untilInputEnds,
             checks: checks + [

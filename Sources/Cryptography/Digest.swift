@@ -9,9 +9,10 @@ package struct Digest: Hashable, Sendable {
     /// Takes the first 32 bytes of `bytes`; bytes that are missing count as zero.
     init(_ bytes: UnsafeRawBufferPointer) {
         var words = SIMD4<UInt64>()
-        for (index, byte) in bytes.prefix(Self.byteCount).enumerated() {
-            words[index >> 3] |= UInt64(byte) << (56 - 8 * UInt64(index & 7))
+        withUnsafeMutableBytes(of: &words) { words in
+            words.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes.prefix(words.count)))
         }
+        for index in words.indices { words[index] = UInt64(bigEndian: words[index]) }
         self.words = words
     }
 
@@ -19,8 +20,13 @@ package struct Digest: Hashable, Sendable {
     package var leadingBits: UInt64 { words[0] }
 
     /// All 32 bytes in order.
-    package var bytes: [UInt8] {
-        (0..<Self.byteCount).map(byte)
+    package var bytes: [UInt8] { prefix(Self.byteCount) }
+
+    /// The first `count` bytes (0 to 32, clamped).
+    package func prefix(_ count: Int) -> [UInt8] {
+        var words = words
+        for index in words.indices { words[index] = words[index].bigEndian }
+        return withUnsafeBytes(of: words) { [UInt8]($0.prefix(max(count, 0))) }
     }
 
     /// The first `bytes` bytes (0 to 32, clamped) as lower-case hex, two digits each.

@@ -29,6 +29,7 @@ package struct IncomingAnswer {
     package mutating func takeField(_ name: some Collection<UInt8>, _ value: some Collection<UInt8>) -> Bool {
         guard !isHeadComplete else { return true }
         guard name.first != UInt8(ascii: ":") else { return takeStatus(value) }
+        if lines.isEmpty { lines.reserveCapacity(Self.usualHead) }
         guard lines.count + name.count + value.count <= AnswerHeaders.longest else { return false }
         lines.append(contentsOf: name)
         lines.append(UInt8(ascii: ":"))
@@ -95,6 +96,9 @@ package struct IncomingAnswer {
         status = digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
         return true
     }
+
+    /// Bytes of a provider's head, so that most are kept without being moved.
+    private static let usualHead = 256
 
     private static func isRetryAfter(_ name: some Collection<UInt8>) -> Bool {
         let wanted = "retry-after".utf8

@@ -41,6 +41,12 @@ struct DigestTests {
         #expect(digest.bytes.last == 0xad)
     }
 
+    @Test("clamps the length of a prefix", arguments: [(-1, 0), (0, 0), (1, 1), (16, 16), (32, 32), (99, 32)])
+    func prefix(asked: Int, count: Int) {
+        let digest = SHA256.digest(of: Array("abc".utf8))
+        #expect(digest.prefix(asked) == Array(digest.bytes.prefix(count)))
+    }
+
     @Test("clamps the length of a hex prefix", arguments: [(-1, 0), (0, 0), (1, 2), (8, 16), (32, 64), (99, 64)])
     func hexPrefix(bytes: Int, digits: Int) {
         let digest = SHA256.digest(of: Array("abc".utf8))

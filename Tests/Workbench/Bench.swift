@@ -20,15 +20,19 @@ package struct Bench: Sendable {
     package static let tiers = [RetryTier(.seconds(1)), RetryTier(.seconds(3)), RetryTier(.seconds(10))]
 
     /// Runs a body on a fresh schema and removes it afterwards.
+    ///
+    /// `partitions` spreads inbox and ledger over so many tables.
     package static func withSchema<Value>(
         catalogs: CatalogSet? = nil,
+        partitions: Int = 0,
         _ body: (Bench) async throws -> Value
     ) async throws -> Value {
         guard let namespace = Namespace(Servers.uniqueName("t").replacingOccurrences(of: "-", with: "_")) else {
             throw BenchError("the unique name makes no namespace")
         }
         let owner = try makePool(setUp: ["SET search_path TO \(namespace)"])
-        guard case .applied = try await Migrator(pool: owner, namespace: namespace).migrate() else {
+        guard case .applied = try await Migrator(pool: owner, namespace: namespace).migrate(partitions: partitions)
+        else {
             throw BenchError("the migrations were refused")
         }
         try await owner.withConnection { (connection) throws(PostgresError) in try connection.execute(RawRows.setUp) }

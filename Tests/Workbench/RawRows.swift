@@ -45,16 +45,18 @@ enum RawRows {
         BEGIN
             IF TG_OP = 'INSERT' THEN
                 INSERT INTO ledger (person, id, target, state, reason, attempts, provider_message_id, due_at, decision,
-                                    updated_at, claim, unknown_sends, urgency, sent_at)
+                                    updated_at, claim, unknown_sends, urgency, sent_at, outlet, queued_at)
                 VALUES (raw_person(NEW.app, NEW.user_id), raw_id(NEW.notification_id), raw_target(NEW.target),
                         raw_letter(NEW.state), NEW.reason, coalesce(NEW.attempts, 0), NEW.provider_message_id,
                         NEW.due_at, NEW.decision, coalesce(NEW.updated_at, now()), NEW.claim,
-                        coalesce(NEW.unknown_sends, 0), coalesce(NEW.urgency, 1), NEW.sent_at);
+                        coalesce(NEW.unknown_sends, 0), coalesce(NEW.urgency, 1), NEW.sent_at, NEW.outlet,
+                        NEW.queued_at);
             ELSE
                 UPDATE ledger
                 SET state = raw_letter(NEW.state), reason = NEW.reason, attempts = NEW.attempts,
                     provider_message_id = NEW.provider_message_id, due_at = NEW.due_at, decision = NEW.decision,
-                    updated_at = NEW.updated_at, sent_at = NEW.sent_at
+                    updated_at = NEW.updated_at, sent_at = NEW.sent_at, outlet = NEW.outlet,
+                    queued_at = NEW.queued_at
                 WHERE person = raw_person(OLD.app, OLD.user_id) AND id = raw_id(OLD.notification_id)
                   AND target = raw_target(OLD.target);
             END IF;

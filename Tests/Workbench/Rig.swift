@@ -121,8 +121,9 @@ package struct Rig: Sendable {
         )
     }
 
-    private func lanes(_ tools: WorkerTools) throws -> [LaneWorker] {
+    private func lanes(_ tools: WorkerTools) throws -> [any Service] {
         let intake = Intake(catalogs: catalogs, zones: zones, tools: tools, context: context)
+        let puller = intake.puller(for: Lane.allCases, every: .milliseconds(100))
         let replays = Consumer(
             ConsumerOptions(
                 broker: try bench.broker,
@@ -137,19 +138,19 @@ package struct Rig: Sendable {
             intake: intake,
             limits: .init(batch: 256, batchesAtOnce: 1)
         )
-        return try [replayLane]
-            + Lane.allCases.map { lane in
-                let consumer = Consumer(
-                    ConsumerOptions(
-                        broker: try bench.broker,
-                        name: "test, \(lane.rawValue)",
-                        subscriptions: [bench.names.lane(lane), bench.names.resume(lane)].map {
-                            .init(queue: $0, prefetch: 1024)
-                        }
-                    )
+        let lanes: [any Service] = try Lane.allCases.map { lane in
+            let consumer = Consumer(
+                ConsumerOptions(
+                    broker: try bench.broker,
+                    name: "test, \(lane.rawValue)",
+                    subscriptions: [bench.names.lane(lane), bench.names.resume(lane)].map {
+                        .init(queue: $0, prefetch: 1024)
+                    }
                 )
-                return LaneWorker(lane: lane, consumer: consumer, intake: intake, limits: .init(batch: 256))
-            }
+            )
+            return LaneWorker(lane: lane, consumer: consumer, intake: intake, limits: .init(batch: 256))
+        }
+        return lanes + [replayLane, puller]
     }
 
     private func clerk() throws -> DeadLetterClerk {
@@ -192,6 +193,9 @@ package struct Rig: Sendable {
     }
 
     // MARK: - What tests do
+
+    /// Whether the body has ended.
+    package var isDraining: Bool { drain.isDraining }
 
     /// Publishes through the events exchange and insists on the broker's confirm for each.
     package func publish(_ messages: [OutgoingMessage]) async throws {

@@ -7,7 +7,9 @@
 extension String {
     /// Reads any bytes; valid UTF-8 is taken as it is.
     init(wire bytes: UnsafeRawBufferPointer) {
-        if let text = String(validating: bytes, as: UTF8.self), !text.utf8.contains(WireEscape.lead) {
+        if bytes.allSatisfy({ $0 < 0x80 }) {
+            self = String(decoding: bytes, as: UTF8.self)
+        } else if let text = String(validating: bytes, as: UTF8.self), !text.utf8.contains(WireEscape.lead) {
             self = text
         } else {
             self = WireEscape.escaped(bytes)

@@ -48,6 +48,11 @@ public struct JSONParser: Sendable {
         }
     }
 
+    /// Reads one document where it lies, such as in a row of a database; the bytes are read during the call only.
+    package func parse(_ bytes: UnsafeRawBufferPointer) -> Result<JSONValue, JSONFault> {
+        bytes.withMemoryRebound(to: UInt8.self) { document($0).map(\.root) }
+    }
+
     /// Reads one document, with what else was noticed on the way.
     package func document(_ bytes: UnsafeBufferPointer<UInt8>, recordingPlaces: Bool = false) -> Result<
         JSONDocument, JSONFault

@@ -1,7 +1,8 @@
 /// A cursor over bytes that reads one document; the strict grammar lives here, what JSON5 adds in an extension.
 ///
-/// Every access to `bytes` is preceded by a check against its count: an unchecked pointer is what makes this fast.
-struct JSONReader {
+/// Every access to `bytes` is preceded by a check against its count: an unchecked pointer is what makes this fast. There is
+/// one of it for a document, and no copy.
+struct JSONReader: ~Copyable {
     let bytes: UnsafeBufferPointer<UInt8>
     let isJSON5: Bool
     var position = 0
@@ -97,7 +98,7 @@ struct JSONReader {
         guard depth < depthLimit else { throw stop(.tooDeep) }
         let outer = path
         defer { path = outer }
-        var members = UniqueMembers(expecting: depth == 0 ? 16 : 2)
+        var members = UniqueMembers(expecting: depth == 0 ? 16 : 4)
         position += 1
         try skipSpace()
         while current != UInt8(ascii: "}") {

@@ -6,6 +6,11 @@ public struct JSONObject: Sendable {
         public let key: String
         /// What it stands for.
         public let value: JSONValue
+
+        package init(key: String, value: JSONValue) {
+            self.key = key
+            self.value = value
+        }
     }
 
     /// All members, in order.
@@ -66,15 +71,49 @@ extension JSONObject: Equatable {
 
     /// The members in the order of their keys' UTF-8 bytes.
     func sortedByKey() -> [Member] {
-        let isSorted = zip(members, members.dropFirst()).allSatisfy { $0.key.precedesInBytes($1.key) }
-        return isSorted ? members : members.sorted { $0.key.precedesInBytes($1.key) }
+        withPlacesByKey { places in places.map { members[$0] } }
     }
+
+    /// The places of the members in the order of their keys' UTF-8 bytes, without a copy of any; valid during the call.
+    func withPlacesByKey<Result>(_ body: (UnsafeMutableBufferPointer<Int>) -> Result) -> Result {
+        withUnsafeTemporaryAllocation(of: Int.self, capacity: count) { memory in
+            var places = memory
+            for place in members.indices { places.initializeElement(at: place, to: place) }
+            if count > Self.few {
+                places.sort { members[$0].key.precedesInBytes(members[$1].key) }
+            } else {
+                sortFew(places)
+            }
+            return body(places)
+        }
+    }
+
+    /// Most objects have a handful of members, and many are in order.
+    private func sortFew(_ places: UnsafeMutableBufferPointer<Int>) {
+        for next in places.indices.dropFirst() {
+            var place = next
+            while place > 0, members[places[place]].key.precedesInBytes(members[places[place - 1]].key) {
+                places.swapAt(place, place - 1)
+                place -= 1
+            }
+        }
+    }
+
+    /// So few are sorted faster one by one.
+    private static let few = 16
 }
 
 extension String {
     /// Order by UTF-8 bytes, which is also the order by code point.
     fileprivate func precedesInBytes(_ other: String) -> Bool {
-        utf8.lexicographicallyPrecedes(other.utf8)
+        withBytes { ours in
+            other.withBytes { theirs in
+                for index in 0..<min(ours.count, theirs.count) where ours[index] != theirs[index] {
+                    return ours[index] < theirs[index]
+                }
+                return ours.count < theirs.count
+            }
+        }
     }
 }
 

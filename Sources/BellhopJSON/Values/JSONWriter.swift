@@ -28,28 +28,28 @@ public enum JSONWriter {
         buffer.append(UInt8(ascii: "\""))
         text.withBytes { bytes in
             var start = 0
-            for index in 0..<bytes.count {
-                let byte = bytes[index]
-                guard byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") else { continue }
-                buffer.append(contentsOf: UnsafeBufferPointer(rebasing: bytes[start..<index]))
-                escape(byte, into: &buffer)
-                start = index + 1
+            while true {
+                let end = PlainRun.end(in: bytes, from: start)
+                buffer.append(contentsOf: UnsafeBufferPointer(rebasing: bytes[start..<end]))
+                guard end < bytes.count else { break }
+                escape(bytes[end], into: &buffer)
+                start = end + 1
             }
-            buffer.append(contentsOf: UnsafeBufferPointer(rebasing: bytes[start..<bytes.count]))
         }
         buffer.append(UInt8(ascii: "\""))
     }
 
     /// Appends an object, its keys in order.
     public static func write(_ object: JSONObject, into buffer: inout [UInt8]) {
+        if buffer.isEmpty { buffer.reserveCapacity(2 + 32 * object.count) }
         buffer.append(UInt8(ascii: "{"))
-        var isFirst = true
-        for member in object.sortedByKey() {
-            if !isFirst { buffer.append(UInt8(ascii: ",")) }
-            isFirst = false
-            write(member.key, into: &buffer)
-            buffer.append(UInt8(ascii: ":"))
-            write(member.value, into: &buffer)
+        object.withPlacesByKey { places in
+            for (position, place) in places.enumerated() {
+                if position > 0 { buffer.append(UInt8(ascii: ",")) }
+                write(object.members[place].key, into: &buffer)
+                buffer.append(UInt8(ascii: ":"))
+                write(object.members[place].value, into: &buffer)
+            }
         }
         buffer.append(UInt8(ascii: "}"))
     }

@@ -1,5 +1,7 @@
 /// What a catalogue says of one type of event.
-public struct CatalogType: Hashable, Sendable {
+///
+/// An object, since every notification and every push is made by it and none changes it.
+public final class CatalogType: Sendable {
     /// What becomes of a notification that its user has muted.
     public enum WhenMuted: String, CaseIterable, Hashable, Sendable {
         /// It is in the app, and nowhere else.
@@ -53,6 +55,55 @@ public struct CatalogType: Hashable, Sendable {
     /// Where a tap leads; nil where the app's own link holds.
     public let link: LinkTemplate?
     let words: LanguageSet
+
+    init(_ outline: Outline) {
+        type = outline.type
+        priority = outline.priority
+        labels = outline.labels
+        icon = outline.icon
+        color = outline.color
+        background = outline.background
+        isMandatory = outline.isMandatory
+        pushByDefault = outline.pushByDefault
+        emailByDefault = outline.emailByDefault
+        whenMuted = outline.whenMuted
+        roles = outline.roles
+        lifetime = outline.lifetime
+        quietHours = outline.quietHours
+        isGathered = outline.isGathered
+        retryLimit = outline.retryLimit
+        hasSound = outline.hasSound
+        setsBadge = outline.setsBadge
+        android = outline.android
+        apple = outline.apple
+        link = outline.link
+        words = outline.words
+    }
+
+    /// A type as it is put together.
+    struct Outline {
+        let type: EventType
+        let priority: Priority
+        let labels: [LanguageTag: String]
+        let icon: String?
+        let color: String?
+        let background: String?
+        let isMandatory: Bool
+        let pushByDefault: Bool
+        let emailByDefault: Bool
+        let whenMuted: WhenMuted
+        let roles: Set<FollowRole>?
+        let lifetime: Lifetime?
+        let quietHours: QuietHoursPolicies
+        let isGathered: Bool
+        let retryLimit: Int?
+        let hasSound: Bool
+        let setsBadge: Bool
+        let android: AndroidOptions
+        let apple: AppleOptions
+        let link: LinkTemplate?
+        let words: LanguageSet
+    }
 
     /// Whether a follower in this role hears of it.
     public func reaches(_ role: FollowRole?) -> Bool {

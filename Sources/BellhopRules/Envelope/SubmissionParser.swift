@@ -38,10 +38,7 @@ public struct SubmissionParser: Sendable {
         if let type = EventType(validating: typeName), catalog.position(of: type) != nil {
             let id = try claims.eventID()
             let time = message.cloudEvent?.time ?? envelope.timestamp.flatMap(Timestamp.init(seconds:))
-            var event = try Event(reader, app: app, type: type, id: id)
-            event.sentAt = event.sentAt ?? time
-            event.traceParent = claims.traceParent
-            return .event(event)
+            return .event(try Event(reader, (app, type, id), time: time, claims.traceParent))
         }
         if let type = FeedType(rawValue: typeName) {
             let time = message.cloudEvent?.time ?? envelope.timestamp.flatMap(Timestamp.init(seconds:))

@@ -22,12 +22,15 @@ extension Audience {
         }
         guard case .object(let object) = value else { throw FieldFault(at: place, expected: "an object", found: value) }
         let to = FieldReader(object, at: place)
-        let present = Key.allCases.filter { to[$0.rawValue] != nil }
-        guard let key = present.first else {
-            throw FieldFault(.missingAudience, at: place, "expected one of user, users, topic or everyone")
+        var present: Key?
+        for key in Key.allCases where to[key.rawValue] != nil {
+            guard present == nil else {
+                throw FieldFault(.invalidField, at: place, "user, users, topic and everyone exclude one another")
+            }
+            present = key
         }
-        guard present.count == 1 else {
-            throw FieldFault(.invalidField, at: place, "user, users, topic and everyone exclude one another")
+        guard let key = present else {
+            throw FieldFault(.missingAudience, at: place, "expected one of user, users, topic or everyone")
         }
         switch key {
         case .user: self = .users([try to.required(key.rawValue)])

@@ -8,8 +8,9 @@ extension Event {
     /// JSON object with sorted keys; absent fields are left out, empty `data` and `metadata` count as absent, instants
     /// are microseconds, numbers keep their spelling (`1` and `1.0` differ).
     public func contentBytes(into buffer: inout [UInt8]) {
-        var writer = ContentWriter(buffer: buffer)
-        buffer = []
+        var writer = ContentWriter()
+        swap(&writer.buffer, &buffer)
+        writer.begin()
         writer.write("body", content.body)
         writer.write("collapseKey", content.collapseKey)
         writer.write("data", content.data)
@@ -23,33 +24,32 @@ extension Event {
         writer.write("type", type.text)
         writer.write("venueId", content.venueID)
         writer.end()
-        buffer = writer.buffer
+        swap(&writer.buffer, &buffer)
     }
 }
 
 /// Writes the members of one object, in the order of the calls.
 private struct ContentWriter {
-    var buffer: [UInt8]
+    var buffer: [UInt8] = []
     private var isFirst = true
 
-    init(buffer: [UInt8]) {
-        self.buffer = buffer
-        self.buffer.append(UInt8(ascii: "{"))
+    mutating func begin() {
+        buffer.append(UInt8(ascii: "{"))
     }
 
-    mutating func write(_ key: String, _ text: String?) {
+    mutating func write(_ key: StaticString, _ text: String?) {
         guard let text else { return }
         begin(key)
         JSONWriter.write(text, into: &buffer)
     }
 
-    mutating func write(_ key: String, _ object: JSONObject) {
+    mutating func write(_ key: StaticString, _ object: JSONObject) {
         guard !object.isEmpty else { return }
         begin(key)
         JSONWriter.write(object, into: &buffer)
     }
 
-    mutating func write(_ key: String, _ instant: Timestamp?) {
+    mutating func write(_ key: StaticString, _ instant: Timestamp?) {
         guard let instant else { return }
         begin(key)
         buffer.append(contentsOf: String(instant.microseconds).utf8)
@@ -59,10 +59,13 @@ private struct ContentWriter {
         buffer.append(UInt8(ascii: "}"))
     }
 
-    private mutating func begin(_ key: String) {
+    /// Our own names need no escapes.
+    private mutating func begin(_ key: StaticString) {
         if !isFirst { buffer.append(UInt8(ascii: ",")) }
         isFirst = false
-        JSONWriter.write(key, into: &buffer)
+        buffer.append(UInt8(ascii: "\""))
+        buffer.append(contentsOf: UnsafeBufferPointer(start: key.utf8Start, count: key.utf8CodeUnitCount))
+        buffer.append(UInt8(ascii: "\""))
         buffer.append(UInt8(ascii: ":"))
     }
 }

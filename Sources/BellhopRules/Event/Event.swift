@@ -1,6 +1,8 @@
 /// Something that happened, as its producer tells it, validated: the same value whichever of the three forms it came
 /// in.
-public struct Event: Hashable, Sendable {
+///
+/// An object, since it is handed from step to step with a dozen texts in it.
+public final class Event: Sendable {
     /// The producer's identifier, unique within the app.
     public let id: EventID
     /// The app it belongs to; a catalogue describes it.
@@ -12,7 +14,7 @@ public struct Event: Hashable, Sendable {
     /// What it says.
     public let content: EventContent
     /// When the producer sent it, as far as the body, CloudEvents or the AMQP timestamp say.
-    public internal(set) var sentAt: Timestamp?
+    public let sentAt: Timestamp?
     /// Not to be delivered before this instant.
     ///
     /// How far ahead that may be is for whoever has a clock to judge.
@@ -20,17 +22,37 @@ public struct Event: Hashable, Sendable {
     /// Not to be pushed from this instant on.
     public let expiresAt: Timestamp?
     /// The trace it belongs to.
-    public internal(set) var traceParent: TraceParent?
+    public let traceParent: TraceParent?
 
-    init(_ reader: FieldReader, app: AppID, type: EventType, id: EventID) throws(FieldFault) {
-        self.id = id
-        self.app = app
-        self.type = type
+    /// Whose and what it is, as far as more than its body tells.
+    typealias Names = (app: AppID, type: EventType, id: EventID)
+
+    /// `time` is when it was sent by what its envelope says, for where the body says nothing of it.
+    init(_ reader: FieldReader, _ names: Names, time: Timestamp?, _ trace: TraceParent?) throws(FieldFault) {
+        (app, type, id) = names
         audience = try Audience(reader)
         content = try EventContent(reader)
-        sentAt = try reader.timestamp(EventField.sentAtIso.rawValue)
+        sentAt = try reader.timestamp(EventField.sentAtIso.rawValue) ?? time
+        traceParent = trace
         deliverAt = try reader.timestamp(EventField.deliverAt.rawValue)
         expiresAt = try reader.timestamp(EventField.expiresAt.rawValue)
+    }
+}
+
+extension Event: Hashable {
+    /// Whether both say the same of everything.
+    public static func == (left: Event, right: Event) -> Bool {
+        left === right
+            || (left.id == right.id && left.app == right.app && left.type == right.type
+                && left.audience == right.audience && left.content == right.content && left.sentAt == right.sentAt
+                && left.deliverAt == right.deliverAt && left.expiresAt == right.expiresAt
+                && left.traceParent == right.traceParent)
+    }
+
+    /// The names are enough to tell most events apart.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(app)
+        hasher.combine(id)
     }
 }
 

@@ -48,6 +48,11 @@ enum IdentifierRules {
         }
     }
 
+    /// A language alone in its usual spelling, which most people's are.
+    static func isPlainLanguage(_ text: String) -> Bool {
+        text.withBytes { (2...8).contains($0.count) && $0.allSatisfy(isLowercase) }
+    }
+
     static func isTimeZoneName(_ text: String) -> Bool {
         text.withBytes { bytes in
             guard (1...64).contains(bytes.count), isLetter(bytes[0]) else { return false }

@@ -8,6 +8,10 @@ public struct LanguageTag: TextIdentifier {
 
     /// Takes a text that keeps the rule, nil otherwise.
     public init?(validating text: String) {
+        guard !IdentifierRules.isPlainLanguage(text) else {
+            self.text = text
+            return
+        }
         guard IdentifierRules.isLanguageTag(text) else { return nil }
         let parts = text.split { $0 == "-" || $0 == "_" }
         let spelled = parts.enumerated().map { index, part in

@@ -38,6 +38,7 @@ extension Explanation {
             ("state", .optional(line.state?.rawValue)), ("reason", .optional(line.reason)),
             ("attempts", .number(line.attempts)), ("unknownSends", .number(line.unknownSends)),
             ("providerMessageId", .optional(line.providerMessageID)), ("dueAt", .instant(line.dueAt)),
+            ("backlog", .optional(line.backlog?.name)), ("queuedAt", .instant(line.backlog?.queuedAt)),
             ("dueLocal", .optional(line.dueAt.flatMap(clock.local))), ("waitedUntil", .instant(line.waitedUntil)),
             ("digest", .instant(line.digest)), ("digestCompanions", .number(line.digestCompanions)),
             ("updatedAt", .instant(line.updatedAt)), ("words", .text(sentence(of: line))),

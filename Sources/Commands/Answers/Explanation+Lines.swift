@@ -38,7 +38,10 @@ extension Explanation {
     }
 
     private func waiting(_ line: LedgerLine) -> String {
-        switch line.reason {
+        if let backlog = line.backlog {
+            return "waits in the backlog of \(backlog.name) since \(instant(backlog.queuedAt))\(because(line))"
+        }
+        return switch line.reason {
         case Wait.Reason.quietHours.rawValue?: "waits for the end of the user's quiet hours, \(due(line))"
         case Wait.Reason.digest.rawValue?:
             "is gathered for the digest of \(due(line))\(companions(line, none: ", alone so far"))"
@@ -91,7 +94,8 @@ extension Explanation {
         "expired-while-waiting": "it became too late while it waited",
         "attempts-exhausted": "every attempt failed, and there were as many as are allowed; it is in the dead letters",
         "payload-refused": "the provider will never take this message; it is in the dead letters",
-        "window-full": "the provider was too slow to begin with it",
+        "window-full": "the provider has no room for it yet, or its budget is spent",
+        "lease-over": "its turn came too late to be sent under the same claim",
         "breaker": "the provider refuses our keys or settings",
         "provider-rests": "the provider has asked for silence",
         "mailbox-unknown": "the mail server knows no such address",

@@ -7,7 +7,7 @@ enum BenchCommand: Command {
     static let name = "bench"
     static let summary = "Measures a worker: events a second, processor time an event, latency, memory."
     static let synopsis = [
-        "bench [--events N] [--users N] [--workers N] [--seed N] [--stub URL --stub-ca FILE] [--json] [--keep]",
+        "bench [--events N] [--users N] [--stored N] [--workers N] [--seed N] [--stub URL --stub-ca FILE] [--json] [--keep]",
         "bench latency [--events N] [--rate N/s] [--seed N] [--json] [--keep]",
         "bench idle [--json] [--keep]",
         "bench erasures [--events N] [--erasures N] [--users N] [--workers N] [--seed N] [--json] [--keep]",
@@ -16,6 +16,7 @@ enum BenchCommand: Command {
     static let options = [
         Option.taking("events", "N", "events of a run (50000; latency: 500; decision: 1000000)"),
         Option.taking("users", "N", "users that they go to (100000; latency: 1000)"),
+        Option.taking("stored", "N", "notifications of before that lie in the tables (0)"),
         Option.taking("workers", "N", "worker processes that drain the lane (1)"),
         Option.taking("erasures", "N", "users that are erased between the two halves (20000)"),
         Option.taking("rate", "N/s", "events a second of a latency run (50/s)"),
@@ -45,6 +46,7 @@ private struct BenchOrder: Sendable {
     let run: Run
     private let events: Int?
     private let users: Int?
+    private let stored: Int
     private let workers: Int
     private let rate: Int
     private let erasures: Int
@@ -59,6 +61,7 @@ private struct BenchOrder: Sendable {
         self.run = run
         events = try words.number("events", in: 1...10_000_000)
         users = try words.number("users", in: 1...10_000_000)
+        stored = try words.number("stored", in: 0...1_000_000_000) ?? 0
         workers = try words.number("workers", in: 1...64) ?? 1
         rate = try words.number("rate", in: 1...10_000, unit: "/s") ?? 50
         erasures = try words.number("erasures", in: 1...1_000_000) ?? 20_000
@@ -109,7 +112,14 @@ private struct BenchOrder: Sendable {
                 .measure(on: testbed)
         case .throughput, .decision:
             let whole = workload(events: 50_000, users: 100_000)
-            return try await ThroughputRun(workload: whole, workers: workers, stub: stub, say: say).measure(on: testbed)
+            return try await ThroughputRun(
+                workload: whole,
+                workers: workers,
+                stored: stored,
+                stub: stub,
+                say: say
+            )
+            .measure(on: testbed)
         }
     }
 

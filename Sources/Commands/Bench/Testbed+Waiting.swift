@@ -10,10 +10,14 @@ extension Testbed {
     private static let patience = Duration.seconds(60)
 
     /// Waits until so many events are recorded and nothing is owed any more.
-    func awaitEnd(of events: Int, _ children: [BenchChild]) async throws {
+    func awaitEnd(
+        of events: Int,
+        since mark: BenchmarkBook.Mark = .beginning,
+        _ children: [BenchChild]
+    ) async throws {
         try await wait(children, for: "\(events) events") {
-            let found = try await ledger.notifications()
-            let isDone = found >= events ? try await ledger.isSettled() : false
+            let found = try await ledger.notifications(since: mark)
+            let isDone = found >= events ? try await ledger.isSettled(since: mark) : false
             return (found, isDone)
         }
     }
@@ -67,14 +71,27 @@ extension Testbed {
         }
     }
 
-    func verification(of workload: Workload, _ stub: PushStub) async throws -> Verification {
+    /// Fills the tables with notifications of before.
+    func store(_ notifications: Int) async throws {
+        for start in stride(from: 0, to: notifications, by: 100_000) {
+            try Task.checkCancellation()
+            try await ledger.store(start..<min(start + 100_000, notifications))
+        }
+        try await ledger.analyze()
+    }
+
+    func verification(
+        of workload: Workload,
+        since mark: BenchmarkBook.Mark = .beginning,
+        _ stub: PushStub
+    ) async throws -> Verification {
         let expected = workload.expectation()
         return Verification(
             expectedEvents: workload.events,
-            notifications: try await ledger.notifications(),
-            distinctNotifications: try await ledger.distinctEvents(),
+            notifications: try await ledger.notifications(since: mark),
+            distinctNotifications: try await ledger.distinctEvents(since: mark),
             expectedEndings: expected.endings,
-            endings: try await ledger.endings(),
+            endings: try await ledger.endings(since: mark),
             hasDeadLetters: try await hasDeadLetters(),
             expectedPushes: expected.pushes,
             pushes: try await stub.answered()

@@ -6,6 +6,8 @@ import Store
 struct ThroughputRun: Sendable {
     let workload: Workload
     let workers: Int
+    /// Notifications of before that lie in the tables.
+    let stored: Int
     let stub: PushStub.Place?
     /// Says what is going on; nothing where JSON is wanted.
     let say: @Sendable (String) -> Void
@@ -14,22 +16,28 @@ struct ThroughputRun: Sendable {
         let stub = try await PushStub.start(testbed, at: stub)
         say("seeding \(workload.users) users")
         try await testbed.seed(workload)
+        if stored > 0 {
+            say("storing \(stored) notifications of before")
+            try await testbed.store(stored)
+        }
         say("publishing \(workload.events) events")
         try await testbed.publish(0..<workload.events, of: workload)
         let meter = try await ProcessorMeter(testbed, stub: stub)
         let load = ProcessTable.load()
         say("draining with \(workers) \(workers == 1 ? "worker" : "workers")")
-        let before = meter.read()
+        let mark = try await testbed.ledger.mark()
+        let footprint = try await testbed.ledger.footprint()
+        let usedBefore = meter.read()
         let clock = SystemTime()
         let started = clock.now()
         let children = try (1...workers).map {
             try testbed.start([WorkerCommand.name, "--lanes", "normal"], log: "worker\($0)")
         }
-        try await testbed.awaitEnd(of: workload.events, children)
-        let used = meter.read() - before
+        try await testbed.awaitEnd(of: workload.events, since: mark, children)
+        let used = meter.read() - usedBefore
         let worker = children.compactMap { ProcessTable.processorTime(of: Int($0.identifier)) }
         let peaks = children.compactMap { ProcessTable.memory(of: Int($0.identifier))?.peak }
-        guard let span = try await testbed.ledger.span(), worker.count == workers, peaks.count == workers else {
+        guard let span = try await testbed.ledger.span(since: started.microseconds), worker.count == workers, peaks.count == workers else {
             throw CommandFailure(
                 .tryAgain,
                 attempted: "reading what the run has used",
@@ -38,14 +46,16 @@ struct ThroughputRun: Sendable {
             )
         }
         for child in children { await child.end() }
-        let verification = try await testbed.verification(of: workload, stub)
+        let room = rooms(footprint, try await testbed.ledger.footprint())
+        let verification = try await testbed.verification(of: workload, since: mark, stub)
         let seconds = Double(span.lastSettled - span.firstRecorded) / 1e6
         let sinceStart = Double(span.lastSettled - started.microseconds) / 1e6
         let crew = workers == 1 ? "1 worker" : "\(workers) workers"
-        let title = "W1: \(workload.events) events to \(workload.users) users, \(crew), seed \(workload.seed)"
+        let before = stored > 0 ? ", \(stored) notifications stored before" : ""
+        let title = "W1: \(workload.events) events to \(workload.users) users, \(crew), seed \(workload.seed)\(before)"
         let figures = [
             .told("events", .number(workload.events)), .told("users", .number(workload.users)),
-            .told("workers", .number(workers)), .told("seed", .text(String(workload.seed))),
+            .told("workers", .number(workers)), .told("stored", .number(stored)), .told("seed", .text(String(workload.seed))),
             Self.rate("events a second", workload.events, seconds, "eventsPerSecond"),
             Self.rate("pushes a second", verification.expectedPushes, seconds, "pushesPerSecond"),
             .both(
@@ -60,7 +70,20 @@ struct ThroughputRun: Sendable {
         let memory = [BenchReport.Figure.both("peak memory, worker", peak.megabytes, "peakWorkerBytes", .number(peak))]
         let machine = try await MachineDescription(testbed, load: load)
         let costs = costs(worker.reduce(0, +), used)
-        return BenchReport("W1", title, machine, figures + costs + memory, verification)
+        return BenchReport("W1", title, machine, figures + costs + room + memory, verification)
+    }
+
+    /// What an event leaves on disk and in the log, and the pages that it takes to write it.
+    private func rooms(_ before: BenchmarkBook.Footprint, _ after: BenchmarkBook.Footprint) -> [BenchReport.Figure] {
+        let events = Double(max(1, workload.events))
+        return [
+            ("disk", "bytes", "diskBytesPerEvent", after.disk - before.disk),
+            ("log", "bytes", "walBytesPerEvent", after.log - before.log),
+            ("touched", "pages", "pagesPerEvent", after.pages - before.pages),
+        ].map { label, unit, name, value in
+            let each = Double(value) / events
+            return .both("\(label) an event", "\(each.text(digits: 0)) \(unit)", name, .decimal(each, digits: 1))
+        }
     }
 
     private static func rate(_ label: String, _ count: Int, _ seconds: Double, _ name: String) -> BenchReport.Figure {

@@ -41,6 +41,7 @@ extension Status {
     private func tables(_ store: StoreStatus?) -> [(String, JSONText)] {
         [
             ("deliveries", store.map(Self.deliveries) ?? .null),
+            ("backlogs", store.map { .list($0.backlogs.map(Self.backlog)) } ?? .null),
             ("plannedEvents", store.map(Self.planned) ?? .null),
             ("deadLetters", store.map(Self.deadLetters) ?? .null),
             ("breakers", store.map { .list($0.breakers.map(Self.breaker)) } ?? .null),
@@ -95,6 +96,13 @@ extension Status {
         return .object([
             ("owed", .number(total)), ("owedIsCapped", .flag(total >= StoreStatus.most)),
             ("overdue", .number(store.overdue)), ("oldestDueAt", .instant(oldest)), ("groups", .list(groups)),
+        ])
+    }
+
+    private static func backlog(_ backlog: StoreStatus.Backlog) -> JSONText {
+        .object([
+            ("outlet", .text(backlog.name)), ("waiting", .number(backlog.count)),
+            ("waitingIsCapped", .flag(backlog.count >= StoreStatus.most)), ("oldestAt", .instant(backlog.oldest)),
         ])
     }
 

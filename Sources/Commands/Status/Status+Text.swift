@@ -10,7 +10,7 @@ extension Status {
         lines += problems.isEmpty ? ["All is well."] : problems.flatMap(Self.item)
         if let queues = broker.value { lines += [""] + table(of: queues) }
         if let store = database.value?.store {
-            lines += [""] + owed(store) + [""] + deadLetters(store) + [""]
+            lines += [""] + owed(store) + [""] + backlogs(store) + [""] + deadLetters(store) + [""]
             lines.append("planned events".filled(to: Self.firstColumn) + plannedWords(store.planned))
         } else {
             lines.append("")
@@ -59,6 +59,15 @@ extension Status {
         for group in store.owed {
             let title = [group.state, group.reason].compactMap { $0 }.joined(separator: ", ")
             table.add([title, Self.capped(group.count), distance(to: group.oldestDue)])
+        }
+        return table.lines(firstColumn: Self.firstColumn)
+    }
+
+    private func backlogs(_ store: StoreStatus) -> [String] {
+        guard !store.backlogs.isEmpty else { return ["backlogs".filled(to: Self.firstColumn) + "none"] }
+        var table = TextTable(["backlogs", "count", "oldest"])
+        for backlog in store.backlogs {
+            table.add([backlog.name, Self.capped(backlog.count), distance(to: backlog.oldest)])
         }
         return table.lines(firstColumn: Self.firstColumn)
     }

@@ -34,6 +34,16 @@ struct Batch: Sendable {
         now = Timestamp(clamping: context.time.now().microseconds)
     }
 
+    /// For what was pulled from a backlog: no message is behind it.
+    init(carrying claim: Claim, lane: Lane, _ drain: DrainSignal, _ asides: Asides, _ context: PipelineContext) {
+        self.lane = lane
+        self.claim = claim
+        messages = OpenMessages([]) { _ in }
+        persistence = Persistence(drain: drain, context: context)
+        self.asides = asides
+        now = Timestamp(clamping: context.time.now().microseconds)
+    }
+
     var drain: DrainSignal { persistence.drain }
 }
 
@@ -57,7 +67,9 @@ extension Batch {
         _ write: @Sendable ([Work]) async throws(PostgresError) -> [Outcome]
     ) async -> Stored<Work, Outcome> {
         var stored = Stored<Work, Outcome>()
-        for (entry, result) in zip(entries, await persistence.write(entries.map(\.work), write)) {
+        let results = await persistence.write(entries.map(\.work), write)
+        stored.written.reserveCapacity(entries.count)
+        for (entry, result) in zip(entries, results) {
             switch result {
             case .written(let outcome): stored.written.append((entry, outcome))
             case .refused(let why): stored.refused.append((entry, why))

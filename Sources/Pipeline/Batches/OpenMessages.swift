@@ -33,13 +33,16 @@ final class OpenMessages: Sendable {
     var count: Int { tags.count }
 
     /// There is one more thing to do for the message at each of these positions.
+    ///
+    /// Of what no message of the broker is behind, all positions are beyond the last one, and nothing is counted.
     func open(_ positions: [Int]) {
-        guard !positions.isEmpty else { return }
+        guard !positions.isEmpty, !tags.isEmpty else { return }
         state.withLock { state in for position in positions { state.open[position] += 1 } }
     }
 
     /// So much has been done; acknowledges what is done with now.
     func close(_ positions: [Int]) {
+        guard !tags.isEmpty else { return }
         settle { state in
             var done: [Int] = []
             for position in positions {

@@ -9,6 +9,7 @@ import Store
 package struct PipelineMetrics: Sendable {
     let records: RecordMetrics
     let deliveries: DeliveryMetrics
+    let backlogs: BacklogMetrics
     let storeFailures: Counter
     private let deadLetters: Labelled<Counter>
     private let batchSizes: Histogram
@@ -17,6 +18,7 @@ package struct PipelineMetrics: Sendable {
     package init(_ registry: MetricsRegistry) {
         records = RecordMetrics(registry)
         deliveries = DeliveryMetrics(registry)
+        backlogs = BacklogMetrics(registry)
         deadLetters = registry.counter(
             "bellhop_dead_lettered_total",
             help: "Messages moved to the dead-letter queue.",
@@ -97,20 +99,20 @@ struct RecordMetrics: Sendable {
     }
 
     func count(_ outcomes: some Sequence<(app: AppID, outcome: Inbox.Outcome)>) {
-        var tally: [Word: Int] = [:]
-        for (app, outcome) in outcomes { tally[Word(app: app, word: outcome.rawValue), default: 0] += 1 }
-        for (key, count) in tally { notifications.with(key.app.text, key.word).increment(by: count) }
+        var tally = Tally<Word>()
+        for (app, outcome) in outcomes { tally.add(Word(app: app, word: outcome.rawValue)) }
+        for (key, count) in tally.counted() { notifications.with(key.app.text, key.word).increment(by: count) }
     }
 
     /// How new notifications entered the ledger.
     func countDecisions(_ records: some Sequence<InboxRecord>) {
-        var tally: [Decided: Int] = [:]
+        var tally = Tally<Decided>()
         for record in records {
             for line in record.deliveries {
-                tally[Decided(app: record.app, state: line.state, reason: line.reason), default: 0] += 1
+                tally.add(Decided(app: record.app, state: line.state, reason: line.reason))
             }
         }
-        for (key, count) in tally {
+        for (key, count) in tally.counted() {
             decisions.with(key.app.text, key.state.rawValue, key.reason ?? "").increment(by: count)
         }
     }
@@ -186,13 +188,13 @@ struct DeliveryMetrics: Sendable {
 
     /// Each settlement with the tier in which its resume waits, if any.
     func count(_ settlements: some Sequence<(Settlement, RetryTier?)>) {
-        var tally: [Word: Int] = [:]
+        var tally = Tally<Word>()
         for (settlement, tier) in settlements {
             let app = settlement.key.notification.recipient.app
-            tally[Word(app: app, word: settlement.state.rawValue), default: 0] += 1
+            tally.add(Word(app: app, word: settlement.state.rawValue))
             if let tier { retries.with(tier.name).increment() }
         }
-        for (key, count) in tally { settled.with(key.app.text, key.word).increment(by: count) }
+        for (key, count) in tally.counted() { settled.with(key.app.text, key.word).increment(by: count) }
     }
 
     /// By the kind of verdict, or `missing` and `unanswered` where there is none.

@@ -22,6 +22,17 @@ package protocol PipelineStore: Sendable {
     func claimReceipts(_ keys: [DeliveryKey], as claim: Claim) async throws(PostgresError) -> [OpenReceipt]
     func settle(_ settlements: [Settlement], of claim: Claim) async throws(PostgresError) -> Int
 
+    // What waits for its outlet.
+    func heads(_ looks: [BacklogBook.Look]) async throws(PostgresError) -> BacklogBook.Heads
+    func pull(
+        _ look: BacklogBook.Look,
+        atMost count: Int,
+        as claim: Claim
+    ) async throws(PostgresError) -> BacklogBook.Pulled
+    func scout(_ look: BacklogBook.Look, as claim: Claim) async throws(PostgresError) -> BacklogBook.Pulled
+    func backlogNames() async throws(PostgresError) -> [String]
+    func release(_ backlog: String, atMost limit: Int, after age: Duration) async throws(PostgresError) -> Int
+
     // What sending tells of devices.
     func revoke(_ devices: [DeadDevice]) async throws(PostgresError) -> Int
     func note(_ devices: [ReachedDevice]) async throws(PostgresError) -> Int

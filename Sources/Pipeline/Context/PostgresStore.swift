@@ -6,6 +6,7 @@ package import Store
 package struct PostgresStore: PipelineStore, OutletStore {
     private let inbox: Inbox
     private let ledger: Ledger
+    private let backlogs: BacklogBook
     private let receipts: ReceiptBook
     private let directory: RecipientBook
     private let plans: EventBook
@@ -20,6 +21,7 @@ package struct PostgresStore: PipelineStore, OutletStore {
     package init(pool: PostgresPool, lease: Duration, firstPause: Duration = .seconds(10)) {
         inbox = Inbox(pool: pool)
         ledger = Ledger(pool: pool, lease: lease)
+        backlogs = BacklogBook(pool: pool, lease: lease)
         receipts = ReceiptBook(pool: pool)
         directory = RecipientBook(pool: pool)
         plans = EventBook(pool: pool)
@@ -86,6 +88,37 @@ package struct PostgresStore: PipelineStore, OutletStore {
 
     package func settle(_ settlements: [Settlement], of claim: Claim) async throws(PostgresError) -> Int {
         try await ledger.settle(settlements, of: claim)
+    }
+
+    package func heads(_ looks: [BacklogBook.Look]) async throws(PostgresError) -> BacklogBook.Heads {
+        try await backlogs.heads(looks)
+    }
+
+    package func pull(
+        _ look: BacklogBook.Look,
+        atMost count: Int,
+        as claim: Claim
+    ) async throws(PostgresError) -> BacklogBook.Pulled {
+        try await backlogs.pull(look, atMost: count, as: claim)
+    }
+
+    package func scout(
+        _ look: BacklogBook.Look,
+        as claim: Claim
+    ) async throws(PostgresError) -> BacklogBook.Pulled {
+        try await backlogs.scout(look, as: claim)
+    }
+
+    package func backlogNames() async throws(PostgresError) -> [String] {
+        try await backlogs.names()
+    }
+
+    package func release(
+        _ backlog: String,
+        atMost limit: Int,
+        after age: Duration
+    ) async throws(PostgresError) -> Int {
+        try await backlogs.release(backlog, atMost: limit, after: age)
     }
 
     package func revoke(_ devices: [DeadDevice]) async throws(PostgresError) -> Int {

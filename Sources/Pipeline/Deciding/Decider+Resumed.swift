@@ -95,7 +95,8 @@ extension Decider.Returned {
             attempts: claimed.attempts,
             isRepeat: claimed.outcomeWasUnknown,
             payload: payload,
-            lease: lease
+            lease: lease,
+            queuedAt: claimed.queuedAt ?? stored?.createdAt
         )
     }
 

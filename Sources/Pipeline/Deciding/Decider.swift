@@ -18,10 +18,21 @@ struct Decider: Sendable {
     }
 
     /// A notification about to be recorded, and where it goes once it is.
-    struct Decided: Sendable {
-        var record: InboxRecord
-        fileprivate(set) var routes: [Route] = []
+    ///
+    /// An object, since it is handed from step to step with all that is known of the user.
+    final class Decided: Sendable {
+        let record: InboxRecord
+        let routes: [Route]
         fileprivate let recipient: Recipient
+        /// What the rules were asked by; nil where the catalogue no longer knows the type, which leads nowhere.
+        fileprivate let type: CatalogType?
+
+        fileprivate init(_ record: InboxRecord, routes: [Route], _ recipient: Recipient, _ type: CatalogType?) {
+            self.record = record
+            self.routes = routes
+            self.recipient = recipient
+            self.type = type
+        }
     }
 
     /// Through what a notification leaves the house at once.
@@ -64,54 +75,56 @@ struct Decider: Sendable {
     }
 
     private func decide(_ record: InboxRecord, for recipient: Recipient) -> Result<Decided, Nowhere> {
+        var record = record
+        var routes: [Route] = []
         let content = record.words.content
         guard let catalog = catalogs[record.app], let type = catalog[content.type] else {
-            var decided = Decided(record: record, recipient: recipient)
-            decided.record.deliveries = [.suppressed(.unknownType)]
-            return .success(decided)
+            record.deliveries = [.suppressed(.unknownType)]
+            return .success(Decided(record, routes: routes, recipient, nil))
         }
-        var decided = Decided(record: record, recipient: recipient)
         let decision = Decision(facts(content, catalog, type, recipient))
         if let outcome = decision.push {
             if case .suppress(let reason) = outcome, !decision.isRecorded { return .failure(Nowhere(reason: reason)) }
-            decided.record.deliveries.append(line(outcome, to: OpeningDelivery.nobody))
+            record.deliveries.append(line(outcome, to: OpeningDelivery.nobody))
         }
         // A mail that is not sent leaves no line: most users have no address, and `explain` tells what the rules say.
         if decision.email == .send, senders.mails(record.app), recipient.email != nil {
-            decided.record.deliveries.append(.sending(to: OpeningDelivery.mailbox, by: .email))
-            decided.routes.append(.mail)
+            record.deliveries.append(.sending(to: OpeningDelivery.mailbox, by: .email))
+            routes.append(.mail)
         }
         for ruling in decision.devices {
             let target = ruling.device.subscription
             if case .send = ruling.outcome, !senders.serves(record.app, ruling.device.provider) {
-                decided.record.deliveries.append(.suppressed(.noProvider, target: target))
+                record.deliveries.append(.suppressed(.noProvider, target: target))
                 continue
             }
-            decided.record.deliveries.append(line(ruling.outcome, to: target))
-            if case .send = ruling.outcome { decided.routes.append(.push(ruling.device)) }
+            record.deliveries.append(line(ruling.outcome, to: target))
+            if case .send = ruling.outcome { routes.append(.push(ruling.device)) }
         }
-        return .success(decided)
+        return .success(Decided(record, routes: routes, recipient, type))
     }
 
-    /// What goes out of a notification that is recorded, and so claimed; `index` is the position of its message.
-    func shipments(of decided: Decided, index: Int, under lease: Lease) -> [Shipment] {
-        let (key, content, recipient) = (decided.record.key, decided.record.words.content, decided.recipient)
-        guard !decided.routes.isEmpty, let catalog = catalogs[key.recipient.app], let type = catalog[content.type]
-        else {
-            return []
-        }
-        return decided.routes.compactMap { route in
+    /// Adds what goes out of a notification that is recorded, and so claimed.
+    func addShipments(of entry: Entry<Decided>, under lease: Lease, to shipments: inout [Shipment]) {
+        let decided = entry.work
+        let (key, content) = (decided.record.key, decided.record.words.content)
+        guard let type = decided.type else { return }
+        for route in decided.routes {
             let (line, payload): (DeliveryKey, Payload)
             switch route {
             case .push(let device):
                 line = DeliveryKey(notification: key, channel: .push, target: device.subscription)
-                payload = .push(PushMessage(key, content, type, to: device, unread: recipient.unread))
+                payload = .push(PushMessage(key, content, type, to: device, unread: decided.recipient.unread))
             case .mail:
-                guard let mail = EmailMessage(key, content, recipient, catalog) else { return nil }
+                guard let catalog = catalogs[key.recipient.app],
+                    let mail = EmailMessage(key, content, decided.recipient, catalog)
+                else { continue }
                 line = DeliveryKey(notification: key, channel: .email, target: OpeningDelivery.mailbox)
                 payload = .mail(mail)
             }
-            return Shipment(index: index, key: line, content: content, type: type, payload: payload, lease: lease)
+            shipments.append(
+                Shipment(index: entry.index, key: line, content: content, type: type, payload: payload, lease: lease)
+            )
         }
     }
 

@@ -13,6 +13,7 @@ struct PeopleLookUp: Sendable {
         _ keys: Set<RecipientKey>,
         counting counted: Set<RecipientKey>
     ) async throws(PostgresError) -> [RecipientKey: Recipient] {
+        guard !keys.isEmpty else { return [:] }
         var people = try await store.recipients(of: keys)
         guard !counted.isEmpty else { return people }
         let shown = people.filter { key, person in

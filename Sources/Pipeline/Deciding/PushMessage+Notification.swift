@@ -12,46 +12,25 @@ extension PushMessage {
         to device: Device,
         unread: Int?
     ) {
-        self.init(
+        var message = Content(
             app: key.recipient.app,
             notification: key.notification,
             type: content.type,
             words: (title: content.title, body: content.body),
             device: device
         )
-        data = content.data
-        metadata = content.extras.metadata
-        targetID = content.extras.targetID
-        link = content.link.flatMap(DeepLink.init)
-        venueID = content.venueID
-        imageURL = content.extras.imageURL
-        collapseKey = content.extras.collapseKey
-        priority = content.priority
-        expiry = content.extras.expiresAt
-        badge = type.setsBadge && device.platform == .ios ? unread : nil
-        presentation = PushPresentation(type)
-    }
-}
-
-extension PushPresentation {
-    /// What a type's catalogue says of looks and sounds.
-    fileprivate init(_ type: CatalogType) {
-        self.init(
-            android: AndroidPresentation(
-                channelID: type.android.channel,
-                visibility: type.android.visibility,
-                importance: type.android.importance,
-                sound: type.hasSound ? type.android.sound ?? "default" : nil,
-                color: type.color
-            ),
-            apple: ApplePresentation(
-                sound: type.hasSound ? type.apple.sound ?? "default" : nil,
-                isMutable: type.apple.isMutable,
-                category: type.apple.category,
-                thread: type.apple.thread,
-                interruptionLevel: type.apple.interruptionLevel
-            )
-        )
+        message.data = content.data
+        message.metadata = content.extras.metadata
+        message.targetID = content.extras.targetID
+        message.link = content.link.flatMap(DeepLink.init)
+        message.venueID = content.venueID
+        message.imageURL = content.extras.imageURL
+        message.collapseKey = content.extras.collapseKey
+        message.priority = content.priority
+        message.expiry = content.extras.expiresAt
+        message.badge = type.setsBadge && device.platform == .ios ? unread : nil
+        message.presentation = PushPresentation(type)
+        self.init(message)
     }
 }
 

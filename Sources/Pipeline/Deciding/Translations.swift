@@ -14,7 +14,7 @@ struct Translations {
     /// The words as they are where the reader has no language of their own, or the app does not speak it, or a value
     /// that its template needs is missing.
     mutating func words(_ words: InboxWords, for reader: Recipient) -> InboxWords {
-        guard let locale = reader.locale, let catalog = catalogs[words.app],
+        guard let locale = reader.locale, let catalog = catalogs[words.app], locale != catalog.language,
             let language = catalog.language(of: words.content.type, for: locale), language != catalog.language
         else { return words }
         if event != words.content.event {

@@ -87,9 +87,15 @@ extension DeliveryPolicy {
 }
 
 extension Shipment {
-    /// What becomes of all its deliveries, of which nothing was sent.
-    func unsent(_ disposition: (Attempt) -> Disposition) -> [Disposition] {
-        [disposition(attempt)] + companions.map { disposition(attempt(of: $0)) }
+    /// What becomes of all its deliveries, of which nothing was taken: they wait side by side, each at its turn.
+    func put(into backlog: BacklogKey, because hindrance: Hindrance) -> [Disposition] {
+        let entry = BacklogEntry(BacklogPlace(backlog, priority ?? .low), queuedAt: queuedAt)
+        let lines = [Companion(index: index, key: key)] + companions
+        return lines.map { line in
+            var settlement = Settlement(line.key, .deferred, reason: hindrance.rawValue, burnsAttempt: false)
+            settlement.backlog = entry
+            return Disposition(index: line.index, settlement)
+        }
     }
 
     fileprivate var attempt: Attempt { Attempt(index: index, key: key, attempts: attempts, limit: retryLimit) }

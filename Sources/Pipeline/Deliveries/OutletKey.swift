@@ -20,9 +20,29 @@ struct OutletKey: Hashable, Sendable {
         self.init(app: breaker.app, provider: breaker.provider)
     }
 
+    /// Whether something may hold up the devices of one platform alone.
+    var hasPlatforms: Bool { self != .email(of: app) }
+
+    /// The outlet of a backlog.
+    init(_ backlog: BacklogKey) {
+        self.init(app: backlog.app, provider: backlog.provider)
+    }
+
     private init(app: AppID, provider: String) {
         self.app = app
         self.provider = provider
+    }
+}
+
+extension BacklogKey {
+    /// What waits for a whole outlet, or for one platform there.
+    init(_ outlet: OutletKey, platform: DevicePlatform? = nil) {
+        self.init(app: outlet.app, provider: outlet.provider, platform: platform)
+    }
+
+    /// What waits for a breaker to close.
+    init(_ breaker: BreakerKey) {
+        self.init(app: breaker.app, provider: breaker.provider, platform: breaker.platform)
     }
 }
 

@@ -40,8 +40,9 @@ package struct RetryLadder: Sendable {
         case .payloadError(.mailboxUnknown): return settled(attempt, .failed, reason: reason)
         case .payloadError: return givenUp(attempt, "payload-refused", lastWord: reason)
         case .configError(_, .provider), .configError(_, .platform):
-            // Breakers hold these; one that got here was judged by nobody and waits as they do.
-            return held(attempt, Delay(cause: .breaker, wait: Self.configurationPause))
+            // Breakers hold these; of one that got here the provider said so only when it had been sent.
+            let reason = Hindrance.breaker.rawValue
+            return postponed(attempt, Self.configurationPause, reason: reason, burnsAttempt: false)
         case .configError(_, .message), .configError(_, .device):
             // No breaker finds out when this is mended, so the attempts are counted.
             guard attempt.attempts + 1 < limit else {
@@ -54,27 +55,6 @@ package struct RetryLadder: Sendable {
             let turn = usualDelay(after: isLate() ? spent + 1 : spent)
             return waiting(attempt, max(notBefore, turn), reason: reason, burnsAttempt: verdict.burnsAttempt)
         }
-    }
-
-    /// For what has to wait with all that goes the same way: nothing of it counts.
-    ///
-    /// Work behind a breaker waits in the database, since nobody knows for how long.
-    func held(_ attempt: Attempt, _ delay: Delay) -> Disposition {
-        let reason = delay.cause.rawValue
-        return switch delay.cause {
-        case .breaker: postponed(attempt, delay.wait, reason: reason, burnsAttempt: false)
-        case .providerRests: waiting(attempt, delay.wait, reason: reason, burnsAttempt: false)
-        }
-    }
-
-    /// For what could not even be started: back as soon as a tier allows.
-    func notStarted(_ attempt: Attempt) -> Disposition {
-        waiting(attempt, .zero, reason: "window-full", burnsAttempt: false)
-    }
-
-    /// For what was claimed too long ago to be sent: back as soon as a tier allows, to be claimed anew.
-    func lapsed(_ attempt: Attempt) -> Disposition {
-        waiting(attempt, .zero, reason: "lease-over", burnsAttempt: false)
     }
 
     /// The shortest tier that lasts at least so long; nil where only the database can wait.

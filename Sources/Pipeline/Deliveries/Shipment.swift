@@ -4,10 +4,10 @@ import Store
 
 /// What is sent of a delivery: a push to one device, or a mail to the user's address.
 ///
-/// Indirect, so that looking at one thing of it does not copy all of its texts.
-indirect enum Payload: Sendable {
+/// A mail is apart, so that looking at one thing of it does not copy all of its texts; a push is so by itself.
+enum Payload: Sendable {
     case push(PushMessage)
-    case mail(EmailMessage)
+    indirect case mail(EmailMessage)
 
     var type: EventType {
         switch self {
@@ -45,6 +45,10 @@ final class Shipment: Sendable {
     let companions: [Companion]
     /// How long it may still be sent; nil for what has no line in the ledger.
     let lease: Lease?
+    /// Its order among those that wait; nil for what has no line in the ledger.
+    let priority: Priority?
+    /// Its turn among those of its priority; nil for what was recorded just now, as the ledger knows.
+    let queuedAt: Timestamp?
 
     /// A delivery that travels with another, and the position of its message in the batch.
     struct Companion: Sendable {
@@ -60,7 +64,8 @@ final class Shipment: Sendable {
         attempts: Int = 0,
         isRepeat: Bool = false,
         payload: Payload,
-        lease: Lease? = nil
+        lease: Lease? = nil,
+        queuedAt: Timestamp? = nil
     ) {
         self.index = index
         self.key = key
@@ -70,6 +75,8 @@ final class Shipment: Sendable {
         self.isRepeat = isRepeat
         self.payload = payload
         self.lease = lease
+        self.queuedAt = queuedAt
+        priority = content.priority
         companions = []
     }
 
@@ -84,9 +91,13 @@ final class Shipment: Sendable {
         isRepeat = false
         companions = []
         lease = nil
+        priority = nil
+        queuedAt = nil
     }
 
     /// One push for many: `newest` goes out with other words, and takes the others along.
+    ///
+    /// Wherever they have to wait, they wait as one: at the turn of the oldest.
     init(_ newest: Shipment, with others: [Shipment], message: PushMessage) {
         index = newest.index
         key = newest.key
@@ -96,6 +107,8 @@ final class Shipment: Sendable {
         isRepeat = newest.isRepeat || others.contains(where: \.isRepeat)
         payload = .push(message)
         lease = newest.lease
+        priority = newest.priority
+        queuedAt = ([newest] + others).compactMap(\.queuedAt).min()
         companions = others.map { Companion(index: $0.index, key: $0.key) }
     }
 

@@ -10,15 +10,15 @@ import Store
 /// What stands in the way of all of them (a database that is away, a broker that does not confirm) is waited out with the
 /// messages in hand, unacknowledged; only a drain gives them back.
 package struct Intake: Sendable {
-    private let catalogs: CatalogSource
-    private let zones: ZoneLibrary
-    private let tools: WorkerTools
-    private let context: PipelineContext
+    let catalogs: CatalogSource
+    let zones: ZoneLibrary
+    let tools: WorkerTools
+    let context: PipelineContext
     private let recorder: Recorder
     private let feedsAndPlans: FeedsAndPlans
-    private let resumption: Resumption
-    private let dispatcher: Dispatcher
-    private let settler: Settler
+    let resumption: Resumption
+    let dispatcher: Dispatcher
+    let settler: Settler
     /// Says in the log what is taken in; a service beside the lanes.
     package let report: IntakeReport
 
@@ -47,18 +47,18 @@ package struct Intake: Sendable {
         // What a producer fed before its event in the same batch counts for the event.
         let fed = await feedsAndPlans.feed(sorted.feeds, batch)
         let recorded = await record(sorted.records, decider, batch)
-        let resumed = await resumption.take(sorted.resumed + recorded.duplicates, sorted.heirs, decider, batch)
+        let parts = Resumption.parts(of: sorted.resumed + recorded.duplicates)
+        var work = await resumption.take(parts.first ?? [], sorted.heirs, decider, batch)
+        work.shipments = recorded.shipments + work.shipments
+        work.footprint += sorted.footprint
         let badges = await badges(sorted.badges, decider, batch)
         let faults = sorted.faults + fed + recorded.faults + (await kept)
         await report(sorted, recorded, faults, batch)
         let stored = StoredBatch(
             batch: batch,
-            shipments: recorded.shipments + resumed.shipments,
-            footprint: sorted.footprint + resumed.footprint,
+            work: work,
+            rest: StoredBatch.Rest(parts: Array(parts.dropFirst()), heirs: sorted.heirs, decider: decider),
             badges: badges,
-            withheld: resumed.withheld,
-            later: resumed.later,
-            waiting: resumed.waiting,
             undeliverables: Self.undeliverables(faults, of: messages, sorted)
         )
         account(sorted, stored, took: context.time.now() - started)
@@ -76,16 +76,36 @@ package struct Intake: Sendable {
         // Ends with the batch at the latest, since whatever is left of its wait is cancelled then.
         async let _: Void = hasIdle ? acknowledgeIdle(stored) : ()
         settler.bury(stored.undeliverables, batch)
-        async let sent: Void = dispatcher.send(stored.shipments, lane: batch.lane) { dispositions in
-            await settler.settle(dispositions, batch)
-        }
+        async let resumed: Void = resume(stored.rest, batch)
         async let told: Void = dispatcher.send(stored.badges, lane: batch.lane) { dispositions in
             await settler.revoke(dispositions.compactMap(\.deadDevice), batch)
             batch.messages.close(dispositions.map(\.index))
         }
-        await settler.settle(stored.withheld, batch)
-        await settler.resumeLater(stored.later, closing: stored.waiting, batch)
-        _ = await (sent, told)
+        await deliver(stored.work, batch)
+        _ = await (resumed, told)
+    }
+
+    private func deliver(_ work: Resumption.Work, _ batch: Batch) async {
+        async let sent: Void = dispatcher.send(work.shipments, lane: batch.lane) { dispositions in
+            await settler.settle(dispositions, batch)
+        }
+        await settler.settle(work.withheld, batch)
+        await settler.resumeLater(work.later, closing: work.waiting, batch)
+        await sent
+    }
+
+    /// Takes up what one statement could not, part by part, each from its claim to its settlement.
+    private func resume(_ rest: StoredBatch.Rest, _ batch: Batch) async {
+        for part in rest.parts {
+            guard !batch.drain.isDraining else {
+                batch.messages.giveUp(part.map(\.index))
+                continue
+            }
+            let work = await resumption.take(part, rest.heirs, rest.decider, batch)
+            work.open(batch)
+            await batch.asides.carrying(work.footprint) { await deliver(work, batch) }
+            batch.messages.close(part.map(\.index))
+        }
     }
 
     // MARK: - The steps
@@ -180,7 +200,7 @@ package struct Intake: Sendable {
 
     /// What is done waits a moment for the first push of its batch, so that one acknowledgement does for both.
     private func acknowledgeIdle(_ stored: StoredBatch) async {
-        if !stored.shipments.isEmpty { try? await context.time.sleep(for: Self.patience) }
+        if !stored.work.shipments.isEmpty { try? await context.time.sleep(for: Self.patience) }
         stored.batch.messages.acknowledgeIdle()
     }
 
@@ -193,7 +213,7 @@ package struct Intake: Sendable {
         let summary = IntakeSummary(
             messages: [(stored.batch.lane.rawValue, stored.batch.messages.count)],
             parts: [
-                ("notifications", sorted.records.count), ("pushes", stored.shipments.count),
+                ("notifications", sorted.records.count), ("pushes", stored.work.shipments.count),
                 ("refused", sorted.faults.count), ("planned", sorted.plans.count),
                 ("cancelled", sorted.cancellations.count), ("fed", sorted.feeds.count),
                 ("resumed", sorted.resumed.count), ("badges", sorted.badges.count),

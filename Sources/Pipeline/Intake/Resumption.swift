@@ -3,7 +3,8 @@ import Postgres
 import ServiceRuntime
 import Store
 
-/// Takes notifications up again that are owed something: after a retry tier, a hand-over, or a second copy of an event.
+/// Takes notifications up again that are owed something: after a retry tier, a hand-over, a second copy of an event, or a
+/// wait for their outlet.
 struct Resumption: Sendable {
     let store: any PipelineStore
     let ladder: RetryLadder
@@ -22,6 +23,23 @@ struct Resumption: Sendable {
         var waiting: [Int] = []
     }
 
+    /// Parts that one statement may claim, with all that is named of a user in one, since a digest may be among it: messages
+    /// name up to a thousand notifications each, and a batch has hundreds of messages.
+    static func parts(of entries: [Entry<NotificationKey>]) -> [[Entry<NotificationKey>]] {
+        guard entries.count > keysPerPart else { return entries.isEmpty ? [] : [entries] }
+        var parts: [[Entry<NotificationKey>]] = [[]]
+        for (_, group) in Dictionary(grouping: entries, by: \.work.recipient) {
+            for start in stride(from: 0, to: group.count, by: keysPerPart) {
+                let piece = group[start..<min(start + keysPerPart, group.count)]
+                if let last = parts.last, !last.isEmpty, last.count + piece.count > keysPerPart { parts.append([]) }
+                parts[parts.count - 1] += piece
+            }
+        }
+        return parts
+    }
+
+    private static let keysPerPart = 1024
+
     /// Claims and decides anew; where a drain comes first, the messages are given up.
     ///
     /// Each notification comes with the position of the message that named it; `heirs` are the positions of those
@@ -32,19 +50,40 @@ struct Resumption: Sendable {
         guard !entries.isEmpty else { return work }
         let indices = Dictionary(entries.map { ($0.work, $0.index) }, uniquingKeysWith: { first, _ in first })
         let lease = Lease()
-        guard let found = await find(Array(indices.keys), under: lease, decider, batch) else {
+        guard let harvest = await claim(Array(indices.keys), under: lease, batch),
+            let decided = await decide(harvest.claimed, under: lease, decider, batch, at: { indices[$0] ?? 0 })
+        else {
             batch.messages.giveUp(entries.map(\.index))
             return work
         }
+        work = decided
+        work.later = later(harvest, inherited: Set(entries.lazy.filter { heirs.contains($0.index) }.map(\.work)))
+        let waiting = Set(work.later.values.joined())
+        work.waiting = Array(Set(entries.filter { waiting.contains($0.work) }.map(\.index)))
+        return work
+    }
+
+    /// Decides anew about what is claimed; nil where a drain came before it was looked up.
+    ///
+    /// `index` gives the position of the message that named a notification.
+    func decide(
+        _ claimed: [ClaimedDelivery],
+        under lease: Lease,
+        _ decider: Decider,
+        _ batch: Batch,
+        at index: (NotificationKey) -> Int = { _ in 0 }
+    ) async -> Work? {
+        guard let found = await lookUp(claimed, decider, batch) else { return nil }
+        var work = Work()
         work.footprint = found.notifications.values.reduce(0) { $0 + $1.content.footprint }
         var digests = DigestGathering()
-        for claimed in found.harvest.claimed {
+        for claimed in claimed {
             let key = claimed.key.notification
             let returned = Decider.Returned(
                 claimed: claimed,
                 stored: found.notifications[key],
                 recipient: found.recipients[key.recipient] ?? Recipient(),
-                index: indices[key] ?? 0,
+                index: index(key),
                 lease: lease
             )
             switch decider.resume(returned) {
@@ -54,39 +93,45 @@ struct Resumption: Sendable {
             }
         }
         work.shipments += digests.shipments(decider.catalogs) { found.recipients[$0]?.locale }
-        work.later = later(found.harvest, inherited: Set(entries.lazy.filter { heirs.contains($0.index) }.map(\.work)))
-        let waiting = Set(work.later.values.joined())
-        work.waiting = Array(Set(entries.filter { waiting.contains($0.work) }.map(\.index)))
         return work
     }
 
     private struct Found: Sendable {
-        let harvest: Ledger.Harvest
         let notifications: [NotificationKey: StoredNotification]
         let recipients: [RecipientKey: Recipient]
     }
 
-    /// Claims, and looks up what was claimed; nil where a drain came first.
-    private func find(
-        _ keys: [NotificationKey],
-        under lease: Lease,
-        _ decider: Decider,
-        _ batch: Batch
-    ) async -> Found? {
+    /// Nil where a drain came first.
+    private func claim(_ keys: [NotificationKey], under lease: Lease, _ batch: Batch) async -> Ledger.Harvest? {
         await batch.persistence.insist { [store, time] () throws(PostgresError) in
             let start = time.steady()
             let harvest = try await store.claim(keys, as: batch.claim)
             lease.begin(at: start)
-            let claimed = Set(harvest.claimed.map(\.key.notification))
-            let notifications = try await store.notifications(Array(claimed))
-            let counted = notifications.filter { decider.showsNumber($0.key.recipient.app, $0.value.content.type) }
-            let recipients = try await PeopleLookUp(store: store).find(
-                Set(claimed.map(\.recipient)),
-                counting: Set(counted.keys.map(\.recipient))
-            )
-            return Found(harvest: harvest, notifications: notifications, recipients: recipients)
+            return harvest
         }
     }
+
+    /// What was claimed, and for whom; nil where a drain came first.
+    ///
+    /// Contents come in steps, since nobody knows how long they are.
+    private func lookUp(_ claimed: [ClaimedDelivery], _ decider: Decider, _ batch: Batch) async -> Found? {
+        let keys = Array(Set(claimed.map(\.key.notification)))
+        return await batch.persistence.insist { [store] () throws(PostgresError) in
+            var notifications: [NotificationKey: StoredNotification] = [:]
+            for start in stride(from: 0, to: keys.count, by: Self.contentsPerStatement) {
+                let part = keys[start..<min(start + Self.contentsPerStatement, keys.count)]
+                notifications.merge(try await store.notifications(Array(part))) { first, _ in first }
+            }
+            let counted = notifications.filter { decider.showsNumber($0.key.recipient.app, $0.value.content.type) }
+            let people = try await PeopleLookUp(store: store).find(
+                Set(keys.map(\.recipient)),
+                counting: Set(counted.keys.map(\.recipient))
+            )
+            return Found(notifications: notifications, recipients: people)
+        }
+    }
+
+    private static let contentsPerStatement = 256
 
     /// What is not to be had now comes back through the tier that fits.
     ///

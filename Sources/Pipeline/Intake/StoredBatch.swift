@@ -5,26 +5,35 @@ import Store
 /// The messages themselves are forgotten by then, but for those that are at fault.
 struct StoredBatch: Sendable {
     let batch: Batch
-    let shipments: [Shipment]
-    /// Bytes of what the notifications say.
-    let footprint: Int
+    /// What was recorded or claimed.
+    let work: Resumption.Work
+    let rest: Rest
     /// What has no line in the ledger: of the answers only dead devices matter.
     let badges: [Shipment]
-    /// Claimed, and not to be sent any more.
-    let withheld: [Disposition]
-    /// In the hands of another: looked at again later.
-    let later: [ResumeSender.Way: [NotificationKey]]
-    /// The positions of the messages that named those.
-    let waiting: [Int]
     /// What is at fault; a message may be there more than once.
     let undeliverables: [Entry<Undeliverable>]
 
+    /// What the batch names beyond what one statement may claim: it is taken up afterwards.
+    struct Rest: Sendable {
+        let parts: [[Entry<NotificationKey>]]
+        let heirs: Set<Int>
+        let decider: Decider
+    }
+
     /// Bytes in memory while pushes are under way.
-    var sendingWeight: Int { shipments.isEmpty ? 0 : footprint }
+    var sendingWeight: Int { work.shipments.isEmpty ? 0 : work.footprint }
 
     /// Opens a part of its message for everything that is left to do.
     func open() {
-        batch.messages.open(Shipment.indices(of: shipments + badges))
-        batch.messages.open(withheld.map(\.index) + waiting + undeliverables.map(\.index))
+        work.open(batch)
+        batch.messages.open(Shipment.indices(of: badges) + undeliverables.map(\.index))
+        batch.messages.open(rest.parts.flatMap { $0.map(\.index) })
+    }
+}
+
+extension Resumption.Work {
+    /// Opens a part of its message for each thing to do.
+    func open(_ batch: Batch) {
+        batch.messages.open(Shipment.indices(of: shipments) + withheld.map(\.index) + waiting)
     }
 }

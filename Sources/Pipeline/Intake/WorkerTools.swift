@@ -1,3 +1,5 @@
+package import ServiceRuntime
+
 /// What a worker's lanes work with.
 package struct WorkerTools: Sendable {
     let store: any PipelineStore & OutletStore
@@ -6,6 +8,7 @@ package struct WorkerTools: Sendable {
     let senders: SenderDirectory
     let breakers: Breakers
     let policy: DeliveryPolicy
+    let backlogs: Backlogs
 
     package init(
         store: any PipelineStore & OutletStore,
@@ -13,7 +16,8 @@ package struct WorkerTools: Sendable {
         names: TopologyNames,
         senders: SenderDirectory,
         breakers: Breakers,
-        policy: DeliveryPolicy
+        policy: DeliveryPolicy,
+        time: any TimeSource = SystemTime()
     ) {
         self.store = store
         self.publisher = publisher
@@ -21,6 +25,7 @@ package struct WorkerTools: Sendable {
         self.senders = senders
         self.breakers = breakers
         self.policy = policy
+        backlogs = Backlogs(time: time)
     }
 }
 
@@ -30,6 +35,7 @@ extension WorkerTools {
             senders: senders,
             breakers: breakers,
             budgets: BudgetMeter(store: store, context: context),
+            backlogs: backlogs,
             policy: policy,
             context: context
         )
@@ -46,6 +52,7 @@ extension WorkerTools {
                 logger: context.logger
             ),
             deadLetters: DeadLetterQueue(publisher: publisher, exchange: names.dead, context: context),
+            backlogs: backlogs,
             context: context
         )
     }

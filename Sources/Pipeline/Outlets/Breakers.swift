@@ -16,6 +16,8 @@ package final class Breakers: Sendable {
         var reason: String
         /// When it may be asked about again.
         var probeAt: ContinuousClock.Instant
+        /// Whether the database knows of it: what it does not know yet is not closed because it is not found there.
+        var isTold: Bool
     }
 
     private struct State {
@@ -33,7 +35,6 @@ package final class Breakers: Sendable {
     private let state = Mutex(State())
     private let store: any OutletStore
     private let time: any TimeSource
-    private let chance: Chance
     /// Minutes are counted from here.
     private let start: ContinuousClock.Instant
     private let logger: Logger
@@ -44,13 +45,11 @@ package final class Breakers: Sendable {
     package init(
         store: any OutletStore,
         time: any TimeSource = SystemTime(),
-        chance: Chance = .system,
         logger: Logger,
         metrics: MetricsRegistry
     ) {
         self.store = store
         self.time = time
-        self.chance = chance
         start = time.steady()
         self.logger = logger.labelled("breakers")
         openings = metrics.counter(
@@ -77,46 +76,53 @@ package final class Breakers: Sendable {
         case free
         /// One of them may, to find out.
         case probe(BreakerKey)
-        case held(Delay)
+        case held(Hold)
     }
 
-    /// Asks for messages to devices of one platform.
-    func passage(_ outlet: OutletKey, platform: DevicePlatform?) async -> Passage {
+    /// What keeps messages to devices of one platform from their outlet, as far as this worker knows; nobody is asked.
+    func hold(_ outlet: OutletKey, platform: DevicePlatform?) -> Hold? {
         let now = time.steady()
-        let rest = state.withLock { state -> Duration? in
-            guard let until = state.rests[outlet] else { return nil }
-            if until <= now { state.rests[outlet] = nil }
-            return until <= now ? nil : until - now
+        return state.withLock { state in
+            if let until = state.rests[outlet] {
+                guard until <= now else {
+                    return Hold(hindrance: .providerRests, backlog: BacklogKey(outlet), wait: until - now)
+                }
+                state.rests[outlet] = nil
+            }
+            let open = Self.breakers(of: outlet, platform).compactMap { key in state.open[key].map { (key, $0) } }
+            guard let (first, _) = open.first else { return nil }
+            let wait = (open.map(\.1.probeAt).max() ?? now) - now
+            return Hold(hindrance: .breaker, backlog: BacklogKey(first), wait: max(.zero, wait))
         }
-        if let rest { return .held(Delay(cause: .providerRests, wait: rest)) }
-        var probe: BreakerKey?
-        // Mails have no platform: the outlet's breaker is the only one, and may be asked once.
-        let keys = [BreakerKey(outlet)] + (platform == nil ? [] : [BreakerKey(outlet, platform: platform)])
-        let open = state.withLock { state in keys.compactMap { key in state.open[key].map { (key, $0) } } }
+    }
+
+    /// Asks for the next of a backlog, of one platform where only that is held up: of all workers that have come to a
+    /// breaker whose probe is due, one may try.
+    func passage(_ outlet: OutletKey, platform: DevicePlatform?) async -> Passage {
+        guard let hold = hold(outlet, platform: platform) else { return .free }
         // Before anybody is asked, lest a probe be given for one breaker that another holds back.
-        if let latest = open.map(\.1.probeAt).max(), latest > now { return held(for: latest - now) }
-        for (key, opened) in open {
+        guard hold.hindrance == .breaker, hold.wait == .zero else { return .held(hold) }
+        var probe: BreakerKey?
+        for key in Self.breakers(of: outlet, platform) {
+            guard let reason = state.withLock({ $0.open[key]?.reason }) else { continue }
             switch await knock(key) {
             case .isClosed: forget(key)
             case .mayProbe: probe = key
             case .later(let wait):
-                remember(key, opened.reason, probeIn: wait)
-                return held(for: wait)
+                remember(key, reason, probeIn: wait)
+                return .held(Hold(hindrance: .breaker, backlog: BacklogKey(key), wait: wait))
             }
         }
         return probe.map { .probe($0) } ?? .free
     }
 
-    /// Longer than the breaker's own pause and spread over some time: what waits behind one provider in masses must not
-    /// take every turn of the hand-over from what others are owed.
-    private func held(for wait: Duration) -> Passage {
-        var chance = chance
-        let least = max(wait, store.firstPause * 6)
-        return .held(Delay(cause: .breaker, wait: least + least * Double.random(in: 0...1, using: &chance)))
+    /// Mails have no platform: the outlet's breaker is the only one, and may be asked once.
+    private static func breakers(of outlet: OutletKey, _ platform: DevicePlatform?) -> [BreakerKey] {
+        [BreakerKey(outlet)] + (platform == nil ? [] : [BreakerKey(outlet, platform: platform)])
     }
 
     /// Acts on what the answers to a batch mean together: opens, closes, lets rest; and says what each comes to, nil where
-    /// its message waits behind a breaker that opens now, as long as ``pause``.
+    /// its message waits behind a breaker that opens now.
     ///
     /// `probe` is the breaker that these messages were to try.
     func judge(_ verdicts: [Verdict], of shipments: [Shipment], _ outlet: OutletKey, probe: BreakerKey?) async
@@ -136,9 +142,6 @@ package final class Breakers: Sendable {
         if let probe, refusals[probe] == nil, judgement.provesAccess { await close(probe) }
         return judgement.rulings
     }
-
-    /// What those wait that were refused as a breaker opened.
-    var pause: Delay { Delay(cause: .breaker, wait: store.firstPause) }
 
     /// A provider's later answers call so many devices dead that nothing more should go its way for now.
     func openForMassDeath(_ outlet: OutletKey) async {
@@ -235,7 +238,7 @@ package final class Breakers: Sendable {
 
     /// Reads what the others have met with.
     func refresh() async {
-        let known = state.withLock { $0.open.keys }
+        let known = state.withLock { $0.open.filter(\.value.isTold).keys }
         do throws(PostgresError) {
             let all = try await store.openBreakers()
             for breaker in all { remember(breaker.key, breaker.reason, probeIn: breaker.probeIn) }
@@ -248,7 +251,7 @@ package final class Breakers: Sendable {
 
     private func open(_ key: BreakerKey, _ reason: String, isProbe: Bool) async {
         openings.with(key.app.text, key.provider, reason).increment()
-        let isNew = remember(key, reason, probeIn: store.firstPause)
+        let isNew = remember(key, reason, probeIn: store.firstPause, isTold: false)
         if isNew {
             logger.error(
                 "the provider refuses us: its work waits, and no attempt is burned",
@@ -265,6 +268,7 @@ package final class Breakers: Sendable {
             } else {
                 try await store.open(key, reason: reason)
             }
+            state.withLock { $0.open[key]?.isTold = true }
             if isNew, reason == RevocationBook.massDeath { try await takeBack(key) }
         } catch {
             logger.warning("the database cannot be told of an open breaker", ["error": .error(error)])
@@ -311,10 +315,17 @@ package final class Breakers: Sendable {
 
     /// Whether it is news.
     @discardableResult
-    private func remember(_ key: BreakerKey, _ reason: String, probeIn wait: Duration) -> Bool {
+    private func remember(
+        _ key: BreakerKey,
+        _ reason: String,
+        probeIn wait: Duration,
+        isTold: Bool = true
+    ) -> Bool {
         openNow.with(key.app.text, key.provider, key.platform?.rawValue ?? "").set(1)
         return state.withLock { state in
-            state.open.updateValue(Opened(reason: reason, probeAt: time.steady() + wait), forKey: key) == nil
+            let isTold = isTold || state.open[key]?.isTold ?? false
+            let opened = Opened(reason: reason, probeAt: time.steady() + wait, isTold: isTold)
+            return state.open.updateValue(opened, forKey: key) == nil
         }
     }
 

@@ -3,7 +3,8 @@ import ServiceRuntime
 import Synchronization
 
 /// How much may be under way to one provider of one app: so many pushes over all lanes, a tenth of them kept for urgent
-/// ones, and for each lane pushes of so many of the broker's messages, since those are what it may hold.
+/// ones, and for each lane pushes of so many of the broker's messages, since those are what it may hold; what is pulled
+/// from a backlog holds none.
 ///
 /// Places are handed out in the order of asking within a lane, urgent ones before the others. Nobody is given a mere crumb
 /// while something is under way: a batch that is torn into many parts is settled and acknowledged in many parts, and its
@@ -20,10 +21,31 @@ final class SendWindow: Sendable {
         var messages: Int
     }
 
+    /// What somebody wants places for.
+    private enum Wish {
+        /// For each push of which message it is, those of one message side by side.
+        case messages([Int])
+        /// So many pushes, of which none holds a message.
+        case pulled(Int)
+
+        var pushes: Int {
+            switch self {
+            case .messages(let messages): messages.count
+            case .pulled(let count): count
+            }
+        }
+    }
+
+    /// Who stands in line: one that waits for messages of its lane holds up nobody who needs none.
+    private struct Line: Hashable {
+        let lane: Lane
+        let holdsMessages: Bool
+    }
+
     private struct Waiter {
         let number: Int
-        let wanted: [Int]
-        let lane: Lane
+        let wish: Wish
+        let line: Line
         let continuation: CheckedContinuation<Grant, Never>
     }
 
@@ -31,7 +53,9 @@ final class SendWindow: Sendable {
         /// Under way, over all lanes.
         var pushes = 0
         var messages: [Lane: Int] = [:]
-        /// When a place was last taken or given back: full since then at the longest.
+        /// When a place was last taken or given back for a message: full for them since then at the longest.
+        ///
+        /// What is pulled goes on while nothing moves for those who hold messages: it does not make them wait.
         var latestMove: ContinuousClock.Instant
         var waiters: [Waiter] = []
         var lastNumber = 0
@@ -42,11 +66,20 @@ final class SendWindow: Sendable {
     private let capacity: Int
     private let reserve: Int
     private let limits: [Lane: Int]
+    private let shares: LaneShares
     private let time: any TimeSource
     private let state: Mutex<State>
 
     /// `capacity` counts pushes, `limits` messages of one lane; a lane without a limit may take all.
-    init(capacity: Int, limits: [Lane: Int] = [:], time: any TimeSource = SystemTime()) {
+    ///
+    /// The `shares` are those of all windows together.
+    init(
+        capacity: Int,
+        limits: [Lane: Int] = [:],
+        shares: LaneShares = LaneShares(),
+        time: any TimeSource = SystemTime()
+    ) {
+        self.shares = shares
         self.time = time
         state = Mutex(State(latestMove: time.steady()))
         self.capacity = max(1, capacity)
@@ -65,13 +98,31 @@ final class SendWindow: Sendable {
         until deadline: ContinuousClock.Instant,
         patience: Duration
     ) async -> Grant {
+        let line = Line(lane: lane, holdsMessages: true)
+        return await acquire(.messages(wanted), line, until: deadline, patience: patience)
+    }
+
+    /// Takes places for what waits in a backlog, as soon as there are some, or none when the time is up.
+    func acquire(pulling count: Int, for lane: Lane, until deadline: ContinuousClock.Instant) async -> Grant {
+        let line = Line(lane: lane, holdsMessages: false)
+        return await acquire(.pulled(count), line, until: deadline, patience: nil)
+    }
+
+    private func acquire(
+        _ wish: Wish,
+        _ line: Line,
+        until deadline: ContinuousClock.Instant,
+        patience: Duration?
+    ) async -> Grant {
         let (grant, latestMove) = state.withLock { state in
-            let isLaneWaiting = state.waiters.contains { $0.lane == lane }
-            return (isLaneWaiting ? .none : take(wanted, lane, &state), state.latestMove)
+            let isBehind = state.waiters.contains { $0.line == line }
+            return (isBehind ? .none : take(wish, line.lane, &state), state.latestMove)
         }
-        let end = min(deadline, latestMove + patience)
+        let end = patience.map { min(deadline, latestMove + $0) } ?? deadline
         guard grant == .none else { return grant }
-        guard end > time.steady() else { return state.withLock { take(wanted, lane, &$0, evenCrumbs: true) } }
+        guard end > time.steady() else {
+            return state.withLock { take(wish, line.lane, &$0, evenCrumbs: true) }
+        }
         let number = state.withLock { state in
             state.lastNumber += 1
             return state.lastNumber
@@ -83,7 +134,7 @@ final class SendWindow: Sendable {
         defer { timer.cancel() }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                enqueue(Waiter(number: number, wanted: wanted, lane: lane, continuation: continuation))
+                enqueue(Waiter(number: number, wish: wish, line: line, continuation: continuation))
                 // Whoever was cancelled or late before it stood in line is not found by the handler or the timer.
                 if Task.isCancelled || end <= time.steady() { dismiss(number, takingCrumbs: false) }
             }
@@ -94,10 +145,11 @@ final class SendWindow: Sendable {
 
     /// Gives places of a lane back and serves those who wait.
     func release(_ grant: Grant, of lane: Lane) {
+        shares.giveBack(grant.messages, of: lane)
         let served = state.withLock { state in
             state.pushes -= grant.pushes
             state.messages[lane, default: 0] -= grant.messages
-            state.latestMove = time.steady()
+            if grant.messages > 0 { state.latestMove = time.steady() }
             return serve(&state)
         }
         for (continuation, grant) in served { continuation.resume(returning: grant) }
@@ -109,11 +161,27 @@ final class SendWindow: Sendable {
     /// Callers who stand in line.
     var waiting: Int { state.withLock(\.waiters.count) }
 
-    private func take(_ wanted: [Int], _ lane: Lane, _ state: inout State, evenCrumbs: Bool = false) -> Grant {
+    private func take(_ wish: Wish, _ lane: Lane, _ state: inout State, evenCrumbs: Bool = false) -> Grant {
         let allPushes = capacity - (lane == .urgent ? 0 : reserve)
         let allMessages = limits[lane] ?? .max
         let pushes = max(0, allPushes - state.pushes)
-        let messages = allMessages - state.messages[lane, default: 0]
+        var grant = Self.fit(wish, pushes, messages: allMessages - state.messages[lane, default: 0])
+        let isDecent =
+            grant.pushes == wish.pushes || state.pushes == 0 || grant.pushes >= allPushes / 2
+            || grant.messages >= allMessages / 2
+        guard grant != .none, isDecent || evenCrumbs else { return .none }
+        let shared = shares.take(upTo: grant.messages, of: lane)
+        if shared < grant.messages { grant = Self.fit(wish, pushes, messages: shared) }
+        guard grant != .none else { return .none }
+        state.pushes += grant.pushes
+        state.messages[lane, default: 0] += grant.messages
+        if grant.messages > 0 { state.latestMove = time.steady() }
+        return grant
+    }
+
+    /// How many of the first pushes there are places for.
+    private static func fit(_ wish: Wish, _ pushes: Int, messages: Int) -> Grant {
+        guard case .messages(let wanted) = wish else { return Grant(pushes: min(wish.pushes, pushes), messages: 0) }
         var grant = Grant.none
         for (position, message) in wanted.prefix(pushes).enumerated() {
             let isNew = position == 0 || wanted[position - 1] != message
@@ -121,19 +189,13 @@ final class SendWindow: Sendable {
             if isNew { grant.messages += 1 }
             grant.pushes += 1
         }
-        let isDecent =
-            grant.pushes == wanted.count || state.pushes == 0 || grant.pushes >= allPushes / 2
-            || grant.messages >= allMessages / 2
-        guard grant != .none, isDecent || evenCrumbs else { return .none }
-        state.pushes += grant.pushes
-        state.messages[lane, default: 0] += grant.messages
-        state.latestMove = time.steady()
         return grant
     }
 
     private func enqueue(_ waiter: Waiter) {
         let served = state.withLock { state in
-            let place = waiter.lane == .urgent ? state.waiters.firstIndex { $0.lane != .urgent } : nil
+            let isUrgent = waiter.line.lane == .urgent
+            let place = isUrgent ? state.waiters.firstIndex { $0.line.lane != .urgent } : nil
             state.waiters.insert(waiter, at: place ?? state.waiters.endIndex)
             return serve(&state)
         }
@@ -144,8 +206,8 @@ final class SendWindow: Sendable {
         var served: Served = []
         var left: [Waiter] = []
         for waiter in state.waiters {
-            let isBehind = left.contains { $0.lane == waiter.lane }
-            let grant = isBehind ? .none : take(waiter.wanted, waiter.lane, &state)
+            let isBehind = left.contains { $0.line == waiter.line }
+            let grant = isBehind ? .none : take(waiter.wish, waiter.line.lane, &state)
             if grant == .none { left.append(waiter) } else { served.append((waiter.continuation, grant)) }
         }
         state.waiters = left
@@ -158,7 +220,7 @@ final class SendWindow: Sendable {
             guard let place = state.waiters.firstIndex(where: { $0.number == number }) else { return nil }
             let waiter = state.waiters.remove(at: place)
             guard takingCrumbs else { return (waiter, .none) }
-            return (waiter, take(waiter.wanted, waiter.lane, &state, evenCrumbs: true))
+            return (waiter, take(waiter.wish, waiter.line.lane, &state, evenCrumbs: true))
         }
         if let served { served.waiter.continuation.resume(returning: served.grant) }
     }

@@ -13,8 +13,8 @@ package struct SenderDirectory: Sendable {
 
     private let outlets: [OutletKey: Outlet]
 
-    /// One provider of one app may hold half of each lane's prefetch at most, so that a slow one leaves the other half to
-    /// the others.
+    /// One provider of one app may hold half of each lane's prefetch at most, and all together three quarters, so that slow
+    /// ones leave something to the others, and to what needs none.
     ///
     /// Over all lanes it may have twice as many pushes under way as its sender can: enough to keep that busy, and not so
     /// many that they outlast their leases inside it while it is slow.
@@ -27,11 +27,13 @@ package struct SenderDirectory: Sendable {
         time: any TimeSource = SystemTime()
     ) {
         let limits = prefetch.mapValues { max(1, $0 / 2) }
+        let shares = LaneShares(prefetch.mapValues { max(1, $0 / 4 * 3) })
+        let window = { SendWindow(capacity: $0, limits: limits, shares: shares, time: time) }
         var outlets: [OutletKey: Outlet] = [:]
         for (app, providers) in senders {
             for (provider, sender) in providers {
                 outlets[OutletKey(app: app, provider: provider)] = Outlet(
-                    window: SendWindow(capacity: Self.doubled(sender.window), limits: limits, time: time),
+                    window: window(Self.doubled(sender.window)),
                     budget: sender.budget,
                     send: { await sender.send(Self.pushes(of: $0)) }
                 )
@@ -40,7 +42,7 @@ package struct SenderDirectory: Sendable {
         for (app, sender) in mail {
             // A mail may take most of a minute: one that waited in its sender would outlast its lease there.
             outlets[.email(of: app)] = Outlet(
-                window: SendWindow(capacity: sender.window, limits: limits, time: time),
+                window: window(sender.window),
                 budget: nil,
                 send: { await sender.send($0.compactMap(\.payload.mail)) }
             )
@@ -62,6 +64,9 @@ package struct SenderDirectory: Sendable {
         let (doubled, isTooMuch) = window.multipliedReportingOverflow(by: 2)
         return isTooMuch ? .max : doubled
     }
+
+    /// All that there are.
+    var keys: [OutletKey] { Array(outlets.keys) }
 
     func outlet(_ key: OutletKey) -> Outlet? { outlets[key] }
 

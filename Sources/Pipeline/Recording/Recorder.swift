@@ -46,7 +46,7 @@ struct Recorder: Sendable {
         }
         for (entry, outcome) in stored.written {
             switch outcome {
-            case .recorded: recorded.shipments += decider.shipments(of: entry.work, index: entry.index, under: lease)
+            case .recorded: decider.addShipments(of: entry, under: lease, to: &recorded.shipments)
             case .duplicate: recorded.duplicates.append(Entry(index: entry.index, work: entry.work.record.key))
             case .conflict: recorded.conflicts[entry.index, default: []].append(entry.work.record)
             case .recipientErased: break

@@ -4,20 +4,21 @@ import ServiceRuntime
 import Store
 
 /// Sends shipments, each through its own provider's window, and tells part by part what becomes of them.
+///
+/// What cannot be started at once goes into its outlet's backlog, and from there comes back in its turn.
 struct Dispatcher: Sendable {
     let senders: SenderDirectory
     let breakers: Breakers
     let budgets: BudgetMeter
+    let backlogs: Backlogs
     let policy: DeliveryPolicy
     let context: PipelineContext
 
     /// Told of the deliveries of each part as soon as that has come to its end, several parts at a time.
     typealias Ended = @Sendable ([Disposition]) async -> Void
 
-    /// What a window cannot start in this time goes back: a slow provider must not hold what belongs to the others.
+    /// What a window cannot start in this time waits in the ledger: a slow provider must not hold what belongs to the others.
     private static let patience = Duration.seconds(1)
-    /// How long the others wait while one message tries whether they may go.
-    private static let probeTime = Duration.seconds(5)
 
     /// What goes to one outlet.
     private struct OutletTurn: Sendable {
@@ -38,16 +39,54 @@ struct Dispatcher: Sendable {
             for (key, shipments) in Dictionary(grouping: shipments, by: \.outlet) {
                 tasks.addTask {
                     guard let outlet = senders.outlet(key) else {
-                        return await ended(shipments.flatMap { $0.unsent(policy.ladder.notStarted) })
+                        return await ended(Self.held(shipments, BacklogKey(key), .windowFull))
                     }
                     let turn = OutletTurn(key: key, outlet: outlet, lane: lane, sentAt: sentAt, ended: ended)
-                    let byMessage = Self.sorted(shipments)
-                    guard !breakers.isClear(key) else { return await send(byMessage, turn) }
-                    await pass(byMessage, turn)
+                    let free = await free(of: shipments, turn) { backlogs.ahead(of: $0, key) }
+                    if !free.isEmpty { await send(Self.sorted(free), turn) }
                 }
             }
         }
     }
+
+    /// Sends what was pulled from one backlog, in places that were taken for it before; places that it does not need are
+    /// given back at once.
+    ///
+    /// `probe` is the breaker that it is to try.
+    func send(
+        _ shipments: [Shipment],
+        in places: PulledPlaces,
+        probing probe: BreakerKey? = nil,
+        _ ended: @escaping Ended
+    ) async {
+        guard let outlet = senders.outlet(places.key) else {
+            return await ended(Self.held(shipments, BacklogKey(places.key), .windowFull))
+        }
+        let turn = OutletTurn(
+            key: places.key,
+            outlet: outlet,
+            lane: places.lane,
+            sentAt: Timestamp(clamping: context.time.now().microseconds),
+            ended: ended
+        )
+        let free = probe == nil ? await free(of: shipments, turn) { _ in nil } : shipments
+        let started = Array(free.prefix(places.count))
+        give(back: places.count - started.count, of: places, outlet)
+        let grant = Self.grant(started.count)
+        async let begun: Void = started.isEmpty ? () : start(started, turn, under: grant, probing: probe)
+        let late = free.dropFirst(started.count)
+        if !late.isEmpty { await ended(Self.held(Array(late), BacklogKey(places.key), .windowFull)) }
+        await begun
+    }
+
+    /// Gives back places of pulled messages that nothing is sent in, with what of the budget was taken for them.
+    func give(back count: Int, of places: PulledPlaces, _ outlet: SenderDirectory.Outlet) {
+        guard count > 0 else { return }
+        outlet.window.release(Self.grant(count), of: places.lane)
+        if let budget = outlet.budget { budgets.giveBack(count, of: budget, for: places.lane) }
+    }
+
+    private static func grant(_ count: Int) -> SendWindow.Grant { SendWindow.Grant(pushes: count, messages: 0) }
 
     /// Those of one message side by side, as windows count them.
     private static func sorted(_ shipments: [Shipment]) -> [Shipment] {
@@ -55,29 +94,34 @@ struct Dispatcher: Sendable {
         return isSorted ? shipments : shipments.sorted { $0.index < $1.index }
     }
 
-    /// Something keeps messages from this outlet: those that it concerns wait, but for one that may find out.
-    private func pass(_ shipments: [Shipment], _ turn: OutletTurn) async {
+    /// Those that nothing keeps from their outlet; the others wait in its backlog, or in that of their platform: behind
+    /// what holds them up, or behind those that `ahead` tells of.
+    private func free(
+        of shipments: [Shipment],
+        _ turn: OutletTurn,
+        ahead: (Shipment) -> BacklogKey?
+    ) async -> [Shipment] {
         var free: [Shipment] = []
-        for (platform, concerned) in Dictionary(grouping: shipments, by: \.platform) {
-            switch await breakers.passage(turn.key, platform: platform) {
-            case .free: free += concerned
-            case .held(let delay): await hold(concerned, delay, turn)
-            case .probe(let breaker):
-                // A stranger's token would prove nothing.
-                let scout = concerned.first(where: \.wasReached) ?? concerned.first
-                let others = concerned.filter { $0 !== scout }
-                if !others.isEmpty { await hold(others, Delay(cause: .breaker, wait: Self.probeTime), turn) }
-                if let scout { await send([scout], turn, probing: breaker) }
+        var held: [Disposition] = []
+        let isClear = breakers.isClear(turn.key)
+        for shipment in shipments {
+            if !isClear, let hold = breakers.hold(turn.key, platform: shipment.platform) {
+                held += shipment.put(into: hold.backlog, because: hold.hindrance)
+            } else if let backlog = ahead(shipment) {
+                held += shipment.put(into: backlog, because: .windowFull)
+            } else {
+                free.append(shipment)
             }
         }
-        if !free.isEmpty { await send(Self.sorted(free), turn) }
+        if !held.isEmpty { await turn.ended(held) }
+        return free
     }
 
-    private func hold(_ shipments: [Shipment], _ delay: Delay, _ turn: OutletTurn) async {
-        await turn.ended(shipments.flatMap { $0.unsent { policy.ladder.held($0, delay) } })
+    private static func held(_ shipments: [Shipment], _ backlog: BacklogKey, _ why: Hindrance) -> [Disposition] {
+        shipments.flatMap { $0.put(into: backlog, because: why) }
     }
 
-    private func send(_ shipments: [Shipment], _ turn: OutletTurn, probing breaker: BreakerKey? = nil) async {
+    private func send(_ shipments: [Shipment], _ turn: OutletTurn) async {
         let outlet = turn.outlet
         let deadline = context.time.steady() + Self.patience
         await withDiscardingTaskGroup { tasks in
@@ -96,7 +140,7 @@ struct Dispatcher: Sendable {
                     let part = paid.prefix(grant.pushes)
                     paid = paid.dropFirst(grant.pushes)
                     rest = rest.dropFirst(grant.pushes)
-                    tasks.addTask { await start(Array(part), turn, under: grant, probing: breaker) }
+                    tasks.addTask { await start(Array(part), turn, under: grant, probing: nil) }
                 }
                 guard paid.isEmpty, affordable > 0 else {
                     if let budget = outlet.budget { budgets.giveBack(paid.count, of: budget, for: turn.lane) }
@@ -104,7 +148,7 @@ struct Dispatcher: Sendable {
                 }
             }
             guard !rest.isEmpty else { return }
-            await turn.ended(rest.flatMap { $0.unsent(policy.ladder.notStarted) })
+            await turn.ended(Self.held(Array(rest), BacklogKey(turn.key), .windowFull))
         }
     }
 
@@ -123,7 +167,7 @@ struct Dispatcher: Sendable {
         turn.outlet.window.release(grant, of: turn.lane)
         if !lapsed.isEmpty {
             if let budget = turn.outlet.budget { budgets.giveBack(lapsed.count, of: budget, for: turn.lane) }
-            await turn.ended(lapsed.flatMap { $0.unsent(policy.ladder.lapsed) })
+            await turn.ended(Self.held(lapsed, BacklogKey(turn.key), .leaseOver))
         }
         guard !timely.isEmpty else { return }
         let rulings = await breakers.judge(verdicts, of: timely, turn.key, probe: breaker)
@@ -134,7 +178,8 @@ struct Dispatcher: Sendable {
             if let ruling {
                 answered.append((shipment, ruling))
             } else {
-                held += shipment.unsent { policy.ladder.held($0, breakers.pause) }
+                let backlog = breakers.hold(turn.key, platform: shipment.platform)?.backlog ?? BacklogKey(turn.key)
+                held += shipment.put(into: backlog, because: .breaker)
             }
         }
         await turn.ended(policy.dispositions(of: answered, sentAt: turn.sentAt, using: context.chance) + held)
@@ -143,5 +188,34 @@ struct Dispatcher: Sendable {
     private func afford(_ count: Int, _ turn: OutletTurn, until deadline: ContinuousClock.Instant) async -> Int {
         guard let budget = turn.outlet.budget else { return count }
         return await budgets.take(upTo: count, of: budget, for: turn.lane, until: deadline)
+    }
+}
+
+/// Places of a window, and of its budget, for what is pulled from a backlog.
+struct PulledPlaces: Sendable {
+    let key: OutletKey
+    let lane: Lane
+    let count: Int
+}
+
+extension Dispatcher {
+    /// Places for the next of a backlog, as many as are to be had in a second, and nil where that is none.
+    func places(upTo count: Int, at key: OutletKey, for lane: Lane) async -> PulledPlaces? {
+        guard let outlet = senders.outlet(key) else { return nil }
+        let deadline = context.time.steady() + Self.patience
+        var affordable = count
+        if let budget = outlet.budget {
+            affordable = await budgets.take(upTo: count, of: budget, for: lane, until: deadline)
+        }
+        guard affordable > 0 else { return nil }
+        let grant = await outlet.window.acquire(pulling: affordable, for: lane, until: deadline)
+        if let budget = outlet.budget { budgets.giveBack(affordable - grant.pushes, of: budget, for: lane) }
+        return grant == .none ? nil : PulledPlaces(key: key, lane: lane, count: grant.pushes)
+    }
+
+    /// Gives back what nothing is sent in.
+    func give(back places: PulledPlaces) {
+        guard let outlet = senders.outlet(places.key) else { return }
+        give(back: places.count, of: places, outlet)
     }
 }

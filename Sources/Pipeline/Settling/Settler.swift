@@ -9,6 +9,7 @@ struct Settler: Sendable {
     let store: any PipelineStore
     let resumes: ResumeSender
     let deadLetters: DeadLetterQueue
+    let backlogs: Backlogs
     let context: PipelineContext
 
     /// Settles what is not lost, and leaves aside what is until its dead letter is confirmed: that may take as long as the
@@ -19,7 +20,7 @@ struct Settler: Sendable {
         context.metrics.deliveries.repeats.increment(by: dispositions.count(where: \.isRepeat))
         let kept = dispositions.filter { $0.loss == nil }
         if kept.count < dispositions.count { bury(dispositions.filter { $0.loss != nil }, batch) }
-        if !kept.isEmpty { await settleKept(kept, batch) }
+        for part in Self.parts(of: kept) { await settleKept(Array(part), batch) }
     }
 
     /// Leaves messages that are at fault aside until the broker has confirmed their dead letters: a queue that takes nothing
@@ -54,6 +55,7 @@ struct Settler: Sendable {
     /// In the order that no crash can break: what is to be tried again is in the ledger before its resume is published.
     private func settleKept(_ settled: [Disposition], _ batch: Batch) async {
         guard await write(settled, batch) else { return batch.messages.giveUp(settled.map(\.index)) }
+        backlogs.note(settled.compactMap(\.settlement.backlog))
         context.metrics.deliveries.count(settled.lazy.map { ($0.settlement, $0.tier) })
         await revoke(settled.compactMap(\.deadDevice), batch)
         await note(settled.compactMap(\.reachedDevice))
@@ -98,6 +100,22 @@ struct Settler: Sendable {
         }
     }
 
+    /// Which settlements go into one statement: so many at most, and what waits in a backlog as one, such as a digest, in the
+    /// same, lest half of it be pulled before the rest is there.
+    static func parts(of dispositions: [Disposition]) -> [ArraySlice<Disposition>] {
+        var parts: [ArraySlice<Disposition>] = []
+        var rest = dispositions[...]
+        while rest.count > linesPerStatement {
+            var end = rest.startIndex + linesPerStatement
+            while end < rest.endIndex, rest[end].waitsBeside(rest[end - 1]) { end += 1 }
+            parts.append(rest[..<end])
+            rest = rest[end...]
+        }
+        return rest.isEmpty ? parts : parts + [rest]
+    }
+
+    private static let linesPerStatement = 1024
+
     private static func resumes(of settled: [Disposition]) -> [ResumeSender.Way: [NotificationKey]] {
         var keys: [ResumeSender.Way: Set<NotificationKey>] = [:]
         for disposition in settled {
@@ -105,5 +123,14 @@ struct Settler: Sendable {
             keys[.after(tier), default: []].insert(disposition.settlement.key.notification)
         }
         return keys.mapValues(Array.init)
+    }
+}
+
+extension Disposition {
+    /// Whether both wait at the same turn for the same device.
+    fileprivate func waitsBeside(_ other: Disposition) -> Bool {
+        guard let backlog = settlement.backlog, backlog == other.settlement.backlog else { return false }
+        return backlog.queuedAt != nil && settlement.key.target == other.settlement.key.target
+            && settlement.key.notification.recipient == other.settlement.key.notification.recipient
     }
 }

@@ -29,12 +29,13 @@ struct SortedBatch {
         let parser = SubmissionParser(catalogs)
         records.reserveCapacity(messages.count)
         let eventsExchange = names.events
-        let resumeQueues = Set(Lane.allCases.map(names.resume) + [names.replay])
+        let replays = names.replay
+        let resumeQueues = Lane.allCases.map(names.resume) + [replays]
         for (index, message) in messages.enumerated() {
             if message.redelivered { heirs.insert(index) }
             var envelope = InboundEnvelope(message, eventsExchange: eventsExchange)
             var arrival = arrival
-            if message.queue == names.replay, let replay = Replayed(marks: message.properties.headers) {
+            if message.queue == replays, let replay = Replayed(marks: message.properties.headers) {
                 replayed[index] = replay
                 guard !names.carriesWork(exchange: replay.exchange, routingKey: replay.routingKey) else {
                     addResume(message, index)
@@ -80,9 +81,10 @@ struct SortedBatch {
     var footprint: Int {
         var sum = 0
         var latest: InboxWords?
-        for record in records where record.work.words !== latest {
-            latest = record.work.words
-            sum += record.work.words.content.footprint
+        for index in records.indices where records[index].work.words !== latest {
+            let words = records[index].work.words
+            latest = words
+            sum += words.content.footprint
         }
         return sum
     }

@@ -1,10 +1,20 @@
 /// Turns the binary form of one field into a value, after checking that type and length agree with what was asked.
 enum FieldReader {
+    /// What can be read where it lies.
+    static func content(
+        _ bytes: UnsafeRawBufferPointer,
+        _ type: ServerType
+    ) throws(DecodingFault) -> UnsafeRawBufferPointer {
+        if type == .jsonb { return try jsonbContent(bytes) }
+        guard type.isTextual || type == .bytea else { throw .mismatch(wanted: "bytes") }
+        return bytes
+    }
+
     static func text(_ bytes: UnsafeRawBufferPointer, _ type: ServerType) throws(DecodingFault) -> String {
         let content = type == .jsonb ? try jsonbContent(bytes) : bytes
         guard type.isTextual || type == .jsonb || type.isUserDefined else { throw .mismatch(wanted: "text") }
-        guard let text = String(validating: content, as: UTF8.self) else { throw .malformed }
-        return text
+        guard isUTF8(content) else { throw .malformed }
+        return String(decoding: content, as: UTF8.self)
     }
 
     static func integer(_ bytes: UnsafeRawBufferPointer, _ type: ServerType) throws(DecodingFault) -> Int64 {
@@ -47,6 +57,11 @@ enum FieldReader {
         guard type == .timestamptz else { throw .mismatch(wanted: "an instant") }
         guard let instant = ServerClock.since1970(try number(bytes)) else { throw .infinite }
         return instant
+    }
+
+    /// Whether a text is worth decoding; what the server stores is, in a database of another encoding it need not be.
+    private static func isUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        bytes.allSatisfy { $0 < 0x80 } || String(validating: bytes, as: UTF8.self) != nil
     }
 
     private static func number<Number: FixedWidthInteger>(

@@ -49,6 +49,17 @@ extension Rows {
         try field(row, column, FieldReader.bytes)
     }
 
+    /// Lends the UTF-8 of a text, `json` or `jsonb`, or the bytes of a `bytea`, where it lies; nil for NULL.
+    ///
+    /// The bytes are valid during the call only.
+    package func withBytes<Value>(
+        _ row: Int,
+        _ column: Column,
+        _ read: (UnsafeRawBufferPointer) -> Value
+    ) throws(PostgresError) -> Value? {
+        try field(row, column) { (bytes, type) throws(DecodingFault) in read(try FieldReader.content(bytes, type)) }
+    }
+
     /// The UTF-8 of a `json` or `jsonb` value.
     package func json(_ row: Int, _ column: Column) throws(PostgresError) -> [UInt8] {
         guard let value = try optionalJSON(row, column) else { throw unexpectedNull(row, column) }

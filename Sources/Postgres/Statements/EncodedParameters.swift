@@ -148,6 +148,8 @@ extension EncodedParameters {
             try buffer.append(array: values, of: element) { (buffer, value) throws(EncodingFault) in
                 try buffer.append(instant: value, as: element)
             }
+        case .column(let column):
+            try buffer.append(column, of: element)
         case .null, .text, .integer, .double, .boolean, .bytes, .json, .instant:
             throw .mismatch
         }

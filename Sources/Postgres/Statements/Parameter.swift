@@ -22,6 +22,8 @@ package enum Parameter: Sendable, Hashable {
     case bytesArray([[UInt8]?])
     case jsonArray([[UInt8]?])
     case instantArray([Int64?])
+    /// An array whose elements are laid out already, for what is written often.
+    case column(ArrayParameter)
 }
 
 extension Parameter {
@@ -47,6 +49,7 @@ extension Parameter {
         case .bytesArray: "bytesArray"
         case .jsonArray: "jsonArray"
         case .instantArray: "instantArray"
+        case .column(let column): "column of \(column.element)"
         }
     }
 }

@@ -6,6 +6,8 @@ package struct Statement: Sendable, Hashable, ExpressibleByStringLiteral {
     package let effect: Effect
     /// Computed once, so that looking up a plan does not hash kilobytes of SQL each time.
     private let fingerprint: Int
+    /// It ends a transaction and makes it durable, whoever sends it.
+    let commits: Bool
 
     /// What is at stake when the connection dies before the answer came.
     package enum Effect: Sendable, Hashable {
@@ -19,6 +21,7 @@ package struct Statement: Sendable, Hashable, ExpressibleByStringLiteral {
         self.sql = sql
         self.effect = effect
         fingerprint = sql.hashValue
+        commits = Self.commits(sql)
     }
 
     package init(stringLiteral sql: String) {
@@ -41,8 +44,7 @@ extension Statement {
         return words.count > 60 ? "\(words.prefix(60))…" : words
     }
 
-    /// It ends a transaction and makes it durable, whoever sends it.
-    var commits: Bool {
+    private static func commits(_ sql: String) -> Bool {
         let word = sql.drop(while: \.isWhitespace).prefix { $0.isLetter }.lowercased()
         return word == "commit" || word == "end" || word == "prepare"
     }

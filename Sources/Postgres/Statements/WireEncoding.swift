@@ -3,7 +3,7 @@ import Glibc
 /// The binary forms of single values. Each refuses a type that it does not fit.
 extension WireBuffer {
     /// `jsonb`'s binary form begins with its version.
-    private static let jsonbVersion: UInt8 = 1
+    static let jsonbVersion: UInt8 = 1
 
     mutating func append(text: String, as type: ServerType) throws(EncodingFault) {
         guard type.isTextual || type == .jsonb else { throw .mismatch }
@@ -67,7 +67,7 @@ extension WireBuffer {
         append(microseconds)
     }
 
-    private static func holdsNul(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    static func holdsNul(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard let start = bytes.baseAddress else { return false }
         return memchr(start, 0, bytes.count) != nil
     }
@@ -75,18 +75,22 @@ extension WireBuffer {
 
 /// Arrays: dimensions, a flag for NULLs, the element's type, length and lower bound, then each element with its length.
 extension WireBuffer {
+    mutating func appendHeader(_ length: Int32, hasNulls: Bool, of type: ServerType) {
+        append(Int32(length == 0 ? 0 : 1))
+        append(Int32(hasNulls ? 1 : 0))
+        append(type.oid)
+        if length == 0 { return }
+        append(length)
+        append(Int32(1))
+    }
+
     mutating func append<Element>(
         array: [Element?],
         of type: ServerType,
         _ write: (inout WireBuffer, Element) throws(EncodingFault) -> Void
     ) throws(EncodingFault) {
         guard let length = Int32(exactly: array.count) else { throw .tooLarge }
-        append(Int32(length == 0 ? 0 : 1))
-        append(Int32(array.contains { $0 == nil } ? 1 : 0))
-        append(type.oid)
-        if length == 0 { return }
-        append(length)
-        append(Int32(1))
+        appendHeader(length, hasNulls: array.contains { $0 == nil }, of: type)
         for element in array {
             guard let element else {
                 append(Int32(-1))

@@ -11,7 +11,7 @@ struct JSONBytes {
     }
 
     /// Closes the root object and gives all of it.
-    consuming func finished() -> [UInt8] {
+    mutating func finished() -> [UInt8] {
         bytes.append(UInt8(ascii: "}"))
         return bytes
     }

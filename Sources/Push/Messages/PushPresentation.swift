@@ -1,13 +1,31 @@
 package import BellhopRules
 
 /// How a notification looks and sounds where its catalogue says so; every nil leaves it to the app or the platform.
-package struct PushPresentation: Hashable, Sendable {
-    package var android: AndroidPresentation
-    package var apple: ApplePresentation
+///
+/// What a type says is read from it where a builder asks, so that a message holds on to the type and to none of its texts.
+package struct PushPresentation: Sendable {
+    private var type: CatalogType?
+    private var ownAndroid: AndroidPresentation?
+    private var ownApple: ApplePresentation?
 
-    package init(android: AndroidPresentation = .init(), apple: ApplePresentation = .init()) {
-        self.android = android
-        self.apple = apple
+    package init(android: AndroidPresentation? = nil, apple: ApplePresentation? = nil) {
+        ownAndroid = android
+        ownApple = apple
+    }
+
+    /// What a type's catalogue says of looks and sounds.
+    package init(_ type: CatalogType) {
+        self.type = type
+    }
+
+    package var android: AndroidPresentation {
+        get { ownAndroid ?? type.map(AndroidPresentation.init) ?? AndroidPresentation() }
+        set { ownAndroid = newValue }
+    }
+
+    package var apple: ApplePresentation {
+        get { ownApple ?? type.map(ApplePresentation.init) ?? ApplePresentation() }
+        set { ownApple = newValue }
     }
 }
 
@@ -67,5 +85,29 @@ package struct ApplePresentation: Hashable, Sendable {
         self.category = category
         self.thread = thread
         self.interruptionLevel = interruptionLevel
+    }
+}
+
+extension AndroidPresentation {
+    fileprivate init(_ type: CatalogType) {
+        self.init(
+            channelID: type.android.channel,
+            visibility: type.android.visibility,
+            importance: type.android.importance,
+            sound: type.hasSound ? type.android.sound ?? "default" : nil,
+            color: type.color
+        )
+    }
+}
+
+extension ApplePresentation {
+    fileprivate init(_ type: CatalogType) {
+        self.init(
+            sound: type.hasSound ? type.apple.sound ?? "default" : nil,
+            isMutable: type.apple.isMutable,
+            category: type.apple.category,
+            thread: type.apple.thread,
+            interruptionLevel: type.apple.interruptionLevel
+        )
     }
 }

@@ -26,6 +26,79 @@ package struct BenchmarkBook: Sendable {
         package let lastSettled: Int64
     }
 
+    /// Where the tables stand as a run begins: what it writes comes after.
+    package struct Mark: Sendable {
+        fileprivate var inboxPages: Int64 = 0
+        fileprivate var ledgerPages: Int64 = 0
+        /// In microseconds since 1970, by the server's clock.
+        fileprivate var instant: Int64 = 0
+
+        /// Before anything.
+        package static let beginning = Mark()
+
+        /// From the last page on, which may have had room, and what was written since.
+        fileprivate func place(_ pages: KeyPath<Mark, Int64>) -> [Parameter] {
+            [.text("(\(max(0, self[keyPath: pages] - 1)),0)"), .instant(instant)]
+        }
+    }
+
+    /// What inbox and ledger take, and what has been done to them so far.
+    package struct Footprint: Sendable {
+        /// Bytes on disk, with all indexes.
+        package let disk: Int64
+        /// Bytes of log that the server has written, for all that it does.
+        package let log: Int64
+        /// Pages of inbox, ledger and people that were looked at, indexes among them.
+        package let pages: Int64
+    }
+
+    package func mark() async throws(PostgresError) -> Mark {
+        let rows = try await pool.run(
+            Statement(
+                """
+                SELECT pg_relation_size('inbox') / current_setting('block_size')::bigint,
+                       pg_relation_size('ledger') / current_setting('block_size')::bigint, clock_timestamp()
+                """,
+                effect: .reads
+            )
+        )
+        return Mark(
+            inboxPages: try rows.integer(0, 0),
+            ledgerPages: try rows.integer(0, 1),
+            instant: try rows.instant(0, 2)
+        )
+    }
+
+    /// What workers have looked at is known a second after they did.
+    package func footprint() async throws(PostgresError) -> Footprint {
+        let rows = try await pool.run(
+            Statement(
+                """
+                SELECT pg_total_relation_size('inbox') + pg_total_relation_size('ledger'),
+                       (pg_current_wal_lsn() - '0/0')::bigint,
+                       (SELECT sum(heap_blks_hit + heap_blks_read + coalesce(idx_blks_hit + idx_blks_read, 0))::bigint
+                        FROM pg_statio_user_tables
+                        WHERE relid = ANY (ARRAY['inbox', 'ledger', 'people']::regclass[]))
+                """,
+                effect: .reads
+            )
+        )
+        return Footprint(
+            disk: try rows.integer(0, 0),
+            log: try rows.integer(0, 1),
+            pages: try rows.integer(0, 2)
+        )
+    }
+
+    /// Writes so many notifications of before, of all users in turn, each delivered long ago; some dozens of megabytes a
+    /// statement.
+    package func store(_ range: Range<Int>) async throws(PostgresError) {
+        _ = try await pool.run(
+            Self.store,
+            [.integer(Int64(range.lowerBound)), .integer(Int64(range.upperBound - 1))]
+        )
+    }
+
     /// The process on the server that answers here: a local one can be told apart from those that do the work.
     package func serverProcess() async throws(PostgresError) -> Int {
         Int(clamping: try await number("SELECT pg_backend_pid()::bigint"))
@@ -48,6 +121,8 @@ package struct BenchmarkBook: Sendable {
     package func analyze() async throws(PostgresError) {
         try await pool.withConnection { (connection) throws(PostgresError) in
             try connection.execute("VACUUM ANALYZE people")
+            try connection.execute("VACUUM ANALYZE inbox")
+            try connection.execute("VACUUM ANALYZE ledger")
         }
     }
 
@@ -62,12 +137,14 @@ package struct BenchmarkBook: Sendable {
         Int(clamping: try await number("SELECT count(*) FROM tombstones"))
     }
 
-    package func notifications() async throws(PostgresError) -> Int {
-        Int(clamping: try await number("SELECT count(*) FROM inbox"))
+    package func notifications(since mark: Mark = .beginning) async throws(PostgresError) -> Int {
+        let sql = "SELECT count(*) FROM inbox WHERE ctid >= $1::text::tid AND created_at >= $2"
+        return Int(clamping: try await number(sql, mark.place(\.inboxPages)))
     }
 
-    package func distinctEvents() async throws(PostgresError) -> Int {
-        Int(clamping: try await number("SELECT count(DISTINCT (event_id, person)) FROM inbox"))
+    package func distinctEvents(since mark: Mark) async throws(PostgresError) -> Int {
+        let sql = "SELECT count(DISTINCT (event_id, person)) FROM inbox WHERE created_at >= $1"
+        return Int(clamping: try await number(sql, [.instant(mark.instant)]))
     }
 
     package func deadLetters() async throws(PostgresError) -> Int {
@@ -75,12 +152,14 @@ package struct BenchmarkBook: Sendable {
     }
 
     /// Whether anything is still under way or owed.
-    package func isSettled() async throws(PostgresError) -> Bool {
+    package func isSettled(since mark: Mark = .beginning) async throws(PostgresError) -> Bool {
         try await number(
             """
             SELECT count(*) FROM ledger
-            WHERE state IN (\(DeliveryState.owed), \(DeliveryState.accepted.sql))
-            """
+            WHERE ctid >= $1::text::tid AND updated_at >= $2
+              AND state IN (\(DeliveryState.owed), \(DeliveryState.accepted.sql))
+            """,
+            mark.place(\.ledgerPages)
         ) == 0
     }
 
@@ -92,10 +171,21 @@ package struct BenchmarkBook: Sendable {
         return try await pool.run(Self.lookUp, parameters).count > 0
     }
 
-    package func endings() async throws(PostgresError) -> [Ending: Int] {
+    package func endings(since mark: Mark) async throws(PostgresError) -> [Ending: Int] {
         let rows = try await pool.run(
-            Statement("SELECT state, coalesce(reason, ''), count(*) FROM deliveries GROUP BY 1, 2", effect: .reads),
-            []
+            Statement(
+                """
+                SELECT delivery_state(state), coalesce(reason, ''), count(*)
+                FROM (
+                    SELECT state, reason FROM ledger WHERE updated_at >= $1
+                    UNION ALL
+                    SELECT unsent, unsent_reason FROM inbox WHERE created_at >= $1 AND unsent IS NOT NULL
+                ) AS lines
+                GROUP BY 1, 2
+                """,
+                effect: .reads
+            ),
+            [.instant(mark.instant)]
         )
         var endings: [Ending: Int] = [:]
         for row in rows.indices {
@@ -121,9 +211,36 @@ package struct BenchmarkBook: Sendable {
         return Span(firstRecorded: first, lastSettled: last)
     }
 
-    private func number(_ sql: String) async throws(PostgresError) -> Int64 {
-        try await pool.run(Statement(sql, effect: .reads), []).integer(0, 0)
+    private func number(_ sql: String, _ parameters: [Parameter] = []) async throws(PostgresError) -> Int64 {
+        try await pool.run(Statement(sql, effect: .reads), parameters).integer(0, 0)
     }
+
+    /// As W1 writes them, in bytes and in shape; what belongs to one user lies far apart.
+    private static let store = Statement(
+        """
+        WITH stored AS (
+            INSERT INTO inbox
+                (person, id, created_at, urgency, content_hash, event_id, type, title, body, link, data, extras)
+            SELECT p.number, hashint8extended(n, 1), now() - interval '30 d', 1,
+                   substring(sha256(n::text::bytea) FOR 16), 'evt_stored_' || n, 'transaction_complete',
+                   'Betaling fullført', 'Du mottok 2 000 kr fra Kari Nordmann (' || n % 100000 || ').',
+                   '{"mobile":"/transactions/tx_' || n || '","scheme":"drop://transactions/tx_' || n
+                       || '","web":"/transactions/tx_' || n || '"}',
+                   '{"amount":"2 000 kr","from":"Kari Nordmann"}', '{"targetId":"tx_' || n || '"}'
+            FROM generate_series($1::bigint, $2::bigint) AS n
+            JOIN LATERAL (
+                SELECT number FROM people
+                WHERE number >= (SELECT min(number) FROM people) + n * 7919 % (SELECT count(*) FROM people)
+                ORDER BY number LIMIT 1
+            ) AS p ON true
+            RETURNING person, id
+        )
+        INSERT INTO ledger (person, id, target, updated_at, attempts, urgency, state, provider_message_id)
+        SELECT person, id, hashint8extended(person, 2), now() - interval '30 d', 1, 1, 'd',
+               'projects/bellhop-sandbox/messages/1'
+        FROM stored
+        """
+    )
 
     private static let lookUp = Statement(
         """

@@ -9,6 +9,6 @@ package struct ContentHash: Sendable, Hashable {
         var content: [UInt8] = []
         content.reserveCapacity(512)
         event.contentBytes(into: &content)
-        bytes = Array(SHA256.digest(of: content).bytes.prefix(16))
+        bytes = SHA256.digest(of: content).prefix(16)
     }
 }

@@ -6,8 +6,14 @@ package struct SubjectHash: Sendable, Hashable {
     package let bytes: [UInt8]
 
     private init(_ parts: String...) {
-        // NUL keeps the parts apart: none of them can contain it.
-        bytes = Array(SHA256.digest(of: Array(parts.joined(separator: "\u{0}").utf8)).bytes.prefix(16))
+        var subject: [UInt8] = []
+        subject.reserveCapacity(parts.reduce(parts.count) { $0 + $1.utf8.count })
+        for part in parts {
+            // NUL keeps the parts apart: none of them can contain it.
+            if !subject.isEmpty { subject.append(0) }
+            subject.append(contentsOf: part.utf8)
+        }
+        bytes = SHA256.digest(of: subject).prefix(16)
     }
 
     /// For where it stands in a list of texts.

@@ -9,8 +9,8 @@ package enum TargetNumber {
     /// Nil for what is no target: nothing in the ledger is of it.
     package static func number(of target: String) -> Int64? {
         switch target {
-        case OpeningDelivery.mailbox: return mailbox
-        case OpeningDelivery.nobody: return nobody
+        case Words.mailbox: return mailbox
+        case Words.nobody: return nobody
         default:
             guard target.utf8.count == prefix.utf8.count + 16, target.hasPrefix(prefix) else { return nil }
             let digits = target.utf8.dropFirst(prefix.utf8.count)
@@ -21,8 +21,8 @@ package enum TargetNumber {
 
     package static func target(of number: Int64) -> String {
         switch number {
-        case mailbox: return OpeningDelivery.mailbox
-        case nobody: return OpeningDelivery.nobody
+        case mailbox: return Words.mailbox
+        case nobody: return Words.nobody
         default:
             let digits = String(UInt64(bitPattern: number), radix: 16)
             return prefix + String(repeating: "0", count: 16 - digits.utf8.count) + digits
@@ -34,4 +34,10 @@ package enum TargetNumber {
     }
 
     static let prefix = "sub_"
+
+    /// What the two are called that are no device's.
+    enum Words {
+        static let mailbox = "email"
+        static let nobody = "-"
+    }
 }

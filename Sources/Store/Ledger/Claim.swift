@@ -18,4 +18,6 @@ package struct ClaimedDelivery: Sendable {
     package let outcomeWasUnknown: Bool
     /// The digest that it belongs to; nil where it goes out by itself.
     package let digest: Timestamp?
+    /// Its turn in the backlog that it was pulled from.
+    package var queuedAt: Timestamp?
 }

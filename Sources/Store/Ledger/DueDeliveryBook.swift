@@ -112,7 +112,7 @@ package struct DueDeliveryBook: Sendable {
 
 extension Priority {
     /// As the tables keep it, so that an index can put what is urgent first.
-    var urgency: Int64 {
+    package var urgency: Int64 {
         switch self {
         case .high: 0
         case .normal: 1

@@ -37,9 +37,12 @@ package struct ForgottenClaimBook: Sendable {
         return Step(found: found, next: page + pages < size ? page + pages : nil)
     }
 
+    /// Of the largest partition, where there are any: a step looks at the same pages of each.
     private static let size = Statement(
         """
-        SELECT pg_relation_size('ledger'::regclass) / current_setting('block_size')::bigint
+        SELECT greatest(pg_relation_size('ledger'::regclass), (
+                   SELECT max(pg_relation_size(relid)) FROM pg_partition_tree('ledger'::regclass)
+               )) / current_setting('block_size')::bigint
         """,
         effect: .reads
     )
@@ -49,13 +52,14 @@ package struct ForgottenClaimBook: Sendable {
     /// A scan of a range of places reads no page outside of it.
     private static let look = Statement(
         """
-        UPDATE ledger d SET due_at = d.updated_at
-        WHERE d.ctid = ANY (ARRAY(
-            SELECT f.ctid FROM ledger f
+        WITH found AS MATERIALIZED (
+            SELECT f.person, f.id, f.target FROM ledger f
             WHERE f.ctid >= $1::text::tid AND f.ctid < $2::text::tid AND f.state = 's' AND f.due_at IS NULL
               AND f.updated_at < now() - $3::bigint * interval '1 ms'
             FOR UPDATE SKIP LOCKED
-        ))
+        )
+        UPDATE ledger d SET due_at = d.updated_at
+        FROM found f WHERE d.person = ANY (ARRAY[f.person]) AND d.id = f.id AND d.target = f.target
         """
     )
 }

@@ -31,7 +31,7 @@ package struct Ledger: Sendable {
     /// Claims what is owed of these notifications and free to be had, in one statement; where that had to leave something
     /// out, a second one looks what it was.
     ///
-    /// What is `deferred` and not due is in none of the answers: the sweeper brings it.
+    /// What is `deferred` and not due is in none of the answers: the sweeper brings it, or who pulls it from its backlog.
     package func claim(_ keys: [NotificationKey], as claim: Claim) async throws(PostgresError) -> Harvest {
         guard !keys.isEmpty else { return Harvest() }
         let named = NotificationKey.parameters(keys)
@@ -106,6 +106,8 @@ package struct Ledger: Sendable {
                 .textArray(others.map(\.providerMessageID)), .booleanArray(others.map(\.burnsAttempt)),
                 .integerArray(others.map { $0.dueIn?.milliseconds }), .booleanArray(others.map(\.outcomeIsUnknown)),
                 .jsonArray(others.map { $0.wait?.json }), .instantArray(others.map { $0.sentAt?.microseconds }),
+                .textArray(others.map { $0.backlog?.place.key.text }),
+                .instantArray(others.map { $0.backlog?.queuedAt?.microseconds }),
             ]
             statements.append((LedgerStatements.settle, keys(others, claim) + columns))
         }

@@ -12,6 +12,8 @@ enum LedgerStatements {
 
     /// What this very claim holds already, since an answer was lost on the way, it gets again.
     ///
+    /// What waits in a backlog has no due time, and is nobody's but for who pulls it from there.
+    ///
     /// A claim on another's `sending` line takes it over after the lease and writes down that its outcome is unknown,
     /// before anything is sent; `due_at` then keeps it in the sweeper's sight until it is settled. It waits for no lock:
     /// `unclaimed` finds the lines that it had to leave out. The last column says how many lines are owed: as many as it
@@ -60,6 +62,8 @@ enum LedgerStatements {
 
     /// Only its own claim: a line that was taken over after the lease belongs to another.
     ///
+    /// What was recorded by the statement that claimed it has its turn by that time, unless another is given.
+    ///
     /// What stays accepted keeps the time of its send, and what is settled otherwise loses it: `sent_at` tells the two apart
     /// for the indexes.
     static let settle = Statement(
@@ -71,12 +75,14 @@ enum LedgerStatements {
             due_at = now() + s.due_in * interval '1 ms', decision = CASE
                 WHEN s.decision IS NULL THEN d.decision ELSE coalesce(d.decision, '{}') || s.decision END,
             sent_at = CASE s.state WHEN 'a' THEN coalesce(s.sent_at, d.sent_at, now()) END,
-            updated_at = now(), claim = NULL
+            outlet = s.outlet, updated_at = now(), claim = NULL,
+            queued_at = CASE WHEN s.outlet IS NOT NULL THEN coalesce(s.queued_at, d.updated_at) END
         FROM (
             SELECT unnest($1::bigint[]) AS person, unnest($2::bigint[]) AS id, unnest($3::bigint[]) AS target,
                    unnest($5::text[]) AS state, unnest($6::text[]) AS reason, unnest($7::text[]) AS provider_message_id,
                    unnest($8::boolean[]) AS burns, unnest($9::bigint[]) AS due_in, unnest($10::boolean[]) AS is_unknown,
-                   unnest($11::jsonb[]) AS decision, unnest($12::timestamptz[]) AS sent_at
+                   unnest($11::jsonb[]) AS decision, unnest($12::timestamptz[]) AS sent_at,
+                   unnest($13::text[]) AS outlet, unnest($14::timestamptz[]) AS queued_at
         ) AS s
         WHERE d.person = ANY (ARRAY[s.person]) AND d.id = s.id AND d.target = s.target AND \(isOwn)
         """

@@ -31,9 +31,9 @@ package struct OpeningDelivery: Sendable, Equatable {
     var isUnsent: Bool { target == Self.nobody && (state == .suppressed || state == .expired) }
 
     /// The target where nothing was eligible.
-    package static let nobody = "-"
+    package static let nobody = TargetNumber.Words.nobody
     /// The target of every mail: a user has one address.
-    package static let mailbox = "email"
+    package static let mailbox = TargetNumber.Words.mailbox
 }
 
 extension Wait {

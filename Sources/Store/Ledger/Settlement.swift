@@ -16,6 +16,8 @@ package struct Settlement: Sendable {
     package var wait: Wait?
     /// When it was sent, for what was accepted just now.
     package var sentAt: Timestamp?
+    /// The backlog that it waits in, for what is `deferred` until its outlet has room: such a line has no due time.
+    package var backlog: BacklogEntry?
 
     package init(
         _ key: DeliveryKey,

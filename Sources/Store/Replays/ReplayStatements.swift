@@ -102,7 +102,7 @@ enum ReplayStatements {
         """
     )
 
-    /// A line that waits in a retry tier only because its provider had no room, or wanted silence, has not been tried yet.
+    /// A line that waits in a backlog only because its provider had no room, or wanted silence, has not been tried yet.
     static let collect = Statement(
         """
         WITH sent AS MATERIALIZED (
@@ -122,8 +122,8 @@ enum ReplayStatements {
             ) AS d
             \(standing)
             WHERE coalesce(
-                l.state NOT IN ('pending', 'sending') AND (l.state <> 'retrying'
-                    OR l.reason NOT IN ('window-full', 'provider-rests')), true)
+                l.state NOT IN ('pending', 'sending') AND (l.state <> 'deferred'
+                    OR l.reason NOT IN ('window-full', 'lease-over', 'provider-rests')), true)
         ), settled AS MATERIALIZED (
             SELECT k.* FROM looked k
             CROSS JOIN LATERAL (

@@ -37,13 +37,16 @@ package struct Migrator: Sendable {
     }
 
     /// Applies what is pending, each migration in one transaction, and returns their names.
-    package func migrate() async throws(PostgresError) -> Outcome {
+    ///
+    /// `partitions` says over how many tables inbox and ledger are spread; nil leaves them as they are, or makes one of each.
+    /// They are laid out when they are made: another number than theirs is refused.
+    package func migrate(partitions: Int? = nil) async throws(PostgresError) -> Outcome {
         let namespace = namespace
         return try await pool.withConnection { (connection) throws(PostgresError) in
             _ = try connection.run(Statement("SELECT pg_advisory_lock(\(Self.lockKey))"), [])
             let outcome: Outcome
             do throws(PostgresError) {
-                outcome = try Self.migrate(connection, namespace)
+                outcome = try Self.migrate(connection, namespace, partitions: partitions)
             } catch {
                 _ = try? connection.run(Statement("SELECT pg_advisory_unlock(\(Self.lockKey))"), [])
                 throw error
@@ -64,7 +67,8 @@ package struct Migrator: Sendable {
 
     private static func migrate(
         _ connection: PostgresConnection,
-        _ namespace: Namespace
+        _ namespace: Namespace,
+        partitions: Int?
     ) throws(PostgresError) -> Outcome {
         try connection.execute(
             """
@@ -75,20 +79,38 @@ package struct Migrator: Sendable {
             """
         )
         switch status(applied: try applied(connection, namespace)) {
-        case .current: return .applied([])
         case .diverged(let why): return .refused(why)
+        case .current:
+            return try mismatch(partitions, connection, namespace).map(Outcome.refused) ?? .applied([])
         case .pending(let names):
             for migration in Migration.all where names.contains(migration.name) {
-                try apply(migration, connection, namespace)
+                try apply(migration, connection, namespace, partitions: partitions ?? 0)
             }
-            return .applied(names)
+            return try mismatch(partitions, connection, namespace).map(Outcome.refused) ?? .applied(names)
         }
+    }
+
+    /// What is in the way of so many partitions; nil where the tables have as many, or nobody asked.
+    private static func mismatch(
+        _ partitions: Int?,
+        _ connection: PostgresConnection,
+        _ namespace: Namespace
+    ) throws(PostgresError) -> String? {
+        guard let partitions else { return nil }
+        let rows = try connection.run(
+            "SELECT count(*) FROM pg_inherits WHERE inhparent = to_regclass($1)",
+            [.text("\(namespace).ledger")]
+        )
+        let present = try rows.integer(0, 0)
+        guard present != Int64(partitions) else { return nil }
+        return "the tables have \(present) partitions, not \(partitions), and are laid out only when they are made"
     }
 
     private static func apply(
         _ migration: Migration,
         _ connection: PostgresConnection,
-        _ namespace: Namespace
+        _ namespace: Namespace,
+        partitions: Int
     ) throws(PostgresError) {
         // A script of several statements is one transaction; the name and the checksum are ours, not a user's.
         do throws(PostgresError) {
@@ -96,6 +118,7 @@ package struct Migrator: Sendable {
                 """
                 BEGIN;
                 SET LOCAL search_path TO \(namespace);
+                SET LOCAL bellhop.partitions TO \(partitions);
                 \(migration.sql)
                 INSERT INTO schema_migrations (name, checksum) VALUES ('\(migration.name)', '\(migration.checksum)');
                 COMMIT;

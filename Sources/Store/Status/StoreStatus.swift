@@ -14,6 +14,15 @@ package struct StoreStatus: Sendable, Equatable {
         package let oldestDue: Int64
     }
 
+    /// Deliveries that wait for their outlet to have room.
+    package struct Backlog: Sendable, Equatable {
+        /// The app, the provider, and the platform where only that is held up, such as `drop/fcm`.
+        package let name: String
+        package let count: Int
+        /// When the first was recorded, in microseconds since 1970.
+        package let oldest: Int64
+    }
+
     /// Open dead letters of one kind.
     package struct DeadLetters: Sendable, Equatable {
         package let stage: String
@@ -39,6 +48,8 @@ package struct StoreStatus: Sendable, Equatable {
     package let owed: [Owed]
     /// How many of those should have gone out so long ago that nobody seems to hand them over.
     package let overdue: Int
+    /// By their names.
+    package let backlogs: [Backlog]
     package let planned: Planned
     /// The largest groups first.
     package let deadLetters: [DeadLetters]
@@ -48,6 +59,7 @@ package struct StoreStatus: Sendable, Equatable {
     /// Reads all of it; each part is a statement of its own.
     package init(of pool: PostgresPool) async throws(PostgresError) {
         let owedRows = try await pool.run(Self.owedStatement, [])
+        let backlogRows = try await pool.run(Self.backlogStatement, [])
         let plannedRows = try await pool.run(Self.plannedStatement, [])
         let letterRows = try await pool.run(Self.deadLetterStatement, [])
         owed = try owedRows.map { (rows, row) throws(PostgresError) in
@@ -57,6 +69,9 @@ package struct StoreStatus: Sendable, Equatable {
                 count: try rows.number(row, 2),
                 oldestDue: try rows.instant(row, 3)
             )
+        }
+        backlogs = try backlogRows.map { (rows, row) throws(PostgresError) in
+            Backlog(name: try rows.text(row, 0), count: try rows.number(row, 1), oldest: try rows.instant(row, 2))
         }
         overdue = try owedRows.map { (rows, row) throws(PostgresError) in try rows.number(row, 4) }.reduce(0, +)
         deadLetters = try letterRows.map { (rows, row) throws(PostgresError) in
@@ -86,6 +101,29 @@ package struct StoreStatus: Sendable, Equatable {
         ) AS owed
         GROUP BY state, reason
         ORDER BY count(*) DESC, state, reason
+        """,
+        effect: .reads
+    )
+
+    /// The first of each priority says how old it is, however many there are.
+    private static let backlogStatement = Statement(
+        """
+        WITH \(BacklogBook.loose)
+        SELECT n.outlet, c.count, o.oldest
+        FROM names n
+        CROSS JOIN LATERAL (
+            SELECT count(*) AS count FROM (SELECT FROM ledger d WHERE d.outlet = n.outlet LIMIT \(most)) AS counted
+        ) AS c
+        CROSS JOIN LATERAL (
+            SELECT min(f.queued_at) AS oldest
+            FROM unnest(ARRAY[0, 1, 2]) AS u (urgency)
+            CROSS JOIN LATERAL (
+                SELECT d.queued_at FROM ledger d WHERE d.outlet = n.outlet AND d.urgency = u.urgency
+                ORDER BY d.queued_at LIMIT 1
+            ) AS f
+        ) AS o
+        WHERE n.outlet IS NOT NULL AND o.oldest IS NOT NULL
+        ORDER BY n.outlet
         """,
         effect: .reads
     )

@@ -23,6 +23,11 @@ extension LedgerLine {
         digest = try rows.writtenInstant(row, 9)
         digestCompanions = max(0, try rows.number(row, 10) - 1)
         updatedAt = try rows.moment(row, 11)
+        if let name = try rows.optionalText(row, 12), let queuedAt = try rows.timestamp(row, 13) {
+            backlog = Backlog(name: name, queuedAt: queuedAt)
+        } else {
+            backlog = nil
+        }
     }
 }
 

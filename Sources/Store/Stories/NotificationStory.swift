@@ -99,6 +99,16 @@ package struct LedgerLine: Sendable {
     /// Other deliveries of that digest to the same device.
     package let digestCompanions: Int
     package let updatedAt: Timestamp
+    /// Where it waits for its outlet; nil where it waits for nothing, or for a time.
+    package let backlog: Backlog?
+
+    /// A place in the backlog of an outlet.
+    package struct Backlog: Sendable {
+        /// Such as `drop/fcm`.
+        package let name: String
+        /// Its turn.
+        package let queuedAt: Timestamp
+    }
 }
 
 /// A subscription as a person asks for it, without its token.

@@ -22,7 +22,8 @@ enum StoryStatements {
         effect: .reads
     )
 
-    /// With what was never to be sent; and with each line the number of lines of its digest, itself among them; what was left out of it does not count.
+    /// With what was never to be sent; and with each line the number of lines of its digest, itself among them; what was
+    /// left out of it does not count.
     static let lines = Statement(
         """
         SELECT target_channel(d.target), target_name(d.target), delivery_state(d.state), d.reason, d.attempts::bigint,
@@ -32,13 +33,14 @@ enum StoryStatements {
                 WHERE o.person = d.person AND o.target = d.target
                   AND o.decision ->> '\(slot)' = d.decision ->> '\(slot)'
                   AND (o.id = d.id OR o.state NOT IN ('x', 'e'))),
-               d.updated_at
+               d.updated_at, d.outlet, d.queued_at
         FROM (
             SELECT person, id, target, state, reason, attempts, unknown_sends, provider_message_id, due_at, decision,
-                   updated_at
+                   updated_at, outlet, queued_at
             FROM ledger WHERE person = \(person) AND id = $3
             UNION ALL
-            SELECT person, id, \(TargetNumber.nobody), unsent, unsent_reason, 0, 0, NULL, NULL, NULL, created_at
+            SELECT person, id, \(TargetNumber.nobody), unsent, unsent_reason, 0, 0, NULL, NULL, NULL, created_at,
+                   NULL, NULL
             FROM inbox WHERE person = \(person) AND id = $3 AND unsent IS NOT NULL
         ) AS d
         ORDER BY 1, 2

@@ -13,6 +13,21 @@ struct JSONWriterTests {
         #expect(written == #"{"B":true,"a":null,"b":[1.0,{"y":"å/\"\u0001\n","z":0}]}"#)
     }
 
+    @Test("what must be escaped is found wherever it stands, and nothing else is", arguments: 0..<20)
+    func escapes(length: Int) {
+        let escapes: [(String, String)] = [
+            ("\"", "\\\""), ("\\", "\\\\"), ("\u{1F}", "\\u001f"), ("\u{7F}", "\u{7F}"), ("#", "#"), ("ß", "ß"),
+        ]
+        for place in 0...length {
+            for (character, escape) in escapes {
+                let before = String(repeating: "!", count: place)
+                let after = String(repeating: " ", count: length - place)
+                let written = JSONWriter.canonicalBytes(of: .string(before + character + after))
+                #expect(String(decoding: written, as: UTF8.self) == "\"" + before + escape + after + "\"")
+            }
+        }
+    }
+
     @Test("what was written reads back equal, and writes the same again")
     func roundTrip() throws {
         var random = RandomJSON(generator: .announced("canonical JSON"))

@@ -71,6 +71,20 @@ struct ExplainTests {
         """
     }
 
+    @Test("a delivery that waits for its outlet is told with the backlog, since when, and why")
+    func backlog() async throws {
+        let columns = "state, reason, outlet, queued_at"
+        let values = "'deferred', 'window-full', 'drop/expo', '2026-03-01T10:00:00Z'"
+        let line = Self.line(1, columns, values)
+        try await ask("noti_0000000000000001", after: Self.notification(1) + line) { answer in
+            expect(
+                answer,
+                "waits in the backlog of drop/expo since 2026-03-01",
+                "the provider has no room for it yet, or its budget is spent (window-full)"
+            )
+        }
+    }
+
     private func expect(_ answer: Prompt.Answer, _ parts: String..., place: SourceLocation = #_sourceLocation) {
         #expect(answer.code == .done, "\(answer.complaints)", sourceLocation: place)
         // Words may stand on two lines.

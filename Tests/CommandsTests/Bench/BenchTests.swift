@@ -16,7 +16,7 @@ struct BenchTests {
     )
     func measures() async throws {
         let program = try #require(BuiltProgram.path, "the program bellhop is not built beside the tests")
-        let said = try await Self.run(program, ["bench", "--events", "300", "--users", "200", "--json"])
+        let said = try await Self.run(program, ["bench", "--events", "300", "--users", "200", "--stored", "500", "--json"])
         #expect(said.status == 0, "\(said.errors)")
         let report = try #require(
             JSONSerialization.jsonObject(with: Data(said.output.utf8)) as? [String: Any],
@@ -28,6 +28,9 @@ struct BenchTests {
         #expect(verification["pushesArrived"] as? Int == verification["pushesExpected"] as? Int)
         #expect((report["eventsPerSecond"] as? Double ?? 0) > 0)
         #expect((report["peakWorkerBytes"] as? Int ?? 0) > 0)
+        for figure in ["diskBytesPerEvent", "walBytesPerEvent", "pagesPerEvent"] {
+            #expect((report[figure] as? Double ?? 0) > 0, "\(figure)")
+        }
     }
 
     @Test(

@@ -89,6 +89,32 @@ struct StatusTests {
         }
     }
 
+    @Test("what waits for an outlet to have room is told by outlet with its age, in both forms, and is not overdue")
+    func backlogs() async throws {
+        try await Bench.withTopology { bench in
+            _ = try await bench.owner.run(
+                """
+                INSERT INTO deliveries
+                    (app, user_id, notification_id, channel, target, state, reason, outlet, queued_at, urgency)
+                SELECT 'drop', 'u', 'n' || n, 'push', 'a', 'deferred', 'window-full',
+                       CASE WHEN n < 3 THEN 'drop/expo' ELSE 'drop/fcm/ios' END, now() - n * interval '1 h', n % 3
+                FROM generate_series(1, 5) AS n
+                """
+            )
+            try await Workplace.withPrompt(on: bench) { prompt, _ in
+                let text = await prompt.run("status").output.split(separator: "\n").map { line in
+                    line.split(separator: " ").joined(separator: " ")
+                }
+                #expect(text.contains("drop/expo 2 2 h ago"))
+                #expect(text.contains("drop/fcm/ios 3 5 h ago"))
+                #expect(text.contains("owed deliveries none"))
+                let json = await prompt.run("status", "--json").output
+                let first = #""backlogs":[{"outlet":"drop/expo","waiting":2,"waitingIsCapped":false,"oldestAt":""#
+                #expect(json.contains(first))
+            }
+        }
+    }
+
     @Test("without the broker it shows what the database tells, and ends with 69")
     func noBroker() async throws {
         try await Bench.withSchema { bench in

@@ -1,6 +1,7 @@
 import BellhopRules
 import Foundation
 import Push
+import Store
 import TestSupport
 import Testing
 
@@ -26,16 +27,19 @@ struct DeliveryStatesPageTests {
 
     @Test("what waits for its provider has a row for its reason, with the state that it waits in")
     func waiting() throws {
-        let attempt = try Answered.attempt
-        let held = Delay.Cause.allCases.map { Self.ladder.held(attempt, Delay(cause: $0, wait: .seconds(7))) }
-        for disposition in held + [Self.ladder.notStarted(attempt), Self.ladder.lapsed(attempt)] {
-            // Without tiers only the database can wait.
+        let shipment = try Answered.shipment
+        for hindrance in Hindrance.allCases {
+            let disposition = try #require(
+                shipment.put(into: BacklogKey(shipment.outlet), because: hindrance).first
+            )
             #expect(disposition.settlement.state == .deferred)
+            #expect(disposition.settlement.dueIn == nil)
+            #expect(disposition.tier == nil)
             #expect(!disposition.settlement.burnsAttempt)
             let row = try row(disposition.settlement.reason ?? "")
             #expect(row.contains("no attempt is counted"))
+            #expect(row.contains("| `deferred` |"))
         }
-        #expect(try row("breaker").contains("| `deferred` |"))
     }
 
     @Test("what is given up has a row for its reason, with its dead letter or without")

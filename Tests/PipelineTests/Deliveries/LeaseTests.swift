@@ -85,6 +85,7 @@ struct LeaseTests {
                 senders: senders,
                 breakers: Breakers(store: store, logger: PipelineContext.test.logger, metrics: MetricsRegistry()),
                 budgets: BudgetMeter(store: store, context: .test),
+                backlogs: Backlogs(),
                 policy: DeliveryPolicy(ladder: ladder, lease: span * 2),
                 context: .test
             )

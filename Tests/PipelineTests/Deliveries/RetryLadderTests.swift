@@ -59,15 +59,4 @@ struct RetryLadderTests {
         #expect(try Self.after(one, attempts: 0).tier == Self.tiers[2])
         #expect(try Self.after(one, attempts: 3).lastWord != nil)
     }
-
-    @Test("what could not be started, and what was claimed too long ago, comes back with the shortest tier, uncounted")
-    func unsent() throws {
-        let attempt = try Answered.attempt
-        for disposition in [Self.ladder.notStarted(attempt), Self.ladder.lapsed(attempt)] {
-            #expect(disposition.settlement.state == .retrying)
-            #expect(disposition.tier == Self.tiers[0])
-            #expect(!disposition.settlement.burnsAttempt)
-        }
-        #expect(Self.ladder.lapsed(attempt).settlement.reason == "lease-over")
-    }
 }

@@ -110,6 +110,40 @@ struct SendWindowTests {
         #expect(window.waiting == 0)
     }
 
+    @Test("what is pulled from a backlog holds none of a lane's messages, and stands in a line of its own")
+    func pulled() async throws {
+        let window = SendWindow(capacity: 20, limits: [.normal: 2])
+        let live = await window.acquire(Self.pushes(5), for: .normal, until: Self.far, patience: .zero)
+        let pulled = await window.acquire(pulling: 30, for: .normal, until: .now)
+        #expect(live == SendWindow.Grant(pushes: 2, messages: 2))
+        #expect(pulled == SendWindow.Grant(pushes: 16, messages: 0))
+        async let more = window.acquire(Self.pushes(1), for: .normal, until: Self.far, patience: Self.patient)
+        try await eventually("one waits for a message to end") { window.waiting == 1 }
+        window.release(pulled, of: .normal)
+        let again = await window.acquire(pulling: 4, for: .normal, until: Self.far)
+        #expect(again.pushes == 4)
+        window.release(live, of: .normal)
+        #expect(await more.pushes == 1)
+        window.release(again, of: .normal)
+        #expect(window.inFlight == 1)
+    }
+
+    @Test("all windows together hold no more of a lane's messages than their share, and give back what they held")
+    func shares() async {
+        let shares = LaneShares([.normal: 6])
+        let windows = (0..<3).map { _ in SendWindow(capacity: 100, limits: [.normal: 4], shares: shares) }
+        var grants: [SendWindow.Grant] = []
+        for window in windows {
+            grants.append(await window.acquire(Self.pushes(9), for: .normal, until: .now, patience: .zero))
+        }
+        #expect(grants.map(\.messages) == [4, 2, 0])
+        let urgent = await windows[2].acquire(Self.pushes(9), for: .urgent, until: .now, patience: .zero)
+        #expect(urgent.pushes == 9)
+        windows[0].release(grants[0], of: .normal)
+        let next = await windows[2].acquire(Self.pushes(9), for: .normal, until: .now, patience: .zero)
+        #expect(next.messages == 4)
+    }
+
     @Test("a cancelled caller gets nothing and leaves the line")
     func cancellation() async throws {
         let window = SendWindow(capacity: 1)

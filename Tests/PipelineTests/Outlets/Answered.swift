@@ -28,9 +28,13 @@ struct Answered: Sendable {
     /// Some delivery, tried for the first time.
     static var attempt: Attempt {
         get throws {
-            let shipment = try Answered(person: "u", verdict: .delivered(providerMessageID: nil)).shipment(0, .fcm)
-            return Attempt(index: 0, key: shipment.key)
+            return Attempt(index: 0, key: try shipment.key)
         }
+    }
+
+    /// What it sends.
+    static var shipment: Shipment {
+        get throws { try Answered(person: "u", verdict: .delivered(providerMessageID: nil)).shipment(0, .fcm) }
     }
 
     private func shipment(_ index: Int, _ provider: PushProvider) throws -> Shipment {

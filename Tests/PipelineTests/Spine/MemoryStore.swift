@@ -18,6 +18,14 @@ final class MemoryStore: PipelineStore, OutletStore {
         var leaseEnds: ContinuousClock.Instant
         var dueAt: ContinuousClock.Instant?
         var outcomeIsUnknown = false
+        let priority: Priority
+        /// When it was recorded, or claimed last.
+        var updatedAt: Timestamp
+        /// The backlog that it waits in, with its turn there.
+        var backlog: (key: BacklogKey, queuedAt: Timestamp)?
+        var digest: Timestamp?
+        /// How often it was written.
+        var versions = 1
     }
 
     struct State {
@@ -29,8 +37,12 @@ final class MemoryStore: PipelineStore, OutletStore {
         var revoked: [String] = []
         /// So many of the next calls fail.
         var failuresToCome = 0
+        /// How many notifications each claim named.
+        var claimSizes: [Int] = []
         /// Users whose records it never takes.
         var refused: Set<UserID> = []
+        /// What is left in every budget's bucket; nil for as much as anybody wants.
+        var budget: Int?
     }
 
     let state = Mutex(State())
@@ -72,6 +84,7 @@ final class MemoryStore: PipelineStore, OutletStore {
 
     func record(_ records: [InboxRecord], as claim: Claim) async throws(PostgresError) -> [Inbox.Outcome] {
         let ends = time.steady() + lease
+        let now = clock
         return try answering { (state) throws(PostgresError) in
             guard records.allSatisfy({ !state.refused.contains($0.user) }) else {
                 throw PostgresError(.server(.invalidParameterValue), "refused", sqlState: .invalidParameterValue)
@@ -91,7 +104,9 @@ final class MemoryStore: PipelineStore, OutletStore {
                         state: opening.state,
                         reason: opening.reason,
                         claim: opening.state == .sending ? claim : nil,
-                        leaseEnds: ends
+                        leaseEnds: ends,
+                        priority: record.words.content.priority,
+                        updatedAt: now
                     )
                 }
                 return .recorded
@@ -130,8 +145,10 @@ final class MemoryStore: PipelineStore, OutletStore {
 
     func claim(_ keys: [NotificationKey], as claim: Claim) async throws(PostgresError) -> Ledger.Harvest {
         let now = time.steady()
+        let claimedAt = clock
         let wanted = Set(keys)
         return try answering { state in
+            state.claimSizes.append(keys.count)
             var harvest = Ledger.Harvest()
             for (key, line) in state.lines where wanted.contains(key.notification) {
                 switch line.state {
@@ -142,7 +159,7 @@ final class MemoryStore: PipelineStore, OutletStore {
                 case .retrying where (line.dueAt ?? now) > now:
                     harvest.retrying[key.notification] = (line.dueAt ?? now) - now
                     continue
-                case .deferred where (line.dueAt ?? now) > now: continue
+                case .deferred where line.backlog != nil || (line.dueAt ?? now) > now: continue
                 case .sending, .retrying, .deferred, .pending: break
                 case .accepted, .delivered, .suppressed, .expired, .failed, .unknown: continue
                 }
@@ -151,12 +168,10 @@ final class MemoryStore: PipelineStore, OutletStore {
                         key: key,
                         attempts: line.attempts,
                         outcomeWasUnknown: line.outcomeIsUnknown || line.state == .sending,
-                        digest: nil
+                        digest: line.digest
                     )
                 )
-                state.lines[key]?.state = .sending
-                state.lines[key]?.claim = claim
-                state.lines[key]?.leaseEnds = now + lease
+                state.lines[key]?.take(claim, at: claimedAt, until: now + lease)
             }
             return harvest
         }
@@ -184,6 +199,7 @@ final class MemoryStore: PipelineStore, OutletStore {
 
     func settle(_ settlements: [Settlement], of claim: Claim) async throws(PostgresError) -> Int {
         let now = time.steady()
+        let settledAt = clock
         return try answering { state in
             settlements.count { settlement in
                 guard var line = state.lines[settlement.key], line.state == .sending, line.claim == claim else {
@@ -195,11 +211,59 @@ final class MemoryStore: PipelineStore, OutletStore {
                 line.outcomeIsUnknown = settlement.outcomeIsUnknown
                 line.claim = nil
                 line.dueAt = settlement.dueIn.map { now + $0 }
+                line.backlog = settlement.backlog.map { ($0.place.key, $0.queuedAt ?? line.updatedAt) }
+                line.updatedAt = settledAt
+                line.versions += 1
                 state.lines[settlement.key] = line
                 return true
             }
         }
     }
+
+    // MARK: - Backlogs
+
+    func heads(_ looks: [BacklogBook.Look]) async throws(PostgresError) -> BacklogBook.Heads {
+        let now = clock
+        return try answering { state in
+            BacklogBook.Heads(oldest: looks.map { state.waiting(at: $0).first?.turn }, now: now)
+        }
+    }
+
+    func scout(_ look: BacklogBook.Look, as claim: Claim) async throws(PostgresError) -> BacklogBook.Pulled {
+        try await pull(look, atMost: 1, as: claim)
+    }
+
+    func pull(
+        _ look: BacklogBook.Look,
+        atMost count: Int,
+        as claim: Claim
+    ) async throws(PostgresError) -> BacklogBook.Pulled {
+        let (now, ends) = (clock, time.steady() + lease)
+        return try answering { state in
+            let chosen = state.waiting(at: look).prefix(count)
+            let keys = chosen.flatMap { state.together(with: $0.key) }
+            var claimed: [ClaimedDelivery] = []
+            for key in keys {
+                guard let line = state.lines[key], let backlog = line.backlog else { continue }
+                state.lines[key]?.take(claim, at: now, until: ends)
+                claimed.append(
+                    ClaimedDelivery(
+                        key: key,
+                        attempts: line.attempts,
+                        outcomeWasUnknown: line.outcomeIsUnknown,
+                        digest: line.digest,
+                        queuedAt: backlog.queuedAt
+                    )
+                )
+            }
+            return .lines(claimed)
+        }
+    }
+
+    func backlogNames() async throws(PostgresError) -> [String] { [] }
+    func release(_ backlog: String, atMost limit: Int, after age: Duration) async throws(PostgresError) -> Int { 0 }
+
+    private var clock: Timestamp { Timestamp(clamping: time.now().microseconds) }
 
     // MARK: - Devices and providers
 
@@ -211,7 +275,15 @@ final class MemoryStore: PipelineStore, OutletStore {
     }
 
     func note(_ devices: [ReachedDevice]) async throws(PostgresError) -> Int { 0 }
-    func draw(_ draw: BudgetBook.Draw) async throws(PostgresError) -> Int { draw.wanted }
+
+    func draw(_ draw: BudgetBook.Draw) async throws(PostgresError) -> Int {
+        try answering { state in
+            guard let left = state.budget else { return draw.wanted }
+            state.budget = max(0, left - draw.wanted)
+            return min(left, draw.wanted)
+        }
+    }
+
     func openBreakers() async throws(PostgresError) -> [OpenBreaker] { [] }
     func open(_ key: BreakerKey, reason: String) async throws(PostgresError) {}
     func reopen(_ key: BreakerKey, reason: String, isTelling: Bool) async throws(PostgresError) {}
@@ -224,4 +296,37 @@ final class MemoryStore: PipelineStore, OutletStore {
 
     func deathsSince(_ key: BreakerKey) async throws(PostgresError) -> Timestamp? { nil }
     func takeBack(_ key: BreakerKey, since: Timestamp) async throws(PostgresError) -> Int { 0 }
+}
+
+extension MemoryStore.Line {
+    fileprivate mutating func take(_ claim: Claim, at now: Timestamp, until end: ContinuousClock.Instant) {
+        state = .sending
+        self.claim = claim
+        leaseEnds = end
+        updatedAt = now
+        dueAt = nil
+        backlog = nil
+        versions += 1
+    }
+}
+
+extension MemoryStore.State {
+    /// What waits there, in order.
+    fileprivate func waiting(at look: BacklogBook.Look) -> [(key: DeliveryKey, turn: Timestamp)] {
+        var waiting: [(key: DeliveryKey, turn: Timestamp)] = []
+        for (key, line) in lines where line.priority == look.place.priority {
+            guard let backlog = line.backlog, backlog.key == look.place.key else { continue }
+            if look.since.map({ backlog.queuedAt >= $0 }) ?? true { waiting.append((key, backlog.queuedAt)) }
+        }
+        return waiting.sorted { ($0.turn, $0.key.target) < ($1.turn, $1.key.target) }
+    }
+
+    /// The lines of its digest, or itself alone.
+    fileprivate func together(with key: DeliveryKey) -> [DeliveryKey] {
+        guard let line = lines[key], let digest = line.digest else { return [key] }
+        return lines.filter { other, candidate in
+            candidate.digest == digest && candidate.backlog?.key == line.backlog?.key && other.target == key.target
+                && other.notification.recipient == key.notification.recipient
+        }.map(\.key)
+    }
 }

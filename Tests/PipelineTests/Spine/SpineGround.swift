@@ -15,9 +15,10 @@ final class SpineGround: Sendable {
     let time = SkippingTime()
     let broker = MemoryBroker()
     let store: MemoryStore
-    let provider = ScriptedSender()
+    let provider: ScriptedSender
     let drain = DrainSignal()
     private let intake: Intake
+    private let tools: WorkerTools
     private let names: TopologyNames
     private let context: PipelineContext
     private let acknowledged = Mutex<Set<DeliveryTag>>([])
@@ -25,19 +26,21 @@ final class SpineGround: Sendable {
     static let tiers = [10, 60].map { RetryTier(.seconds($0)) }
     static let app = "drop"
 
-    init(seed: UInt64 = 1, retryLimit: Int = 3) throws {
+    init(seed: UInt64 = 1, retryLimit: Int = 3, budget: PushBudget? = nil) throws {
+        provider = ScriptedSender(budget: budget)
         let chance = Mutex(SeededChance(seed))
         context = .test(time: time, chance: Chance { chance.withLock { $0.next() } })
         store = MemoryStore(time: time)
         names = TopologyNames(try #require(Namespace("spine")))
         let app = try #require(AppID(validating: Self.app))
-        let tools = WorkerTools(
+        tools = WorkerTools(
             store: store,
             publisher: broker,
             names: names,
             senders: SenderDirectory([app: [.fcm: provider]], prefetch: [:], time: time),
             breakers: Breakers(store: store, time: time, logger: context.logger, metrics: MetricsRegistry()),
-            policy: DeliveryPolicy(ladder: RetryLadder(tiers: Self.tiers, limit: retryLimit), lease: .seconds(60))
+            policy: DeliveryPolicy(ladder: RetryLadder(tiers: Self.tiers, limit: retryLimit), lease: .seconds(60)),
+            time: time
         )
         intake = Intake(
             catalogs: CatalogSource(try Bench.shipped { $0 == "drop.json5" }),
@@ -50,19 +53,25 @@ final class SpineGround: Sendable {
     // MARK: - What comes in
 
     /// An event of a type that is never muted, as a producer publishes it.
-    func event(_ id: String, to users: [String], title: String = "Hei", redelivered: Bool = false) -> IncomingMessage {
+    func event(
+        _ id: String,
+        to users: [String],
+        title: String = "Hei",
+        type: String = "security",
+        redelivered: Bool = false
+    ) -> IncomingMessage {
         let users = users.map { "\"\($0)\"" }.joined(separator: ",")
         let body = #"{"id":"\#(id)","to":{"users":[\#(users)]},"title":"\#(title)","body":"på deg"}"#
-        return message(body, redelivered: redelivered)
+        return message(body, type: type, redelivered: redelivered)
     }
 
-    func message(_ body: String, redelivered: Bool = false) -> IncomingMessage {
+    func message(_ body: String, type: String = "security", redelivered: Bool = false) -> IncomingMessage {
         let queue = names.lane(.urgent)
         return broker.arriving(
             Array(body.utf8),
             from: queue,
             by: names.events,
-            "\(Self.app).security",
+            "\(Self.app).\(type)",
             redelivered: redelivered
         )
     }
@@ -110,6 +119,20 @@ final class SpineGround: Sendable {
         return messages.indices.filter { isAcknowledged(messages[$0]) }
     }
 
+    /// Serves every backlog once, until nothing waits there any more or something holds it up.
+    func pull() async {
+        let puller = intake.puller(for: Lane.allCases)
+        let shift = BacklogCarrier.Shift(drain)
+        await shift.run {
+            for key in tools.backlogs.takeUnserved(at: time.steady(), among: Set(Priority.allCases)) {
+                await puller.attend(to: key, shift)
+            }
+        }
+    }
+
+    /// The backlogs of which this worker knows.
+    var backlogs: [String] { tools.backlogs.known.map(\.text).sorted() }
+
     func isAcknowledged(_ message: IncomingMessage) -> Bool {
         acknowledged.withLock { $0.contains(message.tag) }
     }
@@ -133,10 +156,15 @@ final class SpineGround: Sendable {
 /// A provider that answers what it is told to, and takes everything where it was told nothing.
 final class ScriptedSender: PushSender {
     let provider = PushProvider.fcm
+    let budget: PushBudget?
     private let state = Mutex((script: [Verdict](), sent: [String]()))
 
     /// To whom something went, in the order of sending.
     var sent: [String] { state.withLock { $0.sent } }
+
+    init(budget: PushBudget? = nil) {
+        self.budget = budget
+    }
 
     func answer(_ verdicts: [Verdict]) {
         state.withLock { $0.script += verdicts }

@@ -119,7 +119,8 @@ struct SpineTests {
     func storm() async throws {
         for seed in UInt64(1)...20 {
             var chance = SeededChance(seed)
-            let ground = try SpineGround(seed: seed)
+            let budget = PushBudget(name: "drop/fcm", pushes: 100, period: .seconds(1))
+            let ground = try SpineGround(seed: seed, budget: budget)
             let users = (0..<5).map { "u\($0)" }
             for user in users { try ground.person(user, device: "d-\(user)") }
             var waiting = (0..<40).map { ground.event("e\($0)", to: Array(users.shuffled(using: &chance).prefix(2))) }
@@ -135,9 +136,14 @@ struct SpineTests {
                     !done.contains(place) || Int.random(in: 0..<8, using: &chance) == 0
                 }.map(\.element)
                 waiting += ground.resumes()
+                if Bool.random(using: &chance) { await ground.pull() }
             }
             ground.calm()
-            for _ in 0..<20 { await ground.take(waiting + ground.resumes()) }
+            for _ in 0..<20 {
+                await ground.take(waiting + ground.resumes())
+                ground.time.skip(.seconds(61))
+                await ground.pull()
+            }
             let lines = ground.store.state.withLock { Array($0.lines.values) }
             #expect(lines.count == sent * 2, "seed \(seed)")
             let ended = lines.filter { $0.state == .delivered || $0.state == .failed }
@@ -159,6 +165,8 @@ extension SpineGround {
             let refusals = Int.random(in: 1...4, using: &chance)
             broker.state.withLock { $0.refusalsToCome = refusals }
         }
+        let budget = [nil, 0, Int.random(in: 1...5, using: &chance)].randomElement(using: &chance) ?? nil
+        store.state.withLock { $0.budget = budget }
         let verdicts: [Verdict] = [
             .delivered(providerMessageID: "m"), .retry(.unavailable, notBefore: .seconds(5), scope: .message),
             .unknown(.timeout, notBefore: .zero), .payloadError(.payloadTooLarge),
@@ -169,7 +177,10 @@ extension SpineGround {
     }
 
     fileprivate func calm() {
-        store.state.withLock { $0.failuresToCome = 0 }
+        store.state.withLock { state in
+            state.failuresToCome = 0
+            state.budget = nil
+        }
         broker.state.withLock { $0.refusalsToCome = 0 }
     }
 

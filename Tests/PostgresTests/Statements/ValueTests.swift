@@ -177,7 +177,7 @@ struct ValueTests {
                 { _ = try rows.integer(0, 3) }, { _ = try rows.integer(0, .index(-1)) },
                 { _ = try rows.integer(0, "absent") },
                 { _ = try rows.text(0, "n") }, { _ = try rows.integer(0, "t") }, { _ = try rows.boolean(0, "n") },
-                { _ = try rows.bytes(0, "t") }, { _ = try rows.json(0, "t") }, { _ = try rows.instant(0, "n") },
+                { _ = try rows.bytes(0, "t") }, { _ = try rows.json(0, "n") }, { _ = try rows.instant(0, "n") },
                 { _ = try rows.text(0, "i") }, { _ = try rows.double(0, "n") },
             ]
             for reading in readings {

@@ -61,6 +61,28 @@ struct DeadEntriesTests {
                 take: { pool, span in try await ReceiptBook(pool: pool).take(atMost: 10, within: span).count }
             ),
             Queue(
+                table: "ledger",
+                fill: """
+                    WITH people AS (
+                        INSERT INTO people (app, user_id)
+                        SELECT 'drop', 'u' || n FROM generate_series($1::bigint, $2::bigint) AS n RETURNING number
+                    )
+                    INSERT INTO ledger (person, id, target, state, outlet, queued_at, urgency)
+                    SELECT number, 7, 7, 'w', 'drop/fcm', now() - interval '1 h', 1 FROM people
+                    """,
+                settle: "UPDATE ledger SET state = 'd', outlet = NULL, queued_at = NULL",
+                take: { pool, span in
+                    let key = try #require(BacklogKey("drop/fcm"))
+                    let since = span == DueLook.whole ? nil : Letters.ago(span.components.seconds)
+                    let look = BacklogBook.Look(BacklogPlace(key, .normal), since: since)
+                    let book = BacklogBook(pool: pool, lease: .seconds(60))
+                    guard try await book.heads([look]).oldest[0] != nil else { return 0 }
+                    let pulled = try await book.pull(look, atMost: 10, as: .fresh)
+                    guard case .lines(let lines) = pulled else { return 0 }
+                    return lines.count
+                }
+            ),
+            Queue(
                 table: "badge_updates",
                 fill: """
                     INSERT INTO badge_updates (app, user_id, requested_at)

@@ -88,6 +88,10 @@ enum Crowd {
         FROM people WHERE user_id LIKE 'crowd-%' LIMIT $1
         """,
         """
+        INSERT INTO ledger (person, id, target, state, outlet, queued_at)
+        SELECT number, number + 1, 7, 'w', 'drop/crowd', now() FROM people WHERE user_id LIKE 'crowd-%' LIMIT $1
+        """,
+        """
         INSERT INTO recipients (app, user_id, source_time)
         SELECT 'drop', 'crowd-' || n, now() FROM generate_series(1, $1) n
         """,

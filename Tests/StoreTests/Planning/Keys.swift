@@ -9,9 +9,10 @@ struct Keys: Sendable {
         heads = try await IndexHeads.all(in: bench)
     }
 
-    /// The columns that lead to few rows of each table, however large it is: those of one user, one event, one letter.
+    /// The columns that lead to few rows of each table, however large it is: those of one user, one event, one letter, one
+    /// turn in a backlog.
     private static let narrow: [String: [String]] = [
-        "inbox": ["person"], "ledger": ["person"], "people": ["user_id", "number"], "recipients": ["user_id"],
+        "inbox": ["person"], "ledger": ["person", "queued_at"], "people": ["user_id", "number"], "recipients": ["user_id"],
         "notification_preferences": ["profile_id"], "push_subscriptions": ["profile_id", "md5(device_token)"],
         "follows": ["user_id"], "reminders": ["user_id"], "badge_updates": ["user_id"], "events": ["id"],
         "tombstones": ["subject_hash"], "dead_letters": ["dead_id", "content_hash", "user_id", "replay_id"],
@@ -29,7 +30,20 @@ struct Keys: Sendable {
         guard look.kind != "Seq Scan", !look.index.isEmpty else { return false }
         if look.isLimited, look.kind.hasPrefix("Index") { return true }
         guard let head = heads[look.index], Self.isGiven(head, in: look) else { return false }
-        return (Self.narrow[look.table] ?? []).contains { Self.isGiven($0, in: look) }
+        return (Self.narrow[Self.whole(look.table)] ?? []).contains {
+            Self.isGiven($0, in: look) && !Self.isRange($0, in: look)
+        }
+    }
+
+    /// From a turn on there may be any number of lines; of one turn there are few.
+    private static func isRange(_ column: String, in look: TableLook) -> Bool {
+        column == "queued_at" && !look.condition.contains("(queued_at = ")
+    }
+
+    /// The table that a partition is of.
+    private static func whole(_ table: String) -> String {
+        guard let cut = table.lastIndex(of: "_"), Int(table[table.index(after: cut)...]) != nil else { return table }
+        return String(table[..<cut])
     }
 
     /// `(user_id = …`, never `other_id = …`.

@@ -87,7 +87,7 @@ enum ServerPlans {
         }
 
         /// What hands on each row as it comes.
-        private static let streams: Set<String> = ["LockRows", "Subquery Scan", "Nested Loop"]
+        private static let streams: Set<String> = ["LockRows", "Subquery Scan", "Nested Loop", "Merge Append"]
 
         func collect(of statement: String, isLimited: Bool, into looks: inout [TableLook]) {
             // What a bitmap is made of stands below its heap.
@@ -105,8 +105,9 @@ enum ServerPlans {
             }
             let goesOn = kind == "Limit" || isLimited && Self.streams.contains(kind)
             for (place, part) in (parts ?? []).enumerated() {
-                // Only the outer side of a join is read no further than it takes.
-                part.collect(of: statement, isLimited: goesOn && place == 0, into: &looks)
+                // Only the outer side of a join is read no further than it takes; of partitions each is.
+                let isStream = place == 0 || kind == "Merge Append"
+                part.collect(of: statement, isLimited: goesOn && isStream, into: &looks)
             }
         }
     }

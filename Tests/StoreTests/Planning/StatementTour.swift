@@ -92,6 +92,7 @@ struct StatementTour {
         let receipts = ReceiptBook(pool: pool)
         _ = try await receipts.take(atMost: 10)
         _ = try await receipts.claim(claimed.map(\.key), as: .fresh)
+        try await backlogs(keys)
         for priority in Priority.allCases {
             _ = try await DueDeliveryBook(pool: pool, strandedAfter: .zero).take(priority, atMost: 10)
         }
@@ -99,6 +100,25 @@ struct StatementTour {
         // Not before every transaction of the server has ended that ran beside the erasure: those of other tests, too.
         let erasures = ErasureBook(pool: pool)
         try await eventually("it is erased once more") { try await erasures.repeatDue(after: .zero, atMost: 10) > 0 }
+    }
+
+    /// One of the lines waits for its outlet, and is pulled.
+    private func backlogs(_ keys: [NotificationKey]) async throws {
+        let book = BacklogBook(pool: pool, lease: .seconds(60))
+        let key = BacklogKey(app: keys[0].recipient.app, provider: "tour\(round)")
+        _ = try await bench.owner.run(
+            """
+            UPDATE deliveries SET state = 'deferred', outlet = $2, queued_at = now(), due_at = NULL, sent_at = NULL
+            WHERE app = 'drop' AND user_id = $1
+            """,
+            [.text(users[0]), .text(key.text)]
+        )
+        let look = BacklogBook.Look(BacklogPlace(key, .low), since: Letters.ago(60))
+        _ = try await book.heads([look])
+        _ = try await book.names()
+        _ = try await book.release(key.text, atMost: 10, after: .seconds(600))
+        _ = try await book.scout(look, as: .fresh)
+        _ = try await book.pull(look, atMost: 1, as: .fresh)
     }
 
     // MARK: - People and their devices

@@ -21,7 +21,7 @@ struct CatalogTypeReader {
         let isMandatory = scope.flag("mandatory") ?? false
         let defaults = self.defaults(priority, isMandatory: isMandatory)
         let policies = [scope.quietHoursPolicies()] + (priority == .high ? [] : [common.quietHours])
-        let read = CatalogType(
+        let outline = CatalogType.Outline(
             type: type,
             priority: priority,
             labels: scope.lines("label", common.language, required: true),
@@ -46,7 +46,7 @@ struct CatalogTypeReader {
             link: scope.link(common.gaps),
             words: scope.languages(common.language, common.gaps)
         )
-        return stated == nil ? nil : read
+        return stated == nil ? nil : CatalogType(outline)
     }
 
     private func defaults(_ priority: Priority, isMandatory: Bool) -> (push: Bool, email: Bool) {

@@ -34,8 +34,9 @@ public struct DeepLink: Hashable, Sendable {
 
     /// The link as it is stored and served: `{"mobile": …, "scheme"?: …, "web": …}`.
     public var json: JSONObject {
-        var json: JSONObject = ["mobile": .string(mobile), "web": .string(web)]
-        json["scheme"] = scheme.map(JSONValue.string)
-        return json
+        var members = [JSONObject.Member(key: "mobile", value: .string(mobile))]
+        members.append(JSONObject.Member(key: "web", value: .string(web)))
+        if let scheme { members.append(JSONObject.Member(key: "scheme", value: .string(scheme))) }
+        return JSONObject(unique: members)
     }
 }

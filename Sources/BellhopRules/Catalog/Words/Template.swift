@@ -80,9 +80,12 @@ public struct Template: Hashable, Sendable {
     let depth: Int
     /// Bytes of the words outside the gaps.
     private let wordCount: Int
+    /// The whole of it, where it has no gap.
+    private let plainWords: String?
 
     init(segments: [Segment]) {
         self.segments = segments
+        if segments.count == 1, case .words(let words) = segments[0] { plainWords = words } else { plainWords = nil }
         (size, depth) = Self.measure(segments)
         wordCount = segments.reduce(0) { count, segment in
             guard case .words(let words) = segment else { return count }
@@ -93,6 +96,7 @@ public struct Template: Hashable, Sendable {
     /// Fills the gaps; where values are missing or unusable, the text is worth nothing and `faults` says which these
     /// are.
     func filled(from values: TemplateValues, quoting: Quoting = .plain, _ faults: inout [ValueFault]) -> String {
+        if let plainWords { return plainWords }
         var filler = TemplateFiller(values: values, quoting: quoting, expecting: wordCount + 16 * segments.count)
         filler.fill(segments)
         if !filler.faults.isEmpty { faults += filler.faults }

@@ -1,0 +1,94 @@
+import BellhopRules
+import Postgres
+import ServiceRuntime
+import Store
+
+/// Looks what waits in the backlogs of a worker's outlets, and sees that what waits for an outlet that nobody has any more
+/// is decided anew.
+struct BacklogWatch {
+    private let store: any PipelineStore
+    private let backlogs: Backlogs
+    private let metrics: BacklogMetrics
+    private let context: PipelineContext
+    private var nextLook: ContinuousClock.Instant
+    private var nextWholeLook: ContinuousClock.Instant
+    private var nextSearch: ContinuousClock.Instant
+
+    /// Between two looks from the beginning, which alone find what was put there with a turn long past.
+    private static let wholePeriod = Duration.seconds(10)
+    /// Between two searches for backlogs that nobody serves.
+    private static let searchPeriod = Duration.seconds(60)
+    /// How long something waits in such a one at least: other workers may have the outlet already.
+    private static let grace = Duration.seconds(600)
+    private static let releasedAtOnce = 1000
+
+    /// The first look is from the beginning.
+    init(store: any PipelineStore, backlogs: Backlogs, metrics: BacklogMetrics, context: PipelineContext) {
+        self.store = store
+        self.backlogs = backlogs
+        self.metrics = metrics
+        self.context = context
+        nextLook = context.time.steady()
+        nextWholeLook = nextLook
+        nextSearch = nextLook + Self.searchPeriod
+    }
+
+    /// Looks where it is time to: one statement for all of them.
+    mutating func look(at outlets: [OutletKey], every interval: Duration) async {
+        let begin = context.time.steady()
+        guard begin >= nextLook else { return }
+        nextLook = begin + interval
+        let isWhole = begin >= nextWholeLook
+        do throws(PostgresError) {
+            try await look(at: keys(outlets, isWhole: isWhole), isWhole: isWhole)
+            // Never more than a twentieth of the time, however much lies dead at the head of the index.
+            let took = context.time.steady() - begin
+            if isWhole { nextWholeLook = begin + max(Self.wholePeriod, took * 20) }
+            guard begin >= nextSearch else { return }
+            nextSearch = begin + Self.searchPeriod
+            try await releaseUnserved(outlets)
+        } catch {
+            context.metrics.storeFailures.increment()
+            context.logger.warning("the database cannot be asked what waits", ["error": .error(error)])
+        }
+    }
+
+    private func look(at keys: [BacklogKey], isWhole: Bool) async throws(PostgresError) {
+        let places = keys.flatMap { key in Priority.allCases.map { BacklogPlace(key, $0) } }
+        let glances = places.map { backlogs.glance(at: $0, isWhole: isWhole) }
+        let heads = try await store.heads(glances.map(\.look))
+        var oldest: [BacklogKey: Timestamp] = [:]
+        for (glance, head) in zip(glances, heads.oldest) {
+            backlogs.saw(head, by: glance, now: heads.now)
+            let key = glance.look.place.key
+            if let head { oldest[key] = min(head, oldest[key] ?? head) }
+        }
+        metrics.note(oldest, of: keys, now: heads.now)
+    }
+
+    /// Those of whole outlets, and those of platforms where something is known to wait; from the beginning all that there
+    /// may be.
+    private func keys(_ outlets: [OutletKey], isWhole: Bool) -> [BacklogKey] {
+        let whole = outlets.map { BacklogKey($0) }
+        guard isWhole else {
+            let known = backlogs.known.filter { key in key.platform != nil && outlets.contains(OutletKey(key)) }
+            return whole + known
+        }
+        return whole
+            + outlets.filter(\.hasPlatforms).flatMap { outlet in
+                DevicePlatform.allCases.map { BacklogKey(outlet, platform: $0) }
+            }
+    }
+
+    private func releaseUnserved(_ outlets: [OutletKey]) async throws(PostgresError) {
+        for name in try await store.backlogNames() {
+            if let key = BacklogKey(name), outlets.contains(OutletKey(key)) { continue }
+            let count = try await store.release(name, atMost: Self.releasedAtOnce, after: Self.grace)
+            guard count > 0 else { continue }
+            context.logger.warning(
+                "what waits for an outlet that is not configured is decided anew",
+                ["backlog": .text(name), "deliveries": .integer(count)]
+            )
+        }
+    }
+}

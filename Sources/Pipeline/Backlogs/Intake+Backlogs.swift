@@ -1,0 +1,25 @@
+package import BellhopRules
+
+extension Intake {
+    /// Takes up what waits in the backlogs of these lanes; a service beside them.
+    package func puller(for lanes: [Lane], every interval: Duration = .seconds(1)) -> BacklogPuller {
+        BacklogPuller(
+            store: tools.store,
+            backlogs: tools.backlogs,
+            breakers: tools.breakers,
+            carrier: BacklogCarrier(
+                catalogs: catalogs,
+                zones: zones,
+                senders: tools.senders,
+                resumption: resumption,
+                dispatcher: dispatcher,
+                settler: settler,
+                context: context
+            ),
+            metrics: context.metrics.backlogs,
+            context: context,
+            priorities: Set(Priority.allCases.filter { lanes.contains($0.lane) }),
+            interval: interval
+        )
+    }
+}

@@ -1,0 +1,38 @@
+import BellhopRules
+import ServiceRuntime
+import Store
+
+/// What is counted of backlogs.
+struct BacklogMetrics: Sendable {
+    private let pulled: Labelled<Counter>
+    private let age: Labelled<Gauge>
+
+    init(_ registry: MetricsRegistry) {
+        pulled = registry.counter(
+            "bellhop_backlog_pulled_total",
+            help: "Deliveries that were taken from their outlet's backlog because it had room.",
+            labels: ["app", "provider"]
+        )
+        age = registry.gauge(
+            "bellhop_backlog_age_seconds",
+            help: "How long ago the oldest delivery was recorded that waits for the outlet; 0 where none does.",
+            labels: ["app", "provider"]
+        )
+    }
+
+    func count(pulled count: Int, from key: BacklogKey) {
+        guard count > 0 else { return }
+        pulled.with(key.app.text, key.provider).increment(by: count)
+    }
+
+    /// The turns of those that are first, and the backlogs that were looked at.
+    func note(_ oldest: [BacklogKey: Timestamp], of keys: [BacklogKey], now: Timestamp) {
+        var ages: [BacklogKey: Double] = [:]
+        for key in keys {
+            let outlet = BacklogKey(app: key.app, provider: key.provider)
+            let waiting = oldest[key].map { Double(now.microseconds - $0.microseconds) / 1_000_000 } ?? 0
+            ages[outlet] = max(waiting, ages[outlet] ?? 0)
+        }
+        for (outlet, seconds) in ages { age.with(outlet.app.text, outlet.provider).set(max(0, seconds)) }
+    }
+}

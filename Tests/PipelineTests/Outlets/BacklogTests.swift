@@ -1,0 +1,249 @@
+import AMQP
+import BellhopRules
+import Postgres
+import Push
+import TestSupport
+import Testing
+import Workbench
+
+@testable import Pipeline
+@testable import Store
+
+@Suite(
+    "Backlogs",
+    .inTurn,
+    .enabled(
+        if: Servers.amqpURL != nil && Servers.databaseURL != nil,
+        "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"
+    ),
+    .timeLimit(.minutes(5))
+)
+struct BacklogTests {
+    private static let waiting = "SELECT count(*) FROM deliveries WHERE outlet IS NOT NULL AND state = 'deferred'"
+    private static let delivered = "SELECT count(*) FROM deliveries WHERE state = 'delivered' AND attempts = 1"
+
+    /// Runs a body beside a worker with these providers, who all answer once it has ended and the drain has begun.
+    private static func run(
+        _ bench: Bench,
+        _ senders: GatedSender...,
+        body: @escaping @Sendable (Rig) async throws -> Void
+    ) async throws {
+        let app = try #require(AppID(validating: "drop"))
+        var outfit = Rig.Outfit(senders: [app: Dictionary(uniqueKeysWithValues: senders.map { ($0.provider, $0) })])
+        // What waits for an answer here waits for as long as the test likes.
+        outfit.grace = .seconds(60)
+        try await Rig.on(bench, outfit: outfit) { rig in
+            Task {
+                try await eventually("the drain has begun", within: .seconds(600)) { rig.isDraining }
+                for sender in senders { sender.open() }
+            }
+            try await body(rig)
+        }
+    }
+
+    /// Gives each of these users a device with a token of that name.
+    private static func register(_ rig: Rig, _ users: [String], at provider: PushProvider = .fcm) async throws {
+        let known = try await rig.bench.count("SELECT count(*) FROM push_subscriptions")
+        try await rig.publish(
+            users.map { user in
+                let platform = provider == .apns ? "ios" : "android"
+                let device = #""token":"\#(user)","platform":"\#(platform)","provider":"\#(provider.rawValue)""#
+                return rig.event(#"{"userId":"\#(user)",\#(device)}"#, key: "drop.subscription.upserted")
+            }
+        )
+        try await rig.wait(for: known + users.count, "SELECT count(*) FROM push_subscriptions")
+    }
+
+    /// One event for each user, one after the other where they shall have an order.
+    private static func publish(
+        _ rig: Rig,
+        to users: [String],
+        type: String = "transaction_complete",
+        inTurn: Bool = false
+    ) async throws {
+        let known = try await rig.bench.count("SELECT count(*) FROM notifications")
+        for (number, user) in users.enumerated() {
+            let event = rig.event(
+                #"{"id":"\#(type)-\#(user)","to":{"user":"\#(user)"},"title":"Hei","body":"på deg"}"#,
+                key: "drop.\(type)"
+            )
+            try await rig.publish([event])
+            guard inTurn || number == users.count - 1 else { continue }
+            try await rig.wait(for: known + number + 1, "SELECT count(*) FROM notifications")
+        }
+    }
+
+    private static func users(_ count: Int, _ name: String = "u") -> [String] {
+        (0..<count).map { "\(name)\($0)" }
+    }
+
+    @Test("what a slow provider cannot start waits in the ledger, and goes out in its order when there is room")
+    func order() async throws {
+        try await Bench.withTopology { bench in
+            let sender = GatedSender(window: 1)
+            try await Self.run(bench, sender) { rig in
+                let users = Self.users(24)
+                try await Self.register(rig, users)
+                try await Self.publish(rig, to: users, inTurn: true)
+                try await rig.wait(for: 22, Self.waiting)
+                #expect(sender.tokens.count == 2)
+                let reasons = try await bench.column("SELECT DISTINCT reason FROM deliveries WHERE outlet IS NOT NULL")
+                #expect(reasons == ["window-full"])
+                // Its messages are done with: what is unacknowledged would come again.
+                sender.open()
+                try await rig.wait(for: 24, Self.delivered)
+                let sent = sender.tokens
+                let others = users.filter { !sent.prefix(2).contains($0) }
+                #expect(Array(sent.dropFirst(2)) == others)
+                let unknown = try await bench.count("SELECT count(*) FROM deliveries WHERE unknown_sends > 0")
+                #expect(unknown == 0)
+            }
+        }
+    }
+
+    @Test("urgent lines that wait are pulled before those that came earlier")
+    func urgent() async throws {
+        try await Bench.withTopology { bench in
+            let sender = GatedSender(window: 1)
+            try await Self.run(bench, sender) { rig in
+                let users = Self.users(12)
+                try await Self.register(rig, users)
+                try await Self.publish(rig, to: users, inTurn: true)
+                try await rig.wait(for: 10, Self.waiting)
+                try await Self.publish(rig, to: ["u11", "u10"], type: "security", inTurn: true)
+                try await rig.wait(for: 12, Self.waiting)
+                sender.open()
+                try await rig.wait(for: 14, Self.delivered)
+                #expect(Array(sender.tokens.dropFirst(2).prefix(2)) == ["u11", "u10"])
+            }
+        }
+    }
+
+    @Test("a budget is kept, and what it has no share for waits and goes out as it refills")
+    func budget() async throws {
+        try await Bench.withTopology { bench in
+            let budget = PushBudget(name: "drop/fcm", pushes: 20, period: .milliseconds(500))
+            let sender = GatedSender(budget: budget, isOpen: true)
+            try await Self.run(bench, sender) { rig in
+                let users = Self.users(120)
+                try await Self.register(rig, users)
+                try await Self.publish(rig, to: users)
+                try await rig.wait(for: 120, Self.delivered)
+                #expect(Set(sender.tokens).count == 120)
+                #expect(sender.tokens.count == 120)
+                #expect(rig.metrics.text().contains(#"bellhop_backlog_pulled_total{app="drop",provider="fcm"}"#))
+            }
+        }
+    }
+
+    @Test("two providers that do not answer leave room for what needs none, and for a third")
+    func room() async throws {
+        let catalogs = try Bench.shipped(
+            "drop",
+            replacing: #"providers: ["expo", "webpush", "fcm"]"#,
+            with: #"providers: ["expo", "apns", "fcm"]"#
+        )
+        try await Bench.withTopology(catalogs: catalogs) { bench in
+            let (slow, slower, quick) = (GatedSender(.fcm), GatedSender(.expo), GatedSender(.apns, isOpen: true))
+            try await Self.run(bench, slow, slower, quick) { rig in
+                try await Self.register(rig, ["a"], at: .fcm)
+                try await Self.register(rig, ["b"], at: .expo)
+                try await Self.register(rig, ["c"], at: .apns)
+                let flood = (0..<1_400).map { number in
+                    let user = number.isMultiple(of: 2) ? "a" : "b"
+                    return rig.event(
+                        #"{"id":"flood\#(number)","to":{"user":"\#(user)"},"title":"Hei","body":"på deg"}"#,
+                        key: "drop.transaction_complete"
+                    )
+                }
+                try await rig.publish(flood)
+                try await rig.publish(
+                    ["nobody", "c"].map { user in
+                        rig.event(
+                            #"{"id":"\#(user)","to":{"user":"\#(user)"},"title":"Hei","body":"på deg"}"#,
+                            key: "drop.transaction_complete"
+                        )
+                    }
+                )
+                try await rig.wait(for: 1_402, "SELECT count(*) FROM notifications")
+                try await rig.wait(for: 1, Self.delivered)
+                #expect(quick.tokens == ["c"])
+                slow.open()
+                slower.open()
+                try await rig.wait(for: 1_401, Self.delivered)
+            }
+        }
+    }
+
+    @Test("a drain leaves what waits where it is, and another worker goes on with it")
+    func drain() async throws {
+        try await Bench.withTopology { bench in
+            let users = Self.users(10)
+            let (first, second) = (GatedSender(window: 1), GatedSender(isOpen: true))
+            try await Self.run(bench, first) { rig in
+                try await Self.register(rig, users)
+                try await Self.publish(rig, to: users)
+                try await rig.wait(for: 8, Self.waiting)
+            }
+            let left = try await bench.count(Self.waiting)
+            let lost = try await bench.count("SELECT count(*) FROM deliveries WHERE state = 'sending'")
+            #expect(left == 8)
+            #expect(lost == 0)
+            try await Self.run(bench, second) { rig in
+                try await rig.wait(for: 10, Self.delivered)
+            }
+            #expect(Set(first.tokens + second.tokens).count == 10)
+            #expect(second.tokens.count == 8)
+        }
+    }
+
+    @Test("what a worker had pulled when it was killed is taken over after its lease, and counted as unknown")
+    func killed() async throws {
+        try await Bench.withTopology { bench in
+            let users = Self.users(3)
+            let gate = GatedSender(window: 1)
+            try await Self.run(bench, gate) { rig in
+                try await Self.register(rig, users)
+                try await Self.publish(rig, to: users)
+                try await rig.wait(for: 1, Self.waiting)
+                let key = try #require(BacklogKey("drop/fcm"))
+                let look = BacklogBook.Look(BacklogPlace(key, .normal), since: nil)
+                let book = BacklogBook(pool: bench.pool, lease: Rig.lease)
+                // Somebody who never comes back; it may have to wait for the worker's own look.
+                try await eventually("it is pulled") {
+                    var chance = SystemRandomNumberGenerator()
+                    let pulled = try await book.pull(look, atMost: 1, as: Claim(using: &chance))
+                    guard case .lines(let lines) = pulled else { return false }
+                    return lines.count == 1
+                }
+                gate.open()
+                try await rig.wait(for: 2, Self.delivered)
+                let past = "now() - interval '10 min'"
+                _ = try await bench.owner.run(
+                    Statement("UPDATE deliveries SET due_at = \(past), updated_at = \(past) WHERE state = 'sending'")
+                )
+                try await rig.wait(for: 3, Self.delivered)
+                let unknown = try await bench.column("SELECT sum(unknown_sends)::text FROM deliveries")
+                #expect(unknown == ["1"])
+            }
+        }
+    }
+
+    @Test("a device that has changed its provider while its delivery waited is reached through the new one")
+    func moved() async throws {
+        try await Bench.withTopology { bench in
+            let (old, new) = (GatedSender(.fcm, window: 1), GatedSender(.expo, isOpen: true))
+            try await Self.run(bench, old, new) { rig in
+                let users = Self.users(3)
+                try await Self.register(rig, users)
+                try await Self.publish(rig, to: users)
+                try await rig.wait(for: 1, Self.waiting)
+                _ = try await bench.owner.run("UPDATE push_subscriptions SET provider = 'expo'")
+                old.open()
+                try await rig.wait(for: 3, Self.delivered)
+                #expect(new.tokens.count == 1)
+                #expect(old.tokens.count == 2)
+            }
+        }
+    }
+}

@@ -1,0 +1,45 @@
+import BellhopRules
+import Push
+import Synchronization
+
+@testable import Pipeline
+
+/// A provider that takes everything, and answers when it is told to.
+final class GatedSender: PushSender {
+    let provider: PushProvider
+    let window: Int
+    let budget: PushBudget?
+    private let state = Mutex((isOpen: false, tokens: [String](), waiting: [CheckedContinuation<Void, Never>]()))
+
+    init(_ provider: PushProvider = .fcm, window: Int = .max, budget: PushBudget? = nil, isOpen: Bool = false) {
+        self.provider = provider
+        self.window = window
+        self.budget = budget
+        state.withLock { $0.isOpen = isOpen }
+    }
+
+    /// To which devices something went, in the order of its coming.
+    var tokens: [String] { state.withLock { $0.tokens } }
+
+    /// Answers everything from now on.
+    func open() {
+        let waiting = state.withLock { state in
+            state.isOpen = true
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+
+    func send(_ batch: [PushMessage]) async -> [Verdict] {
+        await withCheckedContinuation { continuation in
+            let isOpen = state.withLock { state in
+                state.tokens += batch.map(\.device.token.text)
+                if !state.isOpen { state.waiting.append(continuation) }
+                return state.isOpen
+            }
+            if isOpen { continuation.resume() }
+        }
+        return batch.map { _ in .delivered(providerMessageID: nil) }
+    }
+}

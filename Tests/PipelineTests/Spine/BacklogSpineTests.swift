@@ -1,0 +1,191 @@
+import AMQP
+import BellhopRules
+import Push
+import TestSupport
+import Testing
+
+@testable import Pipeline
+@testable import Store
+
+/// What becomes of deliveries that cannot be started at once, without servers.
+@Suite("Backlogs, without servers")
+struct BacklogSpineTests {
+    private static let budget = PushBudget(name: "drop/fcm", pushes: 100, period: .seconds(1))
+    private static let refused = Verdict.configError(.permissionDenied, scope: .provider)
+
+    /// Users with a device each, named after them.
+    private static func ground(_ users: [String], budget: PushBudget? = nil) throws -> SpineGround {
+        let ground = try SpineGround(budget: budget)
+        for user in users { try ground.person(user, device: user) }
+        return ground
+    }
+
+    private static func versions(_ ground: SpineGround) -> [Int] {
+        ground.store.state.withLock { $0.lines.values.map(\.versions).sorted() }
+    }
+
+    private static func reasons(_ ground: SpineGround) -> Set<String> {
+        Set(ground.store.state.withLock { $0.lines.values.map { "\($0.state) \($0.reason ?? "-")" } })
+    }
+
+    @Test("what finds no room is written once and waits untouched; when there is room it goes in its order")
+    func order() async throws {
+        let users = ["a", "b", "c", "d"]
+        let ground = try Self.ground(users, budget: Self.budget)
+        ground.store.state.withLock { $0.budget = 0 }
+        for (number, user) in users.enumerated() {
+            #expect(await ground.take([ground.event("e\(number)", to: [user])]) == [0])
+            ground.time.skip(.seconds(10))
+        }
+        #expect(Self.reasons(ground) == ["deferred window-full"])
+        #expect(ground.backlogs == ["drop/fcm"])
+        #expect(ground.resumes().isEmpty)
+        ground.time.skip(.seconds(3600))
+        await ground.pull()
+        #expect(Self.versions(ground) == [2, 2, 2, 2])
+        ground.store.state.withLock { $0.budget = nil }
+        ground.time.skip(.seconds(1))
+        await ground.pull()
+        #expect(ground.provider.sent == users)
+        #expect(Self.versions(ground) == [4, 4, 4, 4])
+        #expect(ground.backlogs.isEmpty)
+        ground.time.skip(.seconds(1))
+        await ground.take([ground.event("live", to: ["b"])])
+        #expect(ground.provider.sent.last == "b")
+    }
+
+    @Test("as long as something waits what comes new joins it; what is more urgent than all of it does not")
+    func fairness() async throws {
+        let ground = try Self.ground(["old", "new", "urgent", "late"], budget: Self.budget)
+        ground.store.state.withLock { $0.budget = 0 }
+        await ground.take([ground.event("e1", to: ["old"], type: "transaction_complete")])
+        ground.store.state.withLock { $0.budget = nil }
+        ground.time.skip(.seconds(20))
+        await ground.take([ground.event("e2", to: ["new"], type: "transaction_complete")])
+        #expect(ground.provider.sent.isEmpty)
+        await ground.take([ground.event("e3", to: ["urgent"])])
+        #expect(ground.provider.sent == ["urgent"])
+        await ground.pull()
+        #expect(ground.provider.sent == ["urgent", "old", "new"])
+        await ground.take([ground.event("e4", to: ["late"], type: "transaction_complete")])
+        #expect(ground.provider.sent == ["urgent", "old", "new", "late"])
+    }
+
+    @Test("of what waits the urgent goes first, whenever it came")
+    func urgentOvertakes() async throws {
+        let ground = try Self.ground(["normal", "urgent"], budget: Self.budget)
+        ground.store.state.withLock { $0.budget = 0 }
+        await ground.take([ground.event("e1", to: ["normal"], type: "transaction_complete")])
+        ground.time.skip(.seconds(20))
+        await ground.take([ground.event("e2", to: ["urgent"])])
+        ground.store.state.withLock { $0.budget = nil }
+        ground.time.skip(.seconds(20))
+        await ground.pull()
+        #expect(ground.provider.sent == ["urgent", "normal"])
+    }
+
+    @Test("behind an open breaker all wait untouched but one that tries; when it closes the rest follows in order")
+    func breaker() async throws {
+        let users = (0..<6).map { "u\($0)" }
+        let ground = try Self.ground(users)
+        ground.provider.answer([Self.refused])
+        for (number, user) in users.enumerated() {
+            #expect(await ground.take([ground.event("e\(number)", to: [user])]) == [0])
+            ground.time.skip(.milliseconds(1))
+        }
+        #expect(ground.provider.sent == ["u0"])
+        #expect(Self.reasons(ground) == ["deferred breaker"])
+        await ground.pull()
+        #expect(Self.versions(ground) == Array(repeating: 2, count: 6))
+        ground.time.skip(.seconds(11))
+        ground.provider.answer([Self.refused])
+        await ground.pull()
+        #expect(ground.provider.sent == ["u0", "u0"])
+        #expect(Self.versions(ground) == [2, 2, 2, 2, 2, 4])
+        ground.time.skip(.seconds(11))
+        await ground.pull()
+        #expect(ground.provider.sent == ["u0", "u0"] + users)
+        let attempts = ground.store.state.withLock { Set($0.lines.values.map(\.attempts)) }
+        #expect(attempts == [1])
+        #expect(ground.backlogs.isEmpty)
+    }
+
+    @Test("a silence that a provider asks for is kept, and what came meanwhile goes out in one wait")
+    func silence() async throws {
+        let ground = try Self.ground(["a", "b", "c"])
+        ground.provider.answer([.retry(.quotaExceeded, notBefore: .seconds(30), scope: .provider)])
+        await ground.take([ground.event("e1", to: ["a"])])
+        await ground.take([ground.event("e2", to: ["b"]), ground.event("e3", to: ["c"])])
+        #expect(Self.reasons(ground) == ["retrying QUOTA_EXCEEDED", "deferred provider-rests"])
+        await ground.pull()
+        #expect(ground.provider.sent == ["a"])
+        ground.time.skip(.seconds(31))
+        await ground.pull()
+        #expect(Set(ground.provider.sent) == ["a", "b", "c"])
+        #expect(Self.versions(ground) == [2, 4, 4])
+    }
+
+    @Test("a second copy of an event whose delivery waits is acknowledged, and takes nothing out of its turn")
+    func duplicate() async throws {
+        let ground = try Self.ground(["a"], budget: Self.budget)
+        ground.store.state.withLock { $0.budget = 0 }
+        await ground.take([ground.event("e", to: ["a"])])
+        ground.store.state.withLock { $0.budget = nil }
+        ground.time.skip(.seconds(20))
+        #expect(await ground.take([ground.event("e", to: ["a"], redelivered: true)]) == [0])
+        #expect(ground.provider.sent.isEmpty)
+        #expect(Self.versions(ground) == [2])
+    }
+
+    @Test("a drain pulls nothing more, and leaves what waits to others")
+    func drained() async throws {
+        let ground = try Self.ground(["a"], budget: Self.budget)
+        ground.store.state.withLock { $0.budget = 0 }
+        await ground.take([ground.event("e", to: ["a"])])
+        ground.store.state.withLock { $0.budget = nil }
+        ground.time.skip(.seconds(20))
+        ground.drain.fire()
+        await ground.pull()
+        #expect(ground.provider.sent.isEmpty)
+        #expect(Self.reasons(ground) == ["deferred window-full"])
+    }
+
+    @Test("settlements go out a thousand at a time, and a digest that waits is in one of them")
+    func parts() throws {
+        let place = BacklogPlace(BacklogKey(try Answered.shipment.outlet), .low)
+        let entry = BacklogEntry(place, queuedAt: Timestamp(clamping: 5))
+        let recipient = try Answered.recipient("u")
+        let dispositions = (0..<2_500).map { number in
+            let key = NotificationKey(recipient: recipient, notification: NotificationID(bits: UInt64(number)))
+            let line = DeliveryKey(notification: key, channel: .push, target: "s")
+            var settlement = Settlement(line, .deferred)
+            if (1_000..<1_100).contains(number) { settlement.backlog = entry }
+            return Disposition(index: 0, settlement)
+        }
+        #expect(Settler.parts(of: dispositions).map(\.count) == [1_100, 1_024, 376])
+        #expect(Settler.parts(of: []).isEmpty)
+    }
+
+    @Test("what many resume messages name is claimed in parts, with each user's in one")
+    func resumeParts() async throws {
+        let ground = try SpineGround()
+        let users = (0..<1_500).map { "u\($0)" }
+        for user in users { try ground.person(user, device: user) }
+        ground.provider.answer(Array(repeating: .retry(.unavailable, notBefore: .zero, scope: .message), count: 3_000))
+        for start in [0, 750] {
+            let events = (0..<2).map { ground.event("e\($0)-\(start)", to: Array(users[start..<start + 750])) }
+            await ground.take(events)
+        }
+        #expect(Self.reasons(ground) == ["retrying UNAVAILABLE"])
+        let resumes = ground.resumes()
+        let sizes = ground.store.state.withLock { $0.claimSizes.count }
+        let done = await ground.take(resumes)
+        #expect(done == Array(resumes.indices))
+        let claims = ground.store.state.withLock { $0.claimSizes.dropFirst(sizes) }
+        let all = claims.reduce(0, +)
+        let areParts = claims.allSatisfy { $0 <= 1_024 && $0 % 2 == 0 }
+        #expect(all == 3_000)
+        #expect(areParts)
+        #expect(Self.reasons(ground) == ["delivered -"])
+    }
+}

@@ -1,0 +1,169 @@
+import Foundation
+import Sandbox
+import TestSupport
+import Testing
+import Workbench
+
+extension Proofs {
+    /// What waits for its outlet costs a constant number of writes, keeps its order, and keeps nobody else waiting.
+    @Suite("Backlogs")
+    struct BacklogProofTests {
+        /// Of any two that were published so far apart the older goes first.
+        ///
+        /// At the small size the whole backlog is some seconds long, so that the distance is smaller, too; but more than what
+        /// comes new may go past what has waited for a moment.
+        private static let distance = Duration.seconds(Proof.isFull ? 10 : 4)
+        private static let rowVersions = 4
+
+        @Test("mails at a slow relay go out in their order, each written four times at most")
+        func mails() async throws {
+            let count = Proof.isFull ? 3_000 : 600
+            let mails = "channel = 'email' AND state = 'delivered'"
+            try await Self.expectOrder("mails at 100 ms", count, mails, "updated_at") { ground in
+                try await ground.publish(
+                    (0..<count).map { number in
+                        ground.message(
+                            "drop.recipient.upserted",
+                            #"{"userId":"u\#(number)","email":"u\#(number)@example.com"}"#
+                        )
+                    }
+                )
+                try await ground.wait("the addresses are stored", count, "recipients")
+                ground.sandbox.setFaults([SandboxFault(.email, .delay, delay: .milliseconds(100))])
+                return "drop.security"
+            }
+        }
+
+        @Test("pushes beyond Expo's budget go out in their order, each written four times at most")
+        func pushes() async throws {
+            let count = Proof.isFull ? 100_000 : 12_000
+            let users = Proof.isFull ? 1_000 : 100
+            try await Self.expectOrder("pushes at 600/s", count, "state = 'accepted'", "sent_at") { ground in
+                try await ground.register((0..<users).map { "u\($0)" }, at: "expo")
+                return "drop.transaction_complete"
+            }
+        }
+
+        /// Publishes so many events of the type that `prepare` names, some each second, and looks at what became of them.
+        private static func expectOrder(
+            _ name: String,
+            _ count: Int,
+            _ condition: String,
+            _ moment: String,
+            _ prepare: @escaping @Sendable (BacklogGround) async throws -> String
+        ) async throws {
+            try await BacklogGround.with { ground in
+                let type = try await prepare(ground)
+                let idle = try await ground.neighbours("idle", 100)
+                let users = try await ground.users()
+                // Over at least three times the distance, however fast they are taken in.
+                let steps = Int(distance.components.seconds) * 3
+                let began = ContinuousClock.now
+                for step in 0..<steps {
+                    let numbers = count * step / steps..<count * (step + 1) / steps
+                    try await ground.publish(
+                        numbers.map { ground.event("e\($0)", to: users[$0 % users.count], type) }
+                    )
+                    try await eventually("the next second comes") { .now - began >= .seconds(step + 1) }
+                }
+                try await ground.wait("some wait for their outlet", 1, "deliveries WHERE outlet IS NOT NULL")
+                let beside = try await ground.neighbours("beside", 100)
+                try await ground.wait("all are sent", count, "deliveries WHERE \(condition)")
+                let took = ContinuousClock.now - began
+                let overtaken = try await ground.overtaken(by: distance, at: moment, where: "d." + condition)
+                let lines = try await ground.stage.count("deliveries")
+                let versions = try await ground.rowVersions()
+                let figures = "\(versions) row versions of \(lines) lines, \(overtaken) overtaken"
+                Proof.report("backlog, \(count) \(name): \(took.inSeconds), \(figures)")
+                Proof.report("another app's records: idle \(idle); beside the backlog \(beside)")
+                #expect(overtaken == 0)
+                #expect(versions <= rowVersions * lines, "\(figures)")
+            }
+        }
+
+        @Test("a normal line that falls due elsewhere is pushed, however many urgent ones stand behind a breaker")
+        func breaker() async throws {
+            let count = Proof.isFull ? 200_000 : 2_000
+            try await BacklogGround.with { ground in
+                let users = (0..<100).map { "u\($0)" }
+                try await ground.register(users, at: "fcm")
+                try await ground.register(["ada"], at: "expo")
+                try await ground.publish([ground.event("before", to: "ada")])
+                try await ground.wait("ada is reached", 1, "deliveries WHERE state = 'accepted'")
+                let refusal = SandboxFault.Answer(status: 403, reason: "PERMISSION_DENIED")
+                ground.sandbox.setFaults([SandboxFault(.fcm, .answer(refusal))])
+                for start in stride(from: 0, to: count, by: 1_000) {
+                    try await ground.publish(
+                        (start..<start + 1_000).map { ground.event("e\($0)", to: users[$0 % 100], "drop.security") }
+                    )
+                }
+                let behind = "deliveries WHERE outlet = 'drop/fcm' AND urgency = 0"
+                // One of them may be trying the breaker.
+                try await ground.wait("they stand behind the breaker", count - 1, behind)
+                _ = try await ground.stage.owner.run(
+                    """
+                    UPDATE ledger SET state = 'w', reason = 'quiet-hours', sent_at = NULL, attempts = 0,
+                        due_at = now()
+                    WHERE person = (SELECT number FROM people WHERE user_id = 'ada')
+                    """
+                )
+                let began = ContinuousClock.now
+                let reached = "deliveries WHERE user_id = 'ada' AND state = 'accepted'"
+                try await ground.wait("ada is reached again", 1, reached)
+                let took = (ContinuousClock.now - began).inSeconds
+                Proof.report("due beside \(count) urgent lines behind a breaker: pushed after \(took)")
+                let waiting = try await ground.stage.count(behind)
+                #expect(waiting >= count - 1)
+            }
+        }
+
+        @Test("two outlets that do not answer for long hold up no record of another app")
+        func slowOutlets() async throws {
+            let (delay, count) = Proof.isFull ? (Duration.seconds(30), 3_000) : (.seconds(8), 1_200)
+            try await BacklogGround.with { ground in
+                try await ground.register(["a"], at: "fcm")
+                try await ground.register(["b"], at: "expo")
+                let idle = try await ground.neighbours("idle", 100)
+                ground.sandbox.setFaults([
+                    SandboxFault(.fcm, .delay, delay: delay), SandboxFault(.expo, .delay, delay: delay),
+                ])
+                let events = (0..<count).flatMap { [ground.event("a\($0)", to: "a"), ground.event("b\($0)", to: "b")] }
+                try await ground.publish(events)
+                let beside = try await ground.neighbours("beside", 100)
+                // No answer has come by then: nothing but the room that was left to them let the records through.
+                let answered = try await ground.stage.count("deliveries WHERE state IN ('delivered', 'accepted')")
+                let recorded = try await ground.stage.count("notifications WHERE app = 'drop'")
+                Proof.report("another app's records: idle \(idle); beside two slow outlets \(beside)")
+                #expect(answered == 0)
+                #expect(recorded > 0)
+                ground.sandbox.setFaults([])
+                let ended = "deliveries WHERE state IN ('delivered', 'accepted')"
+                try await ground.wait("all of them end", 2 * count, ended)
+            }
+        }
+    }
+}
+
+extension BacklogGround {
+    /// Whom events are for: those with an address or a device.
+    fileprivate func users() async throws -> [String] {
+        try await stage.column("SELECT user_id FROM recipients UNION SELECT profile_id FROM push_subscriptions")
+    }
+
+    /// How often lines of the ledger were written, as the server counts it; a process tells within some seconds.
+    fileprivate func rowVersions() async throws -> Int {
+        var versions = (latest: 0, since: ContinuousClock.now)
+        try await eventually("the server has counted all") {
+            let rows = try await stage.owner.run(
+                """
+                SELECT n_tup_ins + n_tup_upd FROM pg_stat_user_tables
+                WHERE schemaname = current_schema() AND relname = 'ledger'
+                """
+            )
+            let count = Int(clamping: try rows.integer(0, 0))
+            if count != versions.latest { versions = (count, .now) }
+            return versions.since.duration(to: .now) > .seconds(12)
+        }
+        return versions.latest
+    }
+}

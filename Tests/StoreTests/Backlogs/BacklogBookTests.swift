@@ -1,0 +1,255 @@
+import BellhopRules
+import Postgres
+import TestSupport
+import Testing
+import Workbench
+
+@testable import Store
+
+@Suite(
+    "Backlogs in the ledger",
+    .inTurn,
+    .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
+    .timeLimit(.minutes(5))
+)
+struct BacklogBookTests {
+    private static let lease = Duration.seconds(60)
+
+    /// Lines of one user each, put into a backlog at these turns, in seconds ago.
+    private static func fill(_ bench: Bench, _ turns: [(user: String, ago: Int, urgency: Int)]) async throws {
+        for (number, turn) in turns.enumerated() {
+            _ = try await bench.owner.run(
+                """
+                INSERT INTO deliveries
+                    (app, user_id, notification_id, channel, target, state, reason, outlet, queued_at, urgency, attempts)
+                VALUES ('drop', $1, 'noti_' || lpad(to_hex($2::bigint), 16, '0'), 'push', 'sub_0000000000000001', 'deferred',
+                        'window-full', 'drop/fcm', now() - $3::bigint * interval '1 s', $4::bigint, 2)
+                """,
+                [
+                    .text(turn.user), .integer(Int64(number)), .integer(Int64(turn.ago)),
+                    .integer(Int64(turn.urgency)),
+                ]
+            )
+        }
+    }
+
+    private static func place(_ priority: Priority = .normal) throws -> BacklogPlace {
+        BacklogPlace(try #require(BacklogKey("drop/fcm")), priority)
+    }
+
+    private static func pull(
+        _ bench: Bench,
+        _ count: Int,
+        _ priority: Priority = .normal
+    ) async throws -> [ClaimedDelivery] {
+        let look = BacklogBook.Look(try place(priority), since: nil)
+        let book = BacklogBook(pool: bench.pool, lease: lease)
+        return try lines(try await book.pull(look, atMost: count, as: .fresh))
+    }
+
+    private static func scout(_ bench: Bench) async throws -> [ClaimedDelivery] {
+        let look = BacklogBook.Look(try place(), since: nil)
+        return try lines(try await BacklogBook(pool: bench.pool, lease: lease).scout(look, as: .fresh))
+    }
+
+    private static func lines(_ pulled: BacklogBook.Pulled) throws -> [ClaimedDelivery] {
+        guard case .lines(let lines) = pulled else { throw BenchError("another pulls") }
+        return lines
+    }
+
+    private static func users(_ lines: [ClaimedDelivery]) -> [String] {
+        lines.map(\.key.notification.recipient.user.text)
+    }
+
+    @Test("lines are pulled in the order of their turns, each once, with their attempts, and are then claimed")
+    func order() async throws {
+        try await Bench.withSchema { bench in
+            try await Self.fill(bench, [("late", 10, 1), ("early", 30, 1), ("urgent", 5, 0), ("middle", 20, 1)])
+            let first = try await Self.pull(bench, 2)
+            let second = try await Self.pull(bench, 2)
+            let third = try await Self.pull(bench, 2)
+            #expect(Self.users(first) == ["early", "middle"])
+            #expect(first.map(\.attempts) == [2, 2])
+            #expect(first.compactMap(\.queuedAt).count == 2)
+            #expect(Self.users(second) == ["late"])
+            #expect(third.isEmpty)
+            let lines = try await bench.column(
+                """
+                SELECT concat_ws('|', user_id, state, claim IS NOT NULL, due_at > now(), outlet, queued_at)
+                FROM deliveries ORDER BY user_id
+                """
+            )
+            let free = lines.filter { $0?.hasPrefix("urgent|deferred|f") ?? false }.count
+            let taken = lines.filter { $0?.hasSuffix("|sending|t|t") ?? false }.count
+            #expect(free == 1)
+            #expect(taken == 3)
+        }
+    }
+
+    @Test("what is settled into a backlog has its turn by its recording, or by the turn that is given")
+    func turns() async throws {
+        try await Bench.withSchema { bench in
+            let claim = Claim.fresh
+            let records = try bench.records(id: "e1", users: ["u1", "u2"], title: "Hei").map { record in
+                var record = record
+                record.deliveries = [.sending(to: "sub_0000000000000001")]
+                return record
+            }
+            _ = try await Inbox(pool: bench.pool).record(records, as: claim)
+            let before = try await bench.column("SELECT updated_at::text FROM deliveries WHERE user_id = 'u1'")
+            let turn = Letters.ago(3_600)
+            let settlements = try records.enumerated().map { number, record in
+                let line = DeliveryKey(notification: record.key, channel: .push, target: "sub_0000000000000001")
+                var settlement = Settlement(line, .deferred, reason: "window-full", burnsAttempt: false)
+                settlement.backlog = BacklogEntry(try Self.place(.low), queuedAt: number == 0 ? nil : turn)
+                return settlement
+            }
+            let ledger = Ledger(pool: bench.pool, lease: Self.lease)
+            let settled = try await ledger.settle(settlements, of: claim)
+            #expect(settled == 2)
+            let turns = try await bench.column("SELECT queued_at::text FROM deliveries WHERE user_id = 'u1'")
+            #expect(turns == before)
+            let free = "SELECT count(*) FROM deliveries WHERE due_at IS NULL AND claim IS NULL"
+            let waiting = try await bench.count(free)
+            #expect(waiting == 2)
+            // A resume, or a second copy, finds nothing that is its own.
+            let harvest = try await ledger.claim(records.map(\.key), as: .fresh)
+            #expect(harvest.claimed.isEmpty)
+            #expect(harvest.leased.isEmpty && harvest.retrying.isEmpty && harvest.locked.isEmpty)
+            let pulled = try await Self.pull(bench, 10, .low)
+            #expect(Self.users(pulled) == ["u2", "u1"])
+            #expect(pulled.first?.queuedAt == turn)
+        }
+    }
+
+    @Test("the sweeper, the search for forgotten claims and a late device leave what waits there alone")
+    func leftAlone() async throws {
+        try await Bench.withSchema { bench in
+            try await Self.fill(bench, [("u1", 86_400, 1)])
+            let due = try await DueDeliveryBook(pool: bench.pool, strandedAfter: .zero).take(.normal, atMost: 10)
+            let step = try await ForgottenClaimBook(pool: bench.pool, olderThan: .zero).look(from: 0, pages: 10)
+            try await bench.feed([
+                """
+                {"app":"drop","eventType":"subscription.upserted","userId":"u1","token":"t","platform":"android",\
+                "provider":"fcm"}
+                """
+            ])
+            #expect(due.isEmpty)
+            #expect(step.found == 0)
+            let lines = try await bench.column("SELECT concat_ws('|', state, outlet, target) FROM deliveries")
+            #expect(lines == ["deferred|drop/fcm|sub_0000000000000001"])
+        }
+    }
+
+    @Test("the lines of a digest are pulled together, whatever the limit and their priorities; others stay")
+    func digests() async throws {
+        try await Bench.withSchema { bench in
+            try await Self.fill(bench, [("u1", 20, 1), ("u1", 20, 2), ("u1", 20, 1), ("u2", 20, 1), ("u3", 10, 1)])
+            _ = try await bench.owner.run(
+                """
+                UPDATE deliveries SET queued_at = (SELECT max(queued_at) FROM deliveries WHERE user_id = 'u1'),
+                    decision = '{"digest": "2026-01-01T08:00:00Z"}' WHERE user_id = 'u1'
+                """
+            )
+            _ = try await bench.owner.run(
+                "UPDATE deliveries SET queued_at = queued_at - interval '1 min' WHERE user_id = 'u2'"
+            )
+            let first = try await Self.pull(bench, 2)
+            #expect(Self.users(first) == ["u2", "u1", "u1", "u1"])
+            #expect(first.compactMap(\.digest).count == 3)
+            let rest = try await Self.pull(bench, 2)
+            #expect(Self.users(rest) == ["u3"])
+        }
+    }
+
+    @Test("whoever tries a breaker gets a line of a device that was reached, else any of the first and the last")
+    func scout() async throws {
+        try await Bench.withSchema { bench in
+            let strangers = (0..<60).map { (user: "stranger", ago: 100 - $0, urgency: 1) }
+            try await Self.fill(bench, strangers + [("known", 20, 1)])
+            _ = try await bench.owner.run(
+                """
+                INSERT INTO push_subscriptions (app, profile_id, id, platform, provider, device_token, registered_at,
+                    last_seen_at, source_time, reached_at)
+                SELECT 'drop', u, 'sub_0000000000000001', 'ios', 'fcm', 't-' || u, now(), now(), now(),
+                       CASE u WHEN 'known' THEN now() END
+                FROM unnest(ARRAY['stranger', 'known']) AS u
+                """
+            )
+            let first = try await Self.scout(bench)
+            #expect(Self.users(first) == ["known"])
+            var ages: Set<Int64> = []
+            for _ in 0..<24 {
+                let scout = try await Self.scout(bench)
+                #expect(Self.users(scout) == ["stranger"])
+                let turns = scout.compactMap(\.queuedAt)
+                ages.formUnion(turns.map { (Letters.now.microseconds - $0.microseconds) / 1_000_000 })
+            }
+            // Of sixty, none but from the ends, and from both.
+            let (oldest, newest) = (ages.max() ?? 0, ages.min() ?? 0)
+            #expect(oldest - newest > 30)
+        }
+    }
+
+    @Test("while one pulls from a backlog another is told so, and takes nothing out of its turn")
+    func oneAtATime() async throws {
+        try await Bench.withSchema { bench in
+            try await Self.fill(bench, [("u1", 30, 1)])
+            let lock = """
+                SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || ' backlog ' || 'drop/fcm', 0)) IS NULL
+                """
+            try await RowLock.hold(on: bench, lock) {
+                let look = BacklogBook.Look(try Self.place(), since: nil)
+                let book = BacklogBook(pool: bench.pool, lease: Self.lease)
+                let outcome = try await book.pull(look, atMost: 1, as: .fresh)
+                guard case .isBusy = outcome else { throw BenchError("it was pulled twice at once") }
+            }
+            let afterwards = try await Self.pull(bench, 1)
+            #expect(afterwards.count == 1)
+        }
+    }
+
+    @Test("one statement tells who is first in each backlog, from a turn on or from the beginning")
+    func heads() async throws {
+        try await Bench.withSchema { bench in
+            try await Self.fill(bench, [("u1", 3_600, 1), ("u2", 60, 1)])
+            let book = BacklogBook(pool: bench.pool, lease: Self.lease)
+            let other = BacklogPlace(try #require(BacklogKey("drop/fcm/ios")), .normal)
+            let heads = try await book.heads([
+                BacklogBook.Look(try Self.place(), since: nil),
+                BacklogBook.Look(try Self.place(), since: Letters.ago(600)),
+                BacklogBook.Look(try Self.place(.high), since: nil), BacklogBook.Look(other, since: nil),
+            ])
+            let isEmpty = heads.oldest.map { $0 == nil }
+            #expect(isEmpty == [false, false, true, true])
+            let ages = heads.oldest.compactMap { $0 }.map { (heads.now.microseconds - $0.microseconds) / 60_000_000 }
+            #expect(ages == [60, 1])
+        }
+    }
+
+    @Test("what waits for an outlet that nobody has is named, and decided anew when it has waited for long")
+    func unserved() async throws {
+        try await Bench.withSchema { bench in
+            try await Self.fill(bench, [("u1", 3_600, 1), ("u2", 60, 1)])
+            _ = try await bench.owner.run("UPDATE deliveries SET outlet = 'drop/gone' WHERE user_id = 'u1'")
+            let book = BacklogBook(pool: bench.pool, lease: Self.lease)
+            let names = try await book.names()
+            #expect(names == ["drop/fcm", "drop/gone"])
+            let young = try await book.release("drop/fcm", atMost: 10, after: .seconds(600))
+            let old = try await book.release("drop/gone", atMost: 10, after: .seconds(600))
+            #expect([young, old] == [0, 1])
+            let due = try await DueDeliveryBook(pool: bench.pool, strandedAfter: .seconds(60)).take(.normal, atMost: 9)
+            #expect(due.map(\.recipient.user.text) == ["u1"])
+        }
+    }
+
+    @Test("a backlog's name is read as it is written, and what no program of ours wrote is none")
+    func names() throws {
+        for name in ["drop/fcm", "drop/fcm/ios", "drop/email"] {
+            #expect(BacklogKey(name)?.text == name)
+        }
+        #expect(BacklogKey("drop") == nil)
+        #expect(BacklogKey("drop/fcm/toaster") == nil)
+        #expect(BacklogKey("Drop/fcm") == nil)
+    }
+}

@@ -1,0 +1,89 @@
+import BellhopRules
+import Postgres
+import TestSupport
+import Testing
+import Workbench
+
+@testable import Store
+
+/// Inbox and ledger spread over several tables.
+@Suite(
+    "Partitions",
+    .inTurn,
+    .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
+    .timeLimit(.minutes(5))
+)
+struct PartitionTests {
+    @Test("everything that workers and schedulers do goes by a key of each partition, too")
+    func wholeTour() async throws {
+        try await Bench.withSchema(partitions: 8) { bench in
+            let pool = try StatementTour.pool(on: bench)
+            try await StatementTour(bench: bench, pool: pool, round: 1).run()
+            let keys = try await Keys(in: bench)
+            let looks = try await ServerPlans.looks(on: pool)
+            await pool.close()
+            #expect(looks.contains { $0.table == "ledger_7" })
+            for look in looks where !keys.suffice(for: look) { Issue.record("\(look)") }
+        }
+    }
+
+    @Test("a batch searches the partition of each user, and no other")
+    func pruned() async throws {
+        let plain = try await Bench.withSchema { bench in try await Self.searches(in: bench) }
+        let spread = try await Bench.withSchema(partitions: 8) { bench in try await Self.searches(in: bench) }
+        #expect(plain > 100)
+        #expect(spread <= plain)
+    }
+
+    /// How often the indexes of inbox and ledger are searched while a batch of thirty goes the way of all batches.
+    private static func searches(in bench: Bench) async throws -> Int {
+        let pool = try StatementTour.pool(on: bench)
+        let inbox = Inbox(pool: pool)
+        let ledger = Ledger(pool: pool, lease: .zero)
+        let claim = Claim.fresh
+        let records = try bench.records(id: "e1", users: (1...30).map { "u\($0)" }, title: "Hei").map { record in
+            var record = record
+            record.deliveries = [.sending(to: "sub_0000000000000001")]
+            return record
+        }
+        _ = try await inbox.record(records, as: claim)
+        _ = try await inbox.record(records, as: .fresh)
+        let keys = records.map(\.key)
+        _ = try await inbox.notifications(keys)
+        let people = try await RecipientBook(pool: pool).recipients(of: Set(keys.map(\.recipient)))
+        _ = try await inbox.unread(of: Array(people.keys))
+        let lines = try await ledger.claim(keys, as: claim).claimed.map(\.key)
+        let taken = lines.prefix(10).map { Settlement($0, .accepted, providerMessageID: "t", dueIn: .zero) }
+        _ = try await ledger.settle(lines.dropFirst(10).map { Settlement($0, .delivered) } + taken, of: claim)
+        let asked = try await ReceiptBook(pool: pool).claim(lines, as: .fresh)
+        #expect(asked.count == 10)
+        _ = try await Crowd.rowsRead(bench, by: pool)
+        await pool.close()
+        return try await bench.count(
+            """
+            SELECT sum(idx_scan)::bigint FROM pg_stat_user_indexes
+            WHERE schemaname = $1 AND relname ~ '^(inbox|ledger)(_[0-9]+)?$'
+            """,
+            [.text("\(bench.namespace)")]
+        )
+    }
+
+    @Test("the layout is chosen when the tables are made: another one is refused later, and none asked for is none changed")
+    func chosenOnce() async throws {
+        try await Bench.withSchema(partitions: 8) { bench in
+            let migrator = Migrator(pool: bench.owner, namespace: bench.namespace)
+            #expect(try await migrator.migrate() == .applied([]))
+            #expect(try await migrator.migrate(partitions: 8) == .applied([]))
+            guard case .refused(let why) = try await migrator.migrate(partitions: 64) else {
+                Issue.record("64 partitions were accepted")
+                return
+            }
+            #expect(why.contains("8 partitions, not 64"))
+            let fill = try await bench.count(
+                "SELECT count(*) FROM pg_class WHERE relname ~ '^ledger_[0-9]$' AND 'fillfactor=75' = ANY (reloptions)"
+                    + " AND relnamespace = '\(bench.namespace)'::regnamespace"
+            )
+            #expect(fill == 8)
+        }
+    }
+}
