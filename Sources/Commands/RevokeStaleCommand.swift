@@ -1,13 +1,16 @@
+import BellhopRules
 import ServiceRuntime
 import Store
 
-/// The command `bellhop revoke-stale --days N [--json]`.
+/// The command `bellhop revoke-stale --days N [--app APP] [--dry-run] [--json]`.
 enum RevokeStaleCommand: Command {
     static let name = "revoke-stale"
     static let summary = "Ends subscriptions of devices that nobody has heard of for so many days."
-    static let synopsis = ["revoke-stale --days N [--json]"]
+    static let synopsis = ["revoke-stale --days N [--app APP] [--dry-run] [--json]"]
     static let options = [
         Option.taking("days", "N", "how long a device may be silent, such as 90"),
+        Option.taking("app", "APP", "only devices of this app"),
+        Option.switch("dry-run", "say how many it would end, and end none"),
         Option.json,
     ]
 
@@ -16,25 +19,58 @@ enum RevokeStaleCommand: Command {
         guard let days = try call.words.number("days", in: 1...36_500) else {
             throw call.words.misuse("--days is missing: say for how long a device may be silent, such as 90")
         }
-        let terminal = call.shell.terminal
-        let count = try await call.setup(requiring: [.databaseURL]).withPool(as: .worker, name: name) { pool in
-            var told = 0
-            return try await RevocationBook(pool: pool).revokeStale(days: days) { progress in
-                guard progress.looked - told >= stride else { return }
-                told = progress.looked
-                terminal?.show("\(progress.looked) subscriptions looked at, \(progress.changed) ended")
-            }
-        }
-        call.answer(.object([("revoked", .number(count))]), sentence(count, days))
+        var search = StaleDeviceWalk.Search(days: days)
+        search.app = try call.words.optional("app", AppID.rule, AppID.init(validating:))
+        search.isRehearsal = call.words.has("dry-run")
+        let walk = try await walk(call, search)
+        call.answer(json(walk, search), text(walk, search))
         return .done
+    }
+
+    private static func walk(_ call: Call, _ search: StaleDeviceWalk.Search) async throws -> StaleDeviceWalk {
+        let terminal = call.shell.terminal
+        return try await call.setup(requiring: [.databaseURL]).withPool(as: .worker, name: name) { pool in
+            var walk = StaleDeviceWalk(pool: pool, search: search)
+            var told = 0
+            while try await walk.step() {
+                guard walk.looked - told >= stride else { continue }
+                told = walk.looked
+                terminal?.show("\(walk.looked) subscriptions looked at, \(walk.total) \(verb(search))")
+            }
+            return walk
+        }
     }
 
     /// Subscriptions between two words on how far it has come.
     private static let stride = 100_000
 
-    private static func sentence(_ count: Int, _ days: Int) -> String {
-        let devices = count == 1 ? "1 subscription" : "\(count) subscriptions"
-        return
-            "ended \(devices) not seen for \(days == 1 ? "a day" : "\(days) days"); a device that comes back lives again"
+    private static func verb(_ search: StaleDeviceWalk.Search) -> String {
+        search.isRehearsal ? "would end" : "ended"
+    }
+
+    private static func groups(_ walk: StaleDeviceWalk) -> [(group: StaleDeviceWalk.Group, count: Int)] {
+        walk.found.map { ($0.key, $0.value) }.sorted {
+            ($0.group.app, $0.group.provider) < ($1.group.app, $1.group.provider)
+        }
+    }
+
+    private static func json(_ walk: StaleDeviceWalk, _ search: StaleDeviceWalk.Search) -> JSONText {
+        guard search.isRehearsal else { return .object([("revoked", .number(walk.total))]) }
+        let groups = groups(walk).map { group, count in
+            JSONText.object([
+                ("app", .text(group.app)), ("provider", .text(group.provider)), ("subscriptions", .number(count)),
+            ])
+        }
+        return .object([("dryRun", .flag(true)), ("wouldRevoke", .number(walk.total)), ("of", .list(groups))])
+    }
+
+    private static func text(_ walk: StaleDeviceWalk, _ search: StaleDeviceWalk.Search) -> String {
+        let days = search.days == 1 ? "a day" : "\(search.days) days"
+        let devices = walk.total == 1 ? "1 subscription" : "\(walk.total) subscriptions"
+        guard search.isRehearsal else {
+            return "ended \(devices) not seen for \(days); a device that comes back lives again"
+        }
+        let lines = groups(walk).map { group, count in "  \(group.app), \(group.provider): \(count)" }
+        return (["would end \(devices) not seen for \(days); none was ended"] + lines).joined(separator: "\n")
     }
 }

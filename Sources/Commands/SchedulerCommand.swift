@@ -35,7 +35,8 @@ enum SchedulerCommand: Command {
             metrics: process.metrics
         )
         let clerk = DeadLetterClerk(tools: tools, makeConsumer: consumer)
-        let retention = configuration.deadLetterRetention.map { DeadLetterRetirement(tools: tools, retention: $0) }
+        let letters = configuration.deadLetterRetention.map { DeadLetterRetirement(tools: tools, retention: $0) }
+        let stale = configuration.staleDevices.map { StaleDeviceDuty(tools: tools, stale: $0) }
         let ending = await process.run(
             [
                 clerk, HandOver(tools: tools, rhythm: .init(rate: configuration.handOverRate)),
@@ -43,9 +44,9 @@ enum SchedulerCommand: Command {
                 ReceiptHandOver(tools: tools), DueEventPublisher(tools: tools), BadgeHandOver(tools: tools),
                 ReminderPublisher(tools: tools, catalogs: source, zones: process.zones),
                 ReplayRunner(tools: tools), DeadLetterMeter(tools: tools, catalogs: source),
-                ErasureDuty(tools: tools),
+                ErasureDuty(tools: tools), RetentionDuty(tools: tools, retention: configuration.retention),
                 process.reload(of: source),
-            ] + (retention.map { [$0] } ?? []),
+            ] + (letters.map { [$0] } ?? []) + (stale.map { [$0] } ?? []),
             listen: configuration.metricsListen.shifted(by: portOffset) ?? configuration.metricsListen,
             checks: [
                 ReadinessCheck(clerk.name) { clerk.isReady ? nil : "it does not consume" }

@@ -36,6 +36,53 @@ struct RevokeStaleTests {
         }
     }
 
+    @Test("a dry run says whose devices it would end and ends none; an app's alone are ended where one is named")
+    func rehearsal() async throws {
+        try await Bench.withSchema { bench in
+            _ = try await bench.pool.run(
+                """
+                INSERT INTO push_subscriptions (app, profile_id, id, platform, provider, device_token, registered_at,
+                                                last_seen_at, source_time)
+                SELECT app, 'u' || n, 'sub_000000000000000' || n, 'ios', provider, 't' || n, seen, seen, seen
+                FROM (VALUES ('drop', 'fcm', 1), ('drop', 'apns', 2), ('padel', 'apns', 3), ('drop', 'fcm', 4)) AS d (app, provider, n),
+                     LATERAL (SELECT now() - interval '100 days' AS seen) AS s
+                """
+            )
+            try await Workplace.withPrompt(on: bench) { prompt, _ in
+                let json = await prompt.run("revoke-stale", "--days", "90", "--dry-run", "--json")
+                #expect(json.code == .done)
+                let groups = [("drop", "apns", 1), ("drop", "fcm", 2), ("padel", "apns", 1)].map {
+                    app,
+                    provider,
+                    count in
+                    #"{"app":"\#(app)","provider":"\#(provider)","subscriptions":\#(count)}"#
+                }
+                let expected = #"{"dryRun":true,"wouldRevoke":4,"of":[\#(groups.joined(separator: ","))]}"#
+                #expect(json.output == expected)
+                let text = await prompt.run("revoke-stale", "--days", "90", "--app", "padel", "--dry-run")
+                let lines = "would end 1 subscription not seen for 90 days; none was ended\n  padel, apns: 1"
+                #expect(text.output == lines)
+                let ended = "SELECT count(*) FROM push_subscriptions WHERE revoked_at IS NOT NULL"
+                let before = try await bench.count(ended)
+                #expect(before == 0)
+                let padel = await prompt.run("revoke-stale", "--days", "90", "--app", "padel", "--json")
+                #expect(padel.output == #"{"revoked":1}"#)
+                let after = try await bench.column("SELECT app FROM push_subscriptions WHERE revoked_at IS NOT NULL")
+                #expect(after == ["padel"])
+                let none = await prompt.run("revoke-stale", "--days", "90", "--app", "bank", "--dry-run", "--json")
+                #expect(none.code == .done)
+                #expect(none.output == #"{"dryRun":true,"wouldRevoke":0,"of":[]}"#)
+            }
+        }
+    }
+
+    @Test("an app that can be none is a misuse")
+    func noApp() async {
+        let answer = await Prompt().run("revoke-stale", "--days", "90", "--app", "Not An App")
+        #expect(answer.code == .usage)
+        #expect(answer.complaints.contains("--app"))
+    }
+
     @Test("page by page every device is looked at, and how far it has come is told")
     func pages() async throws {
         try await Bench.withSchema { bench in
@@ -47,13 +94,12 @@ struct RevokeStaleTests {
                 FROM generate_series(1, 5) n, LATERAL (SELECT now() - n * interval '40 days' AS seen) AS s
                 """
             )
-            var told: [RevocationBook.Progress] = []
-            let count = try await RevocationBook(pool: bench.pool).revokeStale(days: 90, pageSize: 2) {
-                told.append($0)
-            }
-            #expect(count == 3)
-            #expect(told.map(\.looked) == [2, 4, 5])
-            #expect(told.map(\.changed) == [0, 2, 3])
+            var search = StaleDeviceWalk.Search(days: 90)
+            search.pageSize = 2
+            var walk = StaleDeviceWalk(pool: bench.pool, search: search)
+            var told: [[Int]] = []
+            while try await walk.step() { told.append([walk.looked, walk.total]) }
+            #expect(told == [[2, 0], [4, 2], [5, 3]])
         }
     }
 

@@ -14,10 +14,7 @@ package struct DeadLetterRetirement: Service {
         retirement = RetirementBook(pool: tools.pool, retention: retention)
         logger = tools.logger.labelled(name)
         loop = tools.loop(of: name, every: interval, trouble: "old dead letters cannot be deleted")
-        deleted = tools.metrics.counter(
-            "bellhop_dead_letters_deleted_total",
-            help: "Dead letters deleted because they had been kept for as long as is configured."
-        )
+        deleted = RetentionDuty.retired(tools.metrics).with("letters")
     }
 
     package func run(until drain: DrainSignal) async throws {

@@ -58,6 +58,10 @@ extension BellhopConfiguration {
             default: .seconds(30 * 86_400)
         )
         deadLetterRetention = reader.deadLetterRetention()
+        retention = reader.retention(
+            Lateness(replayHorizon: replayHorizon, retryDelays: retryDelays, retryLimit: retryLimit)
+        )
+        staleDevices = reader.staleDevices()
         log = reader.log(.log, default: LogSettings(level: .info, form: .text))
         effective = reader.effective
         guard let namespace else { return nil }
@@ -87,6 +91,31 @@ extension ConfigurationReader {
         read(.deadLetterRetention, expected: "a span from 1d to 3650d, such as 90d or 90d,unexported") {
             DeadLetterRetention($0)
         }
+    }
+
+    /// What is forgotten too soon is a fault of its own for each kind.
+    fileprivate mutating func retention(_ lateness: Lateness) -> Retention {
+        let expected =
+            "spans from 1d to 3650d, or never, such as notifications=365d,events=90d,tombstones=90d,tokens=30d"
+        let read = read(.retention, expected: expected, default: Retention.usual.text) { Retention($0) }
+        guard let retention = read else { return .usual }
+        for shortfall in retention.shortfalls(lateness) {
+            refuse(
+                .retention,
+                found: shortfall.found,
+                expected: shortfall.expected,
+                "keep them for longer, or lower \(Setting.replayHorizon.environmentName)"
+            )
+        }
+        return retention
+    }
+
+    fileprivate mutating func staleDevices() -> StaleDevices? {
+        let expected = "1d to 3650d, such as 90d or 90d,hour=4, or never"
+        let read = read(.staleDevices, expected: expected, default: "90d") { text -> StaleDevices?? in
+            text == "never" ? .some(nil) : StaleDevices(text).map(Optional.some)
+        }
+        return read.flatMap { $0 }
     }
 
     /// Each tier becomes a queue with a fixed time to live, so a handful of rising whole milliseconds is all there can be.

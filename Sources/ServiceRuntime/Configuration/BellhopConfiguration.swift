@@ -72,6 +72,14 @@ package struct BellhopConfiguration: Sendable {
     ///
     /// Default: none, and nothing is ever deleted.
     package let deadLetterRetention: DeadLetterRetention?
+    /// How long everything else is kept that has ended.
+    ///
+    /// Default: ``Retention/usual``.
+    package let retention: Retention
+    /// When silent devices are ended; nil for never.
+    ///
+    /// Default: at three at night, after 90 days of silence.
+    package let staleDevices: StaleDevices?
     /// Default: `info`, for people.
     package let log: LogSettings
     /// Every setting as it took effect, in the order of `Setting.all`.

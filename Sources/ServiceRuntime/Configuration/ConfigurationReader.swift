@@ -84,6 +84,12 @@ package struct ConfigurationReader {
         return nil
     }
 
+    /// A fault of a setting that fits by itself, and not beside the others.
+    package mutating func refuse(_ setting: Setting, found: String, expected: String, _ advice: String) {
+        let source = effective.last { $0.setting == setting }?.source ?? .byDefault
+        addFault(setting.key(in: source), source, found, expected, advice)
+    }
+
     /// Faults for every name in a source that no setting has, with the nearest one that exists.
     package mutating func refuseUnknownNames(known: [Setting]) {
         let all = known + known.compactMap(\.inFile)

@@ -21,13 +21,16 @@ extension Setting {
     package static let handOverRate = Setting("HANDOVER_RATE")
     package static let replayHorizon = Setting("REPLAY_HORIZON")
     package static let deadLetterRetention = Setting("DEAD_LETTER_RETENTION")
+    package static let retention = Setting("RETENTION")
+    package static let staleDevices = Setting("STALE_DEVICES")
     package static let log = Setting("LOG")
 
     /// Every name that Bellhop knows; any other `BELLHOP_*` is a fault.
     package static let all: [Setting] = [
         .config, .amqpURL, .databaseURL, .namespace, .catalogs, .providers, .apiListen, .consoleListen, .metricsListen,
         .managementURL, .listenURL, .jwtKeys, .operators, .retryDelays, .retryLimit, .prefetch, .batch, .drainTimeout,
-        .lease, .handOverRate, .replayHorizon, .deadLetterRetention, .log,
+        .lease, .handOverRate, .replayHorizon, .deadLetterRetention, .retention, .staleDevices,
+        .log,
     ]
 
     /// What may stand on a command line: every setting, and the `…_FILE` of each secret.

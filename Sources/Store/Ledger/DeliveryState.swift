@@ -51,6 +51,9 @@ package enum DeliveryState: String, CaseIterable, Sendable {
     /// The letters of what somebody still has to do something about.
     static let owed = list(where: \.isOwed)
 
+    /// The letters of what nothing will change any more, but a replay of what failed.
+    static let settled = list { !$0.isOwed && $0 != .accepted }
+
     /// The states that may follow; none after a final one, but that a replay takes up what failed.
     package var successors: Set<DeliveryState> {
         switch self {

@@ -12,6 +12,7 @@ enum RunningDuty {
         _ make: (DutyTools) -> any Service,
         on bench: Bench,
         by broker: BrokerAddress? = nil,
+        at time: any TimeSource = SystemTime(),
         _ body: () async throws -> Void
     ) async throws {
         let publisher = Publisher(PublisherOptions(broker: try broker ?? bench.broker, name: "test, publishing"))
@@ -20,6 +21,7 @@ enum RunningDuty {
             pool: bench.pool,
             publisher: publisher,
             names: bench.names,
+            time: time,
             logger: Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text)),
             metrics: MetricsRegistry()
         )

@@ -146,7 +146,14 @@ struct StatementTour {
         }
         _ = try await revocations.revoke(devices)
         _ = try await revocations.takeBack(app: keys[0].app, provider: "fcm", since: Letters.ago(600))
-        if walks { _ = try await revocations.revokeStale(days: 90) }
+        if walks {
+            for isRehearsal in [true, false] {
+                var search = StaleDeviceWalk.Search(days: 90)
+                search.isRehearsal = isRehearsal
+                var walk = StaleDeviceWalk(pool: pool, search: search)
+                while try await walk.step() {}
+            }
+        }
         // Whoever reads leaves a word for the badges.
         _ = try await bench.owner.run(
             "UPDATE notifications SET read_at = now() WHERE app = 'drop' AND user_id = $1",
@@ -178,6 +185,9 @@ struct StatementTour {
         let open = try await reminders.open(atMost: 10)
         try await reminders.release(Array(open.prefix(1)))
         try await reminders.keep(open.dropFirst().map { ReminderPlan($0, next: later) })
+        // Of each table at least a page has been written by now.
+        let retention = RetentionBook(pool: pool, retention: .usual)
+        for kind in retention.kinds { _ = try await retention.look(for: kind, from: 0, pages: 1) }
     }
 
     private func event(_ beginning: String) throws -> PlannedEvent {

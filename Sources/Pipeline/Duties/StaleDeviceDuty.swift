@@ -1,0 +1,87 @@
+import Foundation
+import Postgres
+package import ServiceRuntime
+import Store
+
+/// Ends, each night, the devices that nobody has heard of for long.
+///
+/// Any number may run: what one has ended the others pass by. A walk that was interrupted by the end of the process is
+/// done the night after.
+package struct StaleDeviceDuty: Service {
+    package let name = "stale-devices"
+    private let stale: StaleDevices
+    private let tools: DutyTools
+    private let rhythm: Rhythm
+    private let logger: Logger
+    private let loop: DutyLoop
+    private let localHour: @Sendable (Instant) -> Int
+
+    /// When it looks at the clock, and how fast it walks.
+    package struct Rhythm: Sendable {
+        package var interval: Duration
+        /// Between two pages of a thousand devices.
+        package var step: Duration
+
+        package init(interval: Duration = .seconds(300), step: Duration = .milliseconds(100)) {
+            self.interval = interval
+            self.step = step
+        }
+    }
+
+    /// `localHour` is that of the machine, as `TZ` has it.
+    package init(
+        tools: DutyTools,
+        stale: StaleDevices,
+        rhythm: Rhythm = Rhythm(),
+        localHour: @escaping @Sendable (Instant) -> Int = Self.machineHour
+    ) {
+        self.tools = tools
+        self.stale = stale
+        self.rhythm = rhythm
+        self.localHour = localHour
+        logger = tools.logger.labelled(name)
+        loop = tools.loop(of: name, every: rhythm.interval, trouble: "silent devices cannot be ended")
+    }
+
+    package func run(until drain: DrainSignal) async throws {
+        var night = Night()
+        await loop.run(until: drain) { try await look(&night) }
+    }
+
+    /// What has been done of a night's walk.
+    private struct Night {
+        var begunAt: Instant?
+        var walk: StaleDeviceWalk?
+    }
+
+    private func look(_ night: inout Night) async throws(PostgresError) -> DutyLoop.Next {
+        if night.walk == nil {
+            let now = tools.time.now()
+            guard localHour(now) == stale.hour, isAnother(now, than: night.begunAt) else { return .later }
+            night.begunAt = now
+            night.walk = StaleDeviceWalk(pool: tools.pool, search: .init(days: stale.days))
+        }
+        guard var walk = night.walk else { return .later }
+        let goesOn = try await walk.step()
+        night.walk = goesOn ? walk : nil
+        if goesOn { return .after(rhythm.step) }
+        logger.notice(
+            "ended devices that were silent for long",
+            ["devices": .integer(walk.total), "of": .integer(walk.looked), "days": .integer(stale.days)]
+        )
+        return .later
+    }
+
+    /// Half a day is more than the hour in which it looks, and less than a night to the next.
+    private func isAnother(_ now: Instant, than former: Instant?) -> Bool {
+        guard let former else { return true }
+        return now.microseconds - former.microseconds > 12 * 3_600 * 1_000_000
+    }
+
+    package static let machineHour: @Sendable (Instant) -> Int = { now in
+        var seconds = time_t(now.microseconds / 1_000_000)
+        var parts = tm()
+        localtime_r(&seconds, &parts)
+        return Int(parts.tm_hour)
+    }
+}

@@ -1,0 +1,101 @@
+package import BellhopRules
+package import Postgres
+
+/// Ends devices that nobody has heard of for so many days, page by page.
+///
+/// Each page is a transaction of its own with its rows locked in the order of their keys, so that feeds and revocations
+/// of single devices go on beside it. What was ended stays ended where it is broken off, and after a step that failed it
+/// goes on where it was.
+package struct StaleDeviceWalk: Sendable {
+    /// Whose devices of which provider.
+    package struct Group: Hashable, Sendable {
+        package let app: String
+        package let provider: String
+    }
+
+    /// What a walk is after.
+    package struct Search: Sendable {
+        package var days: Int
+        /// Nil for all.
+        package var app: AppID?
+        /// Whether it only counts what it would end.
+        package var isRehearsal = false
+        package var pageSize = 1000
+
+        package init(days: Int) {
+            self.days = days
+        }
+    }
+
+    /// Devices looked at.
+    package private(set) var looked = 0
+    /// Those that were ended, or would be.
+    package private(set) var found: [Group: Int] = [:]
+    private let pool: PostgresPool
+    private let search: Search
+    private var last: (user: String, app: String, id: String) = ("", "", "")
+
+    package init(pool: PostgresPool, search: Search) {
+        self.pool = pool
+        self.search = search
+    }
+
+    /// Of all groups.
+    package var total: Int { found.values.reduce(0, +) }
+
+    /// Takes a page; false where there was none any more.
+    package mutating func step() async throws(PostgresError) -> Bool {
+        let rows = try await pool.run(
+            Self.page,
+            [
+                .text(last.user), .text(last.app), .text(last.id), .integer(Int64(search.days)),
+                .integer(Int64(max(1, search.pageSize))), .text(search.app?.text ?? ""), .boolean(search.isRehearsal),
+            ]
+        )
+        guard !rows.isEmpty else { return false }
+        looked += try rows.number(0, 3)
+        last = (try rows.text(0, 0), try rows.text(0, 1), try rows.text(0, 2))
+        for row in rows.indices {
+            guard let app = try rows.optionalText(row, 4), let provider = try rows.optionalText(row, 5) else {
+                continue
+            }
+            found[Group(app: app, provider: provider), default: 0] += try rows.number(row, 6)
+        }
+        return true
+    }
+
+    /// Where the page ended and how long it was, beside each group that it found something of; no row at the end of the
+    /// table.
+    private static let page = Statement(
+        """
+        WITH page AS MATERIALIZED (
+            SELECT app, profile_id, id, provider,
+                   revoked_at IS NULL AND last_seen_at < now() - $4::bigint * interval '1 day'
+                       AND ($6::text = '' OR app = $6::text) AS stale
+            FROM push_subscriptions WHERE (profile_id, app, id) > ($1::text, $2::text, $3::text)
+            ORDER BY profile_id, app, id LIMIT $5
+        ), held AS MATERIALIZED (
+            SELECT s.app, s.profile_id, s.id
+            FROM page d JOIN push_subscriptions s ON \(RevocationBook.isSubscription)
+            WHERE d.stale AND NOT $7::boolean
+              AND s.revoked_at IS NULL AND s.last_seen_at < now() - $4::bigint * interval '1 day'
+            ORDER BY d.profile_id, d.app, d.id
+            FOR UPDATE OF s
+        ), ended AS (
+            UPDATE push_subscriptions s SET revoked_at = now(), revoke_reason = \(RevokeReason.stale.literal)
+            FROM held d WHERE \(RevocationBook.isSubscription)
+            RETURNING s.app, s.provider
+        ), tally AS (
+            SELECT app, provider, count(*) AS devices FROM (
+                SELECT app, provider FROM ended
+                UNION ALL
+                SELECT app, provider FROM page WHERE stale AND $7::boolean
+            ) AS found
+            GROUP BY app, provider
+        )
+        SELECT l.profile_id, l.app, l.id, (SELECT count(*) FROM page), t.app, t.provider, t.devices
+        FROM (SELECT profile_id, app, id FROM page ORDER BY profile_id DESC, app DESC, id DESC LIMIT 1) AS l
+        LEFT JOIN tally AS t ON true
+        """
+    )
+}

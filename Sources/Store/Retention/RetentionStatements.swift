@@ -1,0 +1,120 @@
+import Postgres
+
+/// The SQL of ``RetentionBook``: `$1` and `$2` are the bounds of a ``TablePiece``, `$3` the age in milliseconds.
+///
+/// What was found by its place is deleted by place and key: in a table with partitions a place alone is that of several.
+enum RetentionStatements {
+    private static let before = "now() - $3::bigint * interval '1 ms'"
+
+    /// Not while a line of it is owed, or waits for its provider's receipt, or died and may be replayed.
+    static let notifications = Statement(
+        """
+        WITH old AS MATERIALIZED (
+            SELECT i.ctid AS place, i.person, i.id
+            FROM inbox i
+            WHERE \(TablePiece.condition("i")) AND i.created_at < \(before)
+              AND NOT EXISTS (
+                  SELECT FROM ledger l
+                  WHERE l.person = i.person AND l.id = i.id AND l.state NOT IN (\(DeliveryState.settled)) OFFSET 0)
+              AND NOT EXISTS (
+                  SELECT FROM people p
+                  CROSS JOIN LATERAL (
+                      SELECT FROM dead_letters d
+                      WHERE d.user_id = p.user_id AND d.app || '' = p.app
+                        AND d.notification_id = notification_name(i.id) AND d.state || '' IN ('open', 'replaying')
+                      OFFSET 0
+                  ) AS named
+                  WHERE p.number = i.person OFFSET 0)
+            FOR UPDATE OF i SKIP LOCKED
+        ), gone AS (
+            DELETE FROM inbox i USING old
+            WHERE i.ctid = old.place AND i.person = ANY (ARRAY[old.person]) AND i.id = old.id
+            RETURNING i.person, i.id
+        ), lines AS (
+            DELETE FROM ledger l USING gone
+            WHERE l.person = ANY (ARRAY[gone.person]) AND l.id = gone.id AND l.state IN (\(DeliveryState.settled))
+            RETURNING l.id
+        )
+        SELECT (SELECT count(*) FROM gone), (SELECT count(*) FROM lines)
+        """
+    )
+
+    static let deliveries = Statement(
+        """
+        WITH old AS MATERIALIZED (
+            SELECT l.ctid AS place, l.person, l.id, l.target
+            FROM ledger l
+            WHERE \(TablePiece.condition("l")) AND l.updated_at < \(before) AND l.state IN (\(DeliveryState.settled))
+              AND NOT EXISTS (SELECT FROM \(InboxStatements.one("id", of: "l")) AS n WHERE n.id = l.id OFFSET 0)
+            FOR UPDATE OF l SKIP LOCKED
+        )
+        DELETE FROM ledger l USING old
+        WHERE l.ctid = old.place AND l.person = ANY (ARRAY[old.person]) AND l.id = old.id AND l.target = old.target
+        """
+    )
+
+    /// What was neither expanded nor cancelled still has to go out, however old it is.
+    static let events = Statement(
+        """
+        WITH old AS MATERIALIZED (
+            SELECT e.ctid AS place, e.app, e.id
+            FROM events e
+            WHERE \(TablePiece.condition("e")) AND greatest(e.expanded_at, e.cancelled_at) < \(before)
+            FOR UPDATE SKIP LOCKED
+        )
+        DELETE FROM events e USING old
+        WHERE e.ctid = old.place AND e.app = ANY (ARRAY[old.app]) AND e.id = old.id
+        """
+    )
+
+    /// By our clock and by the source's: one of them may be ahead.
+    static let tombstones = Statement(
+        """
+        WITH old AS MATERIALIZED (
+            SELECT t.ctid AS place, t.app, t.subject_hash
+            FROM tombstones t
+            WHERE \(TablePiece.condition("t")) AND greatest(t.recorded_at, t.deleted_at) < \(before)
+            FOR UPDATE SKIP LOCKED
+        )
+        DELETE FROM tombstones t USING old
+        WHERE t.ctid = old.place AND t.app = ANY (ARRAY[old.app]) AND t.subject_hash = old.subject_hash
+        """
+    )
+
+    /// Devices that ended so long ago, with or without their tokens, and with their owners, whom the triggers lock.
+    ///
+    /// Feeds lock the devices first and then the owner; nothing here waits for either, so they cannot meet in a circle.
+    /// That the device has ended is hidden in an expression, or the index of the ended ones would be read instead.
+    private static func ended(_ which: String) -> String {
+        let isOld = "coalesce(s.revoked_at, 'infinity') < \(before) AND \(which)"
+        return """
+            old AS MATERIALIZED (
+                SELECT s.app, s.profile_id, s.id FROM push_subscriptions s
+                WHERE \(TablePiece.condition("s")) AND \(isOld)
+            ), held AS MATERIALIZED (
+                SELECT s.app, s.profile_id, s.id
+                FROM old d
+                JOIN people p ON p.user_id = ANY (ARRAY[d.profile_id]) AND p.app = d.app
+                JOIN push_subscriptions s ON \(RevocationBook.isSubscription)
+                WHERE \(isOld)
+                FOR NO KEY UPDATE OF p SKIP LOCKED FOR UPDATE OF s SKIP LOCKED
+            )
+            """
+    }
+
+    /// The row stays: it says what the lines of the ledger that name it were.
+    static let tokens = Statement(
+        """
+        WITH \(ended("s.device_token <> ''"))
+        UPDATE push_subscriptions s SET device_token = '', subscription = NULL
+        FROM held d WHERE \(RevocationBook.isSubscription)
+        """
+    )
+
+    static let devices = Statement(
+        """
+        WITH \(ended("s.device_token = '' AND s.source_time < \(before)"))
+        DELETE FROM push_subscriptions s USING held d WHERE \(RevocationBook.isSubscription)
+        """
+    )
+}

@@ -1,0 +1,130 @@
+import Postgres
+import ServiceRuntime
+import TestSupport
+import Testing
+import Workbench
+
+@testable import Pipeline
+
+@Suite(
+    "The duties that let go",
+    .inTurn,
+    .enabled(
+        if: Servers.amqpURL != nil && Servers.databaseURL != nil,
+        "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"
+    ),
+    .timeLimit(.minutes(5))
+)
+struct RetentionDutyTests {
+    private let rhythm = RetentionDuty.Rhythm(step: .milliseconds(1), rest: .milliseconds(20), pages: 2)
+    private let oldTombstones = """
+        INSERT INTO tombstones (app, subject_hash, deleted_at, recorded_at)
+        SELECT 'a' || n, '\\x00', old, old
+        FROM generate_series(1, 1000) AS n, LATERAL (SELECT now() - interval '91 days' AS old) AS t
+        """
+
+    @Test("table after table is walked, again and again, and what went is counted by its kind")
+    func walks() async throws {
+        try await Bench.withSchema { bench in
+            _ = try await bench.owner.run(Statement(oldTombstones))
+            _ = try await bench.owner.run(
+                "INSERT INTO events (app, id, cancelled_at) VALUES ('drop', 'e', now() - interval '91 days')"
+            )
+            var registry: MetricsRegistry?
+            func make(_ tools: DutyTools) -> any Service {
+                registry = tools.metrics
+                return RetentionDuty(tools: tools, retention: .usual, rhythm: rhythm)
+            }
+            let left = "SELECT (SELECT count(*) FROM tombstones) + (SELECT count(*) FROM events)"
+            try await RunningDuty.with(make, on: bench) {
+                try await eventually("all of it is gone") { try await bench.count(left) == 0 }
+                _ = try await bench.owner.run(Statement(oldTombstones))
+                try await eventually("the next walk finds more") { try await bench.count(left) == 0 }
+            }
+            let text = try #require(registry).text()
+            #expect(text.contains(#"bellhop_retired_total{kind="tombstones"} 2000"#))
+            #expect(text.contains(#"bellhop_retired_total{kind="events"} 1"#))
+        }
+    }
+
+    @Test("a walk that the database breaks off goes on afterwards")
+    func resumes() async throws {
+        try await Bench.withSchema { bench in
+            _ = try await bench.owner.run(Statement(oldTombstones))
+            _ = try await bench.owner.run("INSERT INTO events (app, id, cancelled_at) VALUES ('a', 'e', 'epoch')")
+            _ = try await bench.owner.run("REVOKE DELETE ON tombstones FROM bellhop_worker")
+            try await RunningDuty.with({ RetentionDuty(tools: $0, retention: .usual, rhythm: rhythm) }, on: bench) {
+                try await eventually("it has come as far as the events") {
+                    try await bench.count("SELECT count(*) FROM events") == 0
+                }
+                _ = try await bench.owner.run("GRANT DELETE ON tombstones TO bellhop_worker")
+                try await eventually("the tombstones are gone") {
+                    try await bench.count("SELECT count(*) FROM tombstones") == 0
+                }
+            }
+        }
+    }
+
+    @Test("two schedulers walk at once, and each row is counted once")
+    func together() async throws {
+        try await Bench.withSchema { bench in
+            _ = try await bench.owner.run(Statement(oldTombstones))
+            var registries: [MetricsRegistry] = []
+            func make(_ tools: DutyTools) -> any Service {
+                registries.append(tools.metrics)
+                return RetentionDuty(tools: tools, retention: .usual, rhythm: rhythm)
+            }
+            try await RunningDuty.with(make, on: bench) {
+                try await RunningDuty.with(make, on: bench) {
+                    try await eventually("all of it is gone") {
+                        try await bench.count("SELECT count(*) FROM tombstones") == 0
+                    }
+                }
+            }
+            let counts = registries.map { registry in
+                let lines = registry.text().split(separator: "\n")
+                let line = lines.first { $0.hasPrefix(#"bellhop_retired_total{kind="tombstones"}"#) }
+                return line?.split(separator: " ").last.flatMap { Int($0) } ?? 0
+            }
+            #expect(counts.reduce(0, +) == 1000)
+        }
+    }
+
+    @Test("silent devices end in the hour of the night, once a night, and the next night again")
+    func nightly() async throws {
+        try await Bench.withSchema { bench in
+            try await silentDevice("t1", on: bench)
+            let ended = "SELECT count(*) FROM push_subscriptions WHERE revoke_reason = 'stale'"
+            let clock = ManualTime(Instant(seconds: 1_800_000_000))
+            // The hour that the duty's machine has is the hour of the clock's day.
+            let hour: @Sendable (Instant) -> Int = { Int($0.microseconds / 3_600_000_000 % 24) }
+            let stale = try #require(StaleDevices("90d,hour=\((hour(clock.now()) + 1) % 24)"))
+            let looks = StaleDeviceDuty.Rhythm(interval: .milliseconds(5), step: .milliseconds(1))
+            let make = { StaleDeviceDuty(tools: $0, stale: stale, rhythm: looks, localHour: hour) }
+            try await RunningDuty.with(make, on: bench, at: clock) {
+                let early = try await bench.count(ended)
+                #expect(early == 0)
+                clock.advance(by: .seconds(3600))
+                try await eventually("the device has ended") { try await bench.count(ended) == 1 }
+                try await silentDevice("t2", on: bench)
+                clock.advance(by: .seconds(23 * 3600))
+                let between = try await bench.count(ended)
+                #expect(between == 1)
+                clock.advance(by: .seconds(3600))
+                try await eventually("the other has ended the night after") { try await bench.count(ended) == 2 }
+            }
+        }
+    }
+
+    private func silentDevice(_ token: String, on bench: Bench) async throws {
+        _ = try await bench.owner.run(
+            """
+            INSERT INTO push_subscriptions (app, profile_id, id, platform, provider, device_token, registered_at,
+                                            last_seen_at, source_time)
+            SELECT 'drop', $1, 'sub_0000000000000001', 'ios', 'apns', $1, seen, seen, seen
+            FROM (SELECT now() - interval '91 days' AS seen) AS s
+            """,
+            [.text(token)]
+        )
+    }
+}

@@ -1,0 +1,199 @@
+import BellhopRules
+import Postgres
+import ServiceRuntime
+import Store
+import TestSupport
+import Testing
+import Workbench
+
+@Suite(
+    "Retention of rows",
+    .inTurn,
+    .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
+    .timeLimit(.minutes(5))
+)
+struct RetentionBookTests {
+    @Test("an old notification goes with its lines, a young one stays with its own")
+    func notifications() async throws {
+        try await Bench.withSchema { bench in
+            try await bench.record(events: ["old", "young"], state: "delivered")
+            try await bench.age("inbox", "created_at", event: "old")
+            let retired = try await bench.retire(.notifications)
+            #expect(retired == [.notifications: 1, .deliveries: 1])
+            #expect(try await bench.column("SELECT event_id FROM notifications") == ["young"])
+            #expect(try await bench.count("SELECT count(*) FROM ledger") == 1)
+            let again = try await bench.retire(.notifications)
+            #expect(again.values.allSatisfy { $0 == 0 })
+        }
+    }
+
+    @Test(
+        "however old it is, a notification stays while a line of it is owed or waits for a receipt",
+        arguments: [
+            ("pending", false), ("sending", false), ("retrying", false), ("deferred", false), ("accepted", false),
+            ("delivered", true), ("suppressed", true), ("expired", true), ("failed", true), ("unknown", true),
+        ]
+    )
+    func owed(state: String, goes: Bool) async throws {
+        try await Bench.withSchema { bench in
+            try await bench.record(events: ["old"], state: state)
+            try await bench.age("inbox", "created_at", event: "old")
+            _ = try await bench.owner.run(
+                """
+                INSERT INTO ledger (person, id, target, state) SELECT person, id, 77, 'd' FROM ledger
+                """
+            )
+            _ = try await bench.retire(.notifications)
+            #expect(try await bench.count("SELECT count(*) FROM inbox") == (goes ? 0 : 1))
+            #expect(try await bench.count("SELECT count(*) FROM ledger") == (goes ? 0 : 2))
+        }
+    }
+
+    @Test(
+        "a notification that an open or a replaying dead letter names stays, one of a closed letter goes",
+        arguments: [("open", 1), ("replaying", 1), ("resolved", 0), ("discarded", 0)]
+    )
+    func named(state: String, left: Int) async throws {
+        try await Bench.withSchema { bench in
+            try await bench.record(events: ["e1"], state: "failed")
+            _ = try await DeadLetterBook(pool: bench.pool).file([Letters.delivery(try Letters.key(user: "u1"))])
+            _ = try await bench.owner.run("UPDATE dead_letters SET state = $1", [.text(state)])
+            try await bench.age("inbox", "created_at", event: "e1")
+            _ = try await bench.retire(.notifications)
+            #expect(try await bench.count("SELECT count(*) FROM inbox") == left)
+        }
+    }
+
+    @Test("an event that comes once more after its notification has gone is a new notification")
+    func again() async throws {
+        try await Bench.withSchema { bench in
+            let inbox = Inbox(pool: bench.pool)
+            let records = try bench.records(id: "old", users: ["u1"], title: "Hei")
+            _ = try await inbox.record(records, as: .fresh)
+            try await bench.age("inbox", "created_at", event: "old")
+            _ = try await bench.retire(.notifications)
+            let users = Set(records.map(\.key.recipient))
+            _ = try await RecipientBook(pool: bench.pool).recipients(of: users)
+            _ = try await inbox.record(records, as: .fresh)
+            #expect(try await bench.count("SELECT count(*) FROM inbox") == 1)
+        }
+    }
+
+    @Test("lines without their notification go when they are old and settled")
+    func lines() async throws {
+        try await Bench.withSchema { bench in
+            try await bench.record(events: ["kept", "gone-old", "gone-young"], state: "delivered")
+            _ = try await bench.owner.run("UPDATE ledger SET updated_at = now() - interval '400 days'")
+            try await bench.record(events: ["gone-owed"], state: "deferred")
+            _ = try await bench.owner.run(
+                """
+                UPDATE ledger l SET updated_at = CASE i.event_id WHEN 'gone-young' THEN now()
+                                                 ELSE now() - interval '400 days' END
+                FROM inbox i WHERE i.person = l.person AND i.id = l.id
+                """
+            )
+            _ = try await bench.owner.run("DELETE FROM inbox WHERE event_id LIKE 'gone%'")
+            let retired = try await bench.retire(.deliveries)
+            #expect(retired == [.deliveries: 1])
+            let left = try await bench.column("SELECT state FROM deliveries ORDER BY state")
+            #expect(left == ["deferred", "delivered", "delivered"])
+        }
+    }
+
+    @Test("events go when they were expanded or cancelled for so long, what is still to go out stays")
+    func events() async throws {
+        try await Bench.withSchema { bench in
+            _ = try await bench.owner.run(
+                """
+                INSERT INTO events (app, id, content, created_at, expanded_at, cancelled_at)
+                SELECT 'drop', id, '{"to":{"users":["u1"]}}', now() - interval '400 days',
+                       now() - expanded::interval, now() - cancelled::interval
+                FROM (VALUES ('waits', NULL, NULL), ('out', '91 days', NULL), ('out-young', '89 days', NULL),
+                             ('cancelled', NULL, '91 days'), ('out-and-cancelled', '91 days', '1 day'))
+                     AS e (id, expanded, cancelled)
+                """
+            )
+            let retired = try await bench.retire(.events)
+            #expect(retired == [.events: 2])
+            let left = try await bench.column("SELECT id FROM events ORDER BY id")
+            #expect(left == ["out-and-cancelled", "out-young", "waits"])
+        }
+    }
+
+    @Test("a tombstone goes when both its own time and that of its word are old")
+    func tombstones() async throws {
+        try await Bench.withSchema { bench in
+            _ = try await bench.owner.run(
+                """
+                INSERT INTO tombstones (app, subject_hash, deleted_at, recorded_at)
+                SELECT app, '\\x00', now() - deleted::interval, now() - recorded::interval
+                FROM (VALUES ('old', '91 days', '91 days'), ('heard-late', '400 days', '1 day'),
+                             ('ahead', '-1 day', '91 days')) AS t (app, deleted, recorded)
+                """
+            )
+            let retired = try await bench.retire(.tombstones)
+            #expect(retired == [.tombstones: 1])
+            let left = try await bench.column("SELECT app FROM tombstones ORDER BY app")
+            #expect(left == ["ahead", "heard-late"])
+        }
+    }
+
+    @Test("the address of a device that ended is forgotten after the grace, the device stays; later it goes, too")
+    func devices() async throws {
+        try await Bench.withSchema { bench in
+            try await bench.addDevices()
+            let blanked = try await bench.retire(.tokens)
+            #expect(blanked == [.tokens: 2])
+            let left = try await bench.column(
+                "SELECT concat_ws('|', id, device_token, subscription) FROM push_subscriptions ORDER BY id"
+            )
+            #expect(
+                left == [
+                    "sub_0000000000000001|t1|{\"keys\": 1}", "sub_0000000000000002|t2|{\"keys\": 1}",
+                    "sub_0000000000000003|", "sub_0000000000000004|",
+                ]
+            )
+            let gone = try await bench.retire(.devices)
+            #expect(gone == [.devices: 1])
+            #expect(try await bench.count("SELECT count(*) FROM push_subscriptions") == 3)
+            // The living one is what a worker knows of the user.
+            let known = try await bench.column("SELECT devices FROM people")
+            #expect(known.first??.contains("t1") == true)
+        }
+    }
+
+    @Test("a device whose address was forgotten does not live again, and registers anew as another")
+    func forgotten() async throws {
+        try await Bench.withSchema { bench in
+            try await bench.addDevices()
+            _ = try await bench.retire(.tokens)
+            let app = try #require(AppID(validating: "drop"))
+            let back = try await RevocationBook(pool: bench.pool).takeBack(
+                app: app,
+                provider: "apns",
+                since: Letters.ago(500 * 86_400)
+            )
+            #expect(back == 1)
+            let entry = FeedEntry(
+                update: try Bench.update(
+                    #"{"app":"drop","eventType":"subscription.upserted","userId":"u1","token":"t3","platform":"ios","provider":"apns"}"#
+                ),
+                arrival: Letters.now
+            )
+            _ = try await FeedBook(pool: bench.pool).apply([entry])
+            let living = try await bench.column(
+                "SELECT device_token FROM push_subscriptions WHERE revoked_at IS NULL ORDER BY 1"
+            )
+            #expect(living == ["t1", "t2", "t3"])
+        }
+    }
+
+    @Test("what never goes is not looked for")
+    func never() async throws {
+        let text = "notifications=never,events=90d,tombstones=never,tokens=40d"
+        let retention = try #require(Retention(text))
+        let pool = try PostgresPool.unused()
+        #expect(RetentionBook(pool: pool, retention: retention).kinds == [.events, .tokens])
+        #expect(RetentionBook(pool: pool, retention: .usual).kinds == RetiredKind.allCases)
+    }
+}
