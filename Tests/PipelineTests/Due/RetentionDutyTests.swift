@@ -98,7 +98,8 @@ struct RetentionDutyTests {
             let clock = ManualTime(Instant(seconds: 1_800_000_000))
             // The hour that the duty's machine has is the hour of the clock's day.
             let hour: @Sendable (Instant) -> Int = { Int($0.microseconds / 3_600_000_000 % 24) }
-            let stale = try #require(StaleDevices("90d,hour=\((hour(clock.now()) + 1) % 24)"))
+            let setting = "90d,hour=\((hour(clock.now()) + 1) % 24)"
+            let stale = try #require(StaleDevices(setting))
             let looks = StaleDeviceDuty.Rhythm(interval: .milliseconds(5), step: .milliseconds(1))
             let make = { StaleDeviceDuty(tools: $0, stale: stale, rhythm: looks, localHour: hour) }
             try await RunningDuty.with(make, on: bench, at: clock) {

@@ -42,7 +42,7 @@ struct RetentionTests {
         ]
         for words in expected {
             let isSaid = faults.contains { $0.hasPrefix("BELLHOP_RETENTION (environment): \(words)") }
-            #expect(isSaid, "\(words)")
+            #expect(isSaid)
         }
         let says = faults.allSatisfy { $0.contains("BELLHOP_BATCH") || $0.contains("lower BELLHOP_REPLAY_HORIZON") }
         #expect(says)
