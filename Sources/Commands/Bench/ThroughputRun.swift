@@ -37,7 +37,9 @@ struct ThroughputRun: Sendable {
         let used = meter.read() - usedBefore
         let worker = children.compactMap { ProcessTable.processorTime(of: Int($0.identifier)) }
         let peaks = children.compactMap { ProcessTable.memory(of: Int($0.identifier))?.peak }
-        guard let span = try await testbed.ledger.span(since: started.microseconds), worker.count == workers, peaks.count == workers else {
+        guard let span = try await testbed.ledger.span(since: started.microseconds), worker.count == workers,
+            peaks.count == workers
+        else {
             throw CommandFailure(
                 .tryAgain,
                 attempted: "reading what the run has used",
@@ -55,7 +57,8 @@ struct ThroughputRun: Sendable {
         let title = "W1: \(workload.events) events to \(workload.users) users, \(crew), seed \(workload.seed)\(before)"
         let figures = [
             .told("events", .number(workload.events)), .told("users", .number(workload.users)),
-            .told("workers", .number(workers)), .told("stored", .number(stored)), .told("seed", .text(String(workload.seed))),
+            .told("workers", .number(workers)), .told("stored", .number(stored)),
+            .told("seed", .text(String(workload.seed))),
             Self.rate("events a second", workload.events, seconds, "eventsPerSecond"),
             Self.rate("pushes a second", verification.expectedPushes, seconds, "pushesPerSecond"),
             .both(

@@ -98,7 +98,7 @@ extension ConfigurationReader {
         let expected =
             "spans from 1d to 3650d, or never, such as notifications=365d,events=90d,tombstones=90d,tokens=30d"
         let read = read(.retention, expected: expected, default: Retention.usual.text) { Retention($0) }
-        guard let retention = read else { return .usual }
+        guard let retention = read?.reaching(lateness) else { return .usual }
         for shortfall in retention.shortfalls(lateness) {
             refuse(
                 .retention,

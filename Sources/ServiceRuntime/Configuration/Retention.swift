@@ -49,6 +49,15 @@ package struct Retention: Sendable, Equatable {
     /// Nil for what never goes.
     package subscript(kind: Kind) -> Duration? { spans[kind] }
 
+    /// With the usual spans as long as something late may still come; what somebody chose stays what it is.
+    func reaching(_ lateness: Lateness) -> Retention {
+        var reaching = self
+        for kind in Kind.allCases where self[kind] == Self.usual[kind] {
+            reaching.spans[kind] = self[kind].map { max($0, lateness.least(of: kind).span) }
+        }
+        return reaching
+    }
+
     /// As a person would write it.
     package var text: String {
         Kind.allCases.map { "\($0.rawValue)=\(self[$0]?.shortText ?? "never")" }.joined(separator: ",")

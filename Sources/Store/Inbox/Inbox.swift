@@ -86,7 +86,9 @@ private struct Writing {
     let claim: Claim
     let connection: PostgresConnection
 
-    /// Nil where all are new. The records are sorted by id.
+    /// Nil where all are new.
+    ///
+    /// The records are sorted by id.
     func write(_ records: [InboxRecord]) throws(PostgresError) -> [Inbox.Outcome]? {
         let known = try numbered(records)
         guard var outcomes = try record(known) else { return nil }

@@ -16,7 +16,10 @@ struct BenchTests {
     )
     func measures() async throws {
         let program = try #require(BuiltProgram.path, "the program bellhop is not built beside the tests")
-        let said = try await Self.run(program, ["bench", "--events", "300", "--users", "200", "--stored", "500", "--json"])
+        let said = try await Self.run(
+            program,
+            ["bench", "--events", "300", "--users", "200", "--stored", "500", "--json"]
+        )
         #expect(said.status == 0, "\(said.errors)")
         let report = try #require(
             JSONSerialization.jsonObject(with: Data(said.output.utf8)) as? [String: Any],

@@ -12,7 +12,8 @@ struct Keys: Sendable {
     /// The columns that lead to few rows of each table, however large it is: those of one user, one event, one letter, one
     /// turn in a backlog.
     private static let narrow: [String: [String]] = [
-        "inbox": ["person"], "ledger": ["person", "queued_at"], "people": ["user_id", "number"], "recipients": ["user_id"],
+        "inbox": ["person"], "ledger": ["person", "queued_at"], "people": ["user_id", "number"],
+        "recipients": ["user_id"],
         "notification_preferences": ["profile_id"], "push_subscriptions": ["profile_id", "md5(device_token)"],
         "follows": ["user_id"], "reminders": ["user_id"], "badge_updates": ["user_id"], "events": ["id"],
         "tombstones": ["subject_hash"], "dead_letters": ["dead_id", "content_hash", "user_id", "replay_id"],

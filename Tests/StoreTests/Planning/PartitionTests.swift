@@ -68,7 +68,9 @@ struct PartitionTests {
         )
     }
 
-    @Test("the layout is chosen when the tables are made: another one is refused later, and none asked for is none changed")
+    @Test(
+        "the layout is chosen when the tables are made: another one is refused later, and none asked for is none changed"
+    )
     func chosenOnce() async throws {
         try await Bench.withSchema(partitions: 8) { bench in
             let migrator = Migrator(pool: bench.owner, namespace: bench.namespace)
