@@ -126,7 +126,7 @@ private struct Writing {
     /// Nil where all are new.
     private func record(_ records: [InboxRecord]) throws(PostgresError) -> [Inbox.Outcome]? {
         let firsts = Self.firstOfEach(records)
-        let inserted = try connection.run(InboxStatements.record, InboxStatements.parameters(of: firsts, claim))
+        let inserted = try connection.run(InboxStatements.record, RecordColumns(of: firsts).parameters(claim))
         return inserted.count < records.count ? try judge(records, inserted: inserted) : nil
     }
 

@@ -76,12 +76,6 @@ package struct InboxRecord: Sendable {
     package var app: AppID { words.app }
     package var user: UserID { key.recipient.user }
     package var id: NotificationID { key.notification }
-
-    /// What was never to be sent to anybody: the record itself says so.
-    var unsent: OpeningDelivery? { deliveries.first(where: \.isUnsent) }
-
-    /// What has a line in the ledger.
-    var lines: [OpeningDelivery] { deliveries.filter { !$0.isUnsent } }
 }
 
 extension JSONObject {

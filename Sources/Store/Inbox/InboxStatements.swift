@@ -1,4 +1,3 @@
-import BellhopRules
 import Postgres
 
 /// The SQL of the inbox.
@@ -6,44 +5,8 @@ import Postgres
 /// Arrays come apart in a select list: the server hands their elements on one by one, where a function in `FROM` would
 /// write all of them down first.
 enum InboxStatements {
-    /// For users who have a number.
-    static func parameters(of records: [InboxRecord], _ claim: Claim) -> [Parameter] {
-        let lines = records.flatMap { record in
-            let urgency = record.words.content.priority.urgency
-            return record.lines.map { (record: record, urgency: urgency, line: $0) }
-        }
-        return [
-            .integerArray(records.map(\.key.recipient.number)),
-            .integerArray(records.map(\.id.number)),
-            .integerArray(records.map { Int64($0.position) }),
-            .integerArray(records.map(\.words.content.priority.urgency)),
-            .textArray(records.map { $0.unsent?.state.letter }),
-            .textArray(records.map { $0.unsent?.reason }),
-            .bytesArray(records.map(\.words.contentHash.bytes)),
-            .textArray(records.map(\.words.content.event.text)),
-            .textArray(records.map(\.words.content.type.text)),
-            .textArray(records.map(\.words.content.title)),
-            .textArray(records.map(\.words.content.body)),
-            .textArray(records.map(\.words.content.venueID)),
-            .jsonArray(records.map(\.words.link)),
-            .jsonArray(records.map(\.words.data)),
-            .jsonArray(records.map(\.words.extras)),
-            .textArray(records.map(\.words.content.extras.collapseKey)),
-            .textArray(records.map(\.app.text)),
-            .bytesArray(records.map { SubjectHash.recipient($0.app, $0.user).bytes }),
-            .instantArray(records.map { $0.words.saidAt?.microseconds }),
-            .integer(claim.number),
-            .integerArray(lines.map(\.record.key.recipient.number)),
-            .integerArray(lines.map(\.record.id.number)),
-            .integerArray(lines.map { TargetNumber.number(of: $0.line.target) }),
-            .textArray(lines.map(\.line.state.letter)),
-            .textArray(lines.map(\.line.reason)),
-            .instantArray(lines.map { $0.line.wait?.until.microseconds }),
-            .jsonArray(lines.map { $0.line.wait?.json }),
-            .integerArray(lines.map(\.urgency)),
-        ]
-    }
-
+    /// ``RecordColumns`` has its parameters.
+    ///
     /// Lines open only for what is new: the statement that inserts a `sending` line is what gives the right to send it.
     ///
     /// What came due while the batch was held is due now: whoever looks for it may not look further back. Nothing is written

@@ -55,12 +55,12 @@ extension Recipient {
         pushEnabled = try rows.boolean(row, 4)
         emailEnabled = try rows.boolean(row, 5)
         email = try rows.optionalText(row, 6).flatMap(EmailAddress.init(validating:))
-        preferences = try rows.optionalJSON(row, 7).flatMap(Self.preferences)
-        devices = try rows.optionalJSON(row, 8).map(Self.devices) ?? []
+        preferences = try rows.withBytes(row, 7, Self.preferences) ?? nil
+        devices = try rows.withBytes(row, 8, Self.devices) ?? []
     }
 
     /// A document that cannot be read says nothing: the defaults hold.
-    private static func preferences(_ json: [UInt8]) -> Preferences? {
+    private static func preferences(_ json: UnsafeRawBufferPointer) -> Preferences? {
         guard case .success(.object(let document)) = JSONParser(limits: .event).parse(json) else { return nil }
         return Preferences(document)
     }
@@ -68,7 +68,7 @@ extension Recipient {
     /// What is no device of ours is left out.
     ///
     /// Twenty devices stand at most, of some kilobytes each; whatever else got in beside the feeds hides none of them.
-    private static func devices(_ json: [UInt8]) -> [Device] {
+    private static func devices(_ json: UnsafeRawBufferPointer) -> [Device] {
         let parser = JSONParser(limits: JSONParser.Limits(bytes: 8 << 20, depth: 64))
         guard case .success(.array(let entries)) = parser.parse(json) else { return [] }
         return entries.compactMap(Device.init(sheet:))
