@@ -39,12 +39,15 @@ CREATE TABLE push_subscriptions (
     last_seen_at  timestamptz NOT NULL,
     revoked_at    timestamptz,
     revoke_reason text,
+    ended_at      timestamptz,
     reached_at    timestamptz,
     source_time   timestamptz NOT NULL,
     PRIMARY KEY (profile_id, app, id)
 );
 COMMENT ON COLUMN push_subscriptions.subscription IS
     'Of a browser''s PushSubscription only what messages to it are made with: whoever registers one may write anything beside.';
+COMMENT ON COLUMN push_subscriptions.ended_at IS
+    'When revoked_at was set, by the database''s clock: that of its source may be behind.';
 COMMENT ON COLUMN push_subscriptions.reached_at IS
     'When a push to this device, as it is registered now, was first taken; null where none was. Only such devices speak for the others when a provider refuses many.';
 -- A token belongs to the last user who registered it: its former owner is found by the token's hash, since a web push
@@ -53,6 +56,16 @@ CREATE INDEX push_subscriptions_token ON push_subscriptions (md5(device_token));
 CREATE INDEX push_subscriptions_revoked ON push_subscriptions (app, provider, revoked_at, profile_id, id)
     WHERE revoked_at IS NOT NULL;
 CREATE INDEX push_subscriptions_reached ON push_subscriptions (app, provider, platform) WHERE reached_at IS NOT NULL;
+
+CREATE FUNCTION note_end() RETURNS trigger
+LANGUAGE plpgsql AS $$
+BEGIN
+    NEW.ended_at := CASE WHEN NEW.revoked_at IS NOT NULL THEN coalesce(NEW.ended_at, now()) END;
+    RETURN NEW;
+END
+$$;
+CREATE TRIGGER push_subscriptions_end BEFORE INSERT OR UPDATE OF revoked_at ON push_subscriptions
+    FOR EACH ROW EXECUTE FUNCTION note_end();
 
 -- Devices that nobody has heard of for so long get nothing any more: their tokens are most likely dead, and providers
 -- think ill of those who keep sending to dead ones. A device that registers again lives again.

@@ -58,7 +58,8 @@ package struct BacklogPuller: Service {
             switch await breakers.passage(OutletKey(key), platform: key.platform) {
             case .held(let hold):
                 backlogs.startGently(key)
-                return hold.wait
+                // It may open sooner than it says: another's probe closes it, or an operator does.
+                return min(hold.wait, Self.longestRest)
             case .probe(let breaker):
                 backlogs.startGently(key)
                 guard await probe(breaker, of: BacklogPlace(key, priority), shift) else { return Self.breath }
@@ -67,14 +68,17 @@ package struct BacklogPuller: Service {
                 await shift.loads.room()
                 let place = BacklogPlace(key, priority)
                 let count = min(pace.size, Self.most)
-                guard let load = await pull(place, atMost: count, shift.drain) else { return Self.breath }
+                guard let load = await pull(place, atMost: count, shift.drain) else {
+                    if pace.isGentle { backlogs.startGently(key) }
+                    return Self.breath
+                }
                 guard !load.lines.isEmpty, let ready = await carrier.prepare(load, shift) else { continue }
                 guard pace.isGentle else {
                     shift.loads.add(weighing: ready.footprint) { await carrier.send(ready) }
                     continue
                 }
                 await carrier.send(ready)
-                pace.grow(beyond: Self.most)
+                if ready.isSent { pace.grow(beyond: Self.most) }
             }
         }
         return nil
@@ -137,6 +141,8 @@ package struct BacklogPuller: Service {
         carrier.dispatcher.give(back: places)
         return nil
     }
+
+    private static let longestRest = Duration.seconds(5)
 
     /// Until another try where there was no room, or another was pulling.
     private static let breath = Duration.milliseconds(50)

@@ -14,6 +14,7 @@ package struct StaleDeviceDuty: Service {
     private let rhythm: Rhythm
     private let logger: Logger
     private let loop: DutyLoop
+    private let doubted: Counter
     private let localHour: @Sendable (Instant) -> Int
 
     /// When it looks at the clock, and how fast it walks.
@@ -41,6 +42,10 @@ package struct StaleDeviceDuty: Service {
         self.localHour = localHour
         logger = tools.logger.labelled(name)
         loop = tools.loop(of: name, every: rhythm.interval, trouble: "silent devices cannot be ended")
+        doubted = tools.metrics.counter(
+            "bellhop_stale_devices_doubted_total",
+            help: "Nights in which no silent device was ended, since too many of one provider were silent."
+        )
     }
 
     package func run(until drain: DrainSignal) async throws {
@@ -51,7 +56,9 @@ package struct StaleDeviceDuty: Service {
     /// What has been done of a night's walk.
     private struct Night {
         var begunAt: Instant?
+        /// Counts first, and ends afterwards what it has counted.
         var walk: StaleDeviceWalk?
+        var isRehearsal = true
     }
 
     private func look(_ night: inout Night) async throws(PostgresError) -> DutyLoop.Next {
@@ -59,12 +66,19 @@ package struct StaleDeviceDuty: Service {
             let now = tools.time.now()
             guard localHour(now) == stale.hour, isAnother(now, than: night.begunAt) else { return .later }
             night.begunAt = now
-            night.walk = StaleDeviceWalk(pool: tools.pool, search: .init(days: stale.days))
+            night.isRehearsal = true
+            night.walk = walk(night)
         }
         guard var walk = night.walk else { return .later }
         let goesOn = try await walk.step()
         night.walk = goesOn ? walk : nil
         if goesOn { return .after(rhythm.step) }
+        if night.isRehearsal {
+            guard isBelievable(walk) else { return .later }
+            night.isRehearsal = false
+            night.walk = self.walk(night)
+            return .after(rhythm.step)
+        }
         logger.notice(
             "ended devices that were silent for long",
             ["devices": .integer(walk.total), "of": .integer(walk.looked), "days": .integer(stale.days)]
@@ -72,10 +86,46 @@ package struct StaleDeviceDuty: Service {
         return .later
     }
 
+    private func walk(_ night: Night) -> StaleDeviceWalk {
+        var search = StaleDeviceWalk.Search(days: stale.days)
+        search.isRehearsal = night.isRehearsal
+        return StaleDeviceWalk(pool: tools.pool, search: search)
+    }
+
+    /// Where very many have fallen silent at one provider it is more likely that nobody passes on what they say.
+    ///
+    /// A feed may have broken, or a clock be ahead: somebody has to look at that.
+    private func isBelievable(_ walk: StaleDeviceWalk) -> Bool {
+        let many = walk.found.filter { group, devices in
+            devices > Self.usual && devices * Self.share > walk.living[group] ?? 0
+        }
+        guard !many.isEmpty else { return true }
+        doubted.increment()
+        for (group, devices) in many {
+            logger.error(
+                "so many devices are silent that none is ended: see that their registrations arrive",
+                [
+                    "app": .text(group.app), "provider": .text(group.provider), "silent": .integer(devices),
+                    "living": .integer(walk.living[group] ?? 0),
+                    "whatToDo": .text(
+                        "bellhop revoke-stale --days \(stale.days) --dry-run, and without it where that is right"
+                    ),
+                ]
+            )
+        }
+        return false
+    }
+
+    /// So many are ended in any case.
+    private static let usual = 50
+    /// Of one provider's devices of an app no more than a fifth in one night.
+    private static let share = 5
+
     /// Half a day is more than the hour in which it looks, and less than a night to the next.
     private func isAnother(_ now: Instant, than former: Instant?) -> Bool {
         guard let former else { return true }
-        return now.microseconds - former.microseconds > 12 * 3_600 * 1_000_000
+        // A clock that was ahead and is set back must not make it wait for its former time.
+        return abs(now.microseconds - former.microseconds) > 12 * 3_600 * 1_000_000
     }
 
     package static let machineHour: @Sendable (Instant) -> Int = { now in

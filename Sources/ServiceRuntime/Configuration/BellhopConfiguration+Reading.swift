@@ -96,7 +96,7 @@ extension ConfigurationReader {
     /// What is forgotten too soon is a fault of its own for each kind.
     fileprivate mutating func retention(_ lateness: Lateness) -> Retention {
         let expected =
-            "spans from 1d to 3650d, or never, such as notifications=365d,events=90d,tombstones=90d,tokens=30d"
+            "spans from 1d to 3650d, or never, such as notifications=365d,events=90d,tombstones=90d,tokens=32d"
         let read = read(.retention, expected: expected, default: Retention.usual.text) { Retention($0) }
         guard let retention = read?.reaching(lateness) else { return .usual }
         for shortfall in retention.shortfalls(lateness) {

@@ -15,7 +15,9 @@ struct Lateness: Sendable {
 
     /// From a notification's record to the last moment at which a replay may ask whether it was recorded: the retries, a
     /// day in which receipts are asked for, and then the horizon.
-    private var ofNotifications: Duration { replayHorizon + retries + .days(1) }
+    ///
+    /// The others are remembered as long: a replay that begins within the horizon goes on beyond it.
+    private var reach: Duration { replayHorizon + retries + .days(1) }
 
     /// How long a kind has to be kept at least, in whole days, and what for.
     func least(of kind: Retention.Kind) -> (span: Duration, reason: String) {
@@ -23,13 +25,13 @@ struct Lateness: Sendable {
         return switch kind {
         case .notifications:
             (
-                wholeDays(ofNotifications),
+                wholeDays(reach),
                 "\(horizon), after its retries and a day of receipts, and would notify people a second time"
             )
         case .events:
-            (wholeDays(replayHorizon), "\(horizon), and would go out although the event has, or was cancelled")
-        case .tombstones: (wholeDays(replayHorizon), "\(horizon), and would bring back what was deleted")
-        case .tokens: (wholeDays(replayHorizon), "\(horizon), and would give a device back to its former owner")
+            (wholeDays(reach), "\(horizon), and would go out although the event has, or was cancelled")
+        case .tombstones: (wholeDays(reach), "\(horizon), and would bring back what was deleted")
+        case .tokens: (wholeDays(reach), "\(horizon), and would give a device back to its former owner")
         }
     }
 

@@ -20,7 +20,7 @@ package struct Retention: Sendable, Equatable {
 
     /// What holds for the kinds that nobody has said anything about.
     package static let usual = Retention(spans: [
-        .notifications: .days(365), .events: .days(90), .tombstones: .days(90), .tokens: .days(30),
+        .notifications: .days(365), .events: .days(90), .tombstones: .days(90), .tokens: .days(32),
     ])
 
     private init(spans: [Kind: Duration]) {

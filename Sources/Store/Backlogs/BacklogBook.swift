@@ -243,6 +243,7 @@ package struct BacklogBook: Sendable {
         WITH waiting AS MATERIALIZED (
             SELECT person, id, target FROM ledger
             WHERE outlet = $1 AND queued_at < now() - $3::bigint * interval '1 ms'
+              AND updated_at < now() - $3::bigint * interval '1 ms'
             ORDER BY urgency, queued_at LIMIT $2
             FOR UPDATE SKIP LOCKED
         )

@@ -21,16 +21,19 @@ struct LetterAudience {
     }
 
     init(of item: DeadLetterItem) {
-        self.init(item.origin.body, app: item.cause.app)
+        // A key that does not count as the message's word on its app still says where to look for its people: what is
+        // refused for want of an app is theirs, too.
+        let named = item.origin.routingKey.split(separator: ".").first.map(String.init)
+        self.init(item.origin.body, apps: [item.cause.app, named])
         saidAt = saidAt ?? Self.stamp(item.origin.properties)
         guard let delivery = item.delivery?.notification.recipient else { return }
         if !people.contains(delivery) { people.append(delivery) }
     }
 
-    /// `app` is whose the message is as far as its letter knows; the body may say another.
-    init(_ body: [UInt8], app: String?) {
+    /// `apps` are whose the message may be as far as its letter knows; the body may say another.
+    private init(_ body: [UInt8], apps: [String?]) {
         guard let root = Self.object(body) else {
-            add(IllegibleNames(in: body, atMost: Self.limit).users, of: [app])
+            add(IllegibleNames(in: body, atMost: Self.limit).users, of: apps)
             return
         }
         for list in Self.workLists {
@@ -40,7 +43,7 @@ struct LetterAudience {
             }
         }
         let fields = Self.fields(of: root)
-        add(Self.users(in: fields), of: [app, fields["app"]?.string])
+        add(Self.users(in: fields), of: apps + [fields["app"]?.string])
         saidAt = (fields["sentAtIso"]?.string ?? root["time"]?.string).flatMap(Timestamp.init(validating:))
     }
 

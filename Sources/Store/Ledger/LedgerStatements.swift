@@ -4,15 +4,16 @@ import Postgres
 /// The SQL of the ledger.
 enum LedgerStatements {
     /// What is owed of the notifications that ``InboxStatements/named`` names, as `k` and `d`.
+    ///
+    /// What waits in a backlog is nobody's but for who pulls it from there, and is not even locked: a digest would come in
+    /// two parts.
     private static let owed = """
         FROM \(InboxStatements.named) AS k
         JOIN ledger d ON d.person = ANY (ARRAY[k.person]) AND d.id = k.id
-        WHERE d.state IN (\(DeliveryState.owed))
+        WHERE d.state IN (\(DeliveryState.owed)) AND d.outlet IS NULL
         """
 
     /// What this very claim holds already, since an answer was lost on the way, it gets again.
-    ///
-    /// What waits in a backlog has no due time, and is nobody's but for who pulls it from there.
     ///
     /// A claim on another's `sending` line takes it over after the lease and writes down that its outcome is unknown,
     /// before anything is sent; `due_at` then keeps it in the sweeper's sight until it is settled. It waits for no lock:

@@ -31,6 +31,8 @@ package struct StaleDeviceWalk: Sendable {
     package private(set) var looked = 0
     /// Those that were ended, or would be.
     package private(set) var found: [Group: Int] = [:]
+    /// Those that had not ended when they were looked at.
+    package private(set) var living: [Group: Int] = [:]
     private let pool: PostgresPool
     private let search: Search
     private var last: (user: String, app: String, id: String) = ("", "", "")
@@ -59,7 +61,10 @@ package struct StaleDeviceWalk: Sendable {
             guard let app = try rows.optionalText(row, 4), let provider = try rows.optionalText(row, 5) else {
                 continue
             }
-            found[Group(app: app, provider: provider), default: 0] += try rows.number(row, 6)
+            let group = Group(app: app, provider: provider)
+            let ended = try rows.number(row, 6)
+            if ended > 0 { found[group, default: 0] += ended }
+            living[group, default: 0] += try rows.number(row, 7)
         }
         return true
     }
@@ -69,7 +74,7 @@ package struct StaleDeviceWalk: Sendable {
     private static let page = Statement(
         """
         WITH page AS MATERIALIZED (
-            SELECT app, profile_id, id, provider,
+            SELECT app, profile_id, id, provider, revoked_at IS NULL AS lives,
                    revoked_at IS NULL AND last_seen_at < now() - $4::bigint * interval '1 day'
                        AND ($6::text = '' OR app = $6::text) AS stale
             FROM push_subscriptions WHERE (profile_id, app, id) > ($1::text, $2::text, $3::text)
@@ -86,14 +91,14 @@ package struct StaleDeviceWalk: Sendable {
             FROM held d WHERE \(RevocationBook.isSubscription)
             RETURNING s.app, s.provider
         ), tally AS (
-            SELECT app, provider, count(*) AS devices FROM (
-                SELECT app, provider FROM ended
+            SELECT app, provider, sum(ended)::bigint AS devices, sum(lives)::bigint AS living FROM (
+                SELECT app, provider, 1 AS ended, 0 AS lives FROM ended
                 UNION ALL
-                SELECT app, provider FROM page WHERE stale AND $7::boolean
+                SELECT app, provider, (stale AND $7::boolean)::integer, lives::integer FROM page
             ) AS found
             GROUP BY app, provider
         )
-        SELECT l.profile_id, l.app, l.id, (SELECT count(*) FROM page), t.app, t.provider, t.devices
+        SELECT l.profile_id, l.app, l.id, (SELECT count(*) FROM page), t.app, t.provider, t.devices, t.living
         FROM (SELECT profile_id, app, id FROM page ORDER BY profile_id DESC, app DESC, id DESC LIMIT 1) AS l
         LEFT JOIN tally AS t ON true
         """

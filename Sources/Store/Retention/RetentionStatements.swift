@@ -57,12 +57,16 @@ enum RetentionStatements {
     )
 
     /// What was neither expanded nor cancelled still has to go out, however old it is.
+    ///
+    /// What was cancelled before its time is
+    /// remembered beyond that: its producer may plan it again.
     static let events = Statement(
         """
         WITH old AS MATERIALIZED (
             SELECT e.ctid AS place, e.app, e.id
             FROM events e
-            WHERE \(TablePiece.condition("e")) AND greatest(e.expanded_at, e.cancelled_at) < \(before)
+            WHERE \(TablePiece.condition("e")) AND coalesce(e.expanded_at, e.cancelled_at) IS NOT NULL
+              AND greatest(e.expanded_at, e.cancelled_at, e.planned_at) < \(before)
             FOR UPDATE SKIP LOCKED
         )
         DELETE FROM events e USING old
@@ -89,7 +93,7 @@ enum RetentionStatements {
     /// Feeds lock the devices first and then the owner; nothing here waits for either, so they cannot meet in a circle.
     /// That the device has ended is hidden in an expression, or the index of the ended ones would be read instead.
     private static func ended(_ which: String) -> String {
-        let isOld = "coalesce(s.revoked_at, 'infinity') < \(before) AND \(which)"
+        let isOld = "coalesce(greatest(s.revoked_at, s.ended_at), 'infinity') < \(before) AND \(which)"
         return """
             old AS MATERIALIZED (
                 SELECT s.app, s.profile_id, s.id FROM push_subscriptions s
@@ -105,10 +109,17 @@ enum RetentionStatements {
             """
     }
 
+    /// While a breaker doubts that its provider's devices are dead, they may live again when it closes.
+    private static let isNotDoubted = """
+        NOT EXISTS (
+            SELECT FROM breakers b
+            WHERE b.app = s.app AND b.provider = s.provider AND b.deaths_since IS NOT NULL OFFSET 0)
+        """
+
     /// The row stays: it says what the lines of the ledger that name it were.
     static let tokens = Statement(
         """
-        WITH \(ended("s.device_token <> ''"))
+        WITH \(ended("s.device_token <> '' AND \(isNotDoubted)"))
         UPDATE push_subscriptions s SET device_token = '', subscription = NULL
         FROM held d WHERE \(RevocationBook.isSubscription)
         """

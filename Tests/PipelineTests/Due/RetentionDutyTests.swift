@@ -1,5 +1,6 @@
 import Postgres
 import ServiceRuntime
+import Store
 import TestSupport
 import Testing
 import Workbench
@@ -113,6 +114,50 @@ struct RetentionDutyTests {
                 #expect(between == 1)
                 clock.advance(by: .seconds(3600))
                 try await eventually("the other has ended the night after") { try await bench.count(ended) == 2 }
+            }
+        }
+    }
+
+    @Test(
+        "where most devices of a provider are silent none is ended: it is more likely that nobody passes on what they say"
+    )
+    func manySilent() async throws {
+        try await Bench.withSchema { bench in
+            for number in 1...60 { try await silentDevice("t\(number)", on: bench) }
+            var search = StaleDeviceWalk.Search(days: 90)
+            search.isRehearsal = true
+            var walk = StaleDeviceWalk(pool: bench.pool, search: search)
+            while try await walk.step() {}
+            let group = try #require(walk.found.keys.first)
+            #expect(walk.found[group] == 60)
+            #expect(walk.living[group] == 60)
+            let clock = ManualTime(Instant(seconds: 1_800_000_000))
+            let stale = try #require(StaleDevices("90d,hour=3"))
+            let looks = StaleDeviceDuty.Rhythm(interval: .milliseconds(5), step: .milliseconds(1))
+            var registries: [MetricsRegistry] = []
+            func make(_ tools: DutyTools) -> any Service {
+                registries.append(tools.metrics)
+                return StaleDeviceDuty(tools: tools, stale: stale, rhythm: looks, localHour: { _ in 3 })
+            }
+            let ended = "SELECT count(*) FROM push_subscriptions WHERE revoked_at IS NOT NULL"
+            try await RunningDuty.with(make, on: bench, at: clock) {
+                let registry = try #require(registries.first)
+                try await eventually("the night is doubted") {
+                    registry.text().contains("bellhop_stale_devices_doubted_total 1")
+                }
+                let doubted = try await bench.count(ended)
+                #expect(doubted == 0)
+                // Another night, when enough others are heard of.
+                _ = try await bench.owner.run(
+                    """
+                    INSERT INTO push_subscriptions (app, profile_id, id, platform, provider, device_token, registered_at,
+                                                    last_seen_at, source_time)
+                    SELECT 'drop', 'new' || n, 'sub_0000000000000001', 'ios', 'apns', 'new' || n, now(), now(), now()
+                    FROM generate_series(1, 400) AS n
+                    """
+                )
+                clock.advance(by: .seconds(24 * 3600))
+                try await eventually("they have ended") { try await bench.count(ended) == 60 }
             }
         }
     }

@@ -231,7 +231,14 @@ struct BacklogBookTests {
     func unserved() async throws {
         try await Bench.withSchema { bench in
             try await Self.fill(bench, [("u1", 3_600, 1), ("u2", 60, 1)])
-            _ = try await bench.owner.run("UPDATE deliveries SET outlet = 'drop/gone' WHERE user_id = 'u1'")
+            try await Self.fill(bench, [("u3", 3_600, 1)])
+            // One was recorded long ago, and put there just now.
+            _ = try await bench.owner.run(
+                """
+                UPDATE deliveries SET outlet = 'drop/gone', updated_at = CASE user_id WHEN 'u1' THEN queued_at ELSE now() END
+                WHERE user_id <> 'u2'
+                """
+            )
             let book = BacklogBook(pool: bench.pool, lease: Self.lease)
             let names = try await book.names()
             #expect(names == ["drop/fcm", "drop/gone"])

@@ -60,7 +60,9 @@ struct ErasureTests {
                 "g": #"{"specversion":"1.0","data":{"to":{"users":["u2","u1"]}}}"#,
                 "h": #"{"notifications":[["drop","u1","n"],["drop","u2","n"],["padel","u1","n"]]}"#,
             ]
-            let letters = bodies.map { Letters.rejected($0.key, body: $0.value) }
+            // Refused for want of an app, but that its key begins with one.
+            let nameless = Letters.rejected("i", reason: "unknown-app", app: nil, body: bodies["a"] ?? "")
+            let letters = bodies.map { Letters.rejected($0.key, body: $0.value) } + [nameless]
             _ = try await DeadLetterBook(pool: bench.pool).file(letters)
             let filed = try await bench.column(Self.letters)
             let shared = #"{"notifications":[["drop","u2","n"],["padel","u1","n"]]}"#

@@ -36,7 +36,8 @@ struct DeliveryStateTests {
         let sql = try #require(Migration.all.first { $0.name == "0003_inbox" }).sql
         #expect(Set(DeliveryState.allCases.map(\.letter)).count == DeliveryState.allCases.count)
         let list = DeliveryState.allCases.map(\.sql).sorted().joined(separator: ", ")
-        let constraint = try #require(sql.split(separator: "CHECK (state IN (").last?.split(separator: ")").first)
+        let last = try #require(sql.split(separator: "CHECK (state IN (").last)
+        let constraint = last.prefix { $0 != ")" }
         #expect(constraint.split(separator: ", ").sorted().joined(separator: ", ") == list)
         for state in DeliveryState.allCases {
             let line = "WHEN \(state.sql) THEN '\(state.rawValue)'"

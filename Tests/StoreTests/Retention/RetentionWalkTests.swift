@@ -135,15 +135,16 @@ extension Bench {
         )
     }
 
-    /// One that lives, and three of the same user that ended a day, 31 days and 400 days ago.
+    /// One that lives, and three of the same user that ended a day, 33 days and 400 days ago.
     func addDevices() async throws {
         _ = try await owner.run(
             """
             INSERT INTO push_subscriptions (app, profile_id, id, platform, provider, device_token, subscription,
-                                            registered_at, last_seen_at, source_time, revoked_at, revoke_reason)
+                                            registered_at, last_seen_at, source_time, revoked_at, ended_at,
+                                            revoke_reason)
             SELECT 'drop', 'u1', 'sub_000000000000000' || n, 'ios', 'apns', 't' || n, '{"keys":1}', seen, seen, seen,
-                   now() - ended::interval, CASE WHEN ended IS NOT NULL THEN 'Unregistered' END
-            FROM (VALUES (1, NULL), (2, '1 day'), (3, '31 days'), (4, '400 days')) AS d (n, ended),
+                   now() - ended::interval, now() - ended::interval, CASE WHEN ended IS NOT NULL THEN 'Unregistered' END
+            FROM (VALUES (1, NULL), (2, '1 day'), (3, '33 days'), (4, '400 days')) AS d (n, ended),
                  LATERAL (SELECT now() - interval '401 days' AS seen) AS s
             """
         )
