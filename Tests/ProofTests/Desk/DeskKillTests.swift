@@ -92,7 +92,7 @@ private struct DeskKills {
         ])
         if breakBroker != nil {
             // Only of queues that are older does RabbitMQ itself keep what it has confirmed.
-            try await eventually("the queues are old enough") { .now - queuesStand > .seconds(12) }
+            try await eventually("the queues are old enough") { .now - queuesStand > .seconds(20) }
         }
         let command = try startReplay()
         try await kill(&crew, times: kills, &chance) {
@@ -167,8 +167,9 @@ private struct DeskKills {
         try await stage.bellhop("dead-letters", "resume", String(replay), "--because", "proof", "--json")
     }
 
+    /// What a kill strands between a commit and a publish comes due again after ten minutes: it has to be there by then.
     private func ended(_ replay: Int) async throws {
-        try await eventually("replay \(replay) has ended", within: .seconds(600)) {
+        try await eventually("replay \(replay) has ended", within: .seconds(840)) {
             try await resumeIfPaused(replay)
             return try await stage.count("replays WHERE id = \(replay) AND finished_at IS NOT NULL") == 1
         }
