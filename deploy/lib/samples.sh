@@ -95,7 +95,7 @@ show_samples() {
             left join NAMESPACE.deliveries d on (d.app, d.user_id, d.notification_id) = (n.app, n.user_id, n.id)
             left join NAMESPACE.push_subscriptions s on (s.app, s.profile_id, s.id) = (d.app, d.user_id, d.target)
         where n.event_id like 'sample-_'
-        group by n.app, n.user_id, n.id
+        group by n.app, n.user_id, n.id, n.type, n.title, n.event_id
         order by array_position('{$order}'::text[], n.app), n.user_id, n.event_id"
     ! is_running sandbox || say sandbox "received since it started: $(received_by_provider)"
     sample_query "select 'dead letter ' || 'broken on purpose: ' || event_id || ' again, with another amount; refused as '
