@@ -10,7 +10,8 @@ extension Status {
         lines += problems.isEmpty ? ["All is well."] : problems.flatMap(Self.item)
         if let queues = broker.value { lines += [""] + table(of: queues) }
         if let store = database.value?.store {
-            lines += [""] + owed(store) + [""] + backlogs(store) + [""] + deadLetters(store) + [""]
+            for part in [owed(store), backlogs(store), deadLetters(store)] { lines += [""] + part }
+            lines.append("")
             lines.append("planned events".filled(to: Self.firstColumn) + plannedWords(store.planned))
         } else {
             lines.append("")
