@@ -21,12 +21,14 @@ remember_port() {
     mv -f "$data/ports.new" "$data/ports"
 }
 
-# choose_port NAME [OFFSET…]: keeps the remembered port if it is free now, else remembers a new one; the ports at the
-# offsets from it are free too. Drawn from below 32768, where the kernel takes none for outgoing connections.
+# choose_port NAME [OFFSET…]: keeps the remembered port if it is free now or within some seconds, else remembers a new one;
+# the ports at the offsets from it are free too. Drawn from below 32768, where the kernel takes none for outgoing
+# connections. What a killed server has left behind may hold its port for a moment longer: its clients know no other.
 choose_port() {
     local name=$1 port attempt
     shift
     port=$(port_of "$name")
+    [[ -z $port ]] || wait_until 5 ports_are_free "$port" "$@" || true
     for attempt in {1..200}; do
         if [[ -n $port ]] && ports_are_free "$port" "$@" && ! port_has_other_name "$name" "$port"; then
             remember_port "$name" "$port"
