@@ -98,16 +98,7 @@ enum Erasure {
         _ = try connection.run(endNumbers, who)
     }
 
-    private static let holdNumbers = Statement(
-        """
-        SELECT count(*) FROM (
-            SELECT FROM unnest($1::text[], $2::text[]) AS r (app, user_id)
-            JOIN people p ON p.user_id = ANY (ARRAY[r.user_id]) AND p.app = r.app
-            ORDER BY r.user_id COLLATE "C", r.app COLLATE "C"
-            FOR UPDATE OF p
-        ) AS held
-        """
-    )
+    private static let holdNumbers = People.hold("FOR UPDATE")
 
     private static let endNumbers = Statement(
         """

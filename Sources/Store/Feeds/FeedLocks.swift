@@ -101,16 +101,7 @@ struct FeedLocks: Sendable {
         """
     )
 
-    private static let numbers = Statement(
-        """
-        SELECT count(*) FROM (
-            SELECT FROM unnest($1::text[], $2::text[]) AS r (app, user_id)
-            JOIN people p ON p.user_id = ANY (ARRAY[r.user_id]) AND p.app = r.app
-            ORDER BY r.user_id COLLATE "C", r.app COLLATE "C"
-            FOR NO KEY UPDATE OF p
-        ) AS locked
-        """
-    )
+    private static let numbers = People.hold("FOR NO KEY UPDATE")
 
     private static let reminders = Statement(
         """

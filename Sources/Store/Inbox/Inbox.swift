@@ -23,8 +23,8 @@ package struct Inbox: Sendable {
     /// Writes the records of one batch, and the lines of the ledger that open with them, in one statement; further ones
     /// where a user has no number yet, and look closer where some were not new.
     ///
-    /// The answers are in the order of `records`. Copies inside one batch count as duplicates, or as conflicts where their words differ. Only what is answered as
-    /// recorded was claimed.
+    /// The answers are in the order of `records`. Copies inside one batch count as duplicates, or as conflicts where their
+    /// words differ. Only what is answered as recorded was claimed.
     package func record(_ records: [InboxRecord], as claim: Claim) async throws(PostgresError) -> [Outcome] {
         guard !records.isEmpty else { return [] }
         // One order for all: two batches that share keys then wait for one another instead of deadlocking.

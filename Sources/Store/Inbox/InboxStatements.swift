@@ -33,7 +33,7 @@ enum InboxStatements {
             WHERE NOT EXISTS (
                 SELECT FROM tombstones t
                 WHERE t.app = r.app AND t.subject_hash = r.subject_hash
-                  AND (CASE WHEN r.said_at IS NULL THEN t.returned_at IS NULL ELSE r.said_at <= t.deleted_at END
+                  AND (\(ErasedPeople.isOlder)
                        OR NOT EXISTS (SELECT FROM people p WHERE p.number = r.person FOR KEY SHARE))
                 OFFSET 0
             )

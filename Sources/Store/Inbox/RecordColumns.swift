@@ -80,9 +80,8 @@ struct RecordColumns {
     /// In the order of the statement.
     func parameters(_ claim: Claim) -> [Parameter] {
         let columns: [ArrayParameter] = [
-            person, id, position, urgency, unsent, unsentReason, contentHash, event, type, title, body, venue, link,
-            data,
-            extras, collapseKey, app, subject, saidAt,
+            person, id, position, urgency, unsent, unsentReason, contentHash, event, type, title, body,
+            venue, link, data, extras, collapseKey, app, subject, saidAt,
         ]
         return columns.map(Parameter.column) + [.integer(claim.number)] + lines.parameters
     }

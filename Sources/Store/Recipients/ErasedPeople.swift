@@ -29,7 +29,11 @@ enum ErasedPeople {
         return erased
     }
 
-    /// In the way of records: what says no time is older than an erasure unless the person has been fed anew since.
+    /// Whether what `r` says is older than the tombstone `t`: what says no time is, unless the person has been fed anew since.
+    static let isOlder = """
+        CASE WHEN r.said_at IS NULL THEN t.returned_at IS NULL ELSE r.said_at <= t.deleted_at END
+        """
+
     static let lookUp = Statement(
         """
         SELECT r.position
@@ -38,7 +42,7 @@ enum ErasedPeople {
             SELECT deleted_at, returned_at FROM tombstones
             WHERE app = r.app AND subject_hash = r.person OFFSET 0
         ) AS t
-        WHERE CASE WHEN r.said_at IS NULL THEN t.returned_at IS NULL ELSE r.said_at <= t.deleted_at END
+        WHERE \(isOlder)
         """,
         effect: .reads
     )

@@ -8,6 +8,20 @@ enum People {
         "(SELECT number FROM people WHERE user_id = \(key).user_id AND app = \(key).app OFFSET 0)"
     }
 
+    /// Locks the rows of users by the parameters of ``RecipientKey``, in the order that everybody keeps.
+    static func hold(_ strength: String) -> Statement {
+        Statement(
+            """
+            SELECT count(*) FROM (
+                SELECT FROM unnest($1::text[], $2::text[]) AS r (app, user_id)
+                JOIN people p ON p.user_id = ANY (ARRAY[r.user_id]) AND p.app = r.app
+                ORDER BY r.user_id COLLATE "C", r.app COLLATE "C"
+                \(strength) OF p
+            ) AS held
+            """
+        )
+    }
+
     /// Gives a number to those who have none, unless they were erased and have not been fed since; and tells all of them.
     ///
     /// Most users are fed before anything is sent to them, and have a number: this is for the others.
@@ -44,7 +58,7 @@ enum People {
         WHERE NOT EXISTS (
                 SELECT FROM tombstones t
                 WHERE t.app = r.app AND t.subject_hash = r.person
-                  AND CASE WHEN r.said_at IS NULL THEN t.returned_at IS NULL ELSE r.said_at <= t.deleted_at END
+                  AND \(ErasedPeople.isOlder)
                 OFFSET 0
             )
           AND NOT EXISTS (SELECT FROM people p WHERE p.user_id = r.user_id AND p.app = r.app OFFSET 0)
