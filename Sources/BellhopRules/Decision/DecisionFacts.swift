@@ -39,12 +39,24 @@ public struct DecisionFacts {
         public var role: FollowRole?
         /// Whether the user has silenced this topic.
         public var isMuted: Bool
+        /// The subscriptions of the devices that follow; nil where all do.
+        public var devices: Set<String>?
+        /// The user has left meanwhile, with all devices.
+        public var hasEnded = false
 
         /// A follower.
-        public init(role: FollowRole? = nil, isMuted: Bool = false) {
+        public init(role: FollowRole? = nil, isMuted: Bool = false, devices: Set<String>? = nil) {
             self.role = role
             self.isMuted = isMuted
+            self.devices = devices
         }
+
+        /// Somebody who followed, and does not any more.
+        public static let ended: Follow = {
+            var follow = Follow()
+            follow.hasEnded = true
+            return follow
+        }()
     }
 
     /// What has happened to a notification since it was recorded; nothing, for a new one.

@@ -11,6 +11,7 @@ extension Explanation {
             ("timezone", .optional(clock.zone?.name.text)), ("answer", .list(answer.map(JSONText.text))),
             ("notification", story.record.map(Self.json) ?? .null),
             ("deliveries", .list(story.lines.map(json))),
+            ("follow", story.following.map(json) ?? .null),
             ("event", story.plan.map(Self.json) ?? .null),
             ("deadLetters", .list(story.deadLetters.map(Self.json))),
             ("erasure", story.erasure.map(Self.json) ?? .null),
@@ -42,6 +43,17 @@ extension Explanation {
             ("dueLocal", .optional(line.dueAt.flatMap(clock.local))), ("waitedUntil", .instant(line.waitedUntil)),
             ("digest", .instant(line.digest)), ("digestCompanions", .number(line.digestCompanions)),
             ("updatedAt", .instant(line.updatedAt)), ("words", .text(sentence(of: line))),
+        ])
+    }
+
+    private func json(_ following: NotificationStory.Following) -> JSONText {
+        let follow = following.follow
+        let facts = following.facts(for: story.key.recipient, with: story.settings.recipient.devices)
+        return .object([
+            ("topic", .text(following.topic.text)), ("follows", .flag(!facts.hasEnded)),
+            ("role", .optional(facts.role?.text)), ("muted", .flag(facts.isMuted)),
+            ("devices", facts.devices.map { .list($0.sorted().map(JSONText.text)) } ?? .null),
+            ("since", .instant(follow?.since)), ("removedAt", .instant(follow?.removedAt)),
         ])
     }
 

@@ -60,6 +60,8 @@ extension SuppressionReason {
         case .muted: "the user muted everything"
         case .typeMuted: "this type is off, by the user's word or the app's default"
         case .topicMuted: "the user muted this topic"
+        case .unfollowed: "the user does not follow the topic any more"
+        case .otherDevice: "the user follows the topic with other devices only"
         case .notAddressed: "it is for followers in another role"
         case .pushDisabled: "the user's devices are not to be used"
         case .noDevice: "no device of the user is known"

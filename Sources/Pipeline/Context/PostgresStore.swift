@@ -9,6 +9,7 @@ package struct PostgresStore: PipelineStore, OutletStore {
     private let backlogs: BacklogBook
     private let receipts: ReceiptBook
     private let directory: RecipientBook
+    private let follows: FollowBook
     private let plans: EventBook
     private let feeds: FeedBook
     private let reports: ReplayReportBook
@@ -24,6 +25,7 @@ package struct PostgresStore: PipelineStore, OutletStore {
         backlogs = BacklogBook(pool: pool, lease: lease)
         receipts = ReceiptBook(pool: pool)
         directory = RecipientBook(pool: pool)
+        follows = FollowBook(pool: pool)
         plans = EventBook(pool: pool)
         feeds = FeedBook(pool: pool)
         reports = ReplayReportBook(pool: pool)
@@ -41,6 +43,10 @@ package struct PostgresStore: PipelineStore, OutletStore {
 
     package func unread(of people: [RecipientKey]) async throws(PostgresError) -> [RecipientKey: Int] {
         try await inbox.unread(of: people)
+    }
+
+    package func follows(_ keys: Set<FollowKey>) async throws(PostgresError) -> [FollowKey: StoredFollow] {
+        try await follows.follows(keys)
     }
 
     package func record(

@@ -82,7 +82,8 @@ struct Decider: Sendable {
             record.deliveries = [.suppressed(.unknownType)]
             return .success(Decided(record, routes: routes, recipient, nil))
         }
-        let decision = Decision(facts(content, catalog, type, recipient))
+        let follow = record.follow?.facts(for: record.key.recipient, with: recipient.devices)
+        let decision = Decision(facts(content, catalog, type, recipient, follow))
         if let outcome = decision.push {
             if case .suppress(let reason) = outcome, !decision.isRecorded { return .failure(Nowhere(reason: reason)) }
             record.deliveries.append(line(outcome, to: OpeningDelivery.nobody))
@@ -133,14 +134,17 @@ struct Decider: Sendable {
         catalogs[app]?[type]?.setsBadge ?? false
     }
 
+    /// Of a notification that came of a topic nobody is a follower but by a row that says so.
     func facts(
         _ content: NotificationContent,
         _ catalog: Catalog,
         _ type: CatalogType,
-        _ recipient: Recipient
+        _ recipient: Recipient,
+        _ follow: DecisionFacts.Follow?
     ) -> DecisionFacts {
         var facts = DecisionFacts(catalog: catalog, type: type, recipient: recipient, now: now) { zones[$0] }
         facts.expiresAt = content.extras.expiresAt
+        if content.extras.topic != nil { facts.follow = follow ?? .ended }
         return facts
     }
 

@@ -63,9 +63,17 @@ package struct InboxRecord: Sendable {
     package var deliveries: [OpeningDelivery]
     /// Its place in the batch: the list in the app keeps the order of arrival.
     package var position = 0
+    /// How the user follows the topic that the event was for; nil where it named its users, or everyone.
+    package let follow: StoredFollow?
 
-    package init(_ words: InboxWords, for user: UserID, deliveries: [OpeningDelivery] = []) {
+    package init(
+        _ words: InboxWords,
+        for user: UserID,
+        following follow: StoredFollow? = nil,
+        deliveries: [OpeningDelivery] = []
+    ) {
         self.words = words
+        self.follow = follow
         self.deliveries = deliveries
         key = NotificationKey(
             recipient: RecipientKey(app: words.app, user: user),

@@ -48,6 +48,15 @@ enum StoryStatements {
         effect: .reads
     )
 
+    /// `$3` is a topic.
+    static let follow = Statement(
+        """
+        SELECT \(StoredFollow.columns()), since, removed_at FROM follows
+        WHERE app = $1 AND user_id = $2 AND topic = $3
+        """,
+        effect: .reads
+    )
+
     static let devices = Statement(
         """
         SELECT id, platform, provider, permission, registered_at, last_seen_at, revoked_at, revoke_reason

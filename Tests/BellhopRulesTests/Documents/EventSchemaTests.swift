@@ -111,6 +111,10 @@ struct EventSchemaTests {
         ("follow.added", ["userId": "u", "topic": "t", "role": .null, "muted": false], true),
         ("follow.added", ["userId": "u", "topic": "t", "role": ""], false),
         ("follow.added", ["userId": "u", "topic": "t", "muted": "x"], false),
+        ("follow.added", ["userId": "u", "topic": "t", "token": "d"], true),
+        ("follow.added", ["userId": "u", "topic": "t", "token": ""], false),
+        ("follow.removed", ["userId": "u", "topic": "t", "token": .null], true),
+        ("follow.removed", ["userId": "u", "topic": "t", "token": 1], false),
         ("follow.removed", ["userId": "u", "topic": "t"], true), ("follow.removed", ["topic": "t"], false),
         ("reminder.set", ["userId": "u", "id": "r", "localTime": "23:59", "title": "t", "body": ""], true),
         (

@@ -78,6 +78,8 @@ struct StatementTour {
         _ = try await inbox.notifications(keys)
         let people = try await RecipientBook(pool: pool).recipients(of: Set(keys.map(\.recipient)))
         _ = try await inbox.unread(of: Array(people.keys))
+        let venue = try Self.identifier(Topic(validating: "venue:1"))
+        _ = try await FollowBook(pool: pool).follows(Set(keys.map { FollowKey($0.recipient, venue) }))
         let claim = Claim.fresh
         let claimed = try await ledger.claim(keys, as: claim).claimed
         let settlements = claimed.map { delivery in
