@@ -12,8 +12,10 @@ CREATE TABLE recipients (
     email_enabled boolean NOT NULL DEFAULT true,
     source_time   timestamptz NOT NULL,
     updated_at    timestamptz NOT NULL DEFAULT now(),
+    recorded_at   timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (user_id, app)
 );
+CREATE INDEX recipients_everyone ON recipients (app, user_id);
 
 CREATE TABLE notification_preferences (
     app         text COLLATE "C" NOT NULL,
@@ -95,6 +97,7 @@ CREATE TABLE follows (
     since       timestamptz NOT NULL,
     removed_at  timestamptz,
     source_time timestamptz NOT NULL,
+    followed_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (user_id, app, topic)
 );
 CREATE INDEX follows_fanout ON follows (app, topic, user_id) WHERE removed_at IS NULL;
