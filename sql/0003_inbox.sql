@@ -223,3 +223,56 @@ CREATE FUNCTION events_kept_for(who text) RETURNS TABLE (app text, id text)
 LANGUAGE sql STABLE SET enable_seqscan = off SET enable_indexscan = off SET enable_bitmapscan = on AS $$
     SELECT e.app, e.id FROM events e WHERE (e.content #> '{to,users}') ? who
 $$;
+
+-- An event for a wider audience is expanded page by page: ranges of user ids with some thousand followers in each. Who is
+-- meant was settled at started_at, whatever happens to the topic's followers while it goes on.
+CREATE TABLE fanouts (
+    number      bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    app         text COLLATE "C" NOT NULL,
+    event_id    text COLLATE "C" NOT NULL,
+    type        text COLLATE "C" NOT NULL,
+    topic       text COLLATE "C",
+    urgency     smallint NOT NULL CHECK (urgency BETWEEN 0 AND 2),
+    state       text COLLATE "C" NOT NULL DEFAULT 'running' CHECK (
+                    state IN ('running', 'paused', 'cancelled', 'finished')),
+    trouble     text,
+    started_at  timestamptz NOT NULL DEFAULT now(),
+    worked_at   timestamptz,
+    finished_at timestamptz,
+    planned     bigint NOT NULL DEFAULT 0,
+    planned_to  text COLLATE "C" NOT NULL DEFAULT '',
+    is_planned  boolean NOT NULL DEFAULT false,
+    pages       bigint NOT NULL DEFAULT 0,
+    users       bigint NOT NULL DEFAULT 0,
+    recorded    bigint NOT NULL DEFAULT 0,
+    sent        bigint NOT NULL DEFAULT 0,
+    CONSTRAINT fanouts_event UNIQUE (app, event_id),
+    FOREIGN KEY (app, event_id) REFERENCES events ON DELETE CASCADE
+) WITH (fillfactor = 50);
+COMMENT ON COLUMN fanouts.topic IS 'Null for everyone.';
+COMMENT ON COLUMN fanouts.trouble IS 'Why it paused by itself: a reason such as unknown-type; null where an operator paused it.';
+COMMENT ON COLUMN fanouts.started_at IS
+    'The moment of its snapshot: who began to follow later is not meant, and neither is who has left since.';
+COMMENT ON COLUMN fanouts.worked_at IS 'When its latest page was finished.';
+COMMENT ON COLUMN fanouts.finished_at IS 'When its last page was finished, or when it was cancelled.';
+COMMENT ON COLUMN fanouts.planned IS 'How many pages there are so far; planned_to is the last user of the last one, forgotten with the end of the fan-out.';
+COMMENT ON COLUMN fanouts.is_planned IS 'The last page of all is planned.';
+COMMENT ON COLUMN fanouts.pages IS
+    'How many pages are finished; in them so many users were read, notifications recorded and deliveries sent at once.';
+CREATE INDEX fanouts_open ON fanouts (started_at) WHERE state IN ('running', 'paused');
+CREATE INDEX fanouts_recent ON fanouts (started_at DESC);
+
+-- The few pages of each that are planned and not finished.
+CREATE TABLE fanout_pages (
+    fanout         bigint NOT NULL REFERENCES fanouts ON DELETE CASCADE,
+    page           bigint NOT NULL,
+    after          text COLLATE "C" NOT NULL,
+    upto           text COLLATE "C",
+    handed_over_at timestamptz,
+    taken_at       timestamptz,
+    PRIMARY KEY (fanout, page)
+);
+COMMENT ON COLUMN fanout_pages.after IS 'The page is of users beyond this one, up to and with upto; null for all that are left.';
+COMMENT ON COLUMN fanout_pages.handed_over_at IS
+    'When its message was published last, or taken; null where no message names it, since its fan-out is paused.';
+COMMENT ON COLUMN fanout_pages.taken_at IS 'When a worker began with it.';

@@ -25,7 +25,8 @@ enum DeviceRules {
     ) -> Outcome? {
         let id = device.subscription
         if let devices = facts.follow?.devices, !devices.contains(id) {
-            return listener.tell(.followingDevice, device: id, .suppress(.otherDevice), "other devices follow, not this one")
+            let finding = "the user follows with other devices"
+            return listener.tell(.followingDevice, device: id, .suppress(.otherDevice), finding)
         }
         if !facts.catalog.uses(device.provider) {
             let finding = "the app does not use \(device.provider.rawValue) at present"

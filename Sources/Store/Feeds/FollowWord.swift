@@ -10,7 +10,7 @@ struct FollowWord: Sendable {
     let role: FieldUpdate<FollowRole>
     let muted: FieldUpdate<Bool>
 
-    /// `follow.added`
+    /// What `follow.added` says.
     init(added update: FollowUpdate, _ key: RecipientKey) {
         topic = update.topic
         device = update.token.map { SubjectHash.device($0, of: key) }
@@ -19,7 +19,7 @@ struct FollowWord: Sendable {
         muted = update.muted
     }
 
-    /// `follow.removed`
+    /// What `follow.removed` says.
     init(removed topic: Topic, _ token: DeviceToken?, _ key: RecipientKey) {
         self.topic = topic
         device = token.map { SubjectHash.device($0, of: key) }

@@ -61,19 +61,13 @@ package struct InboxRecord: Sendable {
     package var words: InboxWords
     /// The lines of the ledger that open together with it.
     package var deliveries: [OpeningDelivery]
+    /// How the user follows the topic that the event is for; nil where it named its users, or everyone.
+    package var follow: StoredFollow?
     /// Its place in the batch: the list in the app keeps the order of arrival.
     package var position = 0
-    /// How the user follows the topic that the event was for; nil where it named its users, or everyone.
-    package let follow: StoredFollow?
 
-    package init(
-        _ words: InboxWords,
-        for user: UserID,
-        following follow: StoredFollow? = nil,
-        deliveries: [OpeningDelivery] = []
-    ) {
+    package init(_ words: InboxWords, for user: UserID, deliveries: [OpeningDelivery] = []) {
         self.words = words
-        self.follow = follow
         self.deliveries = deliveries
         key = NotificationKey(
             recipient: RecipientKey(app: words.app, user: user),

@@ -24,7 +24,8 @@ struct FollowFeedTests {
     }
 
     private static func device(_ token: String, _ second: Int, _ more: String = "") -> String {
-        let device = #""token":"\#(token)","platform":"ios","provider":"fcm","sentAtIso":"2026-03-01T12:00:0\#(second)Z""#
+        let time = "2026-03-01T12:00:0\(second)Z"
+        let device = #""token":"\#(token)","platform":"ios","provider":"fcm","sentAtIso":"\#(time)""#
         return #"{"app":"drop","eventType":"subscription.upserted","userId":"u1",\#(device)\#(more)}"#
     }
 
