@@ -43,13 +43,13 @@ public enum FeedChange: Hashable, Sendable {
     }
 
     /// Spells the topic, where there is one, as topics are stored and looked up.
-    public mutating func foldTopic(_ folding: TopicFolding) {
+    public mutating func foldTopic(_ rules: TopicRules) {
         switch self {
         case .followAdded(var update):
-            update.topic = folding.canonical(update.topic)
+            update.topic = rules.canonical(update.topic)
             self = .followAdded(update)
         case .followRemoved(let user, let topic, let token):
-            self = .followRemoved(user: user, topic: folding.canonical(topic), token: token)
+            self = .followRemoved(user: user, topic: rules.canonical(topic), token: token)
         default: break
         }
     }

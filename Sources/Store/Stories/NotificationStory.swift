@@ -82,6 +82,8 @@ package struct NotificationStory: Sendable {
         package let handedOverAt: Timestamp?
         package let expandedAt: Timestamp?
         package let cancelledAt: Timestamp?
+        /// Why we ended it, where its producer did not take it back.
+        package let closing: DueEvent.Closing?
     }
 
     /// Whom a kept event is for.

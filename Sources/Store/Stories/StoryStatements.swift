@@ -79,7 +79,7 @@ enum StoryStatements {
         """
         SELECT content ->> 'eventType', content ->> 'sentAtIso', content ->> 'deliverAt',
                jsonb_array_length(content -> 'to' -> 'users')::bigint, content -> 'to' -> 'users' ? $2,
-               content -> 'to' ->> 'topic', created_at, handed_over_at, expanded_at, cancelled_at
+               content -> 'to' ->> 'topic', created_at, handed_over_at, expanded_at, cancelled_at, closed_reason
         FROM events WHERE app = $1 AND id = $3
         """,
         effect: .reads
