@@ -28,10 +28,12 @@ public enum Rule: String, CaseIterable, Hashable, Sendable {
     case provider
     /// May this device show anything?
     case permission
-    /// Is it gathered for a digest?
+    /// Is it gathered for a digest, or has the user got enough of its kind for now?
     case digest
     /// Does the user want to be left alone now?
     case quietHours = "quiet-hours"
+    /// Is it one of several within a short time?
+    case burst
 }
 
 /// What one rule found.

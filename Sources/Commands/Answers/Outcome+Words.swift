@@ -36,6 +36,7 @@ extension Outcome {
         case .wait(let wait):
             switch wait.reason {
             case .quietHours: "waits for the end of the quiet hours: \(clock.both(wait.until))"
+            case .burst: "waits, as one of several, of which the newest goes out at \(clock.both(wait.until))"
             case .digest: "is gathered for the digest of \(clock.both(wait.until))"
             }
         case .drop: "dropped: \(SuppressionReason.quietHours.sentence) (quiet-hours)"

@@ -10,6 +10,7 @@ package struct PostgresStore: PipelineStore, OutletStore {
     private let receipts: ReceiptBook
     private let directory: RecipientBook
     private let follows: FollowBook
+    private let recent: RecentPushBook
     private let plans: EventBook
     private let fanouts: FanoutBook
     private let feeds: FeedBook
@@ -33,6 +34,7 @@ package struct PostgresStore: PipelineStore, OutletStore {
         receipts = ReceiptBook(pool: pool)
         directory = RecipientBook(pool: pool)
         follows = FollowBook(pool: pool)
+        recent = RecentPushBook(pool: pool)
         plans = EventBook(pool: pool)
         fanouts = FanoutBook(pool: pool, usersPerPage: usersPerPage)
         feeds = FeedBook(pool: pool)
@@ -55,6 +57,12 @@ package struct PostgresStore: PipelineStore, OutletStore {
 
     package func follows(_ keys: Set<FollowKey>) async throws(PostgresError) -> [FollowKey: StoredFollow] {
         try await follows.follows(keys)
+    }
+
+    package func recentPushes(
+        _ questions: [RecentPushQuestion]
+    ) async throws(PostgresError) -> [DecisionFacts.RecentPushes] {
+        try await recent.answers(to: questions)
     }
 
     package func record(

@@ -46,9 +46,11 @@ struct Decider: Sendable {
     /// Who is named twice has one more unread when the second one arrives, although neither is written yet.
     func decide(
         _ entries: some Collection<Entry<InboxRecord>>,
-        for recipients: [RecipientKey: Recipient]
+        for recipients: [RecipientKey: Recipient],
+        after recent: RecentPushes = RecentPushes()
     ) -> Decisions {
         var recipients = recipients
+        var recent = recent
         var translations = Translations(catalogs)
         var decisions = Decisions()
         decisions.decided.reserveCapacity(entries.count)
@@ -61,7 +63,7 @@ struct Decider: Sendable {
                 record.key.recipient = recipients.keys[place]
             }
             record.words = translations.words(record.words, for: recipient)
-            switch decide(record, for: recipient) {
+            switch decide(record, for: recipient, &recent) {
             case .success(let decided): decisions.decided.append(Entry(index: entry.index, work: decided))
             case .failure(let nowhere): decisions.nowhere.append((record.app, nowhere.reason))
             }
@@ -74,7 +76,11 @@ struct Decider: Sendable {
         let reason: SuppressionReason
     }
 
-    private func decide(_ record: InboxRecord, for recipient: Recipient) -> Result<Decided, Nowhere> {
+    private func decide(
+        _ record: InboxRecord,
+        for recipient: Recipient,
+        _ recent: inout RecentPushes
+    ) -> Result<Decided, Nowhere> {
         var record = record
         var routes: [Route] = []
         let content = record.words.content
@@ -83,7 +89,10 @@ struct Decider: Sendable {
             return .success(Decided(record, routes: routes, recipient, nil))
         }
         let follow = record.follow?.facts(for: record.key.recipient, with: recipient.devices)
-        let decision = Decision(facts(content, catalog, type, recipient, follow))
+        var facts = facts(content, catalog, type, recipient, follow)
+        facts.history.recent = recent.facts(of: record, catalogs)
+        let decision = Decision(facts)
+        recent.note(decision, of: record, catalogs, at: now)
         if let outcome = decision.push {
             if case .suppress(let reason) = outcome, !decision.isRecorded { return .failure(Nowhere(reason: reason)) }
             record.deliveries.append(line(outcome, to: OpeningDelivery.nobody))

@@ -87,6 +87,12 @@ final class MemoryStore: PipelineStore, OutletStore {
         try answering { state in state.follows.filter { keys.contains($0.key) } }
     }
 
+    func recentPushes(
+        _ questions: [RecentPushQuestion]
+    ) async throws(PostgresError) -> [DecisionFacts.RecentPushes] {
+        try answering { _ in questions.map { _ in DecisionFacts.RecentPushes() } }
+    }
+
     func record(_ records: [InboxRecord], as claim: Claim) async throws(PostgresError) -> [Inbox.Outcome] {
         let ends = time.steady() + lease
         let now = clock

@@ -78,6 +78,9 @@ struct StatementTour {
         _ = try await inbox.notifications(keys)
         let people = try await RecipientBook(pool: pool).recipients(of: Set(keys.map(\.recipient)))
         _ = try await inbox.unread(of: Array(people.keys))
+        _ = try await RecentPushBook(pool: pool).answers(
+            to: people.keys.map { RecentPushQuestion($0, burst: ("key", .seconds(60)), most: 5) }
+        )
         let venue = try Self.identifier(Topic(validating: "venue:1"))
         _ = try await FollowBook(pool: pool).follows(Set(keys.map { FollowKey($0.recipient, venue) }))
         let claim = Claim.fresh
