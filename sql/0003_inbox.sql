@@ -31,7 +31,7 @@ COMMENT ON COLUMN inbox.unsent IS
 COMMENT ON COLUMN inbox.content_hash IS
     'First 16 bytes of SHA-256 over the content: the same id with another hash is an id-conflict.';
 COMMENT ON COLUMN inbox.extras IS
-    'What only a push needs, so that a retry finds everything here: targetId, metadata, imageUrl, expiresAt.';
+    'What only a push needs, so that a retry finds everything here: targetId, metadata, imageUrl, expiresAt, topic.';
 CREATE TABLE ledger (
     person              bigint NOT NULL,
     id                  bigint NOT NULL,
@@ -203,6 +203,7 @@ CREATE TABLE events (
     handed_over_at timestamptz,
     expanded_at    timestamptz,
     cancelled_at   timestamptz,
+    closed_reason  text COLLATE "C" CHECK (closed_reason IN ('expired', 'too-old')),
     created_at     timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (app, id),
     CHECK (content IS NOT NULL OR cancelled_at IS NOT NULL)
@@ -211,9 +212,9 @@ COMMENT ON COLUMN events.body IS
     'What is published when the event falls due, as text: jsonb writes numbers out and puts blanks between members, so that an event could come to weigh more than one may. Null for a wider audience.';
 COMMENT ON COLUMN events.handed_over_at IS 'When a scheduler last published the event for its expansion; null until it falls due.';
 COMMENT ON COLUMN events.cancelled_at IS 'Set also by a cancellation that overtook its event; the row then has no content.';
--- Only what can fall due: events for a wider audience wait for no time.
-CREATE INDEX events_due ON events (urgency, planned_at)
-    WHERE expanded_at IS NULL AND cancelled_at IS NULL AND content -> 'to' ? 'users';
+COMMENT ON COLUMN events.closed_reason IS 'Why an event for a wider audience was given up that nobody had expanded in time.';
+-- What has still to go out: for a time that is to come, or left over by whoever should have expanded it.
+CREATE INDEX events_due ON events (urgency, planned_at) WHERE expanded_at IS NULL AND cancelled_at IS NULL;
 CREATE INDEX events_users ON events USING gin ((content #> '{to,users}')) WHERE content #> '{to,users}' IS NOT NULL;
 
 -- Indexes of lists are read by bitmaps, which workers do without. As a function this look-up is planned at each call, by

@@ -14,7 +14,9 @@ package struct FanoutBook: Sendable {
     static let pagesAtOnce = 4
 
     /// A page is about as much as a statement writes at once.
-    package init(pool: PostgresPool, usersPerPage: Int = 1000) {
+    package static let usualPage = 1000
+
+    package init(pool: PostgresPool, usersPerPage: Int = usualPage) {
         self.pool = pool
         self.usersPerPage = max(1, usersPerPage)
     }
@@ -29,6 +31,13 @@ package struct FanoutBook: Sendable {
             self.event = event
             self.isHeir = isHeir
         }
+    }
+
+    /// Somebody whom an event is for.
+    package struct Listener: Sendable {
+        package let user: UserID
+        /// How they follow the event's topic; nil where it is for everyone.
+        package let follow: DecisionFacts.Follow?
     }
 
     /// Opens the fan-outs of events that are kept, each once, and returns the pages that are to be published.
@@ -101,9 +110,7 @@ package struct FanoutBook: Sendable {
     }
 
     /// Who is on a page, as far as they were there at the snapshot and still are; how each follows, where it is a topic.
-    package func audience(
-        of page: OpenPage
-    ) async throws(PostgresError) -> [(user: UserID, follow: DecisionFacts.Follow?)] {
+    package func audience(of page: OpenPage) async throws(PostgresError) -> [Listener] {
         let range = page.range
         let bounds: [Parameter] =
             [.instant(range.snapshot), .text(range.after)] + (range.upto.map { [.text($0)] } ?? [])
@@ -119,13 +126,10 @@ package struct FanoutBook: Sendable {
                 [.text(range.app.text)] + bounds
             )
         }
-        var audience: [(user: UserID, follow: DecisionFacts.Follow?)] = []
-        audience.reserveCapacity(rows.count)
-        for row in rows.indices {
-            guard let user = UserID(validating: try rows.text(row, 0)) else { continue }
-            audience.append((user, range.topic == nil ? nil : try DecisionFacts.Follow(rows, row)))
+        return try rows.compactMap { (rows, row) throws(PostgresError) -> Listener? in
+            guard let user = UserID(validating: try rows.text(row, 0)) else { return nil }
+            return Listener(user: user, follow: range.topic == nil ? nil : try DecisionFacts.Follow(rows, row))
         }
-        return audience
     }
 
     /// Ends a page and plans the next one; returns what is to be published, none where the page had ended before.
