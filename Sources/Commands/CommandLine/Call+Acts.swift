@@ -14,7 +14,9 @@ extension Call {
         return DeskOperator(name: name, because: because)
     }
 
-    /// Has the count typed, unless `--yes` speaks for it; whether to go on. `deed` stands after "This".
+    /// Has the count typed, unless `--yes` speaks for it; whether to go on.
+    ///
+    /// `deed` stands after "This".
     func confirm(_ count: Int, _ deed: String) throws(CommandFailure) -> Bool {
         if words.has("yes") { return true }
         guard let terminal = shell.terminal else {

@@ -26,7 +26,7 @@ extension FanoutProgress {
         case .finished: return []
         case .cancelled:
             let taken = detail.pages.filter { $0.takenAt != nil }.count
-            return taken == 0 ? [] : ["Nothing more is planned; what is in hand (\(taken.of("page"))) comes to its end."]
+            return taken == 0 ? [] : ["Nothing more is planned; \(taken.of("page")) in hand may still end."]
         case .paused: return [pause(detail)]
         case .running: return idle(detail, surroundings.consumers) + outlets(surroundings.status)
         }

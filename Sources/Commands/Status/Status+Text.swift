@@ -10,7 +10,8 @@ extension Status {
         lines += problems.isEmpty ? ["All is well."] : problems.flatMap(Self.item)
         if let queues = broker.value { lines += [""] + table(of: queues) }
         if let store = database.value?.store {
-            for part in [owed(store), backlogs(store), fanouts(store.fanouts), deadLetters(store)] { lines += [""] + part }
+            let parts = [owed(store), backlogs(store), fanouts(store.fanouts), deadLetters(store)]
+            for part in parts { lines += [""] + part }
             lines.append("")
             lines.append("planned events".filled(to: Self.firstColumn) + plannedWords(store.planned))
         } else {

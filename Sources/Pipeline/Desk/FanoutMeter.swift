@@ -38,7 +38,8 @@ package struct FanoutMeter: Service {
 
     private func measure(_ seen: inout Set<String>) async throws(PostgresError) {
         let known = Set(catalogs.current.catalogs.map(\.app.text))
-        let groups = try await FanoutGauge(of: tools.pool).groups.map { ($0, known.contains($0.app) ? $0.app : "other") }
+        let found = try await FanoutGauge(of: tools.pool).groups
+        let groups = found.map { ($0, known.contains($0.app) ? $0.app : "other") }
         // What has ended is none, and not as many as at the last look.
         seen.formUnion(groups.map(\.1))
         for app in seen {

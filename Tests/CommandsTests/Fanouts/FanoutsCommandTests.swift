@@ -1,5 +1,4 @@
 import Foundation
-import Postgres
 import Store
 import TestSupport
 import Testing
@@ -68,8 +67,9 @@ struct FanoutsCommandTests {
         try await Bench.withTopology { bench in
             try await Workplace.withPrompt(on: bench) { prompt, _ in
                 let number = try await bench.addFanout("e1", planned: [false])
-                let age = "UPDATE fanouts SET worked_at = now() - interval '10 min', resumed_at = now() - interval '1 h'"
-                _ = try await bench.owner.run(Statement(age))
+                _ = try await bench.owner.run(
+                    "UPDATE fanouts SET worked_at = now() - interval '10 min', resumed_at = now() - interval '1 h'"
+                )
                 _ = try await bench.owner.run(
                     """
                     INSERT INTO breakers (app, provider, reason, probe_at) VALUES ('venues', 'fcm', 'wrong-key', now())

@@ -59,7 +59,8 @@ struct FanoutDeskTests {
     @Test("what can go on comes first, then the latest")
     func order() async throws {
         try await Bench.withSchema { bench in
-            for (event, state) in [("e1", FanoutState.paused), ("e2", .finished), ("e3", .running), ("e4", .cancelled)] {
+            for (event, state) in [("e1", FanoutState.paused), ("e2", .finished), ("e3", .running), ("e4", .cancelled)]
+            {
                 _ = try await bench.addFanout(event, state: state)
             }
             let found = try await Self.desk(bench).latest(FanoutFilter(), atMost: 10)
