@@ -273,12 +273,13 @@ CREATE TABLE fanout_pages (
     fanout         bigint NOT NULL REFERENCES fanouts ON DELETE CASCADE,
     page           bigint NOT NULL,
     after          text COLLATE "C" NOT NULL,
-    upto           text COLLATE "C",
+    upto           text COLLATE "C" NOT NULL,
     handed_over_at timestamptz,
     taken_at       timestamptz,
     PRIMARY KEY (fanout, page)
 );
-COMMENT ON COLUMN fanout_pages.after IS 'The page is of users beyond this one, up to and with upto; null for all that are left.';
+CREATE INDEX fanout_pages_order ON fanout_pages ((coalesce(handed_over_at, '-infinity')));
+COMMENT ON COLUMN fanout_pages.after IS 'The page is of users beyond this one, up to and with upto.';
 COMMENT ON COLUMN fanout_pages.handed_over_at IS
     'When its message was published last, or taken; null where no message names it, since its fan-out is paused.';
 COMMENT ON COLUMN fanout_pages.taken_at IS 'When a worker began with it.';
