@@ -135,7 +135,7 @@ enum FanoutStatements {
     )
 
     static let pause = Statement(
-        "UPDATE fanouts SET state = 'paused', trouble = $2 WHERE number = $1 AND state = 'running'"
+        "UPDATE fanouts SET state = 'paused', paused_at = now(), trouble = $2 WHERE number = $1 AND state = 'running'"
     )
 
     /// Pages of running fan-outs that no message names, or whose message has not been taken for so many milliseconds, in the
