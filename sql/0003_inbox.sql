@@ -239,6 +239,9 @@ CREATE TABLE fanouts (
     started_at  timestamptz NOT NULL DEFAULT now(),
     worked_at   timestamptz,
     finished_at timestamptz,
+    paused_at   timestamptz,
+    resumed_at  timestamptz NOT NULL DEFAULT now(),
+    resumed_users bigint NOT NULL DEFAULT 0,
     planned     bigint NOT NULL DEFAULT 0,
     planned_to  text COLLATE "C" NOT NULL DEFAULT '',
     is_planned  boolean NOT NULL DEFAULT false,
@@ -255,6 +258,9 @@ COMMENT ON COLUMN fanouts.started_at IS
     'The moment of its snapshot: who began to follow later is not meant, and neither is who has left since.';
 COMMENT ON COLUMN fanouts.worked_at IS 'When its latest page was finished.';
 COMMENT ON COLUMN fanouts.finished_at IS 'When its last page was finished, or when it was cancelled.';
+COMMENT ON COLUMN fanouts.paused_at IS 'Since when it is paused.';
+COMMENT ON COLUMN fanouts.resumed_at IS
+    'When it last began to run, and resumed_users how many users had been read by then: its rate counts from there.';
 COMMENT ON COLUMN fanouts.planned IS 'How many pages there are so far; planned_to is the last user of the last one, forgotten with the end of the fan-out.';
 COMMENT ON COLUMN fanouts.is_planned IS 'The last page of all is planned.';
 COMMENT ON COLUMN fanouts.pages IS
@@ -267,12 +273,13 @@ CREATE TABLE fanout_pages (
     fanout         bigint NOT NULL REFERENCES fanouts ON DELETE CASCADE,
     page           bigint NOT NULL,
     after          text COLLATE "C" NOT NULL,
-    upto           text COLLATE "C",
+    upto           text COLLATE "C" NOT NULL,
     handed_over_at timestamptz,
     taken_at       timestamptz,
     PRIMARY KEY (fanout, page)
 );
-COMMENT ON COLUMN fanout_pages.after IS 'The page is of users beyond this one, up to and with upto; null for all that are left.';
+CREATE INDEX fanout_pages_order ON fanout_pages ((coalesce(handed_over_at, '-infinity')));
+COMMENT ON COLUMN fanout_pages.after IS 'The page is of users beyond this one, up to and with upto.';
 COMMENT ON COLUMN fanout_pages.handed_over_at IS
     'When its message was published last, or taken; null where no message names it, since its fan-out is paused.';
 COMMENT ON COLUMN fanout_pages.taken_at IS 'When a worker began with it.';

@@ -45,6 +45,7 @@ enum SchedulerCommand: Command {
                 DueEventPublisher(tools: tools, age: configuration.wideEventAge), BadgeHandOver(tools: tools),
                 ReminderPublisher(tools: tools, catalogs: source, zones: process.zones),
                 ReplayRunner(tools: tools), DeadLetterMeter(tools: tools, catalogs: source),
+                FanoutMeter(tools: tools, catalogs: source),
                 ErasureDuty(tools: tools), RetentionDuty(tools: tools, retention: configuration.retention),
                 process.reload(of: source),
             ] + (letters.map { [$0] } ?? []) + (stale.map { [$0] } ?? []),

@@ -10,7 +10,7 @@ package enum Tool {
         StatusCommand.self, PublishCommand.self, ValidateCommand.self, CheckConfigCommand.self, SandboxCommand.self,
         BenchCommand.self, QuietCommand.self, NextRunCommand.self, DecideCommand.self, ExplainCommand.self,
         RevokeStaleCommand.self, CheckProviderCommand.self, KeysCommand.self,
-        DeadLettersCommand.self,
+        DeadLettersCommand.self, FanoutsCommand.self,
     ]
 
     /// Runs the command that the words name, as `main` does.

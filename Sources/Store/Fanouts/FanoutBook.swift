@@ -78,7 +78,7 @@ package struct FanoutBook: Sendable {
     package func take(_ page: FanoutPage) async throws(PostgresError) -> TakenPage {
         let (number, usersPerPage) = (Parameter.integer(page.fanout), usersPerPage)
         return try await pool.transaction { (connection) throws(PostgresError) -> TakenPage in
-            guard let fanout = try HeldFanout.hold(number, on: connection) else { return .over }
+            guard let fanout = try HeldFanout.hold(page.fanout, on: connection) else { return .over }
             let statement = fanout.isRunning ? FanoutStatements.take : FanoutStatements.putBack
             let taken = try connection.run(statement, [number, .integer(page.page)])
             guard fanout.isRunning, !taken.isEmpty else { return .over }
@@ -89,7 +89,7 @@ package struct FanoutBook: Sendable {
                 topic: fanout.topic,
                 snapshot: fanout.startedAt,
                 after: try taken.text(0, 0),
-                upto: try taken.optionalText(0, 1)
+                upto: try taken.text(0, 1)
             )
             return .open(
                 OpenPage(
@@ -112,20 +112,13 @@ package struct FanoutBook: Sendable {
     /// Who is on a page, as far as they were there at the snapshot and still are; how each follows, where it is a topic.
     package func audience(of page: OpenPage) async throws(PostgresError) -> [Listener] {
         let range = page.range
-        let bounds: [Parameter] =
-            [.instant(range.snapshot), .text(range.after)] + (range.upto.map { [.text($0)] } ?? [])
-        let rows: Rows
-        if let topic = range.topic {
-            rows = try await pool.run(
-                range.upto == nil ? FanoutStatements.lastFollowers : FanoutStatements.followers,
-                [.text(range.app.text), .text(topic)] + bounds
-            )
-        } else {
-            rows = try await pool.run(
-                range.upto == nil ? FanoutStatements.lastOfEveryone : FanoutStatements.everyone,
-                [.text(range.app.text)] + bounds
-            )
-        }
+        let bounds: [Parameter] = [.instant(range.snapshot), .text(range.after), .text(range.upto)]
+        let rows =
+            if let topic = range.topic {
+                try await pool.run(FanoutStatements.followers, [.text(range.app.text), .text(topic)] + bounds)
+            } else {
+                try await pool.run(FanoutStatements.everyone, [.text(range.app.text)] + bounds)
+            }
         return try rows.compactMap { (rows, row) throws(PostgresError) -> Listener? in
             guard let user = UserID(validating: try rows.text(row, 0)) else { return nil }
             return Listener(user: user, follow: range.topic == nil ? nil : try StoredFollow(rows, row, from: 1))
@@ -138,7 +131,7 @@ package struct FanoutBook: Sendable {
     package func finish(_ page: FanoutPage, _ tally: PageTally) async throws(PostgresError) -> [FanoutPage] {
         let (number, usersPerPage) = (Parameter.integer(page.fanout), usersPerPage)
         return try await pool.transaction { (connection) throws(PostgresError) in
-            guard let fanout = try HeldFanout.hold(number, on: connection),
+            guard let fanout = try HeldFanout.hold(page.fanout, on: connection),
                 try connection.run(FanoutStatements.endPage, [number, .integer(page.page)]).affectedCount > 0
             else { return [] }
             let counts = [tally.users, tally.recorded, tally.sent].map { Parameter.integer(Int64($0)) }

@@ -43,8 +43,7 @@ package struct OpenPage: Sendable {
         /// Microseconds since 1970, by the database's clock.
         let snapshot: Int64
         let after: String
-        /// Nil for all that are left.
-        let upto: String?
+        let upto: String
     }
 }
 

@@ -16,19 +16,23 @@ enum FanoutStatements {
             ORDER BY r.app, r.id, r.position
         ), opened AS (
             INSERT INTO fanouts (app, event_id, topic, type, urgency, planned, planned_to, is_planned)
-            SELECT w.app, w.id, w.topic, w.type, e.urgency, 1, coalesce(w.upto, ''), w.upto IS NULL
+            SELECT w.app, w.id, w.topic, w.type, e.urgency, 1, coalesce(w.bound, w.last, ''), w.bound IS NULL
             FROM (
                 SELECT a.*, CASE
                            WHEN a.topic IS NULL THEN (\(bound(of: everyone("a.app"), after: "''", "$5")))
                            ELSE (\(bound(of: followers("a.app", "a.topic"), after: "''", "$5")))
-                       END AS upto
+                       END AS bound,
+                       CASE
+                           WHEN a.topic IS NULL THEN (\(last(of: everyone("a.app"), after: "''")))
+                           ELSE (\(last(of: followers("a.app", "a.topic"), after: "''")))
+                       END AS last
                 FROM asked a
             ) AS w
             JOIN events e ON e.app = ANY (ARRAY[w.app]) AND e.id = w.id
             WHERE e.cancelled_at IS NULL
             ORDER BY w.app, w.id
             ON CONFLICT (app, event_id) DO NOTHING
-            RETURNING number, app, event_id, urgency, nullif(planned_to, '') AS upto
+            RETURNING number, app, event_id, urgency, planned_to AS upto
         ), first AS (
             INSERT INTO fanout_pages (fanout, page, after, upto, handed_over_at)
             SELECT number, 0, '', upto, now() FROM opened
@@ -45,8 +49,13 @@ enum FanoutStatements {
         """
         SELECT p.fanout, p.page, f.urgency::bigint, r.position
         FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS r (app, id, position)
-        JOIN fanouts f ON f.app = ANY (ARRAY[r.app]) AND f.event_id = r.id AND f.state = 'running'
-        JOIN fanout_pages p ON p.fanout = f.number AND p.taken_at IS NULL
+        CROSS JOIN LATERAL (
+            SELECT number, urgency, state FROM fanouts WHERE app = r.app AND event_id = r.id OFFSET 0
+        ) AS f
+        CROSS JOIN LATERAL (
+            SELECT fanout, page FROM fanout_pages WHERE fanout = f.number AND taken_at IS NULL OFFSET 0
+        ) AS p
+        WHERE f.state = 'running'
         """,
         effect: .reads
     )
@@ -126,23 +135,25 @@ enum FanoutStatements {
     )
 
     static let pause = Statement(
-        "UPDATE fanouts SET state = 'paused', trouble = $2 WHERE number = $1 AND state = 'running'"
+        "UPDATE fanouts SET state = 'paused', paused_at = now(), trouble = $2 WHERE number = $1 AND state = 'running'"
     )
 
-    /// Pages of running fan-outs that no message names, or whose message has not been taken for so many milliseconds.
+    /// Pages of running fan-outs that no message names, or whose message has not been taken for so many milliseconds, in the
+    /// order of their index.
     static let forgotten = Statement(
         """
         UPDATE fanout_pages p SET handed_over_at = now()
         FROM (
             SELECT p.fanout, p.page, f.urgency
-            FROM fanouts f JOIN fanout_pages p ON p.fanout = f.number
-            WHERE f.state = 'running'
-              AND coalesce(p.handed_over_at < now() - $2::bigint * interval '1 ms', true)
-            ORDER BY f.urgency, p.handed_over_at NULLS FIRST
+            FROM fanout_pages p
+            CROSS JOIN LATERAL (SELECT urgency, state FROM fanouts WHERE number = p.fanout OFFSET 0) AS f
+            WHERE coalesce(p.handed_over_at, '-infinity') < now() - $2::bigint * interval '1 ms'
+              AND f.state = 'running'
+            ORDER BY coalesce(p.handed_over_at, '-infinity')
             LIMIT $1
             FOR UPDATE OF p SKIP LOCKED
         ) AS lost
-        WHERE p.fanout = lost.fanout AND p.page = lost.page
+        WHERE p.fanout = ANY (ARRAY[lost.fanout]) AND p.page = lost.page
         RETURNING p.fanout, p.page, lost.urgency::bigint
         """
     )
@@ -151,20 +162,19 @@ enum FanoutStatements {
         """
         UPDATE fanout_pages p SET handed_over_at = NULL
         FROM unnest($1::bigint[], $2::bigint[]) AS w (fanout, page)
-        WHERE p.fanout = w.fanout AND p.page = w.page AND p.taken_at IS NULL
+        WHERE p.fanout = ANY (ARRAY[w.fanout]) AND p.page = w.page AND p.taken_at IS NULL
         """
     )
 
     // MARK: - Audiences
 
-    static let topicBound = Statement(bound(of: followers("$1", "$2"), after: "$3", "$4"), effect: .reads)
-    static let everyoneBound = Statement(bound(of: everyone("$1"), after: "$2", "$3"), effect: .reads)
+    /// The last user of the next full page, and the last of all; by app, topic, the user before, and the size of a page.
+    static let topicBound = ends(of: followers("$1", "$2"), after: "$3", "$4")
+    static let everyoneBound = ends(of: everyone("$1"), after: "$2", "$3")
 
     /// By app, topic, the moment of the snapshot, the user before the page, and the page's last user.
     static let followers = Statement(page(of: followers("$1", "$2"), at: "$3", after: "$4", upto: "$5"), effect: .reads)
-    static let lastFollowers = Statement(page(of: followers("$1", "$2"), at: "$3", after: "$4"), effect: .reads)
     static let everyone = Statement(page(of: everyone("$1"), at: "$2", after: "$3", upto: "$4"), effect: .reads)
-    static let lastOfEveryone = Statement(page(of: everyone("$1"), at: "$2", after: "$3"), effect: .reads)
 
     /// People whom one event can be for: a part of a table, in the order of an index by their ids.
     private struct Crowd {
@@ -188,6 +198,21 @@ enum FanoutStatements {
         Crowd(table: "recipients", condition: "app = \(app)", columns: "user_id", since: "recorded_at")
     }
 
+    private static func ends(of crowd: Crowd, after: String, _ size: String) -> Statement {
+        Statement(
+            "SELECT (\(bound(of: crowd, after: after, size))), (\(last(of: crowd, after: after)))",
+            effect: .reads
+        )
+    }
+
+    /// The last of all who are left.
+    private static func last(of crowd: Crowd, after: String) -> String {
+        """
+        SELECT user_id FROM \(crowd.table) WHERE \(crowd.condition) AND user_id > \(after)
+        ORDER BY user_id DESC LIMIT 1
+        """
+    }
+
     /// The last user of a full page; no row where fewer are left than it holds.
     private static func bound(of crowd: Crowd, after: String, _ size: String) -> String {
         """
@@ -196,10 +221,10 @@ enum FanoutStatements {
         """
     }
 
-    private static func page(of crowd: Crowd, at moment: String, after: String, upto: String? = nil) -> String {
+    private static func page(of crowd: Crowd, at moment: String, after: String, upto: String) -> String {
         """
         SELECT \(crowd.columns) FROM \(crowd.table)
-        WHERE \(crowd.condition) AND user_id > \(after)\(upto.map { " AND user_id <= \($0)" } ?? "")
+        WHERE \(crowd.condition) AND user_id > \(after) AND user_id <= \(upto)
           AND \(crowd.since) <= \(moment)::timestamptz
         ORDER BY user_id
         """

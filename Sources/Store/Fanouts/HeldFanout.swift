@@ -3,7 +3,7 @@ import Postgres
 
 /// A row of `fanouts`, held so that nobody else plans its pages meanwhile.
 struct HeldFanout {
-    let number: Parameter
+    let number: Int64
     let app: String
     let topic: String?
     let startedAt: Int64
@@ -14,12 +14,12 @@ struct HeldFanout {
     private let plannedTo: String
     private let isPlanned: Bool
 
-    static func hold(_ number: Parameter, on connection: PostgresConnection) throws(PostgresError) -> HeldFanout? {
-        let rows = try connection.run(FanoutStatements.hold, [number])
+    static func hold(_ number: Int64, on connection: PostgresConnection) throws(PostgresError) -> HeldFanout? {
+        let rows = try connection.run(FanoutStatements.hold, [.integer(number)])
         return rows.isEmpty ? nil : try HeldFanout(number, rows)
     }
 
-    private init(_ number: Parameter, _ rows: Rows) throws(PostgresError) {
+    private init(_ number: Int64, _ rows: Rows) throws(PostgresError) {
         self.number = number
         app = try rows.text(0, 0)
         topic = try rows.optionalText(0, 1)
@@ -38,34 +38,32 @@ struct HeldFanout {
     /// What a paused one has planned waits for somebody to resume it.
     func topUp(on connection: PostgresConnection, _ usersPerPage: Int) throws(PostgresError) -> [FanoutPage] {
         guard !isPlanned, !isCancelled else { return [] }
-        let open = try connection.run(FanoutStatements.openPages, [number]).number(0, 0)
+        let open = try connection.run(FanoutStatements.openPages, [.integer(number)]).number(0, 0)
         var (pages, after, isLast): ([FanoutPage], String, Bool) = ([], plannedTo, false)
         var next = planned
         for _ in 0..<max(0, FanoutBook.pagesAtOnce - open) where !isLast {
-            let upto = try bound(after, on: connection, usersPerPage)
-            let page: [Parameter] = [number, .integer(next), .text(after), upto.map(Parameter.text) ?? .null]
+            let upto: String
+            (upto, isLast) = try end(after, on: connection, usersPerPage)
+            let page: [Parameter] = [.integer(number), .integer(next), .text(after), .text(upto)]
             _ = try connection.run(FanoutStatements.plan, page + [.boolean(isRunning)])
-            if case .integer(let fanout) = number {
-                pages.append(FanoutPage(fanout: fanout, page: next, priority: priority))
-            }
+            pages.append(FanoutPage(fanout: number, page: next, priority: priority))
             next += 1
-            isLast = upto == nil
-            after = upto ?? after
+            after = upto
         }
         guard next > planned else { return [] }
         _ = try connection.run(
             FanoutStatements.planned,
-            [number, .integer(next), .text(after), .boolean(isLast)]
+            [.integer(number), .integer(next), .text(after), .boolean(isLast)]
         )
         return isRunning ? pages : []
     }
 
-    /// The last user of the page that begins beyond `after`; nil where it is the last page.
-    private func bound(
+    /// The last user of the page that begins beyond `after`, and whether it is the last page.
+    private func end(
         _ after: String,
         on connection: PostgresConnection,
         _ usersPerPage: Int
-    ) throws(PostgresError) -> String? {
+    ) throws(PostgresError) -> (upto: String, isLast: Bool) {
         let rest: [Parameter] = [.text(after), .integer(Int64(usersPerPage))]
         let rows =
             if let topic {
@@ -73,6 +71,7 @@ struct HeldFanout {
             } else {
                 try connection.run(FanoutStatements.everyoneBound, [.text(app)] + rest)
             }
-        return rows.isEmpty ? nil : try rows.text(0, 0)
+        guard let bound = try rows.optionalText(0, 0) else { return (try rows.optionalText(0, 1) ?? after, true) }
+        return (bound, false)
     }
 }

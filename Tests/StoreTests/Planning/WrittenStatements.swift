@@ -24,7 +24,7 @@ enum WrittenStatements {
         "Benchmarks", "Schema", "Status", "Stories", "Topology", "ReplayBook+Ledger.swift", "ReplayBook.swift",
         "DeadLetterDesk.swift", "DeadLetterDesk+Acts.swift", "DeadLetterDesk+Editing.swift",
         "DeadLetterDesk+Import.swift",
-        "DeadLetterFilter+SQL.swift", "DeadLetterSummary.swift",
+        "DeadLetterFilter+SQL.swift", "DeadLetterSummary.swift", "FanoutDesk.swift",
     ]
 
     static func all() throws -> [Written] {
