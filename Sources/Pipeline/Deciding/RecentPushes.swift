@@ -12,6 +12,8 @@ struct RecentPushes: Sendable {
 
     private var latest: [Key: Timestamp] = [:]
     private var counts: [Key: Int] = [:]
+    /// Whether any policy of the batch looks at it.
+    private var isAsked = false
 
     /// Nothing is known, since no policy asks for it.
     init() {}
@@ -24,24 +26,27 @@ struct RecentPushes: Sendable {
         _ store: any PipelineStore
     ) async throws(PostgresError) {
         var questions: [RecentPushQuestion] = []
+        var latest: (words: InboxWords, policy: Policy?)?
         for record in records {
-            guard let policy = Policy(of: record, catalogs), let place = people.index(forKey: record.key.recipient)
+            if latest?.words !== record.words { latest = (record.words, Policy(of: record, catalogs)) }
+            guard let policy = latest?.policy, let place = people.index(forKey: record.key.recipient)
             else { continue }
             questions.append(
                 RecentPushQuestion(people.keys[place], burst: policy.burst, most: policy.cap?.perHour ?? 0)
             )
         }
         guard !questions.isEmpty else { return }
+        isAsked = true
         for (question, answer) in zip(questions, try await store.recentPushes(questions)) {
             if let burst = question.burst {
-                latest[Key(recipient: question.recipient, burst: burst.key)] = answer.latest
+                self.latest[Key(recipient: question.recipient, burst: burst.key)] = answer.latest
             }
             if question.most > 0 { counts[Key(recipient: question.recipient, burst: nil)] = answer.lowPriority }
         }
     }
 
     func facts(of record: InboxRecord, _ catalogs: CatalogSet) -> DecisionFacts.RecentPushes {
-        guard let policy = Policy(of: record, catalogs) else { return DecisionFacts.RecentPushes() }
+        guard isAsked, let policy = Policy(of: record, catalogs) else { return DecisionFacts.RecentPushes() }
         let recipient = record.key.recipient
         return DecisionFacts.RecentPushes(
             latest: policy.burst.flatMap { latest[Key(recipient: recipient, burst: $0.key)] },
@@ -51,7 +56,7 @@ struct RecentPushes: Sendable {
 
     /// Takes down what was decided of a record.
     mutating func note(_ decision: Decision, of record: InboxRecord, _ catalogs: CatalogSet, at now: Timestamp) {
-        guard let policy = Policy(of: record, catalogs) else { return }
+        guard isAsked, let policy = Policy(of: record, catalogs) else { return }
         let outcomes = decision.devices.map(\.outcome)
         let recipient = record.key.recipient
         let waits = outcomes.compactMap { outcome -> Timestamp? in

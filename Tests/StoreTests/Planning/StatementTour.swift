@@ -179,6 +179,8 @@ struct StatementTour {
         let topic = try event(#"{"id":"wide\#(round)","to":{"topic":"venue:1"}"#)
         let all = try event(#"{"id":"all\#(round)","to":{"everyone":true}"#)
         _ = try await plans.keep(events + [topic, all])
+        // With other words, so that it is compared with what a scheduler publishes.
+        _ = try await plans.keep([try event(#"{"id":"wide\#(round)","to":{"topic":"venue:1"},"venueId":"1""#)])
         try await fanouts(topic, all)
         _ = try await plans.cancel([EventCancellation(app: events[1].event.app, event: events[1].event.id)])
         _ = try await bench.owner.run(
