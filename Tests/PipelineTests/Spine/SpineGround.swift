@@ -113,7 +113,9 @@ final class SpineGround: Sendable {
             let shift = Batch.Shift(lane: .urgent, drain: drain, asides: asides) { [self] tags in
                 acknowledged.withLock { $0.formUnion(tags) }
             }
-            await intake.deliver(await intake.store(messages, shift))
+            let stored = await intake.store(messages, shift)
+            await intake.deliver(stored)
+            await intake.expand(stored.pages)
             asides.finish()
         }
         return messages.indices.filter { isAcknowledged(messages[$0]) }
