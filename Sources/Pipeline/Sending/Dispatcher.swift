@@ -39,10 +39,10 @@ struct Dispatcher: Sendable {
             for (key, shipments) in Dictionary(grouping: shipments, by: \.outlet) {
                 tasks.addTask {
                     guard let outlet = senders.outlet(key) else {
-                        return await ended(Self.held(shipments, BacklogKey(key), .windowFull))
+                        return await ended(Self.held(shipments, BacklogKey(key), lane, .windowFull))
                     }
                     let turn = OutletTurn(key: key, outlet: outlet, lane: lane, sentAt: sentAt, ended: ended)
-                    let free = await free(of: shipments, turn) { backlogs.ahead(of: $0, key) }
+                    let free = await free(of: shipments, turn) { backlogs.ahead(of: $0, in: lane, key) }
                     if !free.isEmpty { await send(Self.sorted(free), turn) }
                 }
             }
@@ -60,7 +60,7 @@ struct Dispatcher: Sendable {
         _ ended: @escaping Ended
     ) async {
         guard let outlet = senders.outlet(places.key) else {
-            return await ended(Self.held(shipments, BacklogKey(places.key), .windowFull))
+            return await ended(Self.held(shipments, BacklogKey(places.key), places.lane, .windowFull))
         }
         let turn = OutletTurn(
             key: places.key,
@@ -75,7 +75,7 @@ struct Dispatcher: Sendable {
         let grant = Self.grant(started.count)
         async let begun: Void = started.isEmpty ? () : start(started, turn, under: grant, probing: probe)
         let late = free.dropFirst(started.count)
-        if !late.isEmpty { await ended(Self.held(Array(late), BacklogKey(places.key), .windowFull)) }
+        if !late.isEmpty { await ended(Self.held(Array(late), BacklogKey(places.key), places.lane, .windowFull)) }
         await begun
     }
 
@@ -106,9 +106,9 @@ struct Dispatcher: Sendable {
         let isClear = breakers.isClear(turn.key)
         for shipment in shipments {
             if !isClear, let hold = breakers.hold(turn.key, platform: shipment.platform) {
-                held += shipment.put(into: hold.backlog, because: hold.hindrance)
+                held += shipment.put(into: hold.backlog, from: turn.lane, because: hold.hindrance)
             } else if let backlog = ahead(shipment) {
-                held += shipment.put(into: backlog, because: .windowFull)
+                held += shipment.put(into: backlog, from: turn.lane, because: .windowFull)
             } else {
                 free.append(shipment)
             }
@@ -117,8 +117,13 @@ struct Dispatcher: Sendable {
         return free
     }
 
-    private static func held(_ shipments: [Shipment], _ backlog: BacklogKey, _ why: Hindrance) -> [Disposition] {
-        shipments.flatMap { $0.put(into: backlog, because: why) }
+    private static func held(
+        _ shipments: [Shipment],
+        _ backlog: BacklogKey,
+        _ lane: Lane,
+        _ why: Hindrance
+    ) -> [Disposition] {
+        shipments.flatMap { $0.put(into: backlog, from: lane, because: why) }
     }
 
     private func send(_ shipments: [Shipment], _ turn: OutletTurn) async {
@@ -148,7 +153,7 @@ struct Dispatcher: Sendable {
                 }
             }
             guard !rest.isEmpty else { return }
-            await turn.ended(Self.held(Array(rest), BacklogKey(turn.key), .windowFull))
+            await turn.ended(Self.held(Array(rest), BacklogKey(turn.key), turn.lane, .windowFull))
         }
     }
 
@@ -167,7 +172,7 @@ struct Dispatcher: Sendable {
         turn.outlet.window.release(grant, of: turn.lane)
         if !lapsed.isEmpty {
             if let budget = turn.outlet.budget { budgets.giveBack(lapsed.count, of: budget, for: turn.lane) }
-            await turn.ended(Self.held(lapsed, BacklogKey(turn.key), .leaseOver))
+            await turn.ended(Self.held(lapsed, BacklogKey(turn.key), turn.lane, .leaseOver))
         }
         guard !timely.isEmpty else { return }
         let rulings = await breakers.judge(verdicts, of: timely, turn.key, probe: breaker)
@@ -179,7 +184,7 @@ struct Dispatcher: Sendable {
                 answered.append((shipment, ruling))
             } else {
                 let backlog = breakers.hold(turn.key, platform: shipment.platform)?.backlog ?? BacklogKey(turn.key)
-                held += shipment.put(into: backlog, because: .breaker)
+                held += shipment.put(into: backlog, from: turn.lane, because: .breaker)
             }
         }
         await turn.ended(policy.dispositions(of: answered, sentAt: turn.sentAt, using: context.chance) + held)

@@ -102,6 +102,44 @@ struct BacklogSpineTests {
         #expect(ground.provider.sent == ["urgent", "normal"])
     }
 
+    @Test("a replay's push that waits is overtaken by what comes new and is as urgent by its type")
+    func replayed() async throws {
+        let ground = try Self.ground(["replayed", "joining", "passing"], budget: Self.budget)
+        ground.store.state.withLock { $0.budget = 0 }
+        await ground.take([ground.event("e1", to: ["replayed"])], lane: .bulk)
+        ground.time.skip(.seconds(20))
+        await ground.take([ground.event("e2", to: ["joining"])])
+        ground.store.state.withLock { $0.budget = nil }
+        ground.time.skip(.seconds(20))
+        await ground.pull()
+        #expect(ground.provider.sent == ["joining", "replayed"])
+        // What was drawn ahead is forgotten by then.
+        ground.time.skip(.seconds(2))
+        ground.store.state.withLock { $0.budget = 0 }
+        await ground.take([ground.event("e3", to: ["replayed"])], lane: .bulk)
+        ground.store.state.withLock { $0.budget = nil }
+        ground.time.skip(.seconds(20))
+        await ground.take([ground.event("e4", to: ["passing"])])
+        #expect(ground.provider.sent == ["joining", "replayed", "passing"])
+    }
+
+    @Test("what comes back with a turn long past is not overtaken by what comes new, however short it has waited")
+    func oldTurn() async throws {
+        let ground = try Self.ground(["old", "new"], budget: Self.budget)
+        ground.provider.answer([.retry(.unavailable, notBefore: .zero, scope: .message)])
+        await ground.take([ground.event("e1", to: ["old"])])
+        ground.store.state.withLock { $0.budget = 0 }
+        ground.time.skip(.seconds(20))
+        await ground.take(ground.resumes())
+        #expect(ground.backlogs == ["drop/fcm"])
+        await ground.look()
+        ground.store.state.withLock { $0.budget = nil }
+        await ground.take([ground.event("e2", to: ["new"])])
+        #expect(ground.provider.sent == ["old"])
+        await ground.pull()
+        #expect(ground.provider.sent == ["old", "old", "new"])
+    }
+
     @Test("behind an open breaker all wait untouched but one that tries; when it closes the rest follows in order")
     func breaker() async throws {
         let users = (0..<6).map { "u\($0)" }

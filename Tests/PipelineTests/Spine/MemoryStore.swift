@@ -18,7 +18,8 @@ final class MemoryStore: PipelineStore, OutletStore {
         var leaseEnds: ContinuousClock.Instant
         var dueAt: ContinuousClock.Instant?
         var outcomeIsUnknown = false
-        let priority: Priority
+        /// That of its record, or of its place in a backlog.
+        var priority: Priority
         /// When it was recorded, or claimed last.
         var updatedAt: Timestamp
         /// The backlog that it waits in, with its turn there.
@@ -212,6 +213,7 @@ final class MemoryStore: PipelineStore, OutletStore {
                 line.claim = nil
                 line.dueAt = settlement.dueIn.map { now + $0 }
                 line.backlog = settlement.backlog.map { ($0.place.key, $0.queuedAt ?? line.updatedAt) }
+                line.priority = settlement.backlog?.place.priority ?? line.priority
                 line.updatedAt = settledAt
                 line.versions += 1
                 state.lines[settlement.key] = line

@@ -104,13 +104,13 @@ final class SpineGround: Sendable {
 
     // MARK: - What becomes of it
 
-    /// The whole way of one batch; what was acknowledged of it, by the places of the messages.
+    /// The whole way of one batch through a lane; what was acknowledged of it, by the places of the messages.
     @discardableResult
-    func take(_ messages: [IncomingMessage]) async -> [Int] {
+    func take(_ messages: [IncomingMessage], lane: Lane = .urgent) async -> [Int] {
         let asides = Asides()
         await withDiscardingTaskGroup { group in
             group.addTask { await asides.run() }
-            let shift = Batch.Shift(lane: .urgent, drain: drain, asides: asides) { [self] tags in
+            let shift = Batch.Shift(lane: lane, drain: drain, asides: asides) { [self] tags in
                 acknowledged.withLock { $0.formUnion(tags) }
             }
             await intake.deliver(await intake.store(messages, shift))
