@@ -44,6 +44,8 @@ final class MemoryStore: PipelineStore, OutletStore {
         var refused: Set<UserID> = []
         /// What is left in every budget's bucket; nil for as much as anybody wants.
         var budget: Int?
+        /// What was drawn from it.
+        var drawn = 0
     }
 
     let state = Mutex(State())
@@ -280,9 +282,10 @@ final class MemoryStore: PipelineStore, OutletStore {
 
     func draw(_ draw: BudgetBook.Draw) async throws(PostgresError) -> Int {
         try answering { state in
-            guard let left = state.budget else { return draw.wanted }
-            state.budget = max(0, left - draw.wanted)
-            return min(left, draw.wanted)
+            let granted = min(state.budget ?? .max, draw.wanted)
+            state.budget? -= granted
+            state.drawn += granted
+            return granted
         }
     }
 
