@@ -87,6 +87,11 @@ package struct BreakerBook: Sendable {
         return .later(.milliseconds(max(0, try rows.integer(0, 1))))
     }
 
+    /// The probe that this worker may send is not sent after all: it is the next one's that asks.
+    package func giveBackProbe(of key: BreakerKey) async throws(PostgresError) {
+        _ = try await pool.run(Self.giveBack, key.parameters)
+    }
+
     /// All that are open.
     package func all() async throws(PostgresError) -> [OpenBreaker] {
         let rows = try await pool.run(Self.all, [])
@@ -146,6 +151,8 @@ package struct BreakerBook: Sendable {
         FROM breakers WHERE \(isKey)
         """
     )
+
+    private static let giveBack = Statement("UPDATE breakers SET probe_at = now() WHERE \(isKey)")
 
     private static let all = Statement(
         """

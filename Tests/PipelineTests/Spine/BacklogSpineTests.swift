@@ -140,6 +140,35 @@ struct BacklogSpineTests {
         #expect(ground.provider.sent == ["old", "old", "new"])
     }
 
+    @Test("a probe is asked for by whoever has a place for it, and given back where no line is found")
+    func probes() async throws {
+        let ground = try Self.ground(["a"], budget: Self.budget)
+        ground.provider.answer([Self.refused])
+        await ground.take([ground.event("e", to: ["a"])])
+        let probes = { ground.store.state.withLock { $0.probes } }
+        ground.store.state.withLock { $0.budget = 0 }
+        ground.time.skip(.seconds(11))
+        await ground.pull()
+        #expect(probes() == 0)
+        // Another worker has it in its hands meanwhile.
+        let taken = ground.store.state.withLock { state in
+            let lines = state.lines
+            for key in lines.keys { state.lines[key]?.backlog = nil }
+            state.budget = nil
+            return lines
+        }
+        ground.time.skip(.seconds(1))
+        await ground.pull()
+        #expect(probes() == 0)
+        #expect(ground.provider.sent == ["a"])
+        ground.store.state.withLock { $0.lines = taken }
+        await ground.look()
+        ground.time.skip(.seconds(1))
+        await ground.pull()
+        #expect(probes() == 1)
+        #expect(ground.provider.sent == ["a", "a"])
+    }
+
     @Test("behind an open breaker all wait untouched but one that tries; when it closes the rest follows in order")
     func breaker() async throws {
         let users = (0..<6).map { "u\($0)" }

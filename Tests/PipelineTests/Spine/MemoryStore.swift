@@ -46,6 +46,8 @@ final class MemoryStore: PipelineStore, OutletStore {
         var budget: Int?
         /// What was drawn from it.
         var drawn = 0
+        /// Probes of breakers that were asked for, and not given back.
+        var probes = 0
     }
 
     let state = Mutex(State())
@@ -293,7 +295,17 @@ final class MemoryStore: PipelineStore, OutletStore {
     func open(_ key: BreakerKey, reason: String) async throws(PostgresError) {}
     func reopen(_ key: BreakerKey, reason: String, isTelling: Bool) async throws(PostgresError) {}
     func close(_ key: BreakerKey) async throws(PostgresError) -> Bool { true }
-    func knock(_ key: BreakerKey) async throws(PostgresError) -> BreakerBook.Knock { .mayProbe }
+
+    func knock(_ key: BreakerKey) async throws(PostgresError) -> BreakerBook.Knock {
+        try answering { state in
+            state.probes += 1
+            return .mayProbe
+        }
+    }
+
+    func giveBackProbe(of key: BreakerKey) async throws(PostgresError) {
+        try answering { $0.probes -= 1 }
+    }
 
     func platformsReached(of app: AppID, by provider: String) async throws(PostgresError) -> Set<DevicePlatform> {
         [.android]
