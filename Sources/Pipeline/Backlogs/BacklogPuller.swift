@@ -20,7 +20,11 @@ package struct BacklogPuller: Service {
     /// Whose lines this worker takes: those of its lanes.
     let priorities: Set<Priority>
     let interval: Duration
+    /// Pulls under way: each has a session of the database and a load in memory, and there may be hundreds of backlogs.
+    let turns = Gate(places: pullsAtOnce)
 
+    /// Leaves most of a worker's sessions to its lanes.
+    static let pullsAtOnce = 3
     /// Lines of one pull: what a sender starts in a moment, far from half of a lease.
     private static let most = 256
     /// Of how many that turn out not to be sent any more another is tried at once.
@@ -75,7 +79,7 @@ package struct BacklogPuller: Service {
                 shift.loads.add(weighing: ready.footprint) { await carrier.send(ready) }
                 continue
             }
-            await carrier.send(ready)
+            await shift.loads.carrying(ready.footprint) { await carrier.send(ready) }
             if ready.isSent { pace.grow(beyond: Self.most) }
         }
         return nil
@@ -111,7 +115,7 @@ package struct BacklogPuller: Service {
         var places = places
         for _ in 0..<Self.scouts {
             guard case .ready(let ready)? = await haul(place, in: places, asScout: true, shift) else { return false }
-            await carrier.send(ready, probing: breaker)
+            await shift.loads.carrying(ready.footprint) { await carrier.send(ready, probing: breaker) }
             guard !ready.isSent else { return true }
             guard let next = await self.places(at: place, atMost: 1) else { return false }
             places = next
@@ -131,7 +135,7 @@ package struct BacklogPuller: Service {
         case nothing
     }
 
-    /// Claims the next of a place and looks them up, as soon as there is room in memory.
+    /// Claims the next of a place and looks them up, as soon as it is its turn and there is room in memory.
     ///
     /// Nil where another is pulling, or where a drain has begun; places that it has no use for are given back.
     private func haul(
@@ -140,7 +144,9 @@ package struct BacklogPuller: Service {
         asScout: Bool = false,
         _ shift: BacklogCarrier.Shift
     ) async -> Haul? {
-        await shift.loads.room()
+        await turns.enter()
+        defer { turns.leave() }
+        await shift.room()
         // Something more urgent may have come while it waited.
         guard !shift.drain.isDraining, let priority = backlogs.next(of: place.key, among: priorities),
             let load = await claim(BacklogPlace(place.key, priority), in: places, asScout: asScout)

@@ -1,6 +1,7 @@
 import AMQP
 import BellhopRules
 import Push
+import ServiceRuntime
 import TestSupport
 import Testing
 
@@ -167,6 +168,34 @@ struct BacklogSpineTests {
         await ground.pull()
         #expect(probes() == 1)
         #expect(ground.provider.sent == ["a", "a"])
+    }
+
+    @Test("few backlogs are pulled from at a time, and none while as much is in hand as may be")
+    func bounds() async throws {
+        let apps = (0..<5).map { "app\($0)" }
+        let ground = try SpineGround(apps: apps)
+        let keys = ground.tools.senders.keys.map { BacklogKey($0) }
+        ground.tools.backlogs.note(keys.map { BacklogEntry(BacklogPlace($0, .normal), queuedAt: nil) })
+        let (puller, shift) = (ground.puller, BacklogCarrier.Shift(ground.drain))
+        let letters = DrainSignal()
+        await shift.run {
+            shift.asides.add(weighing: .max / 2) { await letters.wait() }
+            await withDiscardingTaskGroup { group in
+                for key in keys { group.addTask { await puller.attend(to: key, shift) } }
+                group.addTask {
+                    await Self.expect("three wait for room, and the others for their turn") {
+                        shift.asides.waiting == BacklogPuller.pullsAtOnce
+                            && puller.turns.waiting == apps.count - BacklogPuller.pullsAtOnce
+                    }
+                    letters.fire()
+                }
+            }
+        }
+        #expect(ground.backlogs.isEmpty)
+    }
+
+    private static func expect(_ what: String, _ condition: @escaping @Sendable () -> Bool) async {
+        do { try await eventually(what) { condition() } } catch { Issue.record(error) }
     }
 
     @Test("behind an open breaker all wait untouched but one that tries; when it closes the rest follows in order")
