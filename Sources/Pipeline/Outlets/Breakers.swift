@@ -92,7 +92,7 @@ package final class Breakers: Sendable {
             let open = Self.breakers(of: outlet, platform).compactMap { key in state.open[key].map { (key, $0) } }
             guard let (first, _) = open.first else { return nil }
             let wait = (open.map(\.1.probeAt).max() ?? now) - now
-            return Hold(hindrance: .breaker, backlog: BacklogKey(first), wait: max(.zero, wait))
+            return Hold(hindrance: .breaker, backlog: first, wait: max(.zero, wait))
         }
     }
 
@@ -110,7 +110,7 @@ package final class Breakers: Sendable {
             case .mayProbe: probe = key
             case .later(let wait):
                 remember(key, reason, probeIn: wait)
-                return .held(Hold(hindrance: .breaker, backlog: BacklogKey(key), wait: wait))
+                return .held(Hold(hindrance: .breaker, backlog: key, wait: wait))
             }
         }
         return probe.map { .probe($0) } ?? .free

@@ -1,20 +1,8 @@
 package import BellhopRules
 package import Postgres
 
-/// Whom a breaker keeps from sending: an app at one of its providers, or only its devices of one platform there.
-package struct BreakerKey: Hashable, Sendable {
-    package let app: AppID
-    /// The provider as metrics name it.
-    package let provider: String
-    /// Nil where all devices are concerned.
-    package let platform: DevicePlatform?
-
-    package init(app: AppID, provider: String, platform: DevicePlatform? = nil) {
-        self.app = app
-        self.provider = provider
-        self.platform = platform
-    }
-}
+/// Whom a breaker keeps from sending.
+package typealias BreakerKey = OutletPart
 
 /// A provider that refuses our keys or settings.
 package struct OpenBreaker: Sendable, Equatable {
