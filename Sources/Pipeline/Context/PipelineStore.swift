@@ -64,6 +64,7 @@ package protocol OutletStore: Sendable {
     func reopen(_ key: BreakerKey, reason: String, isTelling: Bool) async throws(PostgresError)
     func close(_ key: BreakerKey) async throws(PostgresError) -> Bool
     func knock(_ key: BreakerKey) async throws(PostgresError) -> BreakerBook.Knock
+    func giveBackProbe(of key: BreakerKey) async throws(PostgresError)
 
     func platformsReached(of app: AppID, by provider: String) async throws(PostgresError) -> Set<DevicePlatform>
     func deathsSince(_ key: BreakerKey) async throws(PostgresError) -> Timestamp?

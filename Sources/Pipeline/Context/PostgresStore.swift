@@ -207,6 +207,10 @@ package struct PostgresStore: PipelineStore, OutletStore {
         try await breakers.close(key)
     }
 
+    package func giveBackProbe(of key: BreakerKey) async throws(PostgresError) {
+        try await breakers.giveBackProbe(of: key)
+    }
+
     package func knock(_ key: BreakerKey) async throws(PostgresError) -> BreakerBook.Knock {
         try await breakers.knock(key)
     }

@@ -233,6 +233,7 @@ struct StatementTour {
         try await breakers.open(key, reason: RevocationBook.massDeath)
         try await breakers.reopen(key, reason: RevocationBook.massDeath)
         _ = try await breakers.knock(key)
+        try await breakers.giveBackProbe(of: key)
         _ = try await breakers.all()
         _ = try await breakers.deathsSince(key)
         _ = try await breakers.close(key)
