@@ -8,7 +8,7 @@ struct HeldFanout {
     let topic: String?
     let startedAt: Int64
     let isRunning: Bool
-    private let isCancelled: Bool
+    let isPaused: Bool
     private let priority: Priority
     private let planned: Int64
     private let plannedTo: String
@@ -26,7 +26,7 @@ struct HeldFanout {
         startedAt = try rows.instant(0, 2)
         let state = try rows.text(0, 3)
         isRunning = state == "running"
-        isCancelled = state == "cancelled"
+        isPaused = state == "paused"
         priority = Priority(urgency: try rows.integer(0, 4))
         planned = try rows.integer(0, 5)
         plannedTo = try rows.text(0, 6)
@@ -37,7 +37,7 @@ struct HeldFanout {
     ///
     /// What a paused one has planned waits for somebody to resume it.
     func topUp(on connection: PostgresConnection, _ usersPerPage: Int) throws(PostgresError) -> [FanoutPage] {
-        guard !isPlanned, !isCancelled else { return [] }
+        guard !isPlanned, isRunning || isPaused else { return [] }
         let open = try connection.run(FanoutStatements.openPages, [.integer(number)]).number(0, 0)
         var (pages, after, isLast): ([FanoutPage], String, Bool) = ([], plannedTo, false)
         var next = planned
