@@ -91,7 +91,7 @@ struct EventBookTests {
         )
     }
 
-    @Test("of what nobody has expanded the old and the expired are closed, the rest is published; the new is left alone")
+    @Test("of what nobody has expanded the old and the expired are closed, the rest is published, the new left alone")
     func unexpanded() async throws {
         try await Bench.withSchema { bench in
             let plans = EventBook(pool: bench.pool)
@@ -117,7 +117,8 @@ struct EventBookTests {
             try await Self.keepWide("due", #","deliverAt":"2026-01-01T00:00:00Z""#, ago: 1, in: bench)
             let taken = try await plans.takeDue(atMost: 10)
             let body = String(decoding: try #require(taken.first?.body), as: UTF8.self)
-            for (text, expected) in [(body, EventBook.Outcome.duplicate), (body.replacing(#":"T""#, with: #":"U""#), .conflict)] {
+            let other = body.replacing(#":"T""#, with: #":"U""#)
+            for (text, expected) in [(body, EventBook.Outcome.duplicate), (other, .conflict)] {
                 guard case .event(let event) = try bench.submission(text) else { throw BenchError("no event") }
                 let hash = ContentHash(of: event)
                 let plan = PlannedEvent(event: event, contentHash: hash, priority: .low, expiresAt: nil)
