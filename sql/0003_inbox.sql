@@ -212,6 +212,8 @@ COMMENT ON COLUMN events.body IS
     'What is published when the event falls due, as text: jsonb writes numbers out and puts blanks between members, so that an event could come to weigh more than one may.';
 COMMENT ON COLUMN events.handed_over_at IS 'When a scheduler last published the event for its expansion; null until it falls due.';
 COMMENT ON COLUMN events.cancelled_at IS 'Set also by a cancellation that overtook its event; the row then has no content.';
+COMMENT ON COLUMN events.planned_at IS
+    'When a scheduler sees to it that it goes out: its time, or half a minute after it came where that is at once.';
 COMMENT ON COLUMN events.closed_reason IS 'Why an event for a wider audience was given up that nobody had expanded in time.';
 -- What has still to go out: for a time that is to come, or left over by whoever should have expanded it.
 CREATE INDEX events_due ON events (urgency, planned_at) WHERE expanded_at IS NULL AND cancelled_at IS NULL;

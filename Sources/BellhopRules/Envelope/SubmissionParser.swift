@@ -40,11 +40,16 @@ public struct SubmissionParser: Sendable {
             throw FieldFault(.unknownApp, at: message.base.key("app"), "no catalogue describes this app")
         }
         let reader = FieldReader(message.fields, at: message.base)
-        if let type = EventType(validating: typeName), catalog.position(of: type) != nil {
+        if let type = EventType(validating: typeName), let policy = catalog[type] {
             let id = try claims.eventID(otherwise: catalog.namesByContent ? contentID(message, type) : nil)
             let time = message.cloudEvent?.time ?? envelope.timestamp.flatMap(Timestamp.init(seconds:))
-            let circumstances = Event.Circumstances(time: time, trace: claims.traceParent)
-            return .event(try Event(reader, (app, type, id), in: catalog, circumstances))
+            let circumstances = Event.Circumstances(
+                time: time,
+                trace: claims.traceParent,
+                audience: policy.audience,
+                read: { catalog.reading(of: $0, for: policy) }
+            )
+            return .event(try Event(reader, (app, type, id), circumstances))
         }
         if let type = FeedType(rawValue: typeName) {
             let time = message.cloudEvent?.time ?? envelope.timestamp.flatMap(Timestamp.init(seconds:))
@@ -74,6 +79,17 @@ public struct SubmissionParser: Sendable {
 
     private static func hexadecimal(_ byte: UInt8) -> String {
         String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
+    }
+}
+
+extension Catalog {
+    fileprivate func reading(of topic: Topic, for type: CatalogType) -> Event.TopicReading {
+        let topic = topics.canonical(topic)
+        return Event.TopicReading(
+            topic: topic,
+            venueID: topics.venueID(of: topic),
+            collapseKey: type.burst == nil ? nil : "\(type.type) \(topic)"
+        )
     }
 }
 

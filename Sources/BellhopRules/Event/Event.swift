@@ -27,30 +27,35 @@ public final class Event: Sendable {
     /// Whose and what it is, as far as more than its body tells.
     typealias Names = (app: AppID, type: EventType, id: EventID)
 
-    /// What an envelope adds to a body.
+    /// What stands in for what a body does not say.
     struct Circumstances {
-        /// When it was sent, for where the body says nothing of it.
+        /// When it was sent.
         let time: Timestamp?
         let trace: TraceParent?
+        /// Who hears of it.
+        let audience: Audience?
+        /// What the name of a topic tells.
+        let read: (Topic) -> TopicReading
     }
 
-    /// With what its catalogue has for where the body says nothing: the audience, the venue of its topic, and the key by
-    /// which the notifications of a burst replace one another.
-    init(
-        _ reader: FieldReader,
-        _ names: Names,
-        in catalog: Catalog,
-        _ circumstances: Circumstances
-    ) throws(FieldFault) {
+    /// A topic as it is spelled everywhere, and what it says of an event that does not say it itself.
+    struct TopicReading {
+        let topic: Topic
+        let venueID: String?
+        /// By which the notifications of a burst replace one another.
+        let collapseKey: String?
+    }
+
+    /// Understands the fields of a body.
+    init(_ reader: FieldReader, _ names: Names, _ circumstances: Circumstances) throws(FieldFault) {
         (app, type, id) = names
-        let policy = catalog[names.type]
-        var audience = try Audience(reader, otherwise: policy?.audience)
+        var audience = try Audience(reader, otherwise: circumstances.audience)
         var content = try EventContent(reader)
         if case .topic(let said) = audience {
-            let topic = catalog.topics.canonical(said)
-            audience = .topic(topic)
-            content.venueID = content.venueID ?? catalog.topics.venueID(of: topic)
-            if policy?.burst != nil { content.collapseKey = content.collapseKey ?? "\(names.type) \(topic)" }
+            let reading = circumstances.read(said)
+            audience = .topic(reading.topic)
+            content.venueID = content.venueID ?? reading.venueID
+            content.collapseKey = content.collapseKey ?? reading.collapseKey
         }
         self.audience = audience
         self.content = content

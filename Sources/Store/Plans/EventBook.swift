@@ -210,14 +210,11 @@ package struct EventBook: Sendable {
 
     /// Those of one urgency whose time has come, in the order and with the very condition of their index: in one scan over
     /// all urgencies, what is urgent and far ahead would lie before what is not and is due.
-    ///
-    /// What is for a wider audience and for now is about to be expanded by whoever has just kept it.
     private static func oldest(_ urgency: Int) -> String {
         """
         (SELECT app, id, urgency, planned_at, content FROM events
          WHERE urgency = \(urgency) AND planned_at <= now() AND \(DueLook.reaches("planned_at", "$2"))
            AND expanded_at IS NULL AND cancelled_at IS NULL
-           AND (content -> 'to' ? 'users' OR content ? 'deliverAt' OR planned_at <= now() - interval '30 s')
            AND coalesce(handed_over_at <= now() - interval '30 s', true)
          ORDER BY planned_at LIMIT $1
          FOR UPDATE SKIP LOCKED)
@@ -263,10 +260,12 @@ package struct EventBook: Sendable {
         """
     )
 
+    /// What is for now is about to be expanded by whoever has just kept it: a scheduler sees to it only later.
     private static let insert = Statement(
         """
         INSERT INTO events (app, id, content_hash, content, planned_at, urgency, body)
-        SELECT DISTINCT ON (app, id) app, id, content_hash, content, greatest(planned_at, now()), urgency, body
+        SELECT DISTINCT ON (app, id) app, id, content_hash, content,
+               CASE WHEN planned_at IS NULL THEN now() + interval '30 s' ELSE greatest(planned_at, now()) END, urgency, body
         FROM unnest($1::text[], $2::text[], $3::bytea[], $4::jsonb[], $5::timestamptz[], $6::bigint[], $7::text[])
              WITH ORDINALITY AS r (app, id, content_hash, content, planned_at, urgency, body, position)
         ORDER BY app, id, position

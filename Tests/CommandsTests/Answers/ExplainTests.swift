@@ -85,7 +85,7 @@ struct ExplainTests {
         }
     }
 
-    @Test("of what came of a topic it tells how the user follows it: as what, muted or not, since when, or not any more")
+    @Test("of what came of a topic it tells how the user follows it: as what, muted or not, or not any more")
     func follow() async throws {
         let row = Self.notification(1, extras: #"{"topic": "venue:1"}"#)
         func follow(_ columns: String, _ values: String) -> String {

@@ -121,7 +121,8 @@ enum Crowd {
         """,
         """
         INSERT INTO events (app, id, content_hash, content, planned_at)
-        SELECT 'drop', 'crowd-' || n, '', '{"to": {"topic": "venue:1"}}', now() FROM generate_series(1, $1) n
+        SELECT 'drop', 'crowd-' || n, '', '{"to": {"topic": "venue:1"}}', now() + interval '1 h'
+        FROM generate_series(1, $1) n
         """,
         """
         WITH opened AS (

@@ -199,6 +199,6 @@ struct CatalogKeyTests {
         let found = CatalogSet.load(files: [("1.json5", file)]).failure?.faults ?? []
         #expect(found.map(\.pointer.text) == [row.pointer])
         #expect(found.first?.message.contains(row.part) == true, "\(found)")
-        #expect(found.first?.line == (row.app.isEmpty ? 2 : 1))
+        #expect(found.first?.line == (row.type.isEmpty ? 1 : 2))
     }
 }
