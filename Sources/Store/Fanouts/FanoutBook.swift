@@ -79,8 +79,7 @@ package struct FanoutBook: Sendable {
         let (number, usersPerPage) = (Parameter.integer(page.fanout), usersPerPage)
         return try await pool.transaction { (connection) throws(PostgresError) -> TakenPage in
             guard let fanout = try HeldFanout.hold(page.fanout, on: connection) else { return .over }
-            let statement = fanout.isRunning ? FanoutStatements.take : FanoutStatements.putBack
-            let taken = try connection.run(statement, [number, .integer(page.page)])
+            let taken = try connection.run(fanout.taking, [number, .integer(page.page)])
             guard fanout.isRunning, !taken.isEmpty else { return .over }
             let event = try connection.run(FanoutStatements.event, [number])
             guard !event.isEmpty, let app = AppID(validating: fanout.app) else { return .over }

@@ -33,6 +33,12 @@ struct HeldFanout {
         isPlanned = try rows.boolean(0, 7)
     }
 
+    /// What becomes of a page whose message has come; of a cancelled fan-out nobody wants it any more.
+    var taking: Statement {
+        if isRunning { return FanoutStatements.take }
+        return isCancelled ? FanoutStatements.endPage : FanoutStatements.putBack
+    }
+
     /// Plans pages until enough of them are under way, and returns those that are to be published.
     ///
     /// What a paused one has planned waits for somebody to resume it.
