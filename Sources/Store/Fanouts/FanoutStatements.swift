@@ -45,13 +45,17 @@ enum FanoutStatements {
         """
     )
 
-    /// The state is hidden in an expression, or the index of the open ones would be read instead.
     static let untakenOfEvents = Statement(
         """
         SELECT p.fanout, p.page, f.urgency::bigint, r.position
         FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS r (app, id, position)
-        JOIN fanouts f ON f.app = ANY (ARRAY[r.app]) AND f.event_id = r.id AND coalesce(f.state, '') = 'running'
-        JOIN fanout_pages p ON p.fanout = f.number AND p.taken_at IS NULL
+        CROSS JOIN LATERAL (
+            SELECT number, urgency, state FROM fanouts WHERE app = r.app AND event_id = r.id OFFSET 0
+        ) AS f
+        CROSS JOIN LATERAL (
+            SELECT fanout, page FROM fanout_pages WHERE fanout = f.number AND taken_at IS NULL OFFSET 0
+        ) AS p
+        WHERE f.state = 'running'
         """,
         effect: .reads
     )
@@ -149,7 +153,7 @@ enum FanoutStatements {
             LIMIT $1
             FOR UPDATE OF p SKIP LOCKED
         ) AS lost
-        WHERE p.fanout = lost.fanout AND p.page = lost.page
+        WHERE p.fanout = ANY (ARRAY[lost.fanout]) AND p.page = lost.page
         RETURNING p.fanout, p.page, lost.urgency::bigint
         """
     )
@@ -158,7 +162,7 @@ enum FanoutStatements {
         """
         UPDATE fanout_pages p SET handed_over_at = NULL
         FROM unnest($1::bigint[], $2::bigint[]) AS w (fanout, page)
-        WHERE p.fanout = w.fanout AND p.page = w.page AND p.taken_at IS NULL
+        WHERE p.fanout = ANY (ARRAY[w.fanout]) AND p.page = w.page AND p.taken_at IS NULL
         """
     )
 

@@ -201,7 +201,8 @@ struct StatementTour {
             _ = try await book.audience(of: open)
             _ = try await book.finish(page, PageTally())
             _ = try await book.untaken(of: page.fanout)
-            try await book.giveBack(try await book.takeForgotten(atMost: 10, lostAfter: .seconds(300)))
+            _ = try await book.takeForgotten(atMost: 10, lostAfter: .seconds(300))
+            try await book.giveBack(open.further + [page])
             try await book.pause(page.fanout, because: "unknown-type")
             for page in open.further { _ = try await book.take(page) }
         }
