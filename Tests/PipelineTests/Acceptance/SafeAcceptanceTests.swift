@@ -87,6 +87,41 @@ struct SafeAcceptanceTests {
         }
     }
 
+    @Test("a confirmation request reaches a Safe's owners alone; who has muted that Safe gets the record and no push")
+    func owners() async throws {
+        try await Counterpart.run(app: "safe") { counterpart in
+            let rig = counterpart.rig
+            let topic = #""topic":"safe:1:\#(Self.address)""#
+            for (user, role, muted) in [("sara", "owner", false), ("otto", "observer", false), ("mia", "owner", true)] {
+                try await counterpart.register(user, "android", token: "\(user)-phone")
+                let words = #"{"userId":"\#(user)",\#(topic),"role":"\#(role)","muted":\#(muted)}"#
+                try await rig.publish([rig.event(words, key: "safe.follow.added")])
+                try await rig.wait(for: 1, "SELECT count(*) FROM follows WHERE user_id = '\(user)'")
+            }
+            for (id, type) in [("ask", "CONFIRMATION_REQUEST"), ("in", "EXECUTED_MULTISIG_TRANSACTION")] {
+                let data = #""chainId":"1","address":"\#(Self.address)""#
+                let body = #"{"id":"\#(id)","to":{\#(topic)},"data":{\#(data)}}"#
+                try await rig.publish([rig.event(body, key: "safe.\(type)")])
+            }
+            try await rig.wait(for: 2, "SELECT count(*) FROM fanouts WHERE state = 'finished'")
+            try await counterpart.waitUntilSettled(5)
+            let fates = try await rig.bench.column(
+                """
+                SELECT concat_ws(' ', n.event_id, n.user_id, d.state, d.reason)
+                FROM notifications n LEFT JOIN deliveries d ON d.user_id = n.user_id AND d.notification_id = n.id
+                ORDER BY 1
+                """
+            )
+            let expected = [
+                "ask mia suppressed topic-muted", "ask sara delivered", "in mia suppressed topic-muted",
+                "in otto delivered", "in sara delivered",
+            ]
+            #expect(fates == expected)
+            let reached = counterpart.sandbox.received(.fcm).compactMap(\.token).sorted()
+            #expect(reached == ["otto-phone", "sara-phone", "sara-phone"])
+        }
+    }
+
     @Test("a follower's role is kept for the folded address, and an observer becomes an owner")
     func roles() async throws {
         try await Counterpart.run(app: "safe") { counterpart in

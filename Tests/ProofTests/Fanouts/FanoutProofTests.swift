@@ -30,7 +30,8 @@ struct FanoutProofTests {
                 try await ground.awaitEnd()
                 let balance = try await ground.balance()
                 expectEven(balance, "fan-out, \(kills) workers killed, in \((.now - began).inSeconds)")
-                #expect(workers.allSatisfy(\.child.isRunning))
+                let isEachRunning = workers.allSatisfy { $0.child.isRunning }
+                #expect(isEachRunning)
             }
         }
     }
@@ -63,7 +64,8 @@ struct FanoutProofTests {
                     expectEven(balance, "fan-out, both servers crashed, in \((.now - began).inSeconds)")
                     // Nobody died who held a claim, and no lease ended: nothing may go out twice.
                     #expect(balance.repeats == 0, "\(balance)")
-                    #expect(workers.allSatisfy(\.child.isRunning) && scheduler.child.isRunning)
+                    let isEachRunning = workers.allSatisfy { $0.child.isRunning } && scheduler.child.isRunning
+                    #expect(isEachRunning)
                 }
             }
         }
