@@ -23,6 +23,7 @@ extension Setting {
     package static let deadLetterRetention = Setting("DEAD_LETTER_RETENTION")
     package static let retention = Setting("RETENTION")
     package static let staleDevices = Setting("STALE_DEVICES")
+    package static let wideEventAge = Setting("WIDE_EVENT_AGE")
     package static let log = Setting("LOG")
 
     /// Every name that Bellhop knows; any other `BELLHOP_*` is a fault.
@@ -30,7 +31,7 @@ extension Setting {
         .config, .amqpURL, .databaseURL, .namespace, .catalogs, .providers, .apiListen, .consoleListen, .metricsListen,
         .managementURL, .listenURL, .jwtKeys, .operators, .retryDelays, .retryLimit, .prefetch, .batch, .drainTimeout,
         .lease, .handOverRate, .replayHorizon, .deadLetterRetention, .retention, .staleDevices,
-        .log,
+        .wideEventAge, .log,
     ]
 
     /// What may stand on a command line: every setting, and the `…_FILE` of each secret.
