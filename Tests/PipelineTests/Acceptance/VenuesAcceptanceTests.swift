@@ -57,7 +57,7 @@ struct VenuesAcceptanceTests {
         }
     }
 
-    @Test("a follower without permission, or with a token deleted at log-out, gets the in-app record only, and no error")
+    @Test("a follower without permission, or with a token deleted at log-out, gets the in-app record only, no error")
     func inAppOnly() async throws {
         try await Counterpart.run(app: "venues") { counterpart in
             let rig = counterpart.rig

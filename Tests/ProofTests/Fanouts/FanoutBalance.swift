@@ -1,7 +1,5 @@
-import Testing
-
 /// The rows and pushes of one fan-out as sets: who follows, who has a record, whose device was reached how often.
-struct FanoutBalance: CustomStringConvertible {
+struct FanoutBalance: EvenBalance {
     /// One notification with the line of its device.
     struct Line {
         let user: String
@@ -51,10 +49,4 @@ struct FanoutBalance: CustomStringConvertible {
             + "dead letters \(letters)"
             + (isEven ? "" : " such as \((unfinished + lost + doubled + unexpected).prefix(5))")
     }
-}
-
-/// Fails the test where the balance is not even, and prints it in any case.
-func expectEven(_ balance: FanoutBalance, _ proof: String, sourceLocation: SourceLocation = #_sourceLocation) {
-    Proof.report("\(proof): \(balance)")
-    #expect(balance.isEven, "\(proof): \(balance)", sourceLocation: sourceLocation)
 }
