@@ -72,7 +72,7 @@ let package = Package(
 
         .target(
             name: "TestSupport",
-            dependencies: ["ServiceRuntime", "TLS"],
+            dependencies: ["BellhopJSON", "ServiceRuntime", "TLS"],
             path: "Tests/TestSupport",
             swiftSettings: settings
         ),
@@ -85,6 +85,7 @@ let package = Package(
             path: "Tests/Workbench",
             swiftSettings: settings
         ),
+        tests(of: "BellhopJSON"),
         tests(of: "ServiceRuntime"),
         tests(of: "Cryptography"),
         tests(of: "Compression"),

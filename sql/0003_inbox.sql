@@ -209,7 +209,7 @@ CREATE TABLE events (
     CHECK (content IS NOT NULL OR cancelled_at IS NOT NULL)
 );
 COMMENT ON COLUMN events.body IS
-    'What is published when the event falls due, as text: jsonb writes numbers out and puts blanks between members, so that an event could come to weigh more than one may. Null for a wider audience.';
+    'What is published when the event falls due, as text: jsonb writes numbers out and puts blanks between members, so that an event could come to weigh more than one may.';
 COMMENT ON COLUMN events.handed_over_at IS 'When a scheduler last published the event for its expansion; null until it falls due.';
 COMMENT ON COLUMN events.cancelled_at IS 'Set also by a cancellation that overtook its event; the row then has no content.';
 COMMENT ON COLUMN events.closed_reason IS 'Why an event for a wider audience was given up that nobody had expanded in time.';
@@ -275,11 +275,17 @@ CREATE TABLE fanout_pages (
     after          text COLLATE "C" NOT NULL,
     upto           text COLLATE "C" NOT NULL,
     handed_over_at timestamptz,
+    copies         smallint NOT NULL DEFAULT 0,
     taken_at       timestamptz,
+    claim          bigint,
+    takes          smallint NOT NULL DEFAULT 0,
     PRIMARY KEY (fanout, page)
 );
 CREATE INDEX fanout_pages_order ON fanout_pages ((coalesce(handed_over_at, '-infinity')));
 COMMENT ON COLUMN fanout_pages.after IS 'The page is of users beyond this one, up to and with upto.';
 COMMENT ON COLUMN fanout_pages.handed_over_at IS
-    'When its message was published last, or taken; null where no message names it, since its fan-out is paused.';
+    'When its message was published last, or taken; null where one is to be published, infinity where none is, since its fan-out is paused.';
+COMMENT ON COLUMN fanout_pages.copies IS 'How often its message was taken for lost: ever later, since it may only wait.';
+COMMENT ON COLUMN fanout_pages.claim IS 'The batch that took it last.';
+COMMENT ON COLUMN fanout_pages.takes IS 'By how many batches it was taken: what kills its worker again and again is put away.';
 COMMENT ON COLUMN fanout_pages.taken_at IS 'When a worker began with it.';

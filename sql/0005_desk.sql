@@ -133,6 +133,15 @@ CREATE INDEX replay_items_item ON replay_items (dead_id);
 CREATE INDEX replay_items_open ON replay_items (replay_id, state, position) WHERE state <> 'settled';
 CREATE INDEX replay_items_settled ON replay_items (replay_id, settled_at DESC) WHERE state = 'settled';
 
+-- How far retention has gone. What tells a double, an erased person or a former owner may be missing for what is older, so
+-- that nothing older is replayed, whatever somebody's settings say.
+CREATE TABLE retired (
+    kind  text COLLATE "C" PRIMARY KEY,
+    up_to timestamptz NOT NULL
+);
+COMMENT ON COLUMN retired.up_to IS
+    'What ended before may have been let go of. Never set back: what is gone stays gone when things are kept for longer.';
+
 CREATE TABLE audit (
     number    bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     at        timestamptz NOT NULL DEFAULT now(),

@@ -17,7 +17,7 @@ struct ServerTests {
         try await withSandbox { client in
             let bearer = try await client.accessToken()
             let port = client.sandbox.address.port
-            var generator = SplitMix(state: 42)
+            var generator = SplitMix(seed: 42)
             let noise = (0..<4_096).map { _ in UInt8.random(in: 0...255, using: &generator) }
             let attempts = [
                 noise, Array("GET / HTTP/1.1\r\nHost: a\r\n\r\n".utf8), [0x16, 0x03, 0x01, 0xFF, 0xFF] + noise,

@@ -1,3 +1,4 @@
+import ServiceRuntime
 import Testing
 
 @testable import Sandbox
@@ -8,7 +9,7 @@ struct TimerQueueTests {
     func givesInOrder() {
         let start = ContinuousClock.now
         var queue = TimerQueue<Int>()
-        var generator = SplitMix(state: 3)
+        var generator = SplitMix(seed: 3)
         let delays = (0..<500).map { _ in Int.random(in: 0..<50, using: &generator) }
         for (index, delay) in delays.enumerated() { queue.add(index, at: start + .milliseconds(delay)) }
         #expect(queue.nextDeadline == delays.min().map { start + .milliseconds($0) })

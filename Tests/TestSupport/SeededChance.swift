@@ -1,13 +1,14 @@
 import Foundation
+import ServiceRuntime
 
-/// Chance that a failing test can repeat: print the seed, pass it in again. (SplitMix64.)
+/// Chance that a failing test can repeat: print the seed, pass it in again.
 package struct SeededChance: RandomNumberGenerator, Sendable {
     package let seed: UInt64
-    private var state: UInt64
+    private var numbers: SplitMix
 
     package init(_ seed: UInt64) {
         self.seed = seed
-        state = seed
+        numbers = SplitMix(seed: seed)
     }
 
     /// From `BELLHOP_FUZZ_SEED`, or a fresh one; printed either way.
@@ -25,10 +26,6 @@ package struct SeededChance: RandomNumberGenerator, Sendable {
     }
 
     package mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
+        numbers.next()
     }
 }

@@ -4,7 +4,7 @@ import Foundation
 package import Pipeline
 package import Push
 package import ServiceRuntime
-import Store
+package import Store
 import TestSupport
 
 /// A worker and a clerk inside the test process, on a bench's broker and schema.
@@ -45,6 +45,9 @@ package struct Rig: Sendable {
 
     /// How long a claim holds in tests: long enough for a loaded machine, short enough to wait for.
     package static let lease = Duration.seconds(4)
+
+    /// How old what is replayed may be, as it is where nobody has set anything.
+    package static let horizon = ReplayHorizon(span: .seconds(30 * 86_400), lead: .seconds(86_400))
 
     /// Runs a body beside a worker of all lanes, a dead-letter clerk and a sweeper, and drains them afterwards.
     package static func on<Value: Sendable>(
@@ -194,7 +197,7 @@ package struct Rig: Sendable {
             DueEventPublisher(tools: tools, interval: interval),
             BadgeHandOver(tools: tools, rhythm: .init(interval: interval, calm: interval)),
             ReminderPublisher(tools: tools, catalogs: catalogs, zones: zones, interval: interval),
-            ReplayRunner(tools: tools, interval: interval),
+            ReplayRunner(tools: tools, horizon: Self.horizon, interval: interval),
             // Longer than a statement takes that began before an erasure, on a loaded machine, too.
             ErasureDuty(tools: tools, interval: interval, patience: .seconds(5)),
         ]

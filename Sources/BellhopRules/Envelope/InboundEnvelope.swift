@@ -12,6 +12,8 @@ public struct InboundEnvelope: Sendable {
     public var body: [UInt8]
     /// How many bytes were published, where `body` is not all of them.
     public var publishedBytes: Int?
+    /// The bytes that it may have: more than a producer's for what we have written down ourselves, with every name in it.
+    public var limit = JSONParser.Limits.event.bytes
     /// The way it came.
     public var source: Source
     /// The property `content_type`.

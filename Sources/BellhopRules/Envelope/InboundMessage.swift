@@ -18,7 +18,7 @@ struct InboundMessage {
     /// `application/octet-stream` or `text/plain` unless told otherwise, and the body itself shows what it is. Only
     /// other formats of CloudEvents are refused by their name.
     init(_ envelope: InboundEnvelope, document: inout JSONObject?) throws(FieldFault) {
-        let limit = JSONParser.Limits.event.bytes
+        let limit = envelope.limit
         let bytes = max(envelope.body.count, envelope.publishedBytes ?? 0)
         guard bytes <= limit else {
             throw FieldFault(.tooLarge, at: .root, "the body has \(bytes) bytes, the limit is \(limit)")
@@ -40,12 +40,18 @@ struct InboundMessage {
             fields = JSONObject()
             return
         }
-        fields = try Self.object(envelope.body, depth: Self.depth, at: .root, &document)
+        fields = try Self.object(
+            envelope.body,
+            .init(bytes: envelope.limit, depth: JSONParser.Limits.event.depth),
+            at: .root,
+            &document
+        )
     }
 
     private init(structured body: [UInt8], document: inout JSONObject?) throws(FieldFault) {
         // One level more than a plain body may have, for the level that CloudEvents adds.
-        let event = try Self.object(body, depth: Self.depth + 1, at: .root, &document)
+        let limits = JSONParser.Limits(bytes: JSONParser.Limits.event.bytes, depth: JSONParser.Limits.event.depth + 1)
+        let event = try Self.object(body, limits, at: .root, &document)
         cloudEvent = try CloudEventAttributes(document: event)
         let place = JSONPointer.root.key("data")
         switch (event["data"] ?? .null, event["data_base64"] ?? .null) {
@@ -61,13 +67,11 @@ struct InboundMessage {
                 throw FieldFault(at: base, expected: "a string in base64", found: data)
             }
             var inner: JSONObject?
-            fields = try Self.object([UInt8](decoded), depth: Self.depth, at: base, &inner)
+            fields = try Self.object([UInt8](decoded), .event, at: base, &inner)
         default:
             throw FieldFault(.invalidField, at: place, "data and data_base64 exclude one another")
         }
     }
-
-    private static let depth = JSONParser.Limits.event.depth
 
     private static func object(_ value: JSONValue, at place: JSONPointer) throws(FieldFault) -> JSONObject {
         guard case .object(let object) = value else { throw FieldFault(at: place, expected: "an object", found: value) }
@@ -76,11 +80,11 @@ struct InboundMessage {
 
     private static func object(
         _ bytes: [UInt8],
-        depth: Int,
+        _ limits: JSONParser.Limits,
         at place: JSONPointer,
         _ document: inout JSONObject?
     ) throws(FieldFault) -> JSONObject {
-        let parser = JSONParser(limits: JSONParser.Limits(bytes: JSONParser.Limits.event.bytes, depth: depth))
+        let parser = JSONParser(limits: limits)
         switch bytes.withUnsafeBufferPointer({ parser.document($0) }) {
         case .success(let read):
             document = read.root.object

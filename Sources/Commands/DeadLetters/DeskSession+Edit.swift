@@ -10,6 +10,7 @@ extension DeskSession {
         let id = detail.summary.deadID
         let forecast = try forecast()
         try await refuseRecorded(detail, forecast)
+        try await refuseTooOld(detail.summary)
         let original = try? JSONParser().parse(detail.origin.body).get()
         let desk = try deskOperator()
         let body = try await newBody(of: detail, original, desk)

@@ -52,17 +52,21 @@ extension DeskSession {
             letters.append(parsed)
         }
         let `operator` = try deskOperator()
+        // Nobody may remember any more who of them was erased meanwhile.
+        let cutoff = try await cutoff()
+        let young = letters.filter { $0.summary.firstFailedAt >= cutoff.earliest }
         var added = 0
-        for start in stride(from: 0, to: letters.count, by: 200) {
-            let page = Array(letters[start..<min(start + 200, letters.count)])
+        for start in stride(from: 0, to: young.count, by: 200) {
+            let page = Array(young[start..<min(start + 200, young.count)])
             added += try await desk.bringIn(page, by: `operator`)
         }
         try await desk.audit("import", DeadLetterFilter(), items: added, by: `operator`)
-        let known = letters.count - added
+        let (known, old) = (young.count - added, letters.count - young.count)
         answer(
-            .object([("items", .number(added)), ("known", .number(known))]),
+            .object([("items", .number(added)), ("known", .number(known)), ("tooOld", .number(old))]),
             lines: ["Imported \(added.of("item")); \(known.grouped) were there already."]
+                + (old > 0 ? [tooOld(old, cutoff)] : [])
         )
-        return .done
+        return young.isEmpty && old > 0 ? .answerIsNo : .done
     }
 }

@@ -8,18 +8,17 @@ extension DeskSession {
 
     /// `replay`: freezes what the filter means now, and watches while a scheduler sends it.
     func replay() async throws -> ExitCode {
+        let cutoff = try await cutoff()
         let limits = ReplayLimits(
             perItem: try words.number("cap", in: 1...1_000) ?? ReplayLimits.usualPerItem,
-            failedSince: Timestamp(
-                clamping: now.microseconds - request.configuration.replayHorizon.microseconds
-            )
+            failedSince: cutoff.earliest
         )
         var order = ReplayOrder(try await filter(), limits: limits, pace: try words.pace())
         let survey = try await book.survey(order)
         order.filter.filedBy = survey.eligible.asOf
-        if words.has("dry-run") { return try await foresee(order, survey) }
+        if words.has("dry-run") { return try await foresee(order, survey, cutoff) }
         if let id = try await book.holder(of: order.filter) { throw try await overlap(id) }
-        for line in leftOut(survey) where !isJSON { print(line) }
+        for line in leftOut(survey, cutoff) where !isJSON { print(line) }
         guard survey.eligible.items > 0 else {
             print(isJSON ? #"{"items":0}"# : "No open items match that may be replayed.")
             return .answerIsNo
@@ -58,15 +57,9 @@ extension DeskSession {
         )
     }
 
-    private func leftOut(_ survey: ReplaySurvey) -> [String] {
+    private func leftOut(_ survey: ReplaySurvey, _ cutoff: ReplayCutoff) -> [String] {
         var lines: [String] = []
-        if survey.tooOld > 0 {
-            let horizon = request.configuration.replayHorizon.shortText
-            lines.append(
-                "\(survey.tooOld.of("item")) failed first more than \(horizon) ago and stay: the guard against doubles "
-                    + "may have forgotten them (\(Setting.replayHorizon.environmentName))."
-            )
-        }
+        if survey.tooOld > 0 { lines.append(tooOld(survey.tooOld, cutoff)) }
         if survey.tooOften > 0 {
             lines.append("\(survey.tooOften.of("item")) were replayed too often and stay; --cap N allows more.")
         }
@@ -75,7 +68,11 @@ extension DeskSession {
     }
 
     /// What would become of each item, counted; nothing is changed.
-    private func foresee(_ order: ReplayOrder, _ survey: ReplaySurvey) async throws -> ExitCode {
+    private func foresee(
+        _ order: ReplayOrder,
+        _ survey: ReplaySurvey,
+        _ cutoff: ReplayCutoff
+    ) async throws -> ExitCode {
         let forecast = try forecast()
         var tally: [String: Int] = [:]
         var items: [JSONText] = []
@@ -103,7 +100,7 @@ extension DeskSession {
                 ("tooOften", .number(survey.tooOften)), ("bodyCut", .number(survey.cut)),
                 ("predictions", .object(counts.map { ($0.key, .number($0.value)) })), ("each", .list(items)),
             ]),
-            lines: leftOut(survey) + [
+            lines: leftOut(survey, cutoff) + [
                 "A replay of \(survey.eligible.items.of("item")) at this moment; nothing was changed:"
             ]
                 + TextTable(["prediction", "items"], rows: counts.map { ["  \($0.key)", $0.value.grouped] }).lines()

@@ -89,7 +89,7 @@ extension DeskSession {
         let view = ReplayView(progress, now: SystemTime().timestamp)
         answer(view.json, lines: view.lines)
         switch progress.replay.state {
-        case .done: return progress.outcomes.keys.contains(where: \.isFailure) ? .answerIsNo : .done
+        case .done: return progress.outcomes.keys.contains { $0.isFailure || $0 == .tooOld } ? .answerIsNo : .done
         case .running: return .done
         case .paused: return .tryAgain
         case .cancelled: return .answerIsNo

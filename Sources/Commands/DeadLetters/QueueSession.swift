@@ -89,14 +89,16 @@ struct QueueSession: Sendable {
 
     /// Moves rejected messages to the replay queue, each only once the broker has confirmed it there.
     private func replay() async throws -> ExitCode {
-        var (rejected, deliveries, cut) = (0, 0, 0)
+        var (rejected, deliveries, cut, old) = (0, 0, 0, 0)
         let short = try await forEach { items in
             deliveries += items.count { $0.delivery != nil }
-            rejected += items.count(where: Self.isReplayable)
+            rejected += items.count(where: isReplayable)
             cut += items.count { $0.origin.cutBody != nil }
+            old += items.count(where: isTooOld)
             return []
         }
         if cut > 0 { say(DeskText.cutBodies(cut)) }
+        if old > 0 { say("\(old.of("item")) failed more than \(horizon.shortText) ago and stay in the queue.") }
         if deliveries > 0 {
             say("\(deliveries.of("delivery item")) need the ledger and stay in the queue.")
         }
@@ -116,7 +118,7 @@ struct QueueSession: Sendable {
         do {
             _ = try await forEach { items in
                 // What has arrived since the count was agreed to stays.
-                let chosen = items.indices.filter { Self.isReplayable(items[$0]) }.prefix(rejected - sent)
+                let chosen = items.indices.filter { isReplayable(items[$0]) }.prefix(rejected - sent)
                 let confirmed = await DeadLetterScan.republish(
                     chosen.map { items[$0] },
                     by: by,
@@ -138,9 +140,16 @@ struct QueueSession: Sendable {
         return sent == rejected ? .done : .tryAgain
     }
 
-    /// What needs no ledger and is whole.
-    private static func isReplayable(_ item: DeadLetterItem) -> Bool {
-        item.delivery == nil && item.origin.cutBody == nil
+    private var horizon: Duration { request.configuration.replayHorizon }
+
+    /// By the settings alone: how far retention has gone only the database knows.
+    private func isTooOld(_ item: DeadLetterItem) -> Bool {
+        item.failedAt.microseconds < SystemTime().timestamp.microseconds - horizon.microseconds
+    }
+
+    /// What needs no ledger, is whole, and young enough.
+    private func isReplayable(_ item: DeadLetterItem) -> Bool {
+        item.delivery == nil && item.origin.cutBody == nil && !isTooOld(item)
     }
 
     /// Calls `body` with the items that match; the positions that it returns leave the queue.

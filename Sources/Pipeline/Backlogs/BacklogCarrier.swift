@@ -26,6 +26,12 @@ struct BacklogCarrier: Sendable {
             self.drain = drain
         }
 
+        /// Returns when less is in hand than may be, on its way and left aside.
+        func room() async {
+            await loads.room()
+            await asides.room()
+        }
+
         /// Runs a body, and returns when all that it has begun is settled.
         func run(_ body: () async -> Void) async {
             await withDiscardingTaskGroup { group in

@@ -20,7 +20,11 @@ package struct BacklogPuller: Service {
     /// Whose lines this worker takes: those of its lanes.
     let priorities: Set<Priority>
     let interval: Duration
+    /// Pulls under way: each has a session of the database and a load in memory, and there may be hundreds of backlogs.
+    let turns = Gate(places: pullsAtOnce)
 
+    /// Leaves most of a worker's sessions to its lanes.
+    static let pullsAtOnce = 3
     /// Lines of one pull: what a sender starts in a moment, far from half of a lease.
     private static let most = 256
     /// Of how many that turn out not to be sent any more another is tried at once.
@@ -55,67 +59,110 @@ package struct BacklogPuller: Service {
         guard carrier.serves(key) else { return .seconds(60) }
         var pace = Pace()
         while !shift.drain.isDraining, !Task.isCancelled, let priority = backlogs.next(of: key, among: priorities) {
-            switch await breakers.passage(OutletKey(key), platform: key.platform) {
-            case .held(let hold):
+            let place = BacklogPlace(key, priority)
+            if let hold = breakers.hold(OutletKey(key), platform: key.platform) {
                 backlogs.startGently(key)
                 // It may open sooner than it says: another's probe closes it, or an operator does.
-                return min(hold.wait, Self.longestRest)
-            case .probe(let breaker):
-                backlogs.startGently(key)
-                guard await probe(breaker, of: BacklogPlace(key, priority), shift) else { return Self.breath }
-            case .free:
-                if backlogs.takeGentleStart(key) { pace = Pace(from: 1) }
-                await shift.loads.room()
-                let place = BacklogPlace(key, priority)
-                let count = min(pace.size, Self.most)
-                guard let load = await pull(place, atMost: count, shift.drain) else {
-                    if pace.isGentle { backlogs.startGently(key) }
-                    return Self.breath
-                }
-                guard !load.lines.isEmpty, let ready = await carrier.prepare(load, shift) else { continue }
-                guard pace.isGentle else {
-                    shift.loads.add(weighing: ready.footprint) { await carrier.send(ready) }
-                    continue
-                }
-                await carrier.send(ready)
-                if ready.isSent { pace.grow(beyond: Self.most) }
+                guard hold.mayBeOver else { return min(hold.wait, Self.longestRest) }
+                guard await knock(at: place, shift) else { return Self.breath }
+                continue
             }
+            if backlogs.takeGentleStart(key) { pace = Pace(from: 1) }
+            guard let places = await places(at: place, atMost: min(pace.size, Self.most)),
+                let haul = await haul(place, in: places, shift)
+            else {
+                if pace.isGentle { backlogs.startGently(key) }
+                return Self.breath
+            }
+            guard case .ready(let ready) = haul else { continue }
+            guard pace.isGentle else {
+                shift.loads.add(weighing: ready.footprint) { await carrier.send(ready) }
+                continue
+            }
+            await shift.loads.carrying(ready.footprint) { await carrier.send(ready) }
+            if ready.isSent { pace.grow(beyond: Self.most) }
         }
         return nil
     }
 
-    /// Sends a single line to find out whether the way is open; what is not to be sent any more finds out nothing.
-    private func probe(_ breaker: BreakerKey, of place: BacklogPlace, _ shift: BacklogCarrier.Shift) async -> Bool {
-        for _ in 0..<Self.scouts where !shift.drain.isDraining {
-            guard let load = await pull(place, atMost: 1, asScout: true, shift.drain), !load.lines.isEmpty else {
-                break
-            }
-            guard let ready = await carrier.prepare(load, shift) else { break }
-            await carrier.send(ready, probing: breaker)
-            if ready.isSent { return true }
+    /// Asks whether this worker may send the probe that is due, and sends it; whether its answer may have changed something.
+    ///
+    /// A place is there before that, and what finds no line gives the probe back: else the way would stay closed for half a
+    /// minute more.
+    private func knock(at place: BacklogPlace, _ shift: BacklogCarrier.Shift) async -> Bool {
+        guard let places = await places(at: place, atMost: 1) else { return false }
+        switch await breakers.passage(OutletKey(place.key), platform: place.key.platform) {
+        case .held:
+            carrier.dispatcher.give(back: places)
+            return false
+        case .free:
+            carrier.dispatcher.give(back: places)
+            return true
+        case .probe(let breaker):
+            if await probe(breaker, of: place, in: places, shift) { return true }
+            await breakers.giveBackProbe(of: breaker)
+            return false
         }
+    }
+
+    /// Sends a single line to find out whether the way is open; what is not to be sent any more finds out nothing.
+    private func probe(
+        _ breaker: BreakerKey,
+        of place: BacklogPlace,
+        in places: PulledPlaces,
+        _ shift: BacklogCarrier.Shift
+    ) async -> Bool {
+        var places = places
+        for _ in 0..<Self.scouts {
+            guard case .ready(let ready)? = await haul(place, in: places, asScout: true, shift) else { return false }
+            await shift.loads.carrying(ready.footprint) { await carrier.send(ready, probing: breaker) }
+            guard !ready.isSent else { return true }
+            guard let next = await self.places(at: place, atMost: 1) else { return false }
+            places = next
+        }
+        carrier.dispatcher.give(back: places)
         return false
     }
 
-    /// Claims the next of a place as far as there is room.
+    private func places(at place: BacklogPlace, atMost count: Int) async -> PulledPlaces? {
+        await carrier.dispatcher.places(upTo: count, at: OutletKey(place.key), for: place.priority.lane)
+    }
+
+    /// What came of a pull.
+    private enum Haul {
+        case ready(BacklogCarrier.Ready)
+        /// Nothing waits there any more, or a drain came before it was looked up.
+        case nothing
+    }
+
+    /// Claims the next of a place and looks them up, as soon as it is its turn and there is room in memory.
     ///
-    /// Nil where there is none, where another is pulling, or where a drain has begun.
-    private func pull(
+    /// Nil where another is pulling, or where a drain has begun; places that it has no use for are given back.
+    private func haul(
         _ place: BacklogPlace,
-        atMost count: Int,
+        in places: PulledPlaces,
         asScout: Bool = false,
-        _ drain: DrainSignal
-    ) async -> BacklogLoad? {
-        let lane = place.priority.lane
-        guard let places = await carrier.dispatcher.places(upTo: count, at: OutletKey(place.key), for: lane) else {
-            return nil
-        }
-        // Something more urgent may have come while it waited for them.
-        guard !drain.isDraining, let priority = backlogs.next(of: place.key, among: priorities) else {
+        _ shift: BacklogCarrier.Shift
+    ) async -> Haul? {
+        await turns.enter()
+        defer { turns.leave() }
+        await shift.room()
+        // Something more urgent may have come while it waited.
+        guard !shift.drain.isDraining, let priority = backlogs.next(of: place.key, among: priorities),
+            let load = await claim(BacklogPlace(place.key, priority), in: places, asScout: asScout)
+        else {
             carrier.dispatcher.give(back: places)
             return nil
         }
-        let place = BacklogPlace(place.key, priority)
+        guard !load.lines.isEmpty else {
+            carrier.dispatcher.give(back: places)
+            return .nothing
+        }
+        return await carrier.prepare(load, shift).map(Haul.ready) ?? .nothing
+    }
+
+    /// Nil where another is pulling, or the database cannot be asked.
+    private func claim(_ place: BacklogPlace, in places: PulledPlaces, asScout: Bool) async -> BacklogLoad? {
         let glance = backlogs.glance(at: place)
         var chance = context.chance
         let claim = Claim(using: &chance)
@@ -126,20 +173,17 @@ package struct BacklogPuller: Service {
                 asScout
                 ? try await store.scout(glance.look, as: claim)
                 : try await store.pull(glance.look, atMost: places.count, as: claim)
-            if case .lines(let lines) = pulled {
-                lease.begin(at: start)
-                // A scout may be the last of all.
-                if !asScout || lines.isEmpty { backlogs.pulled(lines.compactMap(\.queuedAt), by: glance) }
-                metrics.count(pulled: lines.count, from: place.key)
-                if lines.isEmpty { carrier.dispatcher.give(back: places) }
-                return BacklogLoad(place: place, lines: lines, claim: claim, lease: lease, places: places)
-            }
+            guard case .lines(let lines) = pulled else { return nil }
+            lease.begin(at: start)
+            // A scout may be the last of all.
+            if !asScout || lines.isEmpty { backlogs.pulled(lines.compactMap(\.queuedAt), by: glance) }
+            metrics.count(pulled: lines.count, from: place.key)
+            return BacklogLoad(place: place, lines: lines, claim: claim, lease: lease, places: places)
         } catch {
             context.metrics.storeFailures.increment()
             context.logger.warning("the database cannot be asked for what waits", ["error": .error(error)])
+            return nil
         }
-        carrier.dispatcher.give(back: places)
-        return nil
     }
 
     private static let longestRest = Duration.seconds(5)

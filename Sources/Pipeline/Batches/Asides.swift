@@ -30,6 +30,9 @@ final class Asides: Sendable {
     /// Bytes in hand.
     var weight: Int { state.withLock { $0.weight } }
 
+    /// Callers who wait for room.
+    var waiting: Int { state.withLock(\.waiting.count) }
+
     /// Has `work` done by ``run()``; `bytes` are in hand until it ends.
     func add(weighing bytes: Int, _ work: @escaping Work) {
         take(bytes)

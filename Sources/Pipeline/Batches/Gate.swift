@@ -13,6 +13,9 @@ final class Gate: Sendable {
         state = Mutex(State(places: max(1, places)))
     }
 
+    /// Those who stand before it.
+    var waiting: Int { state.withLock(\.waiting.count) }
+
     func enter() async {
         await withCheckedContinuation { continuation in
             let isFree = state.withLock { state in

@@ -18,6 +18,8 @@ final class OpenMessages: Sendable {
         /// They go along with whatever ends first: one acknowledgement for all of them costs the broker as much as one for
         /// each of those that stand alone.
         var idle: [Int] = []
+        /// Who waits until a message has no more than one thing left to do.
+        var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
     }
 
     private let tags: [DeliveryTag]
@@ -51,12 +53,32 @@ final class OpenMessages: Sendable {
             }
             return done + state.takeIdle()
         }
+        let woken = state.withLock { $0.takeWaiting(positions) }
+        for continuation in woken { continuation.resume() }
     }
 
     /// Something of these messages stays undone.
     func giveUp(_ positions: [Int]) {
         guard !positions.isEmpty else { return }
-        state.withLock { $0.givenUp.formUnion(positions) }
+        let woken = state.withLock { state in
+            state.givenUp.formUnion(positions)
+            return state.takeWaiting(positions)
+        }
+        for continuation in woken { continuation.resume() }
+    }
+
+    /// Returns when all but one of the things to do for a message are done, or it was given up; whether it was not.
+    ///
+    /// For whoever does the last one, and asks for one message once.
+    func isLast(for position: Int) async -> Bool {
+        await withCheckedContinuation { continuation in
+            let isNow = state.withLock { state in
+                state.waiting[position] = continuation
+                return !state.takeWaiting([position]).isEmpty
+            }
+            if isNow { continuation.resume() }
+        }
+        return !isGivenUp(position)
     }
 
     func isGivenUp(_ position: Int) -> Bool { state.withLock { $0.givenUp.contains(position) } }
@@ -84,6 +106,14 @@ final class OpenMessages: Sendable {
 extension OpenMessages.State {
     fileprivate func isDone(_ position: Int) -> Bool {
         isStored && open[position] == 0 && !givenUp.contains(position)
+    }
+
+    /// Those of them that have no more to wait for.
+    fileprivate mutating func takeWaiting(_ positions: [Int]) -> [CheckedContinuation<Void, Never>] {
+        guard !waiting.isEmpty else { return [] }
+        return Set(positions).compactMap { position in
+            open[position] <= 1 || givenUp.contains(position) ? waiting.removeValue(forKey: position) : nil
+        }
     }
 
     fileprivate mutating func takeIdle() -> [Int] {

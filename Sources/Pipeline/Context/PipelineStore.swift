@@ -21,12 +21,13 @@ package protocol PipelineStore: Sendable {
     func report(_ reports: [ReplayReportBook.Report]) async throws(PostgresError)
 
     // What is for a wider audience.
-    func open(_ fanouts: [FanoutBook.Opening]) async throws(PostgresError) -> [[FanoutPage]]
-    func take(_ page: FanoutPage) async throws(PostgresError) -> TakenPage
+    func open(_ plans: [PlannedEvent]) async throws(PostgresError) -> [[FanoutPage]]
+    func take(_ page: FanoutPage, as claim: Claim, redelivered: Bool) async throws(PostgresError) -> TakenPage
+    func putBack(_ page: FanoutPage) async throws(PostgresError)
     func untaken(of fanout: Int64) async throws(PostgresError) -> [FanoutPage]
     func audience(of page: OpenPage) async throws(PostgresError) -> [FanoutBook.Listener]
     func finish(_ page: FanoutPage, _ tally: PageTally) async throws(PostgresError) -> [FanoutPage]
-    func pause(_ fanout: Int64, because trouble: String) async throws(PostgresError)
+    func pause(_ page: FanoutPage, because trouble: String) async throws(PostgresError)
 
     // What is owed.
     func claim(_ keys: [NotificationKey], as claim: Claim) async throws(PostgresError) -> Ledger.Harvest
@@ -63,6 +64,7 @@ package protocol OutletStore: Sendable {
     func reopen(_ key: BreakerKey, reason: String, isTelling: Bool) async throws(PostgresError)
     func close(_ key: BreakerKey) async throws(PostgresError) -> Bool
     func knock(_ key: BreakerKey) async throws(PostgresError) -> BreakerBook.Knock
+    func giveBackProbe(of key: BreakerKey) async throws(PostgresError)
 
     func platformsReached(of app: AppID, by provider: String) async throws(PostgresError) -> Set<DevicePlatform>
     func deathsSince(_ key: BreakerKey) async throws(PostgresError) -> Timestamp?

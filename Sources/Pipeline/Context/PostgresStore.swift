@@ -80,12 +80,20 @@ package struct PostgresStore: PipelineStore, OutletStore {
         try await plans.cancel(cancellations)
     }
 
-    package func open(_ fanouts: [FanoutBook.Opening]) async throws(PostgresError) -> [[FanoutPage]] {
-        try await self.fanouts.open(fanouts)
+    package func open(_ plans: [PlannedEvent]) async throws(PostgresError) -> [[FanoutPage]] {
+        try await fanouts.open(plans)
     }
 
-    package func take(_ page: FanoutPage) async throws(PostgresError) -> TakenPage {
-        try await fanouts.take(page)
+    package func take(
+        _ page: FanoutPage,
+        as claim: Claim,
+        redelivered: Bool
+    ) async throws(PostgresError) -> TakenPage {
+        try await fanouts.take(page, as: claim, redelivered: redelivered)
+    }
+
+    package func putBack(_ page: FanoutPage) async throws(PostgresError) {
+        try await fanouts.putBack(page)
     }
 
     package func untaken(of fanout: Int64) async throws(PostgresError) -> [FanoutPage] {
@@ -100,8 +108,8 @@ package struct PostgresStore: PipelineStore, OutletStore {
         try await fanouts.finish(page, tally)
     }
 
-    package func pause(_ fanout: Int64, because trouble: String) async throws(PostgresError) {
-        try await fanouts.pause(fanout, because: trouble)
+    package func pause(_ page: FanoutPage, because trouble: String) async throws(PostgresError) {
+        try await fanouts.pause(page, because: trouble)
     }
 
     package func apply(_ feeds: [FeedEntry]) async throws(PostgresError) -> [Void] {
@@ -197,6 +205,10 @@ package struct PostgresStore: PipelineStore, OutletStore {
 
     package func close(_ key: BreakerKey) async throws(PostgresError) -> Bool {
         try await breakers.close(key)
+    }
+
+    package func giveBackProbe(of key: BreakerKey) async throws(PostgresError) {
+        try await breakers.giveBackProbe(of: key)
     }
 
     package func knock(_ key: BreakerKey) async throws(PostgresError) -> BreakerBook.Knock {

@@ -87,9 +87,10 @@ extension DeliveryPolicy {
 }
 
 extension Shipment {
-    /// What becomes of all its deliveries, of which nothing was taken: they wait side by side, each at its turn.
-    func put(into backlog: BacklogKey, because hindrance: Hindrance) -> [Disposition] {
-        let entry = BacklogEntry(BacklogPlace(backlog, priority ?? .low), queuedAt: queuedAt)
+    /// What becomes of all its deliveries, of which nothing was taken on its way through a lane: they wait side by side, each
+    /// at its turn.
+    func put(into backlog: BacklogKey, from lane: Lane, because hindrance: Hindrance) -> [Disposition] {
+        let entry = BacklogEntry(BacklogPlace(backlog, priority(in: lane) ?? .low), queuedAt: queuedAt)
         let lines = [Companion(index: index, key: key)] + companions
         return lines.map { line in
             var settlement = Settlement(line.key, .deferred, reason: hindrance.rawValue, burnsAttempt: false)

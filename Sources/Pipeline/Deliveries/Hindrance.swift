@@ -20,4 +20,7 @@ struct Hold: Sendable, Equatable {
     let backlog: BacklogKey
     /// Until it may be over.
     let wait: Duration
+
+    /// Whether a probe may find out that it is.
+    var mayBeOver: Bool { hindrance == .breaker && wait == .zero }
 }

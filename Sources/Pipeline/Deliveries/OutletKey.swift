@@ -15,17 +15,12 @@ struct OutletKey: Hashable, Sendable {
     /// The app's mail relay.
     static func email(of app: AppID) -> OutletKey { OutletKey(app: app, provider: "email") }
 
-    /// The outlet that a breaker is of.
-    init(_ breaker: BreakerKey) {
-        self.init(app: breaker.app, provider: breaker.provider)
-    }
-
     /// Whether something may hold up the devices of one platform alone.
     var hasPlatforms: Bool { self != .email(of: app) }
 
-    /// The outlet of a backlog.
-    init(_ backlog: BacklogKey) {
-        self.init(app: backlog.app, provider: backlog.provider)
+    /// The outlet that it is a part of, or all of it.
+    init(_ part: OutletPart) {
+        self.init(app: part.app, provider: part.provider)
     }
 
     private init(app: AppID, provider: String) {
@@ -34,20 +29,8 @@ struct OutletKey: Hashable, Sendable {
     }
 }
 
-extension BacklogKey {
-    /// What waits for a whole outlet, or for one platform there.
-    init(_ outlet: OutletKey, platform: DevicePlatform? = nil) {
-        self.init(app: outlet.app, provider: outlet.provider, platform: platform)
-    }
-
-    /// What waits for a breaker to close.
-    init(_ breaker: BreakerKey) {
-        self.init(app: breaker.app, provider: breaker.provider, platform: breaker.platform)
-    }
-}
-
-extension BreakerKey {
-    /// The breaker of a whole outlet, or of one platform there.
+extension OutletPart {
+    /// A whole outlet, or one platform there.
     init(_ outlet: OutletKey, platform: DevicePlatform? = nil) {
         self.init(app: outlet.app, provider: outlet.provider, platform: platform)
     }

@@ -125,6 +125,15 @@ final class Shipment: Sendable {
 
     var app: AppID { key.notification.recipient.app }
     var person: RecipientKey { key.notification.recipient }
+
+    /// Its order among those that wait: what its lane carries, where that is less urgent than itself.
+    ///
+    /// A replay comes through the bulk lane whatever its type: thousands of old alarms stand behind each new one.
+    func priority(in lane: Lane) -> Priority? {
+        guard let priority else { return nil }
+        return ([priority] + Priority.allCases.filter { $0.lane == lane }).max { $0.urgency < $1.urgency }
+    }
+
     var platform: DevicePlatform? { payload.device?.platform }
     /// Whether a push to its device was ever taken; a mail's address proves nothing.
     var wasReached: Bool { payload.device?.wasReached ?? false }

@@ -2,7 +2,7 @@ import AMQP
 import BellhopRules
 import Postgres
 package import ServiceRuntime
-import Store
+package import Store
 
 /// Carries replays on: sends what waits at the pace that was asked for, finds out what became of it, and pauses where too
 /// much fails.
@@ -20,8 +20,8 @@ package struct ReplayRunner: Service {
     private let loop: DutyLoop
     private let sent: Counter
 
-    package init(tools: DutyTools, interval: Duration = .seconds(1)) {
-        run = ReplayRunBook(pool: tools.pool, runner: String(tools.chance.next(), radix: 36))
+    package init(tools: DutyTools, horizon: ReplayHorizon, interval: Duration = .seconds(1)) {
+        run = ReplayRunBook(pool: tools.pool, runner: String(tools.chance.next(), radix: 36), horizon: horizon)
         time = tools.time
         publisher = tools.publisher
         names = tools.names
@@ -82,8 +82,11 @@ package struct ReplayRunner: Service {
         room = throttle.grant(room, now: time.steady())
         var count = 0
         while count < room, !drain.isDraining {
-            let pieces = try await run.next(of: replay.id, atMost: min(Self.page, room - count))
-            guard !pieces.isEmpty, try await send(pieces, of: replay, drain) else { break }
+            let next = try await run.next(of: replay.id, atMost: min(Self.page, room - count))
+            let tooOld = next.filter(\.isTooOld).map(\.position)
+            try await run.settle(unsendable: tooOld, of: replay.id, as: .tooOld, why: Self.mayBeForgotten)
+            let pieces = next.filter { !$0.isTooOld }
+            guard !next.isEmpty, try await send(pieces, of: replay, drain) else { break }
             count += pieces.count
         }
         throttle.giveBack(room - count)
@@ -103,7 +106,7 @@ package struct ReplayRunner: Service {
         for piece in pieces {
             guard let origin = piece.message else { continue }
             guard origin.cutBody == nil else {
-                try await run.settleUnsendable(piece.position, of: replay.id, why: Self.bodyWasCut)
+                try await run.settle(unsendable: [piece.position], of: replay.id, why: Self.bodyWasCut)
                 continue
             }
             let mark = DeadLetterItem.ReplayMark(item: piece.deadID, replay: replay.id, round: piece.round)
@@ -117,7 +120,7 @@ package struct ReplayRunner: Service {
             switch outcome {
             case .confirmed: confirmed.append(message.piece.position)
             case .unwritable(let why), .tooLarge(let why):
-                try await run.settleUnsendable(message.piece.position, of: replay.id, why: why)
+                try await run.settle(unsendable: [message.piece.position], of: replay.id, why: why)
             case .refused, .unroutable, .notSent, .unknown: continue
             }
         }
@@ -142,6 +145,7 @@ package struct ReplayRunner: Service {
     /// Items in memory at a time; their bodies have a limit of their own.
     private static let page = 250
     private static let bodyWasCut = "only the beginning of its body is left, and that is not the message"
+    private static let mayBeForgotten = "what guards against doubles may have forgotten it"
     private static let leastOutcomes = 10
     private static let lease = Duration.seconds(30)
     private static let breath = Duration.milliseconds(20)

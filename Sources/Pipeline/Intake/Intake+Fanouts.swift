@@ -14,115 +14,165 @@ extension Intake {
     }
 
     /// Takes the pages that a batch names, side by side as far as there is room for them.
-    func expand(_ rest: StoredBatch.Rest, _ batch: Batch) async {
+    func expand(_ pages: StoredBatch.Pages) async {
         await withDiscardingTaskGroup { group in
-            for entry in rest.pages {
-                group.addTask {
-                    await pages.hold(batch.lane) { await expand(entry, rest, batch) }
-                }
-            }
+            for entry in pages.arrived { group.addTask { await expand(entry, pages) } }
         }
     }
 
-    private func expand(_ entry: Entry<ArrivedPage>, _ rest: StoredBatch.Rest, _ batch: Batch) async {
-        let (index, page) = (entry.index, entry.work.page)
-        let taken =
-            await batch.drain.isDraining
-            ? nil
-            : insist(batch) { store throws(PostgresError) in
-                try await store.take(page)
-            }
+    private func expand(_ entry: Entry<ArrivedPage>, _ pages: StoredBatch.Pages) async {
+        let batch = pages.batch
+        await batch.asides.room()
+        let recorded = await pageGates.pass(batch.lane) {
+            batch.drain.isDraining ? nil : await record(entry, pages)
+        }
+        guard let recorded else { return batch.messages.giveUp([entry.index]) }
+        switch recorded {
+        case .over(let next): await end(entry, publishing: next, batch)
+        case .recorded(let page): await deliver(page, entry, pages)
+        }
+    }
+
+    /// The first half of a page.
+    private enum PageRecord {
+        /// There is nothing more to do with it but to publish others.
+        case over(publishing: [FanoutPage])
+        case recorded(RecordedPage)
+    }
+
+    private struct RecordedPage {
+        let work: Resumption.Work
+        /// What was there already, and may still be owed something.
+        let owed: StoredBatch.Rest
+        let letters: [Entry<Undeliverable>]
+        let app: AppID
+        let tally: PageTally
+    }
+
+    /// Nil where it has to be given up.
+    private func record(_ entry: Entry<ArrivedPage>, _ pages: StoredBatch.Pages) async -> PageRecord? {
+        let (page, batch) = (entry.work.page, pages.batch)
+        let isHeir = pages.heirs.contains(entry.index)
+        let taken = await insist(batch) { store throws(PostgresError) in
+            try await store.take(page, as: batch.claim, redelivered: isHeir)
+        }
         switch taken {
-        case nil: batch.messages.giveUp([index])
+        case nil: return nil
         case .over?:
-            guard rest.heirs.contains(index) else { return batch.messages.close([index]) }
-            // Whoever finished it may have died before the page that takes its place was published.
-            await follow(index, batch) { store throws(PostgresError) in try await store.untaken(of: page.fanout) }
-        case .open(let open)?: await expand(open, entry, rest, batch)
+            // Whoever ended it may have died before the page that takes its place was published.
+            guard isHeir else { return .over(publishing: []) }
+            return await insist(batch) { store throws(PostgresError) in
+                .over(publishing: try await store.untaken(of: page.fanout))
+            }
+        case .open(let open)?:
+            // The next pages need not wait for this one.
+            async let unconfirmed = settler.resumes.send(pages: open.further, until: batch.drain)
+            let recorded = await record(open, entry, pages)
+            return await unconfirmed.isEmpty ? recorded : nil
         }
     }
 
-    private func expand(
+    private func record(
         _ open: OpenPage,
         _ entry: Entry<ArrivedPage>,
-        _ rest: StoredBatch.Rest,
-        _ batch: Batch
-    ) async {
-        let (index, page) = (entry.index, entry.work.page)
-        // The next pages need not wait for this one.
-        async let announced = settler.resumes.send(pages: open.further, until: batch.drain)
+        _ pages: StoredBatch.Pages
+    ) async -> PageRecord? {
+        let (index, batch, decider) = (entry.index, pages.batch, pages.decider)
         let words: InboxWords
-        switch Self.words(of: open, rest.decider) {
+        switch Self.words(of: open, decider) {
         case .success(let success): words = success
-        case .failure(let trouble):
-            _ = await announced
-            return await pause(page.fanout, because: trouble.reason, index, batch)
+        case .failure(let trouble): return await putOff(entry.work.page, because: trouble.reason, open.takes, batch)
         }
-        let found = await insist(batch) { store throws(PostgresError) in try await store.audience(of: open) }
-        guard let audience = found, await announced.isEmpty else { return batch.messages.giveUp([index]) }
-        let recorded = await pages.write(batch.lane) {
-            await record(Self.records(words, for: audience, at: index), rest.decider, batch)
-        }
-        guard !batch.messages.isGivenUp(index) else { return }
-        bury(recorded, of: words, entry, batch)
+        guard
+            let audience = await insist(batch, { store throws(PostgresError) in try await store.audience(of: open) })
+        else { return nil }
+        let recorded = await record(Self.records(words, for: audience, at: index), decider, batch)
+        guard !batch.messages.isGivenUp(index) else { return nil }
         var work = Resumption.Work()
         work.shipments = recorded.shipments
         work.footprint = words.content.footprint + recorded.shipments.count * Self.shipmentBytes
-        work.open(batch)
-        let owed = StoredBatch.Rest(
-            parts: Resumption.parts(of: recorded.duplicates),
-            heirs: rest.heirs,
-            decider: rest.decider
+        let duplicates = Resumption.parts(
+            of: recorded.duplicates,
+            each: Self.contents / max(1, words.content.footprint)
         )
-        owed.open(batch)
-        await batch.asides.carrying(work.footprint) { await deliver(work, batch) }
-        await resume(owed, batch)
-        guard !batch.messages.isGivenUp(index) else { return }
         var tally = PageTally()
         tally.users = audience.count
-        tally.recorded = recorded.count
+        tally.recorded = recorded.count + recorded.duplicates.count
         tally.sent = recorded.shipments.count
-        context.metrics.fanouts.count(tally, words.app)
-        await follow(index, batch) { [tally] store throws(PostgresError) in try await store.finish(page, tally) }
+        return .recorded(
+            RecordedPage(
+                work: work,
+                owed: StoredBatch.Rest(parts: duplicates, heirs: pages.heirs, decider: decider),
+                letters: letters(recorded, of: words, entry),
+                app: words.app,
+                tally: tally
+            )
+        )
     }
 
-    /// Publishes the pages that `find` names, and closes the part that the page itself was.
-    private func follow(
-        _ index: Int,
-        _ batch: Batch,
-        _ find: @Sendable (any PipelineStore) async throws(PostgresError) -> [FanoutPage]
-    ) async {
-        let next = await insist(batch, find)
-        let unconfirmed = await settler.resumes.send(pages: next ?? [], until: batch.drain)
-        if next != nil, unconfirmed.isEmpty { batch.messages.close([index]) } else { batch.messages.giveUp([index]) }
+    /// The second half: the page ends when everything of it is settled, and every dead letter of it confirmed.
+    private func deliver(_ page: RecordedPage, _ entry: Entry<ArrivedPage>, _ pages: StoredBatch.Pages) async {
+        let batch = pages.batch
+        page.work.open(batch)
+        page.owed.open(batch)
+        batch.messages.open(page.letters.map(\.index))
+        settler.bury(page.letters, batch)
+        await batch.asides.carrying(page.work.footprint) { await deliver(page.work, batch) }
+        await resume(page.owed, batch)
+        guard await batch.messages.isLast(for: entry.index) else { return }
+        let next = await insist(batch) { store throws(PostgresError) in
+            try await store.finish(entry.work.page, page.tally)
+        }
+        guard let next else { return batch.messages.giveUp([entry.index]) }
+        context.metrics.fanouts.count(page.tally, page.app)
+        await end(entry, publishing: next, batch)
     }
 
-    /// An event that was understood when it came, and is not any more: its catalogue has changed.
-    private func pause(_ fanout: Int64, because reason: RejectionReason, _ index: Int, _ batch: Batch) async {
+    /// Publishes the pages that are next, and closes the part that the page itself was.
+    private func end(_ entry: Entry<ArrivedPage>, publishing next: [FanoutPage], _ batch: Batch) async {
+        let unconfirmed = await settler.resumes.send(pages: next, until: batch.drain)
+        if unconfirmed.isEmpty { batch.messages.close([entry.index]) } else { batch.messages.giveUp([entry.index]) }
+    }
+
+    /// An event that was understood when it came, and is not here: another worker may have the newer catalogue, and this one
+    /// soon. When many have tried, its fan-out pauses.
+    private func putOff(
+        _ page: FanoutPage,
+        because reason: RejectionReason,
+        _ takes: Int,
+        _ batch: Batch
+    ) async -> PageRecord? {
+        if takes < Self.tries, let tier = tools.policy.ladder.tier(lasting: .seconds(1)) {
+            let back: Void? = await insist(batch) { store throws(PostgresError) in try await store.putBack(page) }
+            guard back != nil else { return nil }
+            let unconfirmed = await settler.resumes.send(pages: [page], after: tier, until: batch.drain)
+            return unconfirmed.isEmpty ? .over(publishing: []) : nil
+        }
         context.logger.error(
             "a fan-out is paused, its event cannot be worded any more",
-            ["fanout": .integer(Int(fanout)), "reason": .text(reason.rawValue)]
+            ["fanout": .integer(Int(clamping: page.fanout)), "reason": .text(reason.rawValue)]
         )
-        let paused: Void? = await insist(batch) { store throws(PostgresError) in
-            try await store.pause(fanout, because: reason.rawValue)
+        return await insist(batch) { store throws(PostgresError) in
+            try await store.pause(page, because: reason.rawValue)
+            return .over(publishing: [])
         }
-        if paused == nil { batch.messages.giveUp([index]) } else { batch.messages.close([index]) }
     }
 
     /// Whoever cannot have the notification gets a dead letter: the event, for them alone.
-    private func bury(_ recorded: Recorder.Recorded, of words: InboxWords, _ entry: Entry<ArrivedPage>, _ batch: Batch)
-    {
-        let letters = recorded.faultsByUser.map { users, cause in
-            let event = words.event
+    private func letters(
+        _ recorded: Recorder.Recorded,
+        of words: InboxWords,
+        _ entry: Entry<ArrivedPage>
+    ) -> [Entry<Undeliverable>] {
+        let event = words.event
+        return recorded.faultsByUser.map { users, cause in
             let message = entry.work.message.part(
                 event.plainForm(for: .users(users), expiresAt: words.content.extras.expiresAt),
                 by: tools.names.events,
                 "\(words.app.text).\(event.type.text)"
             )
-            return Entry(index: entry.index, work: Undeliverable.message(message, cause))
+            return Entry(index: entry.index, work: .message(message, cause))
         }
-        batch.messages.open(letters.map(\.index))
-        settler.bury(letters, batch)
     }
 
     /// What is kept of an event makes no words any more.
@@ -138,13 +188,15 @@ extension Intake {
     }
 
     private static func words(of page: OpenPage, _ decider: Decider) -> Result<InboxWords, Unreadable> {
-        switch SubmissionParser(decider.catalogs).parse(InboundEnvelope(body: page.content, source: .elsewhere)) {
-        case .failure(let rejection): .failure(Unreadable(reason: rejection.reason))
+        var envelope = InboundEnvelope(body: page.content, source: .elsewhere)
+        envelope.limit = max(envelope.limit, page.content.count)
+        switch SubmissionParser(decider.catalogs).parse(envelope) {
+        case .failure(let rejection): return .failure(Unreadable(reason: rejection.reason))
         case .success(.event(let event)):
-            WordedEvent.read(event, decider.catalogs, at: decider.now).map { $0.words(page.contentHash) }
+            return WordedEvent.read(event, decider.catalogs, at: decider.now)
+                .map { $0.words(page.contentHash) }
                 .mapError { Unreadable(reason: $0.reason) }
-        case .success(.feed), .success(.cancellation):
-            .failure(Unreadable(reason: .invalidField))
+        case .success(.feed), .success(.cancellation): return .failure(Unreadable(reason: .invalidField))
         }
     }
 
@@ -163,4 +215,8 @@ extension Intake {
 
     /// About what a push weighs beside the words that it shares with the others.
     private static let shipmentBytes = 1024
+    /// Bytes of contents that are read again at once, for what was recorded before.
+    private static let contents = 8 << 20
+    /// Batches that try to word an event before its fan-out pauses.
+    private static let tries = 10
 }

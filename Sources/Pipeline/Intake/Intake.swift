@@ -19,7 +19,7 @@ package struct Intake: Sendable {
     let resumption: Resumption
     let dispatcher: Dispatcher
     let settler: Settler
-    let pages: PageGates
+    let pageGates: PageGates
     /// Says in the log what is taken in; a service beside the lanes.
     package let report: IntakeReport
 
@@ -34,7 +34,7 @@ package struct Intake: Sendable {
         resumption = Resumption(store: tools.store, ladder: tools.policy.ladder, time: context.time)
         dispatcher = tools.dispatcher(context)
         settler = tools.settler(context)
-        pages = PageGates()
+        pageGates = PageGates()
         report = IntakeReport(logger: context.logger)
     }
 
@@ -48,7 +48,6 @@ package struct Intake: Sendable {
         async let kept = feedsAndPlans.keep(
             sorted.plans,
             cancelling: sorted.cancellations,
-            heirs: sorted.heirs,
             batch
         )
         // What a producer fed before its event in the same batch counts for the event.
@@ -59,7 +58,8 @@ package struct Intake: Sendable {
         work.shipments = recorded.shipments + work.shipments
         work.footprint += sorted.footprint
         let badges = await badges(sorted.badges, decider, batch)
-        let plans = await kept
+        var plans = await kept
+        let opened = await feedsAndPlans.open(&plans, batch)
         let faults = sorted.faults + fed + recorded.faults + plans.faults
         await report(sorted, recorded, faults, batch)
         let stored = StoredBatch(
@@ -67,38 +67,38 @@ package struct Intake: Sendable {
             work: work,
             rest: StoredBatch.Rest(
                 parts: Array(parts.dropFirst()),
-                pages: sorted.pages,
                 heirs: sorted.heirs,
                 decider: decider
             ),
             badges: badges,
             undeliverables: Self.undeliverables(faults, of: messages, sorted),
-            opened: plans.pages
+            opened: opened,
+            pages: StoredBatch.Pages(batch: batch, arrived: sorted.pages, heirs: sorted.heirs, decider: decider)
         )
+        stored.open()
         account(sorted, stored, took: context.time.now() - started)
         return stored
     }
 
-    /// The second half: dead-letters what is at fault, sends what was claimed, and settles what came of it.
+    /// The second half: dead-letters what is at fault, sends what was claimed, and settles what came of it. The pages of
+    /// fan-outs go their own way.
     ///
     /// Each message is acknowledged as soon as all of it is settled, so that one that waits for a slow provider does not
     /// hold up the others of its batch; what waits for the confirm of a dead letter may be done after this has returned.
     func deliver(_ stored: StoredBatch) async {
         let batch = stored.batch
-        stored.open()
         let hasIdle = batch.messages.stored()
         // Ends with the batch at the latest, since whatever is left of its wait is cancelled then.
         async let _: Void = hasIdle ? acknowledgeIdle(stored) : ()
         settler.bury(stored.undeliverables, batch)
         async let resumed: Void = resume(stored.rest, batch)
         async let opened: Void = hand(over: stored.opened, batch)
-        async let expanded: Void = expand(stored.rest, batch)
         async let told: Void = dispatcher.send(stored.badges, lane: batch.lane) { dispositions in
             await settler.revoke(dispositions.compactMap(\.deadDevice), batch)
             batch.messages.close(dispositions.map(\.index))
         }
         await deliver(stored.work, batch)
-        _ = await (resumed, opened, expanded, told)
+        _ = await (resumed, opened, told)
     }
 
     func deliver(_ work: Resumption.Work, _ batch: Batch) async {

@@ -67,9 +67,11 @@ package struct LaneWorker: Service {
         gate.leave()
         await withDiscardingTaskGroup { group in
             for batch in stored {
+                let pages = batch.pages
                 group.addTask {
                     await shift.asides.carrying(batch.sendingWeight) { await intake.deliver(batch) }
                 }
+                if !pages.arrived.isEmpty { group.addTask { await intake.expand(pages) } }
             }
         }
     }

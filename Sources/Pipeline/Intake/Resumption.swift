@@ -25,7 +25,10 @@ struct Resumption: Sendable {
 
     /// Parts that one statement may claim, with all that is named of a user in one, since a digest may be among it: messages
     /// name up to a thousand notifications each, and a batch has hundreds of messages.
-    static func parts(of entries: [Entry<NotificationKey>]) -> [[Entry<NotificationKey>]] {
+    ///
+    /// `each` makes them smaller, for contents that are large.
+    static func parts(of entries: [Entry<NotificationKey>], each: Int = keysPerPart) -> [[Entry<NotificationKey>]] {
+        let keysPerPart = min(max(1, each), keysPerPart)
         guard entries.count > keysPerPart else { return entries.isEmpty ? [] : [entries] }
         var parts: [[Entry<NotificationKey>]] = [[]]
         for (_, group) in Dictionary(grouping: entries, by: \.work.recipient) {

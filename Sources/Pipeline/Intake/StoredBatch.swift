@@ -14,12 +14,19 @@ struct StoredBatch: Sendable {
     let undeliverables: [Entry<Undeliverable>]
     /// The first pages of events for a wider audience: no message names them yet.
     let opened: [Entry<FanoutPage>]
+    let pages: Pages
 
     /// What the batch names beyond what one statement may claim: it is taken up afterwards.
     struct Rest: Sendable {
         let parts: [[Entry<NotificationKey>]]
-        /// Pages of fan-outs, each as much as a batch of its own.
-        var pages: [Entry<ArrivedPage>] = []
+        let heirs: Set<Int>
+        let decider: Decider
+    }
+
+    /// The pages of fan-outs that a batch names: each is as much as a batch of its own, and goes its way without the rest.
+    struct Pages: Sendable {
+        let batch: Batch
+        let arrived: [Entry<ArrivedPage>]
         let heirs: Set<Int>
         let decider: Decider
     }
@@ -31,7 +38,7 @@ struct StoredBatch: Sendable {
     func open() {
         work.open(batch)
         batch.messages.open(Shipment.indices(of: badges) + undeliverables.map(\.index))
-        batch.messages.open(opened.map(\.index) + rest.pages.map(\.index))
+        batch.messages.open(opened.map(\.index) + pages.arrived.map(\.index))
         rest.open(batch)
     }
 }

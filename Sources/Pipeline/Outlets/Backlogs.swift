@@ -51,8 +51,8 @@ final class Backlogs: Sendable {
     // MARK: - Whoever sends
 
     /// Behind whom a shipment has to wait: those of its platform, or of its whole outlet, that are no less urgent.
-    func ahead(of shipment: Shipment, _ outlet: OutletKey) -> BacklogKey? {
-        guard let priority = shipment.priority else { return nil }
+    func ahead(of shipment: Shipment, in lane: Lane, _ outlet: OutletKey) -> BacklogKey? {
+        guard let priority = shipment.priority(in: lane) else { return nil }
         return state.withLock { state in
             guard !state.standing.isEmpty else { return nil }
             let now = state.clock.map { $0.said.microseconds + (time.steady() - $0.at).microseconds }

@@ -92,7 +92,7 @@ package final class Breakers: Sendable {
             let open = Self.breakers(of: outlet, platform).compactMap { key in state.open[key].map { (key, $0) } }
             guard let (first, _) = open.first else { return nil }
             let wait = (open.map(\.1.probeAt).max() ?? now) - now
-            return Hold(hindrance: .breaker, backlog: BacklogKey(first), wait: max(.zero, wait))
+            return Hold(hindrance: .breaker, backlog: first, wait: max(.zero, wait))
         }
     }
 
@@ -101,7 +101,7 @@ package final class Breakers: Sendable {
     func passage(_ outlet: OutletKey, platform: DevicePlatform?) async -> Passage {
         guard let hold = hold(outlet, platform: platform) else { return .free }
         // Before anybody is asked, lest a probe be given for one breaker that another holds back.
-        guard hold.hindrance == .breaker, hold.wait == .zero else { return .held(hold) }
+        guard hold.mayBeOver else { return .held(hold) }
         var probe: BreakerKey?
         for key in Self.breakers(of: outlet, platform) {
             guard let reason = state.withLock({ $0.open[key]?.reason }) else { continue }
@@ -110,7 +110,7 @@ package final class Breakers: Sendable {
             case .mayProbe: probe = key
             case .later(let wait):
                 remember(key, reason, probeIn: wait)
-                return .held(Hold(hindrance: .breaker, backlog: BacklogKey(key), wait: wait))
+                return .held(Hold(hindrance: .breaker, backlog: key, wait: wait))
             }
         }
         return probe.map { .probe($0) } ?? .free
@@ -301,6 +301,16 @@ package final class Breakers: Sendable {
             )
         } catch {
             logger.warning("the database cannot be told of a closed breaker", ["error": .error(error)])
+        }
+    }
+
+    /// Nothing was found that the probe could be sent with.
+    func giveBackProbe(of key: BreakerKey) async {
+        do throws(PostgresError) {
+            try await store.giveBackProbe(of: key)
+            state.withLock { $0.open[key]?.probeAt = time.steady() }
+        } catch {
+            logger.warning("the database cannot be told of a probe that was not sent", ["error": .error(error)])
         }
     }
 

@@ -1,8 +1,8 @@
 import BellhopRules
 import Synchronization
 
-/// How many of the broker's messages all outlets together may hold of each lane, so that something of its prefetch is always
-/// left for what needs no outlet, or another one.
+/// How many of the broker's messages all outlets together may hold of each lane, under way or waiting for a place, so that
+/// something of its prefetch is always left for what needs no outlet.
 ///
 /// Thread safety: the counts are behind a lock.
 final class LaneShares: Sendable {
@@ -21,6 +21,16 @@ final class LaneShares: Sendable {
             let taken = min(wanted, max(0, limit - held[lane, default: 0]))
             held[lane, default: 0] += taken
             return taken
+        }
+    }
+
+    /// Takes all of these, or none.
+    func takeAll(_ count: Int, of lane: Lane) -> Bool {
+        guard count > 0, let limit = limits[lane] else { return true }
+        return held.withLock { held in
+            guard held[lane, default: 0] + count <= limit else { return false }
+            held[lane, default: 0] += count
+            return true
         }
     }
 

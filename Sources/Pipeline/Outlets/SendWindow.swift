@@ -11,6 +11,9 @@ import Synchronization
 /// crumbs leave crumbs to the next. So who asks for more than is free waits until half of a lane's places, or of all, are
 /// free, and takes less only when its time is up.
 ///
+/// Whoever waits holds its messages meanwhile, and takes them from the shares of all windows for that. Where these do not
+/// suffice it does not wait: no lane stands still because its messages stand in line here.
+///
 /// Thread safety: all state is behind one lock; continuations are resumed outside of it.
 final class SendWindow: Sendable {
     /// What somebody may have under way.
@@ -19,6 +22,21 @@ final class SendWindow: Sendable {
 
         var pushes: Int
         var messages: Int
+
+        init(pushes: Int, messages: Int) {
+            self.pushes = pushes
+            self.messages = messages
+        }
+
+        /// For these pushes of a grant, given as when it was asked for.
+        init(for wanted: ArraySlice<Int>) {
+            pushes = wanted.count
+            messages = zip(wanted, wanted.dropFirst()).count { $0 != $1 } + (wanted.isEmpty ? 0 : 1)
+        }
+
+        static func - (whole: Grant, part: Grant) -> Grant {
+            Grant(pushes: whole.pushes - part.pushes, messages: whole.messages - part.messages)
+        }
     }
 
     /// What somebody wants places for.
@@ -34,6 +52,13 @@ final class SendWindow: Sendable {
             case .pulled(let count): count
             }
         }
+
+        var messages: Int {
+            switch self {
+            case .messages(let messages): Grant(for: messages[...]).messages
+            case .pulled: 0
+            }
+        }
     }
 
     /// Who stands in line: one that waits for messages of its lane holds up nobody who needs none.
@@ -44,6 +69,7 @@ final class SendWindow: Sendable {
 
     private struct Waiter {
         let number: Int
+        /// Of its messages all have their shares.
         let wish: Wish
         let line: Line
         let continuation: CheckedContinuation<Grant, Never>
@@ -91,7 +117,8 @@ final class SendWindow: Sendable {
     /// cancelled; `wanted` says for each push of which message it is, those of one message side by side.
     ///
     /// The time is up at once where nothing has moved for as long as `patience`: whoever comes to a window that stands
-    /// still learns nothing by waiting, and a long line would wait its patience out one after the other.
+    /// still learns nothing by waiting, and a long line would wait its patience out one after the other. So it is where all
+    /// windows together hold of the lane what they may.
     func acquire(
         _ wanted: [Int],
         for lane: Lane,
@@ -114,14 +141,15 @@ final class SendWindow: Sendable {
         until deadline: ContinuousClock.Instant,
         patience: Duration?
     ) async -> Grant {
-        let (grant, latestMove) = state.withLock { state in
+        let (grant, isBehind, latestMove) = state.withLock { state in
             let isBehind = state.waiters.contains { $0.line == line }
-            return (isBehind ? .none : take(wish, line.lane, &state), state.latestMove)
+            return (isBehind ? .none : take(wish, line.lane, &state), isBehind, state.latestMove)
         }
         let end = patience.map { min(deadline, latestMove + $0) } ?? deadline
         guard grant == .none else { return grant }
-        guard end > time.steady() else {
-            return state.withLock { take(wish, line.lane, &$0, evenCrumbs: true) }
+        guard end > time.steady(), shares.takeAll(wish.messages, of: line.lane) else {
+            // Places that were left to those in line are theirs.
+            return isBehind ? .none : state.withLock { take(wish, line.lane, &$0, evenCrumbs: true) }
         }
         let number = state.withLock { state in
             state.lastNumber += 1
@@ -161,7 +189,14 @@ final class SendWindow: Sendable {
     /// Callers who stand in line.
     var waiting: Int { state.withLock(\.waiters.count) }
 
-    private func take(_ wish: Wish, _ lane: Lane, _ state: inout State, evenCrumbs: Bool = false) -> Grant {
+    /// Whoever stood in line has its shares already, and leaves those that it does not need.
+    private func take(
+        _ wish: Wish,
+        _ lane: Lane,
+        _ state: inout State,
+        evenCrumbs: Bool = false,
+        hasShares: Bool = false
+    ) -> Grant {
         let allPushes = capacity - (lane == .urgent ? 0 : reserve)
         let allMessages = limits[lane] ?? .max
         let pushes = max(0, allPushes - state.pushes)
@@ -170,9 +205,13 @@ final class SendWindow: Sendable {
             grant.pushes == wish.pushes || state.pushes == 0 || grant.pushes >= allPushes / 2
             || grant.messages >= allMessages / 2
         guard grant != .none, isDecent || evenCrumbs else { return .none }
-        let shared = shares.take(upTo: grant.messages, of: lane)
-        if shared < grant.messages { grant = Self.fit(wish, pushes, messages: shared) }
-        guard grant != .none else { return .none }
+        if hasShares {
+            shares.giveBack(wish.messages - grant.messages, of: lane)
+        } else {
+            let shared = shares.take(upTo: grant.messages, of: lane)
+            if shared < grant.messages { grant = Self.fit(wish, pushes, messages: shared) }
+            guard grant != .none else { return .none }
+        }
         state.pushes += grant.pushes
         state.messages[lane, default: 0] += grant.messages
         if grant.messages > 0 { state.latestMove = time.steady() }
@@ -207,7 +246,7 @@ final class SendWindow: Sendable {
         var left: [Waiter] = []
         for waiter in state.waiters {
             let isBehind = left.contains { $0.line == waiter.line }
-            let grant = isBehind ? .none : take(waiter.wish, waiter.line.lane, &state)
+            let grant = isBehind ? .none : take(waiter.wish, waiter.line.lane, &state, hasShares: true)
             if grant == .none { left.append(waiter) } else { served.append((waiter.continuation, grant)) }
         }
         state.waiters = left
@@ -219,8 +258,11 @@ final class SendWindow: Sendable {
         let served: (waiter: Waiter, grant: Grant)? = state.withLock { state in
             guard let place = state.waiters.firstIndex(where: { $0.number == number }) else { return nil }
             let waiter = state.waiters.remove(at: place)
-            guard takingCrumbs else { return (waiter, .none) }
-            return (waiter, take(waiter.wish, waiter.line.lane, &state, evenCrumbs: true))
+            let grant =
+                takingCrumbs
+                ? take(waiter.wish, waiter.line.lane, &state, evenCrumbs: true, hasShares: true) : .none
+            if grant == .none { shares.giveBack(waiter.wish.messages, of: waiter.line.lane) }
+            return (waiter, grant)
         }
         if let served { served.waiter.continuation.resume(returning: served.grant) }
     }

@@ -20,34 +20,26 @@ struct FeedsAndPlans: Sendable {
     func keep(
         _ entries: [Entry<PlannedEvent>],
         cancelling cancellations: [Entry<EventCancellation>],
-        heirs: Set<Int>,
         _ batch: Batch
     ) async -> Kept {
         var kept = await keep(entries, batch)
         kept.faults += await cancel(cancellations, batch)
-        let wide = kept.events.filter { $0.work.isForNow }
-        kept.pages = await open(wide, heirs, batch)
         return kept
     }
 
     /// What came of events that are not for named users, or not for now.
     struct Kept: Sendable {
         fileprivate(set) var faults: [Entry<DeadLetterCause>] = []
-        /// The first pages of those that are expanded now; no message names them yet.
-        fileprivate(set) var pages: [Entry<FanoutPage>] = []
         /// What is in the database, now or since a copy of it came.
         fileprivate var events: [Entry<PlannedEvent>] = []
     }
 
-    /// Begins to expand what is for a wider audience. What was cancelled leads nowhere.
-    private func open(_ entries: [Entry<PlannedEvent>], _ heirs: Set<Int>, _ batch: Batch) async -> [Entry<FanoutPage>]
-    {
-        let openings = entries.map { entry in
-            Entry(index: entry.index, work: FanoutBook.Opening(entry.work, isHeir: heirs.contains(entry.index)))
-        }
-        let opened = await batch.store(openings) { [store] openings throws(PostgresError) in
-            try await store.open(openings)
-        }
+    /// Begins to expand what is for a wider audience, and returns the first pages, which no message names yet. What was
+    /// cancelled leads nowhere.
+    func open(_ kept: inout Kept, _ batch: Batch) async -> [Entry<FanoutPage>] {
+        let wide = kept.events.filter(\.work.isForNow)
+        let opened = await batch.store(wide) { [store] plans throws(PostgresError) in try await store.open(plans) }
+        kept.faults += opened.refused.map { Entry(index: $0.index, work: .refused($0.work, $1)) }
         return opened.written.flatMap { entry, pages in pages.map { Entry(index: entry.index, work: $0) } }
     }
 

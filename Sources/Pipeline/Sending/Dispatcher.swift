@@ -17,7 +17,7 @@ struct Dispatcher: Sendable {
     /// Told of the deliveries of each part as soon as that has come to its end, several parts at a time.
     typealias Ended = @Sendable ([Disposition]) async -> Void
 
-    /// What a window cannot start in this time waits in the ledger: a slow provider must not hold what belongs to the others.
+    /// What an outlet cannot start in this time waits in the ledger: a slow provider must not hold what belongs to the others.
     private static let patience = Duration.seconds(1)
 
     /// What goes to one outlet.
@@ -39,10 +39,10 @@ struct Dispatcher: Sendable {
             for (key, shipments) in Dictionary(grouping: shipments, by: \.outlet) {
                 tasks.addTask {
                     guard let outlet = senders.outlet(key) else {
-                        return await ended(Self.held(shipments, BacklogKey(key), .windowFull))
+                        return await ended(Self.held(shipments, BacklogKey(key), lane, .windowFull))
                     }
                     let turn = OutletTurn(key: key, outlet: outlet, lane: lane, sentAt: sentAt, ended: ended)
-                    let free = await free(of: shipments, turn) { backlogs.ahead(of: $0, key) }
+                    let free = await free(of: shipments, turn) { backlogs.ahead(of: $0, in: lane, key) }
                     if !free.isEmpty { await send(Self.sorted(free), turn) }
                 }
             }
@@ -60,7 +60,7 @@ struct Dispatcher: Sendable {
         _ ended: @escaping Ended
     ) async {
         guard let outlet = senders.outlet(places.key) else {
-            return await ended(Self.held(shipments, BacklogKey(places.key), .windowFull))
+            return await ended(Self.held(shipments, BacklogKey(places.key), places.lane, .windowFull))
         }
         let turn = OutletTurn(
             key: places.key,
@@ -75,7 +75,7 @@ struct Dispatcher: Sendable {
         let grant = Self.grant(started.count)
         async let begun: Void = started.isEmpty ? () : start(started, turn, under: grant, probing: probe)
         let late = free.dropFirst(started.count)
-        if !late.isEmpty { await ended(Self.held(Array(late), BacklogKey(places.key), .windowFull)) }
+        if !late.isEmpty { await ended(Self.held(Array(late), BacklogKey(places.key), places.lane, .windowFull)) }
         await begun
     }
 
@@ -106,9 +106,9 @@ struct Dispatcher: Sendable {
         let isClear = breakers.isClear(turn.key)
         for shipment in shipments {
             if !isClear, let hold = breakers.hold(turn.key, platform: shipment.platform) {
-                held += shipment.put(into: hold.backlog, because: hold.hindrance)
+                held += shipment.put(into: hold.backlog, from: turn.lane, because: hold.hindrance)
             } else if let backlog = ahead(shipment) {
-                held += shipment.put(into: backlog, because: .windowFull)
+                held += shipment.put(into: backlog, from: turn.lane, because: .windowFull)
             } else {
                 free.append(shipment)
             }
@@ -117,38 +117,61 @@ struct Dispatcher: Sendable {
         return free
     }
 
-    private static func held(_ shipments: [Shipment], _ backlog: BacklogKey, _ why: Hindrance) -> [Disposition] {
-        shipments.flatMap { $0.put(into: backlog, because: why) }
+    private static func held(
+        _ shipments: [Shipment],
+        _ backlog: BacklogKey,
+        _ lane: Lane,
+        _ why: Hindrance
+    ) -> [Disposition] {
+        shipments.flatMap { $0.put(into: backlog, from: lane, because: why) }
     }
 
+    /// First the places, then the budget's shares for them: what is drawn is lost to all workers where nothing is sent.
     private func send(_ shipments: [Shipment], _ turn: OutletTurn) async {
-        let outlet = turn.outlet
         let deadline = context.time.steady() + Self.patience
         await withDiscardingTaskGroup { tasks in
             var rest = shipments[...]
             while !rest.isEmpty {
-                let affordable = await afford(rest.count, turn, until: deadline)
-                var paid = rest.prefix(affordable)
-                while !paid.isEmpty {
-                    let grant = await outlet.window.acquire(
-                        paid.map(\.index),
-                        for: turn.lane,
-                        until: deadline,
-                        patience: Self.patience
-                    )
-                    guard grant != .none else { break }
-                    let part = paid.prefix(grant.pushes)
-                    paid = paid.dropFirst(grant.pushes)
-                    rest = rest.dropFirst(grant.pushes)
-                    tasks.addTask { await start(Array(part), turn, under: grant, probing: nil) }
-                }
-                guard paid.isEmpty, affordable > 0 else {
-                    if let budget = outlet.budget { budgets.giveBack(paid.count, of: budget, for: turn.lane) }
-                    break
-                }
+                let grant = await turn.outlet.window.acquire(
+                    rest.map(\.index),
+                    for: turn.lane,
+                    until: deadline,
+                    patience: Self.patience
+                )
+                guard grant != .none else { break }
+                let part = rest.prefix(grant.pushes)
+                rest = rest.dropFirst(grant.pushes)
+                tasks.addTask { await send(part, turn, under: grant, until: deadline) }
             }
             guard !rest.isEmpty else { return }
-            await turn.ended(Self.held(Array(rest), BacklogKey(turn.key), .windowFull))
+            await turn.ended(Self.held(Array(rest), BacklogKey(turn.key), turn.lane, .windowFull))
+        }
+    }
+
+    /// Sends what has its places, as its outlet's budget allows.
+    private func send(
+        _ shipments: ArraySlice<Shipment>,
+        _ turn: OutletTurn,
+        under grant: SendWindow.Grant,
+        until deadline: ContinuousClock.Instant
+    ) async {
+        guard let budget = turn.outlet.budget else { return await start(Array(shipments), turn, under: grant) }
+        await withDiscardingTaskGroup { tasks in
+            var (rest, left) = (shipments, grant)
+            while !rest.isEmpty {
+                let count = await budgets.take(upTo: rest.count, of: budget, for: turn.lane, until: deadline)
+                guard count > 0 else { break }
+                let part = rest.prefix(count)
+                rest = rest.dropFirst(count)
+                // A message of which something is left is held by what is left.
+                let others = SendWindow.Grant(for: rest.map(\.index)[...])
+                let own = left - others
+                left = others
+                tasks.addTask { await start(Array(part), turn, under: own) }
+            }
+            guard !rest.isEmpty else { return }
+            turn.outlet.window.release(left, of: turn.lane)
+            await turn.ended(Self.held(Array(rest), BacklogKey(turn.key), turn.lane, .windowFull))
         }
     }
 
@@ -157,7 +180,7 @@ struct Dispatcher: Sendable {
         _ shipments: [Shipment],
         _ turn: OutletTurn,
         under grant: SendWindow.Grant,
-        probing breaker: BreakerKey?
+        probing breaker: BreakerKey? = nil
     ) async {
         let now = context.time.steady()
         let hasLapsed = { (shipment: Shipment) in shipment.lease?.hasLasted(policy.beginsWithin, at: now) ?? false }
@@ -167,7 +190,7 @@ struct Dispatcher: Sendable {
         turn.outlet.window.release(grant, of: turn.lane)
         if !lapsed.isEmpty {
             if let budget = turn.outlet.budget { budgets.giveBack(lapsed.count, of: budget, for: turn.lane) }
-            await turn.ended(Self.held(lapsed, BacklogKey(turn.key), .leaseOver))
+            await turn.ended(Self.held(lapsed, BacklogKey(turn.key), turn.lane, .leaseOver))
         }
         guard !timely.isEmpty else { return }
         let rulings = await breakers.judge(verdicts, of: timely, turn.key, probe: breaker)
@@ -179,15 +202,10 @@ struct Dispatcher: Sendable {
                 answered.append((shipment, ruling))
             } else {
                 let backlog = breakers.hold(turn.key, platform: shipment.platform)?.backlog ?? BacklogKey(turn.key)
-                held += shipment.put(into: backlog, because: .breaker)
+                held += shipment.put(into: backlog, from: turn.lane, because: .breaker)
             }
         }
         await turn.ended(policy.dispositions(of: answered, sentAt: turn.sentAt, using: context.chance) + held)
-    }
-
-    private func afford(_ count: Int, _ turn: OutletTurn, until deadline: ContinuousClock.Instant) async -> Int {
-        guard let budget = turn.outlet.budget else { return count }
-        return await budgets.take(upTo: count, of: budget, for: turn.lane, until: deadline)
     }
 }
 
@@ -203,14 +221,13 @@ extension Dispatcher {
     func places(upTo count: Int, at key: OutletKey, for lane: Lane) async -> PulledPlaces? {
         guard let outlet = senders.outlet(key) else { return nil }
         let deadline = context.time.steady() + Self.patience
-        var affordable = count
-        if let budget = outlet.budget {
-            affordable = await budgets.take(upTo: count, of: budget, for: lane, until: deadline)
+        let grant = await outlet.window.acquire(pulling: count, for: lane, until: deadline)
+        guard let budget = outlet.budget, grant != .none else {
+            return grant == .none ? nil : PulledPlaces(key: key, lane: lane, count: grant.pushes)
         }
-        guard affordable > 0 else { return nil }
-        let grant = await outlet.window.acquire(pulling: affordable, for: lane, until: deadline)
-        if let budget = outlet.budget { budgets.giveBack(affordable - grant.pushes, of: budget, for: lane) }
-        return grant == .none ? nil : PulledPlaces(key: key, lane: lane, count: grant.pushes)
+        let affordable = await budgets.take(upTo: grant.pushes, of: budget, for: lane, until: deadline)
+        outlet.window.release(Self.grant(grant.pushes - affordable), of: lane)
+        return affordable > 0 ? PulledPlaces(key: key, lane: lane, count: affordable) : nil
     }
 
     /// Gives back what nothing is sent in.

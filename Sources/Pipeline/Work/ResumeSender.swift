@@ -51,11 +51,12 @@ struct ResumeSender: Sendable {
         )
     }
 
-    /// Pages of fan-outs, each to its lane; what is not confirmed comes back.
-    func send(pages: [FanoutPage], until drain: DrainSignal) async -> [FanoutPage] {
-        await send(
+    /// Pages of fan-outs, each to its lane, at once or through a tier; what is not confirmed comes back.
+    func send(pages: [FanoutPage], after tier: RetryTier? = nil, until drain: DrainSignal) async -> [FanoutPage] {
+        let exchange = tier.map(names.retry) ?? names.work
+        return await send(
             pages.map {
-                (work: $0, message: message(PageMessage.body($0), to: names.work, names.resume($0.priority.lane)))
+                (work: $0, message: message(PageMessage.body($0), to: exchange, names.resume($0.priority.lane)))
             },
             until: drain
         )

@@ -21,7 +21,7 @@ final class FaultList: Sendable {
 
     /// - Parameter seed: the same seed and the same requests give the same faults.
     init(seed: UInt64) {
-        state = Mutex(State(chance: SplitMix(state: seed)))
+        state = Mutex(State(chance: SplitMix(seed: seed)))
     }
 
     var entries: [Entry] { state.withLock(\.entries) }
@@ -43,24 +43,6 @@ final class FaultList: Sendable {
             }
             return nil
         }
-    }
-}
-
-/// SplitMix64: a small generator whose numbers follow from its seed alone, on every machine.
-struct SplitMix: RandomNumberGenerator, Sendable {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-
-    /// From 0 up to, but without, 1.
-    mutating func unit() -> Double {
-        Double(next() >> 11) * 0x1p-53
     }
 }
 

@@ -58,9 +58,9 @@ extension BellhopConfiguration {
             default: .seconds(30 * 86_400)
         )
         deadLetterRetention = reader.deadLetterRetention()
-        retention = reader.retention(
-            Lateness(replayHorizon: replayHorizon, retryDelays: retryDelays, retryLimit: retryLimit)
-        )
+        let lateness = Lateness(replayHorizon: replayHorizon, retryDelays: retryDelays, retryLimit: retryLimit)
+        replayLead = lateness.lead
+        retention = reader.retention(lateness)
         staleDevices = reader.staleDevices()
         wideEventAge = reader.duration(
             .wideEventAge,

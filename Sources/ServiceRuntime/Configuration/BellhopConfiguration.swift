@@ -68,6 +68,8 @@ package struct BellhopConfiguration: Sendable {
     ///
     /// Default: 30 days.
     package let replayHorizon: Duration
+    /// How long before its first failure a dead letter's event may have been recorded, by the retries that are set.
+    package let replayLead: Duration
     /// How long dead letters are kept that nobody waits for any more.
     ///
     /// Default: none, and nothing is ever deleted.

@@ -13,11 +13,14 @@ struct Lateness: Sendable {
         }
     }
 
-    /// From a notification's record to the last moment at which a replay may ask whether it was recorded: the retries, a
-    /// day in which receipts are asked for, and then the horizon.
+    /// From a notification's record to the failure that makes a dead letter of it: the retries, and a day in which receipts
+    /// are asked for.
+    var lead: Duration { retries + .days(1) }
+
+    /// From a notification's record to the last moment at which a replay may ask whether it was recorded.
     ///
-    /// The others are remembered as long: a replay that begins within the horizon goes on beyond it.
-    private var reach: Duration { replayHorizon + retries + .days(1) }
+    /// The others are remembered as long: what was sent within the horizon arrives a little later.
+    private var reach: Duration { replayHorizon + lead }
 
     /// How long a kind has to be kept at least, in whole days, and what for.
     func least(of kind: Retention.Kind) -> (span: Duration, reason: String) {

@@ -21,18 +21,6 @@ package struct FanoutBook: Sendable {
         self.usersPerPage = max(1, usersPerPage)
     }
 
-    /// An event whose audience is to be read now.
-    package struct Opening: Sendable {
-        package let event: PlannedEvent
-        /// Its message was handed out before: whoever held it may have died before the first page was published.
-        package let isHeir: Bool
-
-        package init(_ event: PlannedEvent, isHeir: Bool) {
-            self.event = event
-            self.isHeir = isHeir
-        }
-    }
-
     /// Somebody whom an event is for.
     package struct Listener: Sendable {
         package let user: UserID
@@ -42,47 +30,69 @@ package struct FanoutBook: Sendable {
 
     /// Opens the fan-outs of events that are kept, each once, and returns the pages that are to be published.
     ///
-    /// Who follows by now is meant. Of an event that was cancelled, or whose fan-out is there already, nothing comes, but
-    /// for what an heir may have to publish again. The answers are in the order of `openings`.
-    package func open(_ openings: [Opening]) async throws(PostgresError) -> [[FanoutPage]] {
-        guard !openings.isEmpty else { return [] }
-        let events = openings.map(\.event.event)
-        let keys: [Parameter] = [.textArray(events.map(\.app.text)), .textArray(events.map(\.id.text))]
-        let parameters =
-            keys + [
-                .textArray(events.map(\.audience.topic?.text)), .textArray(events.map(\.type.text)),
-                .integer(Int64(usersPerPage)),
-            ]
+    /// Who follows by now is meant. Of an event that was cancelled nothing comes. Where the fan-out is there already, the
+    /// pages come that nobody has taken: whoever opened it may have died before they were published. The answers are in the
+    /// order of `plans`.
+    package func open(_ plans: [PlannedEvent]) async throws(PostgresError) -> [[FanoutPage]] {
+        guard !plans.isEmpty else { return [] }
+        let events = plans.map(\.event)
+        let parameters: [Parameter] = [
+            .textArray(events.map(\.app.text)), .textArray(events.map(\.id.text)),
+            .textArray(events.map(\.audience.topic?.text)), .textArray(events.map(\.type.text)),
+            .integer(Int64(usersPerPage)),
+        ]
         return try await pool.transaction { (connection) throws(PostgresError) in
-            var pages = openings.map { _ in [FanoutPage]() }
+            var pages = events.map { _ in [FanoutPage]() }
             let fresh = try connection.run(FanoutStatements.open, parameters)
             for row in fresh.indices {
                 guard let place = try fresh.place(row, 3, in: pages.indices) else { continue }
                 pages[place].append(try FanoutPage(fresh, row))
             }
-            let heirs = openings.indices.filter { openings[$0].isHeir && pages[$0].isEmpty }
-            guard !heirs.isEmpty else { return pages }
+            let known = events.indices.filter { pages[$0].isEmpty }
+            guard !known.isEmpty else { return pages }
             let orphans = try connection.run(
                 FanoutStatements.untakenOfEvents,
-                [.textArray(heirs.map { events[$0].app.text }), .textArray(heirs.map { events[$0].id.text })]
+                [.textArray(known.map { events[$0].app.text }), .textArray(known.map { events[$0].id.text })]
             )
             for row in orphans.indices {
-                guard let place = try orphans.place(row, 3, in: heirs.indices) else { continue }
-                pages[heirs[place]].append(try FanoutPage(orphans, row))
+                guard let place = try orphans.place(row, 3, in: known.indices) else { continue }
+                pages[known[place]].append(try FanoutPage(orphans, row))
             }
             return pages
         }
     }
 
     /// Takes a page into a worker's hands, and plans the next ones.
-    package func take(_ page: FanoutPage) async throws(PostgresError) -> TakenPage {
-        let (number, usersPerPage) = (Parameter.integer(page.fanout), usersPerPage)
+    ///
+    /// Nobody takes what another has, unless its message was `redelivered`, or five minutes have passed. A page that was
+    /// taken by too many has killed them: its fan-out pauses.
+    package func take(
+        _ page: FanoutPage,
+        as claim: Claim,
+        redelivered: Bool
+    ) async throws(PostgresError) -> TakenPage {
+        let place: [Parameter] = [.integer(page.fanout), .integer(page.page)]
+        let usersPerPage = usersPerPage
         return try await pool.transaction { (connection) throws(PostgresError) -> TakenPage in
             guard let fanout = try HeldFanout.hold(page.fanout, on: connection) else { return .over }
-            let taken = try connection.run(fanout.taking, [number, .integer(page.page)])
-            guard fanout.isRunning, !taken.isEmpty else { return .over }
-            let event = try connection.run(FanoutStatements.event, [number])
+            guard fanout.isRunning else {
+                _ = try connection.run(fanout.isPaused ? FanoutStatements.park : FanoutStatements.endPage, place)
+                return .over
+            }
+            let taken = try connection.run(
+                FanoutStatements.take,
+                place + [.integer(claim.number), .boolean(redelivered)]
+            )
+            guard !taken.isEmpty else { return .over }
+            let takes = try taken.number(0, 2)
+            guard takes <= Self.mostTakes else {
+                try Self.pause(page, because: "page-fails", on: connection)
+                return .over
+            }
+            let event = try connection.run(FanoutStatements.event, [.integer(page.fanout)])
             guard !event.isEmpty, let app = AppID(validating: fanout.app) else { return .over }
+            var further = try fanout.topUp(on: connection, usersPerPage)
+            if try taken.boolean(0, 3) { further += try Self.untaken(of: page.fanout, on: connection) }
             let range = OpenPage.Range(
                 app: app,
                 topic: fanout.topic,
@@ -95,16 +105,29 @@ package struct FanoutBook: Sendable {
                     app: app,
                     content: Array(try event.text(0, 0).utf8),
                     contentHash: ContentHash(stored: try event.bytes(0, 1)),
-                    further: try fanout.topUp(on: connection, usersPerPage),
+                    further: Array(Set(further)),
+                    takes: takes,
                     range: range
                 )
             )
         }
     }
 
+    /// As many as the broker hands a message out, and some for what was lost.
+    private static let mostTakes = 25
+
     /// Pages of a fan-out that nobody has taken: their messages may have died with a worker.
     package func untaken(of fanout: Int64) async throws(PostgresError) -> [FanoutPage] {
-        let rows = try await pool.run(FanoutStatements.untaken, [.integer(fanout)])
+        try await pool.withConnection { (connection) throws(PostgresError) in
+            try Self.untaken(of: fanout, on: connection)
+        }
+    }
+
+    private static func untaken(
+        of fanout: Int64,
+        on connection: PostgresConnection
+    ) throws(PostgresError) -> [FanoutPage] {
+        let rows = try connection.run(FanoutStatements.untaken, [.integer(fanout)])
         return try rows.map { (rows, row) throws(PostgresError) in try FanoutPage(rows, row) }
     }
 
@@ -124,15 +147,16 @@ package struct FanoutBook: Sendable {
         }
     }
 
-    /// Ends a page and plans the next one; returns what is to be published, none where the page had ended before.
+    /// Ends a page and plans the next one; returns what is to be published.
     ///
-    /// With its last page the fan-out is finished.
+    /// Where the page had ended before, that is what nobody has taken, since whoever ended it may not have heard of it. With
+    /// its last page the fan-out is finished.
     package func finish(_ page: FanoutPage, _ tally: PageTally) async throws(PostgresError) -> [FanoutPage] {
         let (number, usersPerPage) = (Parameter.integer(page.fanout), usersPerPage)
         return try await pool.transaction { (connection) throws(PostgresError) in
             guard let fanout = try HeldFanout.hold(page.fanout, on: connection),
                 try connection.run(FanoutStatements.endPage, [number, .integer(page.page)]).affectedCount > 0
-            else { return [] }
+            else { return try Self.untaken(of: page.fanout, on: connection) }
             let counts = [tally.users, tally.recorded, tally.sent].map { Parameter.integer(Int64($0)) }
             let next = try fanout.topUp(on: connection, usersPerPage)
             _ = try connection.run(FanoutStatements.count, [number] + counts)
@@ -140,9 +164,26 @@ package struct FanoutBook: Sendable {
         }
     }
 
-    /// Stops a fan-out whose event cannot be understood any more, until somebody who knows why resumes it.
-    package func pause(_ fanout: Int64, because trouble: String) async throws(PostgresError) {
-        _ = try await pool.run(FanoutStatements.pause, [.integer(fanout), .text(trouble)])
+    /// Gives a page out of a worker's hands, since it cannot be worked on for now.
+    package func putBack(_ page: FanoutPage) async throws(PostgresError) {
+        _ = try await pool.run(FanoutStatements.putBack, [.integer(page.fanout), .integer(page.page)])
+    }
+
+    /// Stops a fan-out that cannot go on, until somebody who knows why resumes it.
+    package func pause(_ page: FanoutPage, because trouble: String) async throws(PostgresError) {
+        try await pool.transaction { (connection) throws(PostgresError) in
+            guard let fanout = try HeldFanout.hold(page.fanout, on: connection), fanout.isRunning else { return }
+            try Self.pause(page, because: trouble, on: connection)
+        }
+    }
+
+    private static func pause(
+        _ page: FanoutPage,
+        because trouble: String,
+        on connection: PostgresConnection
+    ) throws(PostgresError) {
+        _ = try connection.run(FanoutStatements.pause, [.integer(page.fanout), .text(trouble)])
+        _ = try connection.run(FanoutStatements.park, [.integer(page.fanout), .integer(page.page)])
     }
 
     /// Takes pages of running fan-outs that no message names, or whose message has been lost, to have them published.

@@ -131,7 +131,12 @@ package struct FanoutDesk: Sendable {
         let parameters = piece.parameters
         let items = try await pool.transaction { (connection) throws(PostgresError) in
             let rows = try connection.run(Statement(sql), parameters)
-            if act == .cancel { _ = try connection.run(Self.dropPages, [.text(try rows.text(0, 1))]) }
+            let changed = Parameter.text(try rows.text(0, 1))
+            switch act {
+            case .cancel: _ = try connection.run(Self.dropPages, [changed])
+            case .resume: _ = try connection.run(FanoutStatements.free, [changed])
+            case .pause: break
+            }
             return try rows.number(0, 0)
         }
         return items <= agreed ? .done(items: items) : .moreThanAgreed(items: items)
@@ -173,7 +178,7 @@ package struct FanoutDesk: Sendable {
 
     private static let pages = Statement(
         """
-        SELECT page, handed_over_at, taken_at FROM fanout_pages WHERE fanout = $1 ORDER BY page
+        SELECT page, nullif(handed_over_at, 'infinity'), taken_at FROM fanout_pages WHERE fanout = $1 ORDER BY page
         """,
         effect: .reads
     )

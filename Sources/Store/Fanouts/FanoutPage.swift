@@ -21,7 +21,7 @@ package struct FanoutPage: Sendable, Hashable {
 package enum TakenPage: Sendable {
     /// It is to be worked on.
     case open(OpenPage)
-    /// Its fan-out is paused or was cancelled, or the page is finished: there is nothing to do with it.
+    /// Its fan-out is paused or was cancelled, the page is finished, or another has it: there is nothing to do with it.
     case over
 }
 
@@ -31,8 +31,10 @@ package struct OpenPage: Sendable {
     /// JSON: the event as it was kept.
     package let content: [UInt8]
     package let contentHash: ContentHash
-    /// Pages that were planned meanwhile, and that no message names yet.
+    /// Pages that were planned meanwhile, and such as no message may name.
     package let further: [FanoutPage]
+    /// By how many batches it was taken, this one included.
+    package let takes: Int
     let range: Range
 
     /// Whose ids are beyond `after` and not beyond `upto`, as far as they were meant at `snapshot`.

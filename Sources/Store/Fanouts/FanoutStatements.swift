@@ -81,24 +81,43 @@ enum FanoutStatements {
 
     static let event = Statement(
         """
-        SELECT e.content::text, e.content_hash
+        SELECT coalesce(e.body, e.content::text), e.content_hash
         FROM fanouts f JOIN events e ON e.app = f.app AND e.id = f.event_id
         WHERE f.number = $1 AND e.content IS NOT NULL
         """,
         effect: .reads
     )
 
+    /// A page that nobody has, or that was lost by whoever had it: a message that the broker hands out once more says so, or
+    /// five minutes do. Whoever asks again for what it has already taken has it.
     static let take = Statement(
         """
-        UPDATE fanout_pages SET taken_at = now(), handed_over_at = now()
-        WHERE fanout = $1 AND page = $2
-        RETURNING after, upto
+        UPDATE fanout_pages p
+        SET taken_at = now(), handed_over_at = now(), copies = 0, claim = $3,
+            takes = least(p.takes + (p.claim IS DISTINCT FROM $3::bigint)::integer, 1000)
+        FROM (SELECT taken_at, claim FROM fanout_pages WHERE fanout = $1 AND page = $2 FOR UPDATE) AS was
+        WHERE p.fanout = $1 AND p.page = $2
+          AND (was.taken_at IS NULL OR was.claim = $3 OR $4::boolean OR was.taken_at < now() - interval '5 min')
+        RETURNING p.after, p.upto, p.takes::bigint, was.taken_at IS NOT NULL
         """
     )
 
-    /// The page of a fan-out that is paused: its message ends, and whoever resumes the fan-out finds it.
+    /// The page of a fan-out that is paused: its message ends, and whoever resumes the fan-out frees it.
+    static let park = Statement(
+        "UPDATE fanout_pages SET taken_at = NULL, handed_over_at = 'infinity' WHERE fanout = $1 AND page = $2"
+    )
+
+    /// Its message waits for a while.
     static let putBack = Statement(
-        "UPDATE fanout_pages SET taken_at = NULL, handed_over_at = NULL WHERE fanout = $1 AND page = $2"
+        "UPDATE fanout_pages SET taken_at = NULL, handed_over_at = now() WHERE fanout = $1 AND page = $2"
+    )
+
+    /// The pages that were parked while it was paused.
+    static let free = Statement(
+        """
+        UPDATE fanout_pages SET handed_over_at = NULL, takes = 0
+        WHERE fanout = ANY ($1::bigint[]) AND handed_over_at = 'infinity'
+        """
     )
 
     static let endPage = Statement("DELETE FROM fanout_pages WHERE fanout = $1 AND page = $2")
@@ -108,7 +127,7 @@ enum FanoutStatements {
     static let plan = Statement(
         """
         INSERT INTO fanout_pages (fanout, page, after, upto, handed_over_at)
-        VALUES ($1, $2, $3, $4, CASE WHEN $5::boolean THEN now() END)
+        VALUES ($1, $2, $3, $4, CASE WHEN $5::boolean THEN now() ELSE 'infinity' END)
         """
     )
 
@@ -135,19 +154,21 @@ enum FanoutStatements {
     )
 
     static let pause = Statement(
-        "UPDATE fanouts SET state = 'paused', paused_at = now(), trouble = $2 WHERE number = $1 AND state = 'running'"
+        "UPDATE fanouts SET state = 'paused', trouble = $2, paused_at = now() WHERE number = $1 AND state = 'running'"
     )
 
-    /// Pages of running fan-outs that no message names, or whose message has not been taken for so many milliseconds, in the
-    /// order of their index.
+    /// Pages of running fan-outs that no message names, or whose message has not been taken for so many milliseconds and then
+    /// twice as many each time, in the order of their index.
     static let forgotten = Statement(
         """
-        UPDATE fanout_pages p SET handed_over_at = now()
+        UPDATE fanout_pages p
+        SET handed_over_at = now(), copies = CASE WHEN lost.copied THEN least(p.copies + 1, 10) ELSE p.copies END
         FROM (
-            SELECT p.fanout, p.page, f.urgency
+            SELECT p.fanout, p.page, f.urgency, p.handed_over_at IS NOT NULL AS copied
             FROM fanout_pages p
             CROSS JOIN LATERAL (SELECT urgency, state FROM fanouts WHERE number = p.fanout OFFSET 0) AS f
             WHERE coalesce(p.handed_over_at, '-infinity') < now() - $2::bigint * interval '1 ms'
+              AND coalesce(p.handed_over_at < now() - $2::bigint * interval '1 ms' * (1 << p.copies), true)
               AND f.state = 'running'
             ORDER BY coalesce(p.handed_over_at, '-infinity')
             LIMIT $1

@@ -8,7 +8,7 @@ struct HeldFanout {
     let topic: String?
     let startedAt: Int64
     let isRunning: Bool
-    private let isCancelled: Bool
+    let isPaused: Bool
     private let priority: Priority
     private let planned: Int64
     private let plannedTo: String
@@ -26,24 +26,18 @@ struct HeldFanout {
         startedAt = try rows.instant(0, 2)
         let state = try rows.text(0, 3)
         isRunning = state == "running"
-        isCancelled = state == "cancelled"
+        isPaused = state == "paused"
         priority = Priority(urgency: try rows.integer(0, 4))
         planned = try rows.integer(0, 5)
         plannedTo = try rows.text(0, 6)
         isPlanned = try rows.boolean(0, 7)
     }
 
-    /// What becomes of a page whose message has come; of a cancelled fan-out nobody wants it any more.
-    var taking: Statement {
-        if isRunning { return FanoutStatements.take }
-        return isCancelled ? FanoutStatements.endPage : FanoutStatements.putBack
-    }
-
     /// Plans pages until enough of them are under way, and returns those that are to be published.
     ///
     /// What a paused one has planned waits for somebody to resume it.
     func topUp(on connection: PostgresConnection, _ usersPerPage: Int) throws(PostgresError) -> [FanoutPage] {
-        guard !isPlanned, !isCancelled else { return [] }
+        guard !isPlanned, isRunning || isPaused else { return [] }
         let open = try connection.run(FanoutStatements.openPages, [.integer(number)]).number(0, 0)
         var (pages, after, isLast): ([FanoutPage], String, Bool) = ([], plannedTo, false)
         var next = planned

@@ -1,20 +1,8 @@
 package import BellhopRules
 package import Postgres
 
-/// Whom a breaker keeps from sending: an app at one of its providers, or only its devices of one platform there.
-package struct BreakerKey: Hashable, Sendable {
-    package let app: AppID
-    /// The provider as metrics name it.
-    package let provider: String
-    /// Nil where all devices are concerned.
-    package let platform: DevicePlatform?
-
-    package init(app: AppID, provider: String, platform: DevicePlatform? = nil) {
-        self.app = app
-        self.provider = provider
-        self.platform = platform
-    }
-}
+/// Whom a breaker keeps from sending.
+package typealias BreakerKey = OutletPart
 
 /// A provider that refuses our keys or settings.
 package struct OpenBreaker: Sendable, Equatable {
@@ -87,6 +75,11 @@ package struct BreakerBook: Sendable {
         return .later(.milliseconds(max(0, try rows.integer(0, 1))))
     }
 
+    /// The probe that this worker may send is not sent after all: it is the next one's that asks.
+    package func giveBackProbe(of key: BreakerKey) async throws(PostgresError) {
+        _ = try await pool.run(Self.giveBack, key.parameters)
+    }
+
     /// All that are open.
     package func all() async throws(PostgresError) -> [OpenBreaker] {
         let rows = try await pool.run(Self.all, [])
@@ -146,6 +139,8 @@ package struct BreakerBook: Sendable {
         FROM breakers WHERE \(isKey)
         """
     )
+
+    private static let giveBack = Statement("UPDATE breakers SET probe_at = now() WHERE \(isKey)")
 
     private static let all = Statement(
         """

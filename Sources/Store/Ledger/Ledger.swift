@@ -110,6 +110,7 @@ package struct Ledger: Sendable {
                 .jsonArray(others.map { $0.wait?.json }), .instantArray(others.map { $0.sentAt?.microseconds }),
                 .textArray(others.map { $0.backlog?.place.key.text }),
                 .instantArray(others.map { $0.backlog?.queuedAt?.microseconds }),
+                .integerArray(others.map { $0.backlog?.place.priority.urgency }),
             ]
             statements.append((LedgerStatements.settle, keys(others, claim) + columns))
         }

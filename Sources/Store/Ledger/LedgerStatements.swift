@@ -63,7 +63,8 @@ enum LedgerStatements {
 
     /// Only its own claim: a line that was taken over after the lease belongs to another.
     ///
-    /// What was recorded by the statement that claimed it has its turn by that time, unless another is given.
+    /// What was recorded by the statement that claimed it has its turn by that time, unless another is given. What waits in a
+    /// backlog has the urgency of its place there from then on: a replay's is less than what its type has.
     ///
     /// What stays accepted keeps the time of its send, and what is settled otherwise loses it: `sent_at` tells the two apart
     /// for the indexes.
@@ -77,13 +78,15 @@ enum LedgerStatements {
                 WHEN s.decision IS NULL THEN d.decision ELSE coalesce(d.decision, '{}') || s.decision END,
             sent_at = CASE s.state WHEN 'a' THEN coalesce(s.sent_at, d.sent_at, now()) END,
             outlet = s.outlet, updated_at = now(), claim = NULL,
-            queued_at = CASE WHEN s.outlet IS NOT NULL THEN coalesce(s.queued_at, d.updated_at) END
+            queued_at = CASE WHEN s.outlet IS NOT NULL THEN coalesce(s.queued_at, d.updated_at) END,
+            urgency = coalesce(s.urgency, d.urgency)
         FROM (
             SELECT unnest($1::bigint[]) AS person, unnest($2::bigint[]) AS id, unnest($3::bigint[]) AS target,
                    unnest($5::text[]) AS state, unnest($6::text[]) AS reason, unnest($7::text[]) AS provider_message_id,
                    unnest($8::boolean[]) AS burns, unnest($9::bigint[]) AS due_in, unnest($10::boolean[]) AS is_unknown,
                    unnest($11::jsonb[]) AS decision, unnest($12::timestamptz[]) AS sent_at,
-                   unnest($13::text[]) AS outlet, unnest($14::timestamptz[]) AS queued_at
+                   unnest($13::text[]) AS outlet, unnest($14::timestamptz[]) AS queued_at,
+                   unnest($15::bigint[]) AS urgency
         ) AS s
         WHERE d.person = ANY (ARRAY[s.person]) AND d.id = s.id AND d.target = s.target AND \(isOwn)
         """

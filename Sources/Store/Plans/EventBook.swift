@@ -8,18 +8,14 @@ package struct PlannedEvent: Sendable {
     let priority: Priority
     /// With the expiry that its type gives it.
     private(set) var content: [UInt8]
-    /// What is published when its time has come, without `deliverAt`; nil where it is for now.
-    private(set) var body: String?
+    /// The same without `deliverAt`: what is published when its time has come, and what its fan-out is made of.
+    private(set) var body: String
 
     package init(event: Event, contentHash: ContentHash, priority: Priority, expiresAt: Timestamp?) {
         self.event = event
         self.contentHash = contentHash
         self.priority = priority
         content = event.plainForm(expiresAt: expiresAt)
-        guard event.deliverAt != nil else {
-            body = nil
-            return
-        }
         body = String(decoding: event.plainForm(expiresAt: expiresAt, withoutDeliverAt: true), as: UTF8.self)
     }
 
@@ -33,10 +29,8 @@ package struct PlannedEvent: Sendable {
         guard let rest = LetterAudience.body(content, without: people) else { return nil }
         var other = self
         other.content = rest
-        if let body {
-            other.body = LetterAudience.body(Array(body.utf8), without: people).map {
-                String(decoding: $0, as: UTF8.self)
-            }
+        if let rest = LetterAudience.body(Array(body.utf8), without: people) {
+            other.body = String(decoding: rest, as: UTF8.self)
         }
         return other
     }
@@ -129,14 +123,15 @@ package struct EventBook: Sendable {
         for row in 0..<inserted.count {
             fresh.insert([try inserted.text(row, 0), try inserted.text(row, 1)])
         }
-        let stored = try await pool.run(Self.lookUp, [apps, ids])
+        let stored = try await pool.run(Self.lookUp, [apps, ids, .jsonArray(plans.map(\.content))])
         var outcomes = Array(repeating: Outcome.cancelled, count: plans.count)
         for row in 0..<stored.count {
             guard let position = try stored.place(row, 0, in: plans.indices),
                 try !stored.boolean(row, 2)
             else { continue }
             let plan = plans[position]
-            if try stored.bytes(row, 1) != plan.contentHash.bytes {
+            let (hash, isForTheSame) = (try stored.bytes(row, 1), try stored.boolean(row, 3))
+            if hash != plan.contentHash.bytes || !isForTheSame {
                 outcomes[position] = .conflict
             } else {
                 let isFresh = fresh.remove([plan.event.app.text, plan.event.id.text]) != nil
@@ -280,15 +275,17 @@ package struct EventBook: Sendable {
         """
     )
 
+    /// Those whom an event names may have become fewer; whom else it is for never changes.
     private static let lookUp = Statement(
         """
-        SELECT r.position, coalesce(e.content_hash, ''::bytea), e.cancelled_at IS NOT NULL
-        FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS r (app, id, position)
+        SELECT r.position, coalesce(e.content_hash, ''::bytea), e.cancelled_at IS NOT NULL,
+               coalesce((e.content -> 'to' ? 'users' AND r.content -> 'to' ? 'users')
+                        OR e.content -> 'to' = r.content -> 'to', false)
+        FROM unnest($1::text[], $2::text[], $3::jsonb[]) WITH ORDINALITY AS r (app, id, content, position)
         JOIN events e ON e.app = ANY (ARRAY[r.app]) AND e.id = r.id
         """
     )
 
-    /// Those that are the same but for what a scheduler changes.
     private static let due = Statement(
         """
         SELECT r.position

@@ -37,6 +37,8 @@ package enum ReplayOutcome: String, CaseIterable, Sendable {
     case stillOwed = "still-owed"
     /// Its notification or its line in the ledger is no more.
     case gone
+    /// It fell out of the horizon before its turn, and is open again.
+    case tooOld = "too-old"
     /// The answer never came, and policy forbids a repeat; or the replay was cancelled before anybody reported of the
     /// message, which is open again.
     case unknown
@@ -54,7 +56,7 @@ package enum ReplayOutcome: String, CaseIterable, Sendable {
     /// Whether the item waits for somebody again.
     var reopens: Bool {
         switch self {
-        case .failed, .stillOwed, .cancelled: true
+        case .failed, .stillOwed, .tooOld, .cancelled: true
         default: false
         }
     }

@@ -7,10 +7,12 @@ package struct ReplayRunBook: Sendable {
     private let pool: PostgresPool
     /// A name that no other runner has.
     private let runner: String
+    private let horizon: ReplayHorizon
 
-    package init(pool: PostgresPool, runner: String) {
+    package init(pool: PostgresPool, runner: String, horizon: ReplayHorizon) {
         self.pool = pool
         self.runner = runner
+        self.horizon = horizon
     }
 
     /// Takes every replay that nobody carries on, and keeps its own for so long.
@@ -36,7 +38,7 @@ package struct ReplayRunBook: Sendable {
         let bytes = Int64(DeadLetterBook.pageBytes)
         return try await pool.run(
             Self.next,
-            [.integer(id), .integer(Int64(limit)), .text(runner), .integer(bytes)]
+            [.integer(id), .integer(Int64(limit)), .text(runner), .integer(bytes)] + horizon.parameters
         ).map(ReplayPiece.init)
     }
 
@@ -68,9 +70,18 @@ package struct ReplayRunBook: Sendable {
         _ = try await pool.run(ReplayStatements.markSent, [.integer(id), .integerArray(positions)])
     }
 
-    /// Settles what cannot be sent: the item opens again, with the reason in the replay's own list.
-    package func settleUnsendable(_ position: Int64, of id: Int64, why: String) async throws(PostgresError) {
-        _ = try await pool.run(ReplayStatements.unsendable, [.integer(id), .integer(position), .text(why)])
+    /// Settles what cannot be sent: the items open again, with the reason in the replay's own list.
+    package func settle(
+        unsendable positions: [Int64],
+        of id: Int64,
+        as outcome: ReplayOutcome = .failed,
+        why: String
+    ) async throws(PostgresError) {
+        guard !positions.isEmpty else { return }
+        _ = try await pool.run(
+            ReplayStatements.unsendable,
+            [.integer(id), .integerArray(positions), .text(outcome.rawValue), .text(why)]
+        )
     }
 
     /// Looks at the ledger for what became of deliveries that are under way, and settles their items.
@@ -136,7 +147,8 @@ package struct ReplayRunBook: Sendable {
         )
         SELECT p.position, p.dead_id, d.replays::bigint AS replays, d.notification_id IS NOT NULL AS is_delivery,
                CASE WHEN d.notification_id IS NULL THEN d.body ELSE '' END AS body, d.origin_exchange,
-               d.origin_routing_key, d.properties, d.headers, d.first_failed_at
+               d.origin_routing_key, d.properties, d.headers, d.first_failed_at,
+               d.first_failed_at < \(ReplayHorizon.earliest("$5", "$6")) AS is_too_old
         FROM page p JOIN dead_letters d ON d.dead_id = ANY (ARRAY[p.dead_id])
         WHERE p.place = 1 OR p.bytes <= $4::bigint
         ORDER BY p.position
@@ -153,6 +165,8 @@ package struct ReplayPiece: Sendable {
     package let round: Int
     /// When it failed first, which was about when it came.
     package let arrivedAt: Timestamp
+    /// Whether it has fallen out of the horizon since the replay began.
+    package let isTooOld: Bool
     /// The message as it came in; nil for a delivery, of which everything is in the database.
     package let message: DeadLetterItem.Origin?
 
@@ -161,6 +175,7 @@ package struct ReplayPiece: Sendable {
         deadID = try rows.text(row, "dead_id")
         round = try rows.number(row, "replays") + 1
         arrivedAt = try rows.moment(row, "first_failed_at")
+        isTooOld = try rows.boolean(row, "is_too_old")
         message = try rows.boolean(row, "is_delivery") ? nil : try DeadLetterItem.Origin(rows, row)
     }
 }

@@ -92,10 +92,14 @@ enum ReplayStatements {
 
     static let unsendable = Statement(
         """
-        WITH item AS (
-            UPDATE replay_items SET state = 'settled', outcome = 'failed', detail = $3, settled_at = now()
-            WHERE replay_id = $1 AND position = $2 AND state = 'waiting'
-            RETURNING dead_id
+        WITH item AS MATERIALIZED (
+            SELECT replay_id, position, dead_id FROM replay_items
+            WHERE replay_id = $1 AND position = ANY($2::bigint[]) AND state || '' = 'waiting'
+            ORDER BY position
+            FOR UPDATE
+        ), noted AS (
+            UPDATE replay_items i SET state = 'settled', outcome = $3, detail = $4, settled_at = now()
+            FROM item WHERE i.replay_id = ANY (ARRAY[item.replay_id]) AND i.position = item.position
         )
         UPDATE dead_letters d SET state = 'open', replay_id = NULL, changed_at = now()
         FROM item WHERE d.dead_id = ANY (ARRAY[item.dead_id]) AND coalesce(d.replay_id, 0) = $1

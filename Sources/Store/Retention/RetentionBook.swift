@@ -5,7 +5,8 @@ package import ServiceRuntime
 ///
 /// No index knows how old a row is: one more on the tables that grow with every event would cost every event. So each
 /// table is walked, a bounded number of pages at a time, each a transaction. What somebody else has in hand is left for
-/// the next walk, so that any number may walk at once and nobody waits for them.
+/// the next walk, so that any number may walk at once and nobody waits for them. How far it has gone stands in `retired`,
+/// for a ``ReplayHorizon``.
 package struct RetentionBook: Sendable {
     private let pool: PostgresPool
     private let retention: Retention
@@ -34,11 +35,14 @@ package struct RetentionBook: Sendable {
         pages: Int64
     ) async throws(PostgresError) -> Step {
         guard let age = kind.age(in: retention) else { return Step() }
-        return try await pool.withConnection { (connection) throws(PostgresError) in
+        return try await pool.transaction { (connection) throws(PostgresError) in
             guard let piece = try TablePiece(of: kind.table, from: page, pages: pages, on: connection) else {
                 return Step()
             }
-            let rows = try connection.run(Self.statement(kind), piece.bounds + [.integer(age.milliseconds)])
+            let age = Parameter.integer(age.milliseconds)
+            // By the same clock as what is deleted: that of the transaction.
+            _ = try connection.run(RetentionStatements.note, [.text(kind.rawValue), age])
+            let rows = try connection.run(Self.statement(kind), piece.bounds + [age])
             guard kind == .notifications else { return Step(retired: [kind: rows.affectedCount], next: piece.next) }
             let retired = [RetiredKind.notifications: try rows.number(0, 0), .deliveries: try rows.number(0, 1)]
             return Step(retired: retired, next: piece.next)

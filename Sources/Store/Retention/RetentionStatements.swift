@@ -6,6 +6,17 @@ import Postgres
 enum RetentionStatements {
     private static let before = "now() - $3::bigint * interval '1 ms'"
 
+    /// Says up to when `$1` may be let go of at the age `$2`: a minute ahead, so that not every step writes it.
+    static let note = Statement(
+        """
+        INSERT INTO retired (kind, up_to)
+        SELECT $1::text, now() - $2::bigint * interval '1 ms' + interval '1 min'
+        WHERE NOT EXISTS (
+            SELECT FROM retired r WHERE r.kind = $1 AND r.up_to >= now() - $2::bigint * interval '1 ms' OFFSET 0)
+        ON CONFLICT (kind) DO UPDATE SET up_to = greatest(retired.up_to, excluded.up_to)
+        """
+    )
+
     /// Not while a line of it is owed, or waits for its provider's receipt, or died and may be replayed.
     ///
     /// The time is hidden in an expression, or all of the list's index could be read for it; the key of what is deleted, too,

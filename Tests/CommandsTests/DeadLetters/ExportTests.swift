@@ -41,6 +41,28 @@ struct ExportTests {
         }
     }
 
+    @Test("what failed too long ago does not come back: nobody may know any more whom of it was erased")
+    func tooOld() async throws {
+        let old = Letters.rejected("old", failedAt: Letters.ago(40 * 86_400))
+        try await DeskPrompt.with([old, Letters.rejected("young")]) { prompt, bench in
+            let lines = await prompt.run("dead-letters", "export", "--because", "x").output
+            _ = try await bench.owner.run("DELETE FROM dead_letters")
+            var input = prompt
+            input.input = lines
+            let answer = await input.run("dead-letters", "import", "-", "--because", "x")
+            #expect(answer.code == .done, "\(answer.complaints)")
+            #expect(answer.output.contains("Imported 1 item; 0 were there already."))
+            #expect(answer.output.contains("1 item failed first more than 30d ago and stay"))
+            let items = try await bench.column("SELECT dead_id FROM dead_letters")
+            #expect(items == ["young"])
+            _ = try await bench.owner.run("DELETE FROM dead_letters")
+            _ = try await bench.owner.run("INSERT INTO retired VALUES ('tombstones', now())")
+            let none = await input.run("dead-letters", "import", "-", "--because", "x")
+            #expect(none.code == .answerIsNo)
+            #expect(none.output.contains("Imported 0 items"))
+        }
+    }
+
     @Test("a file that is no export is refused whole, with the line")
     func foreign() async throws {
         try await DeskPrompt.with([Letters.rejected("a")]) { prompt, bench in

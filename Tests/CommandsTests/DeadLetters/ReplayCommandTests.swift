@@ -105,6 +105,35 @@ struct ReplayCommandTests {
         }
     }
 
+    @Test("where a scheduler has let go of more than the desk's own settings say, its word holds")
+    func letGo() async throws {
+        try await DeskRig.with { prompt, rig in
+            try await DeskRig.file([("old", "{")], on: rig, failedAt: Letters.ago(20 * 86_400))
+            _ = try await rig.bench.owner.run("INSERT INTO retired VALUES ('tokens', now() - interval '20 days')")
+            let words = ["--yes", "--because", "x"]
+            let answer = await prompt.run(["dead-letters", "replay"] + words)
+            #expect(answer.code == .answerIsNo)
+            #expect(answer.output.contains("1 item failed first before 20"), "\(answer.output)")
+            #expect(answer.output.contains("BELLHOP_RETENTION"))
+            let edit = await prompt.run(["dead-letters", "edit", "old", "--set", "/id=x"] + words)
+            #expect(edit.complaints.contains("it failed first before 20"), "\(edit.complaints)")
+        }
+    }
+
+    @Test("what is too old to be replayed is too old for a corrected copy as well")
+    func editTooOld() async throws {
+        try await DeskRig.with { prompt, rig in
+            let body = #"{"to":{"user":"u1"},"title":"t","body":"b"}"#
+            try await DeskRig.file([("old", body)], on: rig, reason: "missing-id", failedAt: Letters.ago(40 * 86_400))
+            let words = ["dead-letters", "edit", "old", "--set", "/id=e1", "--yes", "--because", "x"]
+            let answer = await prompt.run(words)
+            #expect(answer.code == .answerIsNo)
+            #expect(answer.complaints.contains("it failed first more than 30d ago"), "\(answer.complaints)")
+            let items = try await rig.bench.column("SELECT state FROM dead_letters")
+            #expect(items == ["open"])
+        }
+    }
+
     @Test("an edited copy goes out in place of its original, in one act; the original is resolved by it")
     func edit() async throws {
         try await DeskRig.with { prompt, rig in

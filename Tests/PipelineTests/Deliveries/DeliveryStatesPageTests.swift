@@ -30,7 +30,7 @@ struct DeliveryStatesPageTests {
         let shipment = try Answered.shipment
         for hindrance in Hindrance.allCases {
             let disposition = try #require(
-                shipment.put(into: BacklogKey(shipment.outlet), because: hindrance).first
+                shipment.put(into: BacklogKey(shipment.outlet), from: .normal, because: hindrance).first
             )
             #expect(disposition.settlement.state == .deferred)
             #expect(disposition.settlement.dueIn == nil)

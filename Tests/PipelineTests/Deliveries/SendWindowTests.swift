@@ -144,6 +144,28 @@ struct SendWindowTests {
         #expect(next.messages == 4)
     }
 
+    @Test("who waits holds shares of all windows for it, and who finds none left does not wait; all come back")
+    func waitingShares() async throws {
+        let shares = LaneShares([.normal: 8])
+        let windows = (0..<2).map { _ in SendWindow(capacity: 100, limits: [.normal: 4], shares: shares) }
+        let first = await windows[0].acquire(Self.pushes(4), for: .normal, until: Self.far, patience: Self.patient)
+        async let second = windows[0].acquire(Self.pushes(3), for: .normal, until: Self.far, patience: Self.patient)
+        try await eventually("one waits") { windows[0].waiting == 1 }
+        let soon = ContinuousClock.now + .milliseconds(50)
+        let late = await windows[0].acquire(Self.pushes(1), for: .normal, until: soon, patience: Self.patient)
+        #expect(late == .none)
+        // Of eight four are under way, and three wait.
+        let other = await windows[1].acquire(Self.pushes(2), for: .normal, until: Self.far, patience: Self.patient)
+        #expect(other.messages == 1)
+        let last = await windows[0].acquire([9], for: .normal, until: Self.far, patience: Self.patient)
+        #expect(last == .none)
+        windows[0].release(first, of: .normal)
+        #expect(await second.messages == 3)
+        windows[0].release(.init(pushes: 3, messages: 3), of: .normal)
+        windows[1].release(other, of: .normal)
+        #expect(shares.take(upTo: 9, of: .normal) == 8)
+    }
+
     @Test("a cancelled caller gets nothing and leaves the line")
     func cancellation() async throws {
         let window = SendWindow(capacity: 1)

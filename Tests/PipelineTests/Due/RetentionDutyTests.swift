@@ -66,6 +66,32 @@ struct RetentionDutyTests {
         }
     }
 
+    @Test("a table whose rows cannot be deleted is reported, and the tables behind it are walked all the same")
+    func refused() async throws {
+        try await Bench.withSchema { bench in
+            _ = try await bench.owner.run(Statement(oldTombstones))
+            _ = try await bench.owner.run("INSERT INTO events (app, id, cancelled_at) VALUES ('a', 'e', 'epoch')")
+            _ = try await bench.owner.run("REVOKE DELETE ON events FROM bellhop_worker")
+            var registry: MetricsRegistry?
+            func make(_ tools: DutyTools) -> any Service {
+                registry = tools.metrics
+                return RetentionDuty(tools: tools, retention: .usual, rhythm: rhythm)
+            }
+            try await RunningDuty.with(make, on: bench) {
+                try await eventually("the tombstones are gone") {
+                    try await bench.count("SELECT count(*) FROM tombstones") == 0
+                }
+                _ = try await bench.owner.run("GRANT DELETE ON events TO bellhop_worker")
+                try await eventually("the events are gone, too") {
+                    try await bench.count("SELECT count(*) FROM events") == 0
+                }
+            }
+            let text = try #require(registry).text()
+            #expect(text.contains(#"bellhop_retention_failures_total{kind="events"}"#))
+            #expect(!text.contains(#"bellhop_retention_failures_total{kind="tombstones"}"#))
+        }
+    }
+
     @Test("two schedulers walk at once, and each row is counted once")
     func together() async throws {
         try await Bench.withSchema { bench in

@@ -37,7 +37,7 @@ struct Answered: Sendable {
         get throws { try Answered(person: "u", verdict: .delivered(providerMessageID: nil)).shipment(0, .fcm) }
     }
 
-    private func shipment(_ index: Int, _ provider: PushProvider) throws -> Shipment {
+    func shipment(_ index: Int, _ provider: PushProvider) throws -> Shipment {
         let recipient = try Self.recipient(person)
         let device = Device(
             subscription: "s\(index)",

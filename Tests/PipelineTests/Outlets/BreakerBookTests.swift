@@ -48,6 +48,20 @@ struct BreakerBookTests {
         }
     }
 
+    @Test("a probe that is given back is the next one's that asks")
+    func givenBack() async throws {
+        try await Bench.withSchema { bench in
+            let book = BreakerBook(pool: bench.pool, firstPause: .zero)
+            let key = try Self.key()
+            try await book.open(key, reason: "certificate")
+            let first = try await book.knock(key)
+            try await book.giveBackProbe(of: key)
+            let second = try await book.knock(key)
+            #expect([first, second] == [.mayProbe, .mayProbe])
+            guard case .later = try await book.knock(key) else { throw BenchError("it was given twice") }
+        }
+    }
+
     @Test("each refused probe doubles the pause, up to five minutes; a breaker that is closed says so")
     func pauses() async throws {
         try await Bench.withSchema { bench in

@@ -1,6 +1,7 @@
 import AMQP
 import BellhopRules
 import Push
+import ServiceRuntime
 import TestSupport
 import Testing
 
@@ -100,6 +101,101 @@ struct BacklogSpineTests {
         ground.time.skip(.seconds(20))
         await ground.pull()
         #expect(ground.provider.sent == ["urgent", "normal"])
+    }
+
+    @Test("a replay's push that waits is overtaken by what comes new and is as urgent by its type")
+    func replayed() async throws {
+        let ground = try Self.ground(["replayed", "joining", "passing"], budget: Self.budget)
+        ground.store.state.withLock { $0.budget = 0 }
+        await ground.take([ground.event("e1", to: ["replayed"])], lane: .bulk)
+        ground.time.skip(.seconds(20))
+        await ground.take([ground.event("e2", to: ["joining"])])
+        ground.store.state.withLock { $0.budget = nil }
+        ground.time.skip(.seconds(20))
+        await ground.pull()
+        #expect(ground.provider.sent == ["joining", "replayed"])
+        // What was drawn ahead is forgotten by then.
+        ground.time.skip(.seconds(2))
+        ground.store.state.withLock { $0.budget = 0 }
+        await ground.take([ground.event("e3", to: ["replayed"])], lane: .bulk)
+        ground.store.state.withLock { $0.budget = nil }
+        ground.time.skip(.seconds(20))
+        await ground.take([ground.event("e4", to: ["passing"])])
+        #expect(ground.provider.sent == ["joining", "replayed", "passing"])
+    }
+
+    @Test("what comes back with a turn long past is not overtaken by what comes new, however short it has waited")
+    func oldTurn() async throws {
+        let ground = try Self.ground(["old", "new"], budget: Self.budget)
+        ground.provider.answer([.retry(.unavailable, notBefore: .zero, scope: .message)])
+        await ground.take([ground.event("e1", to: ["old"])])
+        ground.store.state.withLock { $0.budget = 0 }
+        ground.time.skip(.seconds(20))
+        await ground.take(ground.resumes())
+        #expect(ground.backlogs == ["drop/fcm"])
+        await ground.look()
+        ground.store.state.withLock { $0.budget = nil }
+        await ground.take([ground.event("e2", to: ["new"])])
+        #expect(ground.provider.sent == ["old"])
+        await ground.pull()
+        #expect(ground.provider.sent == ["old", "old", "new"])
+    }
+
+    @Test("a probe is asked for by whoever has a place for it, and given back where no line is found")
+    func probes() async throws {
+        let ground = try Self.ground(["a"], budget: Self.budget)
+        ground.provider.answer([Self.refused])
+        await ground.take([ground.event("e", to: ["a"])])
+        let probes = { ground.store.state.withLock { $0.probes } }
+        ground.store.state.withLock { $0.budget = 0 }
+        ground.time.skip(.seconds(11))
+        await ground.pull()
+        #expect(probes() == 0)
+        // Another worker has it in its hands meanwhile.
+        let taken = ground.store.state.withLock { state in
+            let lines = state.lines
+            for key in lines.keys { state.lines[key]?.backlog = nil }
+            state.budget = nil
+            return lines
+        }
+        ground.time.skip(.seconds(1))
+        await ground.pull()
+        #expect(probes() == 0)
+        #expect(ground.provider.sent == ["a"])
+        ground.store.state.withLock { $0.lines = taken }
+        await ground.look()
+        ground.time.skip(.seconds(1))
+        await ground.pull()
+        #expect(probes() == 1)
+        #expect(ground.provider.sent == ["a", "a"])
+    }
+
+    @Test("few backlogs are pulled from at a time, and none while as much is in hand as may be")
+    func bounds() async throws {
+        let apps = (0..<5).map { "app\($0)" }
+        let ground = try SpineGround(apps: apps)
+        let keys = ground.tools.senders.keys.map { BacklogKey($0) }
+        ground.tools.backlogs.note(keys.map { BacklogEntry(BacklogPlace($0, .normal), queuedAt: nil) })
+        let (puller, shift) = (ground.puller, BacklogCarrier.Shift(ground.drain))
+        let letters = DrainSignal()
+        await shift.run {
+            shift.asides.add(weighing: .max / 2) { await letters.wait() }
+            await withDiscardingTaskGroup { group in
+                for key in keys { group.addTask { await puller.attend(to: key, shift) } }
+                group.addTask {
+                    await Self.expect("three wait for room, and the others for their turn") {
+                        shift.asides.waiting == BacklogPuller.pullsAtOnce
+                            && puller.turns.waiting == apps.count - BacklogPuller.pullsAtOnce
+                    }
+                    letters.fire()
+                }
+            }
+        }
+        #expect(ground.backlogs.isEmpty)
+    }
+
+    private static func expect(_ what: String, _ condition: @escaping @Sendable () -> Bool) async {
+        do { try await eventually(what) { condition() } } catch { Issue.record(error) }
     }
 
     @Test("behind an open breaker all wait untouched but one that tries; when it closes the rest follows in order")

@@ -18,7 +18,8 @@ final class MemoryStore: PipelineStore, OutletStore {
         var leaseEnds: ContinuousClock.Instant
         var dueAt: ContinuousClock.Instant?
         var outcomeIsUnknown = false
-        let priority: Priority
+        /// That of its record, or of its place in a backlog.
+        var priority: Priority
         /// When it was recorded, or claimed last.
         var updatedAt: Timestamp
         /// The backlog that it waits in, with its turn there.
@@ -44,6 +45,10 @@ final class MemoryStore: PipelineStore, OutletStore {
         var refused: Set<UserID> = []
         /// What is left in every budget's bucket; nil for as much as anybody wants.
         var budget: Int?
+        /// What was drawn from it.
+        var drawn = 0
+        /// Probes of breakers that were asked for, and not given back.
+        var probes = 0
     }
 
     let state = Mutex(State())
@@ -143,15 +148,20 @@ final class MemoryStore: PipelineStore, OutletStore {
 
     // MARK: - Wider audiences: nobody follows anything here
 
-    func open(_ fanouts: [FanoutBook.Opening]) async throws(PostgresError) -> [[FanoutPage]] {
-        try answering { _ in fanouts.map { _ in [] } }
+    func open(_ plans: [PlannedEvent]) async throws(PostgresError) -> [[FanoutPage]] {
+        try answering { _ in plans.map { _ in [] } }
     }
 
-    func take(_ page: FanoutPage) async throws(PostgresError) -> TakenPage { .over }
+    func take(
+        _ page: FanoutPage,
+        as claim: Claim,
+        redelivered: Bool
+    ) async throws(PostgresError) -> TakenPage { .over }
+    func putBack(_ page: FanoutPage) async throws(PostgresError) {}
     func untaken(of fanout: Int64) async throws(PostgresError) -> [FanoutPage] { [] }
     func audience(of page: OpenPage) async throws(PostgresError) -> [FanoutBook.Listener] { [] }
     func finish(_ page: FanoutPage, _ tally: PageTally) async throws(PostgresError) -> [FanoutPage] { [] }
-    func pause(_ fanout: Int64, because trouble: String) async throws(PostgresError) {}
+    func pause(_ page: FanoutPage, because trouble: String) async throws(PostgresError) {}
 
     func apply(_ feeds: [FeedEntry]) async throws(PostgresError) -> [Void] {
         try answering { state in
@@ -235,6 +245,7 @@ final class MemoryStore: PipelineStore, OutletStore {
                 line.claim = nil
                 line.dueAt = settlement.dueIn.map { now + $0 }
                 line.backlog = settlement.backlog.map { ($0.place.key, $0.queuedAt ?? line.updatedAt) }
+                line.priority = settlement.backlog?.place.priority ?? line.priority
                 line.updatedAt = settledAt
                 line.versions += 1
                 state.lines[settlement.key] = line
@@ -301,9 +312,10 @@ final class MemoryStore: PipelineStore, OutletStore {
 
     func draw(_ draw: BudgetBook.Draw) async throws(PostgresError) -> Int {
         try answering { state in
-            guard let left = state.budget else { return draw.wanted }
-            state.budget = max(0, left - draw.wanted)
-            return min(left, draw.wanted)
+            let granted = min(state.budget ?? .max, draw.wanted)
+            state.budget? -= granted
+            state.drawn += granted
+            return granted
         }
     }
 
@@ -311,7 +323,17 @@ final class MemoryStore: PipelineStore, OutletStore {
     func open(_ key: BreakerKey, reason: String) async throws(PostgresError) {}
     func reopen(_ key: BreakerKey, reason: String, isTelling: Bool) async throws(PostgresError) {}
     func close(_ key: BreakerKey) async throws(PostgresError) -> Bool { true }
-    func knock(_ key: BreakerKey) async throws(PostgresError) -> BreakerBook.Knock { .mayProbe }
+
+    func knock(_ key: BreakerKey) async throws(PostgresError) -> BreakerBook.Knock {
+        try answering { state in
+            state.probes += 1
+            return .mayProbe
+        }
+    }
+
+    func giveBackProbe(of key: BreakerKey) async throws(PostgresError) {
+        try answering { $0.probes -= 1 }
+    }
 
     func platformsReached(of app: AppID, by provider: String) async throws(PostgresError) -> Set<DevicePlatform> {
         [.android]

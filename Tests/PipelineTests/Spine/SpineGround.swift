@@ -17,8 +17,8 @@ final class SpineGround: Sendable {
     let store: MemoryStore
     let provider: ScriptedSender
     let drain = DrainSignal()
+    let tools: WorkerTools
     private let intake: Intake
-    private let tools: WorkerTools
     private let names: TopologyNames
     private let context: PipelineContext
     private let acknowledged = Mutex<Set<DeliveryTag>>([])
@@ -26,18 +26,20 @@ final class SpineGround: Sendable {
     static let tiers = [10, 60].map { RetryTier(.seconds($0)) }
     static let app = "drop"
 
-    init(seed: UInt64 = 1, retryLimit: Int = 3, budget: PushBudget? = nil) throws {
+    /// All of the apps have the one provider.
+    init(seed: UInt64 = 1, retryLimit: Int = 3, budget: PushBudget? = nil, apps: [String] = [app]) throws {
         provider = ScriptedSender(budget: budget)
         let chance = Mutex(SeededChance(seed))
         context = .test(time: time, chance: Chance { chance.withLock { $0.next() } })
         store = MemoryStore(time: time)
         names = TopologyNames(try #require(Namespace("spine")))
-        let app = try #require(AppID(validating: Self.app))
+        let ids = try apps.map { try #require(AppID(validating: $0)) }
+        let senders = Dictionary(uniqueKeysWithValues: ids.map { [provider] in ($0, [PushProvider.fcm: provider]) })
         tools = WorkerTools(
             store: store,
             publisher: broker,
             names: names,
-            senders: SenderDirectory([app: [.fcm: provider]], prefetch: [:], time: time),
+            senders: SenderDirectory(senders, prefetch: [:], time: time),
             breakers: Breakers(store: store, time: time, logger: context.logger, metrics: MetricsRegistry()),
             policy: DeliveryPolicy(ladder: RetryLadder(tiers: Self.tiers, limit: retryLimit), lease: .seconds(60)),
             time: time
@@ -104,16 +106,18 @@ final class SpineGround: Sendable {
 
     // MARK: - What becomes of it
 
-    /// The whole way of one batch; what was acknowledged of it, by the places of the messages.
+    /// The whole way of one batch through a lane; what was acknowledged of it, by the places of the messages.
     @discardableResult
-    func take(_ messages: [IncomingMessage]) async -> [Int] {
+    func take(_ messages: [IncomingMessage], lane: Lane = .urgent) async -> [Int] {
         let asides = Asides()
         await withDiscardingTaskGroup { group in
             group.addTask { await asides.run() }
-            let shift = Batch.Shift(lane: .urgent, drain: drain, asides: asides) { [self] tags in
+            let shift = Batch.Shift(lane: lane, drain: drain, asides: asides) { [self] tags in
                 acknowledged.withLock { $0.formUnion(tags) }
             }
-            await intake.deliver(await intake.store(messages, shift))
+            let stored = await intake.store(messages, shift)
+            await intake.deliver(stored)
+            await intake.expand(stored.pages)
             asides.finish()
         }
         return messages.indices.filter { isAcknowledged(messages[$0]) }
@@ -121,7 +125,7 @@ final class SpineGround: Sendable {
 
     /// Serves every backlog once, until nothing waits there any more or something holds it up.
     func pull() async {
-        let puller = intake.puller(for: Lane.allCases)
+        let puller = self.puller
         let shift = BacklogCarrier.Shift(drain)
         await shift.run {
             for key in tools.backlogs.takeUnserved(at: time.steady(), among: Set(Priority.allCases)) {
@@ -129,6 +133,8 @@ final class SpineGround: Sendable {
             }
         }
     }
+
+    var puller: BacklogPuller { intake.puller(for: Lane.allCases) }
 
     /// Looks what waits, as a worker does once a second.
     func look() async {

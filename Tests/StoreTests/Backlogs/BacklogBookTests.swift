@@ -101,7 +101,7 @@ struct BacklogBookTests {
             let settlements = try records.enumerated().map { number, record in
                 let line = DeliveryKey(notification: record.key, channel: .push, target: "sub_0000000000000001")
                 var settlement = Settlement(line, .deferred, reason: "window-full", burnsAttempt: false)
-                settlement.backlog = BacklogEntry(try Self.place(.low), queuedAt: number == 0 ? nil : turn)
+                settlement.backlog = BacklogEntry(try Self.place(.normal), queuedAt: number == 0 ? nil : turn)
                 return settlement
             }
             let ledger = Ledger(pool: bench.pool, lease: Self.lease)
@@ -116,7 +116,10 @@ struct BacklogBookTests {
             let harvest = try await ledger.claim(records.map(\.key), as: .fresh)
             #expect(harvest.claimed.isEmpty)
             #expect(harvest.leased.isEmpty && harvest.retrying.isEmpty && harvest.locked.isEmpty)
-            let pulled = try await Self.pull(bench, 10, .low)
+            // Recorded with another priority: it is that of the place that counts.
+            let others = try await Self.pull(bench, 10, .low)
+            #expect(others.isEmpty)
+            let pulled = try await Self.pull(bench, 10, .normal)
             #expect(Self.users(pulled) == ["u2", "u1"])
             #expect(pulled.first?.queuedAt == turn)
         }

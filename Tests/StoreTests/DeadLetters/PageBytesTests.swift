@@ -50,7 +50,7 @@ struct PageBytesTests {
             )
             await admin.close()
             guard case .started(let id, _) = start else { throw BenchError("the replay did not begin: \(start)") }
-            let run = ReplayRunBook(pool: bench.pool, runner: "test")
+            let run = ReplayRunBook(pool: bench.pool, runner: "test", horizon: Rig.horizon)
             _ = try await run.take(for: .seconds(60))
             var sizes: [Int] = []
             while true {

@@ -13,6 +13,8 @@ import Workbench
     .timeLimit(.minutes(5))
 )
 struct FanoutBookTests {
+    private static let mine = Claim.fresh
+
     /// Keeps an event for the followers of a topic, or for everyone.
     private static func keep(_ id: String, to audience: String = #"{"topic":"venue:1"}"#, in bench: Bench) async throws
         -> PlannedEvent
@@ -35,13 +37,22 @@ struct FanoutBookTests {
         )
     }
 
+    private static func take(
+        _ page: FanoutPage,
+        _ book: FanoutBook,
+        as claim: Claim = mine,
+        redelivered: Bool = false
+    ) async throws -> TakenPage {
+        try await book.take(page, as: claim, redelivered: redelivered)
+    }
+
     /// Goes through a whole fan-out, and returns who was on its pages, page by page.
     private static func walk(_ book: FanoutBook, _ first: [FanoutPage]) async throws -> [[String]] {
         var (waiting, pages): ([FanoutPage], [[String]]) = (first, [])
         while !waiting.isEmpty {
             #expect(waiting.count <= FanoutBook.pagesAtOnce)
             let page = waiting.removeFirst()
-            guard case .open(let open) = try await book.take(page) else { throw BenchError("a page is not open") }
+            guard case .open(let open) = try await Self.take(page, book) else { throw BenchError("a page is not open") }
             waiting += open.further
             let users = try await book.audience(of: open).map(\.user.text)
             pages.append(users)
@@ -60,7 +71,7 @@ struct FanoutBookTests {
             try await Self.follow(1...5, of: "venue:2", in: bench)
             let book = FanoutBook(pool: bench.pool, usersPerPage: 7)
             let plan = try await Self.keep("e", in: bench)
-            let opened = try await book.open([.init(plan, isHeir: false)])
+            let opened = try await book.open([plan])
             #expect(opened.map(\.count) == [1])
             // As if they had come to follow while it went on.
             try await Self.follow(101...120, in: bench)
@@ -76,21 +87,20 @@ struct FanoutBookTests {
         }
     }
 
-    @Test("a repeat of the event opens nothing anew; that of an heir names the pages which nobody has taken")
+    @Test("a repeat of the event opens nothing anew; it names the pages which nobody has taken")
     func repeats() async throws {
         try await Bench.withSchema { bench in
             try await Self.follow(1...20, in: bench)
             let book = FanoutBook(pool: bench.pool, usersPerPage: 7)
             let plan = try await Self.keep("e", in: bench)
-            let copies = try await book.open([.init(plan, isHeir: false), .init(plan, isHeir: false)])
+            let copies = try await book.open([plan, plan])
             #expect(copies.map(\.count) == [1, 0])
-            #expect(try await book.open([.init(plan, isHeir: false)]).map(\.count) == [0])
             let first = try #require(copies.first)
-            #expect(try await book.open([.init(plan, isHeir: true)]) == [first])
+            #expect(try await book.open([plan]) == [first])
             _ = try await Self.walk(book, first)
             // However late a copy comes, and whoever follows by then.
             try await Self.follow(21...30, in: bench)
-            #expect(try await book.open([.init(plan, isHeir: true)]).map(\.count) == [0])
+            #expect(try await book.open([plan]).map(\.count) == [0])
             #expect(try await bench.count("SELECT count(*) FROM fanouts") == 1)
         }
     }
@@ -99,7 +109,7 @@ struct FanoutBookTests {
     func everyone() async throws {
         try await Bench.withSchema { bench in
             let book = FanoutBook(pool: bench.pool, usersPerPage: 7)
-            let silent = try await book.open([.init(try await Self.keep("none", in: bench), isHeir: false)])
+            let silent = try await book.open([try await Self.keep("none", in: bench)])
             #expect(try await Self.walk(book, try #require(silent.first)) == [[]])
             let insert = """
                 INSERT INTO recipients (app, user_id, source_time)
@@ -107,7 +117,7 @@ struct FanoutBookTests {
                 """
             _ = try await bench.owner.run(Statement(insert))
             let all = try await Self.keep("all", to: #"{"everyone":true}"#, in: bench)
-            let opened = try await book.open([.init(all, isHeir: false)])
+            let opened = try await book.open([all])
             let pages = try await Self.walk(book, try #require(opened.first))
             #expect(Set(pages.flatMap { $0 }) == Set((1...10).map { "drop\($0)" }))
             let finished = "SELECT count(*) FROM fanouts WHERE state = 'finished' AND finished_at IS NOT NULL"
@@ -115,26 +125,99 @@ struct FanoutBookTests {
         }
     }
 
-    @Test("a page that ends twice counts once, and one that comes back after its end is over")
+    @Test("a page has one owner, unless its message comes back; it ends once, and is over from then on")
     func twice() async throws {
         try await Bench.withSchema { bench in
             try await Self.follow(1...100, in: bench)
             let book = FanoutBook(pool: bench.pool, usersPerPage: 7)
-            let opened = try await book.open([.init(try await Self.keep("e", in: bench), isHeir: false)])
+            let opened = try await book.open([try await Self.keep("e", in: bench)])
             let page = try #require(opened.first?.first)
-            guard case .open(let open) = try await book.take(page) else { throw BenchError("the page is not open") }
-            #expect(open.further.map(\.page) == [1, 2, 3])
-            // A copy of its message, or the same one after a crash.
-            guard case .open(let again) = try await book.take(page) else { throw BenchError("the page is not open") }
-            #expect(again.further.isEmpty)
+            guard case .open(let open) = try await Self.take(page, book) else { throw BenchError("it is not open") }
+            #expect(open.further.map(\.page).sorted() == [1, 2, 3])
+            // Another copy of its message.
+            let other = Claim.fresh
+            guard case .over = try await Self.take(page, book, as: other) else { throw BenchError("two have it") }
+            // The answer of the commit was lost; so are, for all that is known, the messages of the other pages.
+            guard case .open(let again) = try await Self.take(page, book) else { throw BenchError("it is not open") }
+            #expect(again.further.map(\.page).sorted() == [1, 2, 3])
+            #expect(again.takes == 1)
+            let heir = try await Self.take(page, book, as: other, redelivered: true)
+            guard case .open(let inherited) = heir else { throw BenchError("the heir does not have it") }
+            #expect(inherited.takes == 2)
             var tally = PageTally()
             tally.users = 7
             #expect(try await book.finish(page, tally).map(\.page) == [4])
-            #expect(try await book.finish(page, tally).isEmpty)
-            guard case .over = try await book.take(page) else { throw BenchError("the page is open") }
-            // Whoever finished it may have died before it published the next one.
+            // Whoever ended it may have died before it published the next one.
+            #expect(Set(try await book.finish(page, tally).map(\.page)) == [1, 2, 3, 4])
             #expect(Set(try await book.untaken(of: page.fanout).map(\.page)) == [1, 2, 3, 4])
+            guard case .over = try await Self.take(page, book) else { throw BenchError("the page is open") }
             #expect(try await bench.count("SELECT count(*) FROM fanouts WHERE pages = 1 AND users = 7") == 1)
+        }
+    }
+
+    @Test("a page that has been too much for many pauses its fan-out; resumed, it gets as many tries again")
+    func poison() async throws {
+        try await Bench.withSchema { bench in
+            try await Self.follow(1...3, in: bench)
+            let book = FanoutBook(pool: bench.pool, usersPerPage: 7)
+            let opened = try await book.open([try await Self.keep("e", in: bench)])
+            let page = try #require(opened.first?.first)
+            var chance = SeededChance(1)
+            for _ in 0..<25 {
+                let taken = try await Self.take(page, book, as: Claim(using: &chance), redelivered: true)
+                guard case .open = taken else { throw BenchError("the page is not open") }
+            }
+            let last = try await Self.take(page, book, as: Claim(using: &chance), redelivered: true)
+            guard case .over = last else { throw BenchError("the page is open") }
+            #expect(try await bench.column("SELECT state || ' ' || trouble FROM fanouts") == ["paused page-fails"])
+            #expect(try await book.takeForgotten(atMost: 10, lostAfter: .zero).isEmpty)
+        }
+    }
+
+    @Test("a page that merely waits is handed over ever later")
+    func waiting() async throws {
+        try await Bench.withSchema { bench in
+            try await Self.follow(1...3, in: bench)
+            let book = FanoutBook(pool: bench.pool, usersPerPage: 7)
+            _ = try await book.open([try await Self.keep("e", in: bench)])
+            let ago = "UPDATE fanout_pages SET handed_over_at = now() - $1::bigint * interval '1 s'"
+            for (seconds, isDue) in [(301, true), (301, false), (601, true), (601, false), (1201, true)] {
+                _ = try await bench.owner.run(Statement(ago), [.integer(Int64(seconds))])
+                let pages = try await book.takeForgotten(atMost: 10, lostAfter: .seconds(300))
+                #expect(pages.isEmpty == !isDue)
+            }
+        }
+    }
+
+    @Test("the same id for another audience is a conflict")
+    func otherAudience() async throws {
+        try await Bench.withSchema { bench in
+            let first = try await Self.keep("e", in: bench)
+            for audience in [#"{"topic":"venue:2"}"#, #"{"everyone":true}"#] {
+                let json = #"{"id":"e","app":"drop","eventType":"system","to":\#(audience),"title":"Hei","body":""}"#
+                guard case .event(let event) = try bench.submission(json) else { throw BenchError("no event") }
+                let plan = PlannedEvent(event: event, contentHash: first.contentHash, priority: .low, expiresAt: nil)
+                #expect(try await EventBook(pool: bench.pool).keep([plan]) == [.conflict])
+            }
+            #expect(try await EventBook(pool: bench.pool).keep([first]) == [.duplicate])
+        }
+    }
+
+    @Test("what was kept can be worded again, however large it is and however its numbers are written")
+    func large() async throws {
+        try await Bench.withSchema { bench in
+            let numbers = Array(repeating: "1e300", count: 40_000).joined(separator: ",")
+            let json =
+                #"{"id":"e","app":"drop","eventType":"system","to":{"topic":"t"},"title":"Hei","body":"","data":{"a":[\#(numbers)]}}"#
+            guard case .event(let event) = try bench.submission(json) else { throw BenchError("no event") }
+            let plan = PlannedEvent(event: event, contentHash: ContentHash(of: event), priority: .low, expiresAt: nil)
+            _ = try await EventBook(pool: bench.pool).keep([plan])
+            let book = FanoutBook(pool: bench.pool)
+            let opened = try await book.open([plan])
+            let page = try #require(opened.first?.first)
+            guard case .open(let open) = try await Self.take(page, book) else { throw BenchError("it is not open") }
+            #expect(open.content == event.plainForm())
+            #expect(open.contentHash == plan.contentHash)
         }
     }
 
@@ -143,24 +226,28 @@ struct FanoutBookTests {
         try await Bench.withSchema { bench in
             try await Self.follow(1...100, in: bench)
             let book = FanoutBook(pool: bench.pool, usersPerPage: 7)
-            let opened = try await book.open([.init(try await Self.keep("e", in: bench), isHeir: false)])
+            let opened = try await book.open([try await Self.keep("e", in: bench)])
             let first = try #require(opened.first?.first)
-            guard case .open(let open) = try await book.take(first) else { throw BenchError("the page is not open") }
-            try await book.pause(first.fanout, because: "unknown-type")
-            for page in open.further {
-                guard case .over = try await book.take(page) else { throw BenchError("a page is open") }
+            guard case .open(let open) = try await Self.take(first, book) else {
+                throw BenchError("the page is not open")
             }
+            try await book.pause(first, because: "unknown-type")
+            for page in open.further {
+                guard case .over = try await Self.take(page, book) else { throw BenchError("a page is open") }
+            }
+            #expect(try await bench.column("SELECT state || ' ' || trouble FROM fanouts") == ["paused unknown-type"])
             // What was in hand is finished; the page that takes its place waits like the others.
             #expect(try await book.finish(first, PageTally()).isEmpty)
             #expect(try await book.takeForgotten(atMost: 10, lostAfter: .zero).isEmpty)
-            _ = try await bench.owner.run("UPDATE fanouts SET state = 'running', trouble = NULL")
+            let desk = DeskOperator(name: "ada", because: "a test")
+            _ = try await FanoutDesk(pool: bench.owner).perform(.resume, on: FanoutFilter(), agreed: 1, by: desk)
             let resumed = try await book.takeForgotten(atMost: 10, lostAfter: .seconds(300))
             #expect(Set(resumed.map(\.page)) == [1, 2, 3, 4])
             #expect(try await book.takeForgotten(atMost: 10, lostAfter: .seconds(300)).isEmpty)
             try await book.giveBack(Array(resumed.prefix(1)))
             #expect(try await book.takeForgotten(atMost: 10, lostAfter: .seconds(300)) == Array(resumed.prefix(1)))
             let second = try #require(resumed.first)
-            guard case .open = try await book.take(second) else { throw BenchError("the page is not open") }
+            guard case .open = try await Self.take(second, book) else { throw BenchError("the page is not open") }
             _ = try await bench.owner.run("UPDATE fanouts SET state = 'cancelled', finished_at = now()")
             #expect(try await book.finish(second, PageTally()).isEmpty)
             #expect(try await book.takeForgotten(atMost: 10, lostAfter: .zero).isEmpty)
@@ -174,7 +261,7 @@ struct FanoutBookTests {
             let plan = try await Self.keep("e", in: bench)
             let cancellation = EventCancellation(app: plan.event.app, event: plan.event.id)
             _ = try await EventBook(pool: bench.pool).cancel([cancellation])
-            let opened = try await FanoutBook(pool: bench.pool).open([.init(plan, isHeir: true)])
+            let opened = try await FanoutBook(pool: bench.pool).open([plan])
             #expect(opened.map(\.count) == [0])
             #expect(try await bench.count("SELECT count(*) FROM fanouts") == 0)
         }

@@ -59,7 +59,7 @@ struct DeskTour {
             throw error
         }
         await admin.close()
-        let run = ReplayRunBook(pool: pool, runner: "tour")
+        let run = ReplayRunBook(pool: pool, runner: "tour", horizon: Rig.horizon)
         _ = try await run.take(for: .seconds(60))
         let pieces = try await run.next(of: id, atMost: 10)
         try await run.markSent(pieces.filter { $0.message != nil }.map(\.position), of: id)
@@ -76,7 +76,7 @@ struct DeskTour {
                 )
             }
         )
-        try await run.settleUnsendable(pieces[0].position, of: id, why: "a tour")
+        try await run.settle(unsendable: [pieces[0].position], of: id, why: "a tour")
         _ = try await run.collect(of: id, atMost: 10)
         _ = try await run.pauseIfFailing(id, least: 1)
         _ = try await run.finish(id)

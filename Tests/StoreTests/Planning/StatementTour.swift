@@ -201,17 +201,21 @@ struct StatementTour {
 
     private func fanouts(_ events: PlannedEvent...) async throws {
         let book = FanoutBook(pool: pool, usersPerPage: 2)
-        let opened = try await book.open(events.map { .init($0, isHeir: false) })
-        _ = try await book.open(events.map { .init($0, isHeir: true) })
+        let opened = try await book.open(events)
+        _ = try await book.open(events)
+        let claim = Claim.fresh
         for page in opened.joined() {
-            guard case .open(let open) = try await book.take(page) else { continue }
+            guard case .open(let open) = try await book.take(page, as: claim, redelivered: true) else { continue }
             _ = try await book.audience(of: open)
             _ = try await book.finish(page, PageTally())
             _ = try await book.untaken(of: page.fanout)
             _ = try await book.takeForgotten(atMost: 10, lostAfter: .seconds(300))
             try await book.giveBack(open.further + [page])
-            try await book.pause(page.fanout, because: "unknown-type")
-            for page in open.further { _ = try await book.take(page) }
+            for page in open.further {
+                try await book.putBack(page)
+                try await book.pause(page, because: "unknown-type")
+                _ = try await book.take(page, as: claim, redelivered: false)
+            }
         }
     }
 
@@ -229,6 +233,7 @@ struct StatementTour {
         try await breakers.open(key, reason: RevocationBook.massDeath)
         try await breakers.reopen(key, reason: RevocationBook.massDeath)
         _ = try await breakers.knock(key)
+        try await breakers.giveBackProbe(of: key)
         _ = try await breakers.all()
         _ = try await breakers.deathsSince(key)
         _ = try await breakers.close(key)

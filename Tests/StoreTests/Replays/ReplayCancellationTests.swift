@@ -23,7 +23,7 @@ struct ReplayCancellationTests {
         static func with(_ body: (Ground, _ replay: Int64, _ round: Int) async throws -> Void) async throws {
             try await Bench.withSchema { bench in
                 let admin = try Bench.makePool(setUp: bench.namespace.setUp(as: .admin))
-                let run = ReplayRunBook(pool: bench.pool, runner: "test")
+                let run = ReplayRunBook(pool: bench.pool, runner: "test", horizon: Rig.horizon)
                 let ground = Ground(bench: bench, book: ReplayBook(pool: admin), run: run)
                 let result: Result<Void, any Error>
                 do {

@@ -188,6 +188,27 @@ struct RetentionBookTests {
         }
     }
 
+    @Test("how far it has gone is written down, and never set back")
+    func upTo() async throws {
+        try await Bench.withSchema { bench in
+            _ = try await bench.owner.run(
+                "INSERT INTO tombstones (app, subject_hash, deleted_at) VALUES ('a', '', now())"
+            )
+            let days = """
+                SELECT round(extract(epoch FROM now() - up_to) / 86400)::text FROM retired WHERE kind = 'tombstones'
+                """
+            for (tombstones, expected) in [("90d", "90"), ("40d", "40"), ("200d", "40")] {
+                let retention = try #require(Retention("tombstones=\(tombstones)"))
+                let book = RetentionBook(pool: bench.pool, retention: retention)
+                _ = try await book.look(for: .tombstones, from: 0, pages: 1)
+                let kept = try await bench.column(days)
+                #expect(kept == [expected])
+            }
+            let others = try await bench.count("SELECT count(*) FROM retired WHERE kind <> 'tombstones'")
+            #expect(others == 0)
+        }
+    }
+
     @Test("what never goes is not looked for")
     func never() async throws {
         let text = "notifications=never,events=90d,tombstones=never,tokens=40d"

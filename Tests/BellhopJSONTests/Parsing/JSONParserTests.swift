@@ -1,4 +1,5 @@
-import BellhopRules
+import BellhopJSON
+import TestSupport
 import Testing
 
 @Suite("Strict JSON")

@@ -1,16 +1,19 @@
-import BellhopRules
-import TestSupport
+package import BellhopJSON
 
 /// Random values of every kind, with an inclination to what is rare.
-struct RandomJSON {
-    var generator: SeededChance
+package struct RandomJSON {
+    package var generator: SeededChance
     private static let letters: [Unicode.Scalar] = [
         "a", "b", "Z", "0", " ", "\"", "\\", "/", "\n", "\t", "\u{1}", "\u{1F}", "\u{7F}", "å", "\u{30A}", "\u{FFFF}",
         "😀",
         "\u{2028}", "\u{0}", "{", "}", "[", "]", ",", ":",
     ]
 
-    mutating func value(depth: Int = 0) -> JSONValue {
+    package init(generator: SeededChance) {
+        self.generator = generator
+    }
+
+    package mutating func value(depth: Int = 0) -> JSONValue {
         switch Int.random(in: 0..<(depth < 5 ? 8 : 5), using: &generator) {
         case 0: return .null
         case 1: return .bool(Bool.random(using: &generator))
@@ -21,7 +24,7 @@ struct RandomJSON {
         }
     }
 
-    mutating func object(depth: Int = 0) -> JSONObject {
+    package mutating func object(depth: Int = 0) -> JSONObject {
         var object = JSONObject()
         for _ in 0..<Int.random(in: 0..<(depth == 0 ? 24 : 5), using: &generator) {
             object[string()] = value(depth: depth + 1)
@@ -29,7 +32,7 @@ struct RandomJSON {
         return object
     }
 
-    mutating func string() -> String {
+    package mutating func string() -> String {
         var scalars = String.UnicodeScalarView()
         for _ in 0..<Int.random(in: 0..<20, using: &generator) {
             scalars.append(Self.letters.randomElement(using: &generator) ?? "x")

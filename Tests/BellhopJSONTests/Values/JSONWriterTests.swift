@@ -1,4 +1,4 @@
-import BellhopRules
+import BellhopJSON
 import TestSupport
 import Testing
 

@@ -1,0 +1,43 @@
+import BellhopRules
+import ServiceRuntime
+import Store
+
+extension BellhopConfiguration {
+    /// How old what is replayed may be.
+    var replays: ReplayHorizon { ReplayHorizon(span: replayHorizon, lead: replayLead) }
+}
+
+extension DeskSession {
+    /// Letters that failed first before this may neither go out nor come in again.
+    func cutoff() async throws -> ReplayCutoff {
+        try await desk.cutoff(request.configuration.replays)
+    }
+
+    /// How many failed too early, and why that matters.
+    func tooOld(_ count: Int, _ cutoff: ReplayCutoff) -> String {
+        "\(count.of("item")) failed first \(before(cutoff)) and stay: \(Self.reason(cutoff))."
+    }
+
+    func refuseTooOld(_ summary: DeadLetterSummary) async throws {
+        let cutoff = try await cutoff()
+        guard summary.firstFailedAt < cutoff.earliest else { return }
+        throw failure(
+            .answerIsNo,
+            "it failed first \(before(cutoff)): \(Self.reason(cutoff))",
+            "have the producer send it anew where it still matters, and discard it",
+            summary.deadID
+        )
+    }
+
+    private func before(_ cutoff: ReplayCutoff) -> String {
+        cutoff.isByRetention
+            ? "before \(DeskText.instant(cutoff.earliest))"
+            : "more than \(request.configuration.replayHorizon.shortText) ago"
+    }
+
+    private static func reason(_ cutoff: ReplayCutoff) -> String {
+        cutoff.isByRetention
+            ? "up to then a scheduler has let go of what guards against doubles (its \(Setting.retention.environmentName))"
+            : "the guard against doubles may have forgotten them (\(Setting.replayHorizon.environmentName))"
+    }
+}

@@ -1,0 +1,119 @@
+import BellhopRules
+import Push
+import ServiceRuntime
+import Store
+import Synchronization
+import TestSupport
+import Testing
+import Workbench
+
+@testable import Pipeline
+
+/// What becomes of pushes on the way to outlets without room, without servers.
+@Suite("Ways to outlets, without servers", .timeLimit(.minutes(5)))
+struct DispatcherTests {
+    /// A clock that stands still: nobody's time is ever up.
+    private struct StandingTime: TimeSource {
+        private let start = ContinuousClock.now
+
+        func now() -> Instant { .epoch }
+        func steady() -> ContinuousClock.Instant { start }
+        func sleep(for span: Duration) async throws { try await Task.sleep(for: .seconds(86_400)) }
+    }
+
+    /// What has come to its end, by its state.
+    private final class Ends: Sendable {
+        private let states = Mutex<[DeliveryState: Int]>([:])
+
+        subscript(state: DeliveryState) -> Int { states.withLock { $0[state, default: 0] } }
+
+        func add(_ dispositions: [Disposition]) {
+            states.withLock { states in
+                for disposition in dispositions { states[disposition.settlement.state, default: 0] += 1 }
+            }
+        }
+    }
+
+    private static func dispatcher(
+        _ senders: [GatedSender],
+        prefetch: [Lane: Int] = [:],
+        _ store: MemoryStore,
+        _ time: any TimeSource
+    ) throws -> Dispatcher {
+        let app = try #require(AppID(validating: "drop"))
+        let context = PipelineContext.test(time: time, chance: .system)
+        let providers = Dictionary(uniqueKeysWithValues: senders.map { ($0.provider, $0) })
+        return Dispatcher(
+            senders: SenderDirectory([app: providers], prefetch: prefetch, time: time),
+            breakers: Breakers(store: store, time: time, logger: context.logger, metrics: MetricsRegistry()),
+            budgets: BudgetMeter(store: store, context: context),
+            backlogs: Backlogs(time: time),
+            policy: DeliveryPolicy(ladder: RetryLadder(tiers: Bench.tiers, limit: 3), lease: .seconds(60)),
+            context: context
+        )
+    }
+
+    /// To a device each, of messages of their own.
+    private static func shipments(_ count: Int, _ provider: PushProvider) throws -> [Shipment] {
+        let answer = Answered(person: "u", verdict: .delivered(providerMessageID: nil))
+        return try (0..<count).map { try answer.shipment($0, provider) }
+    }
+
+    @Test("outlets that do not answer hold three quarters of a lane, under way or waiting; the rest waits for no time")
+    func silent() async throws {
+        let senders = [GatedSender(.fcm), GatedSender(.expo)]
+        let dispatcher = try Self.dispatcher(
+            senders,
+            prefetch: [.normal: 64],
+            MemoryStore(time: SkippingTime()),
+            StandingTime()
+        )
+        let batches = try (0..<8).map { try Self.shipments(16, senders[$0 % 2].provider) }
+        let ends = Ends()
+        try await withThrowingDiscardingTaskGroup { group in
+            for batch in batches {
+                group.addTask { await dispatcher.send(batch, lane: .normal) { ends.add($0) } }
+            }
+            defer { for sender in senders { sender.open() } }
+            try await eventually("all but three quarters wait in the ledger") { ends[.deferred] == 80 }
+            #expect(ends[.delivered] == 0)
+        }
+        #expect(ends[.delivered] == 48)
+    }
+
+    @Test("where the window has no room nothing is drawn of the budget, neither for what comes nor for what is pulled")
+    func budget() async throws {
+        let time = SkippingTime()
+        let store = MemoryStore(time: time)
+        let budget = PushBudget(name: "drop/fcm", pushes: 10, period: .seconds(10))
+        let sender = GatedSender(window: 1, budget: budget)
+        let dispatcher = try Self.dispatcher([sender], store, time)
+        let shipments = try Self.shipments(5, .fcm)
+        let ends = Ends()
+        try await withThrowingDiscardingTaskGroup { group in
+            group.addTask { await dispatcher.send(shipments, lane: .normal) { ends.add($0) } }
+            defer { sender.open() }
+            try await eventually("what has no place waits in the ledger") { ends[.deferred] == 3 }
+            let places = await dispatcher.places(upTo: 5, at: shipments[0].outlet, for: .normal)
+            #expect(places == nil)
+            let drawn = store.state.withLock { $0.drawn }
+            #expect(drawn == 2)
+        }
+        #expect(ends[.delivered] == 2)
+    }
+
+    @Test("of a grant goes what the budget allows, and what gets no share in time gives its place back")
+    func partlyAffordable() async throws {
+        let time = SkippingTime()
+        let store = MemoryStore(time: time)
+        store.state.withLock { $0.budget = 3 }
+        let budget = PushBudget(name: "drop/fcm", pushes: 10, period: .seconds(10))
+        let dispatcher = try Self.dispatcher([GatedSender(budget: budget, isOpen: true)], store, time)
+        let shipments = try Self.shipments(5, .fcm)
+        let ends = Ends()
+        await dispatcher.send(shipments, lane: .normal) { ends.add($0) }
+        #expect(ends[.delivered] == 3)
+        #expect(ends[.deferred] == 2)
+        #expect(dispatcher.senders.outlet(shipments[0].outlet)?.window.inFlight == 0)
+    }
+}

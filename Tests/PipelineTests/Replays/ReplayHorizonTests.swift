@@ -1,0 +1,56 @@
+import BellhopRules
+import Postgres
+import Store
+import TestSupport
+import Testing
+import Workbench
+
+@Suite("The horizon of replays", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.minutes(5)))
+struct ReplayHorizonTests {
+    @Test("what falls out of the horizon while its replay is paused is not sent, and open again")
+    func paused() async throws {
+        try await ReplayGround.with { ground in
+            try await Self.file(["e1", "e2"], on: ground)
+            // At one item a second the replay is paused long before the second one goes out.
+            _ = try await ground.bench.owner.run("UPDATE dead_letters SET last_failed_at = now() WHERE dead_id = 'e2'")
+            let id = try await ground.start(pace: .init(rate: 1))
+            let isPaused = try await ground.book.control(id, .pause, by: ReplayGround.ada)
+            #expect(isPaused)
+            _ = try await ground.bench.owner.run(
+                "UPDATE dead_letters SET first_failed_at = now() - interval '31 days' WHERE dead_id = 'e2'"
+            )
+            _ = try await ground.book.control(id, .resume, by: ReplayGround.ada)
+            let progress = try await ground.wait(for: id)
+            #expect(progress.outcomes == [.recorded: 1, .tooOld: 1])
+            let states = try await ground.bench.column("SELECT dead_id || ' ' || state FROM dead_letters ORDER BY 1")
+            #expect(states == ["e1 resolved", "e2 open"])
+            #expect(try await ground.bench.column("SELECT event_id FROM notifications") == ["e1"])
+            let details = try await ground.bench.column("SELECT detail FROM replay_items WHERE outcome = 'too-old'")
+            #expect(details == ["what guards against doubles may have forgotten it"])
+        }
+    }
+
+    @Test("how far retention has gone holds against the settings of whoever carries a replay on")
+    func retired() async throws {
+        try await ReplayGround.with { ground in
+            try await Self.file(["e1"], on: ground)
+            _ = try await ground.bench.owner.run(
+                "INSERT INTO retired VALUES ('notifications', now() - interval '12 hours')"
+            )
+            let progress = try await ground.wait(for: try await ground.start())
+            #expect(progress.outcomes == [.tooOld: 1])
+            let none = try await ground.bench.count("SELECT count(*) FROM notifications")
+            #expect(none == 0)
+        }
+    }
+
+    private static func file(_ ids: [String], on ground: ReplayGround) async throws {
+        let items = ids.map { id in
+            let body = #"{"id":"\#(id)","to":{"user":"u1"},"title":"t","body":"b"}"#
+            var item = Letters.rejected(id, failedAt: Letters.ago(600), body: body)
+            item.origin.exchange = ground.bench.names.events
+            return item
+        }
+        _ = try await DeadLetterBook(pool: ground.bench.pool).file(items)
+    }
+}
