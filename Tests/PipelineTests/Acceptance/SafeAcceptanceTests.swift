@@ -98,8 +98,8 @@ struct SafeAcceptanceTests {
                 try await rig.publish([rig.event(words, key: "safe.follow.added")])
                 try await rig.wait(for: 1, "SELECT count(*) FROM follows WHERE user_id = '\(user)'")
             }
-            for (id, type) in [("ask", "CONFIRMATION_REQUEST"), ("in", "EXECUTED_MULTISIG_TRANSACTION")] {
-                let data = #""chainId":"1","address":"\#(Self.address)""#
+            for (id, type) in [("ask", "CONFIRMATION_REQUEST"), ("in", "INCOMING_ETHER")] {
+                let data = #""chainId":"1","address":"\#(Self.address)","value":"1500000000000000001""#
                 let body = #"{"id":"\#(id)","to":{\#(topic)},"data":{\#(data)}}"#
                 try await rig.publish([rig.event(body, key: "safe.\(type)")])
             }
