@@ -132,7 +132,10 @@ struct SafeAcceptanceTests {
             try await counterpart.register("olav", "android", token: "olav-phone")
             let topic = #""topic":"safe:1:\#(Self.address)""#
             try await rig.publish([
-                rig.event(#"{"userId":"sara","role":"owner","token":"sara-phone",\#(topic)}"#, key: "safe.follow.added"),
+                rig.event(
+                    #"{"userId":"sara","role":"owner","token":"sara-phone",\#(topic)}"#,
+                    key: "safe.follow.added"
+                ),
                 rig.event(#"{"userId":"olav","role":"observer",\#(topic)}"#, key: "safe.follow.added"),
             ])
             try await rig.wait(for: 2, "SELECT count(*) FROM follows")
