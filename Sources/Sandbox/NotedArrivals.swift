@@ -4,13 +4,13 @@ import Synchronization
 
 /// When requests came whose bodies hold a word: what a benchmark publishes under a word of its own, it can find here.
 ///
-/// A mark is what stands behind the word up to the next quotation mark. The first million is kept.
+/// A mark is what stands behind the word up to the next quotation mark. The first four million are kept.
 final class NotedArrivals: Sendable {
     private let word: [UInt8]
     private let time: any TimeSource
     private let arrivals = Mutex<[(mark: String, at: Instant)]>([])
 
-    private static let most = 1_000_000
+    private static let most = 4_000_000
     private static let longestMark = 64
 
     init(word: String, time: any TimeSource) {
@@ -29,10 +29,12 @@ final class NotedArrivals: Sendable {
         arrivals.withLock { $0 = [] }
     }
 
+    var all: [(mark: String, at: Instant)] { arrivals.withLock { $0 } }
+
     /// `[["mark", microseconds since 1970], …]`, in the order in which they came.
     var json: [UInt8] {
         var output: [UInt8] = [UInt8(ascii: "[")]
-        for (index, arrival) in arrivals.withLock({ $0 }).enumerated() {
+        for (index, arrival) in all.enumerated() {
             output.append(contentsOf: "\(index > 0 ? "," : "")[".utf8)
             JSONWriter.write(arrival.mark, into: &output)
             output.append(contentsOf: ",\(arrival.at.microseconds)]".utf8)

@@ -40,6 +40,7 @@ package final class ProviderSandbox: Sendable {
     private let control: HTTPServer
     private let log: ReceivedLog
     private let faults: FaultList
+    private let arrivals: NotedArrivals?
     let browsers: BrowserSubscriptions
     private let isCAFileTemporary: Bool
 
@@ -103,6 +104,7 @@ package final class ProviderSandbox: Sendable {
             ?? NSTemporaryDirectory() + "bellhop-sandbox-\(getpid())-\(address.port).pem"
         log = blueprint.log
         faults = blueprint.faults
+        arrivals = (blueprint.handler as? UncheckedHandler)?.noted
         browsers = blueprint.browsers
         if let file = options.serviceAccountFile { try Self.write(serviceAccountJSON, to: file, mode: 0o600) }
         if let file = options.apnsKeyFile { try Self.write(apnsKey.p8, to: file, mode: 0o600) }
@@ -155,6 +157,9 @@ package final class ProviderSandbox: Sendable {
     package func received(_ provider: ProviderName? = nil, after number: UInt64 = 0) -> [ReceivedRequest] {
         log.requests(of: provider, after: number)
     }
+
+    /// Without checks: when requests came that hold the word to be noted, by what stands behind it.
+    package var noted: [(mark: String, at: Instant)] { arrivals?.all ?? [] }
 
     /// The counts of everything that has arrived.
     package var summary: ReceivedSummary { log.summary }

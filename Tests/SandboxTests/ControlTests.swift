@@ -151,6 +151,22 @@ struct ControlTests {
         }
     }
 
+    @Test("unchecked, it notes when requests came that hold a word, by what stands behind it")
+    func notes() async throws {
+        try await withSandbox {
+            $0.checking = .none
+            $0.notedWord = "anyth"
+        } _: { client in
+            _ = try await client.send("anything", bearer: nil)
+            _ = try await client.send("something else", bearer: nil)
+            let noted = try #require(try await client.control(.get, "/received/noted").json?.array)
+            #expect(noted.map { $0.array?.first?.string } == ["ing"])
+            #expect((noted[0].array?.last?.number?.int64 ?? 0) > 0)
+            _ = try await client.control(.delete, "/received")
+            #expect(try await client.control(.get, "/received/noted").json == [])
+        }
+    }
+
     @Test("unchecked is FCM's side alone: APNs judges as ever")
     func staysStrictAtAPNs() async throws {
         try await withSandbox {

@@ -5,9 +5,10 @@
 
 samples=$checkout/deploy/samples
 
-# What the events make: a notification for each event and user.
+# What the events make: a notification for each event and user; of the event to a venue's followers three, of the
+# announcement to everyone of the club two.
 sample_apps=(drop safe venues padel daily)
-sample_notifications=12
+sample_notifications=17
 
 publish_samples() {
     local before started
@@ -35,7 +36,7 @@ publish_people() {
     local count
     count=$(grep -c . "$samples/people.jsonl")
     bellhop_must "setting up the users of $samples/people.jsonl" publish "$samples/people.jsonl"
-    await_samples 0 "$count_people" "$count" "users and their devices are not stored"
+    await_samples 0 "$count_people" "$count" "users, their devices, follows and reminders are not stored"
 }
 
 # The sandbox's browser becomes bo's in padel. Browsers of earlier sandboxes are gone with them, and bo signs them out.
@@ -64,6 +65,7 @@ publish_events() {
         bellhop_must "publishing $samples/$app.jsonl" publish "$samples/$app.jsonl"
     done
     await_samples "$1" "$count_notifications" "$sample_notifications" "not all notifications are in an inbox"
+    await_samples "$1" "$count_open_fanouts" 0 "the events for followers and for everyone are not through"
     await_samples "$1" "$count_open_deliveries" 0 "all are in their inboxes, but pushes are still open"
 }
 
@@ -97,6 +99,12 @@ show_samples() {
         where n.event_id like 'sample-_'
         group by n.app, n.user_id, n.id, n.type, n.title, n.event_id
         order by array_position('{$order}'::text[], n.app), n.user_id, n.event_id"
+    sample_query "select '  ' || rpad(f.app, 8) || rpad(coalesce(f.topic, 'everyone'), 28)
+            || 'one event to ' || f.users || ' users, ' || f.state || '; bellhop fanouts shows more'
+        from NAMESPACE.fanouts f where f.event_id like 'sample-_' order by f.number"
+    sample_query "select '  ' || rpad(app, 8) || rpad(user_id, 6) || 'reminder at ' || local_time || ', next on '
+            || coalesce(to_char(next_fire_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI') || ' UTC', 'a day not planned yet')
+        from NAMESPACE.reminders where app = 'daily' and user_id = 'dan' and removed_at is null order by id"
     ! is_running sandbox || say sandbox "received since it started: $(received_by_provider)"
     sample_query "select 'dead letter ' || 'broken on purpose: ' || event_id || ' again, with another amount; refused as '
             || reason || ', kept in dead_letters'
@@ -104,12 +112,15 @@ show_samples() {
 }
 
 count_people="select (select count(*) from NAMESPACE.recipients
-        where app = 'drop' and user_id in ('ada', 'bo', 'cleo', 'dan'))
+        where app = 'drop' and user_id in ('ada', 'bo', 'cleo', 'dan') or app = 'padel' and user_id in ('ada', 'bo'))
+    + (select count(*) from NAMESPACE.follows where app = 'venues' and topic = 'venue:42' and user_id in ('ada', 'bo', 'cleo'))
+    + (select count(*) from NAMESPACE.reminders where app = 'daily' and user_id = 'dan' and id = 'morning')
     + (select count(*) from NAMESPACE.push_subscriptions
         where device_token ~ '^(sample-device-of-|ExponentPushToken.sample-phone-of-|....1c7e9f0d2468ace013579bdf0)')"
 registered_browsers="select device_token from NAMESPACE.push_subscriptions where app = 'padel' and profile_id = 'bo'
     and provider = 'webpush' and revoked_at is null and device_token like 'https://localhost:%/wp/%'"
 count_notifications="select count(*) from NAMESPACE.notifications where event_id like 'sample-_'"
+count_open_fanouts="select count(*) from NAMESPACE.fanouts where event_id like 'sample-_' and state = 'running'"
 count_open_deliveries="select count(*) from NAMESPACE.deliveries d join NAMESPACE.notifications n
         on (d.app, d.user_id, d.notification_id) = (n.app, n.user_id, n.id)
     where n.event_id like 'sample-_'

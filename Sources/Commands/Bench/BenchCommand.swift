@@ -9,7 +9,7 @@ enum BenchCommand: Command {
     static let synopsis = [
         "bench [--events N] [--users N] [--stored N] [--workers N] [--seed N] [--stub URL --stub-ca FILE] [--json] [--keep]",
         "bench fanout [--followers N] [--pushes off|on] [--workers N] [--seed N] [--json] [--keep]",
-        "bench urgent [--followers N] [--pushes off|on] [--workers N] [--rate N/s] [--seed N] [--json] [--keep]",
+        "bench urgent [--followers N] [--pushes off|on] [--workers N] [--rate N/s] [--idle SECONDS] [--seed N] [--json] [--keep]",
         "bench latency [--events N] [--rate N/s] [--seed N] [--json] [--keep]",
         "bench idle [--json] [--keep]",
         "bench erasures [--events N] [--erasures N] [--users N] [--workers N] [--seed N] [--json] [--keep]",
@@ -21,6 +21,7 @@ enum BenchCommand: Command {
         Option.taking("stored", "N", "notifications of before that lie in the tables (0)"),
         Option.taking("followers", "N", "followers of the topic of one event (1000000)"),
         Option.taking("pushes", "off|on", "whether the followers want pushes, or have muted the type (off)"),
+        Option.taking("idle", "SECONDS", "how long an urgent run looks at an idle system (20)"),
         Option.taking("workers", "N", "worker processes that drain the lane (1)"),
         Option.taking("erasures", "N", "users that are erased between the two halves (20000)"),
         Option.taking("rate", "N/s", "events a second of a latency or an urgent run (50/s)"),
@@ -56,6 +57,7 @@ private struct BenchOrder: Sendable {
     private let erasures: Int
     private let followers: Int
     private let hasPushes: Bool
+    private let idleSeconds: Int
     private let seed: UInt64
     private let stub: PushStub.Place?
 
@@ -73,6 +75,7 @@ private struct BenchOrder: Sendable {
         erasures = try words.number("erasures", in: 1...1_000_000) ?? 20_000
         followers = try words.number("followers", in: 1...100_000_000) ?? 1_000_000
         hasPushes = try words.optional("pushes", "off or on") { ["off": false, "on": true][$0] } ?? false
+        idleSeconds = try words.number("idle", in: 1...3_600) ?? 20
         seed = UInt64(try words.number("seed", in: 0...Int.max) ?? 1)
         let environment = call.shell.environment
         switch (
@@ -115,7 +118,8 @@ private struct BenchOrder: Sendable {
             return try await LatencyRun(workload: workload(events: 500, users: 1_000), rate: rate).measure(on: testbed)
         case .fanout: return try await FanoutRun(workload: audience, workers: workers, say: say).measure(on: testbed)
         case .urgent:
-            return try await UrgentRun(workload: audience, workers: workers, rate: rate, say: say).measure(on: testbed)
+            let run = UrgentRun(workload: audience, workers: workers, rate: rate, idleSeconds: idleSeconds, say: say)
+            return try await run.measure(on: testbed)
         case .idle: return try await IdleRun(watch: .seconds(10)).measure(on: testbed)
         case .erasures:
             let half = workload(events: 20_000, users: 100_000)

@@ -32,7 +32,8 @@ struct PushStub: Sendable {
             stub = PushStub(process: nil, control: nil, localPort: localPort(of: place.url))
             named = place
         } else {
-            let stand = try await Stand(testbed, name: "stub", words: ["--unchecked"] + (word.map { ["--note", $0] } ?? []))
+            let noting = word.map { ["--note", $0] } ?? []
+            let stand = try await Stand(testbed, name: "stub", words: ["--unchecked"] + noting)
             stub = PushStub(process: stand.process, control: stand.control, localPort: nil)
             named = Place(url: stand.providers, authorityFile: stand.authorityFile)
         }

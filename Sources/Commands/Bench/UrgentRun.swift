@@ -14,13 +14,12 @@ struct UrgentRun: Sendable {
     let workers: Int
     /// Urgent events a second.
     let rate: Int
+    /// For how many seconds the idle system is looked at.
+    let idleSeconds: Int
     let say: @Sendable (String) -> Void
 
     /// Before the measured ones: connections, plans and caches as in a system that has been running.
     private static let warmUp = 100
-    /// How long the idle system is looked at.
-    private static let idleSeconds = 20
-
     func measure(on testbed: Testbed) async throws -> BenchReport {
         let stub = try await PushStub.start(testbed, at: nil, noting: UrgentEvents.word)
         let fanout = try await FanoutRun(workload: workload, workers: workers, say: say).prepare(testbed)
@@ -31,7 +30,7 @@ struct UrgentRun: Sendable {
         say("publishing \(rate) urgent events a second to an idle system")
         try await publish(events) { $0 < Self.warmUp }
         let idleStart = events.count
-        try await publish(events) { $0 < idleStart + rate * Self.idleSeconds }
+        try await publish(events) { $0 < idleStart + rate * idleSeconds }
         say("publishing them beside one event to \(workload.users) followers")
         let idleEnd = events.count
         try await fanout.publish()

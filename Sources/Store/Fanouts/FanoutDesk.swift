@@ -164,9 +164,7 @@ package struct FanoutDesk: Sendable {
 
     /// The users of `fanouts f` beyond one, by the index that the pages are read from.
     private static func audience(_ after: String, _ condition: String, upTo last: String? = nil) -> String {
-        let range = { (user: String) in
-            "\(user) > \(after)" + (last.map { " AND (\($0) IS NULL OR \(user) <= \($0))" } ?? "")
-        }
+        let range = { (user: String) in "\(user) > \(after)" + (last.map { " AND \(user) <= \($0)" } ?? "") }
         return """
             (SELECT 1 FROM follows w
              WHERE \(condition) AND w.app = f.app AND w.topic = f.topic AND w.removed_at IS NULL AND \(range("w.user_id"))
@@ -180,7 +178,7 @@ package struct FanoutDesk: Sendable {
 
     private static let pages = Statement(
         """
-        SELECT page, handed_over_at, taken_at FROM fanout_pages WHERE fanout = $1 ORDER BY page
+        SELECT page, nullif(handed_over_at, 'infinity'), taken_at FROM fanout_pages WHERE fanout = $1 ORDER BY page
         """,
         effect: .reads
     )

@@ -15,16 +15,7 @@ struct BenchTests {
         .enabled(if: hasServers, "BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL are not set")
     )
     func measures() async throws {
-        let program = try #require(BuiltProgram.path, "the program bellhop is not built beside the tests")
-        let said = try await Self.run(
-            program,
-            ["bench", "--events", "300", "--users", "200", "--stored", "500", "--json"]
-        )
-        #expect(said.status == 0, "\(said.errors)")
-        let report = try #require(
-            JSONSerialization.jsonObject(with: Data(said.output.utf8)) as? [String: Any],
-            "not JSON: \(said.output)"
-        )
+        let report = try await Self.report(["--events", "300", "--users", "200", "--stored", "500"])
         let verification = try #require(report["verification"] as? [String: Any])
         #expect(verification["passed"] as? Bool == true, "\(verification)")
         #expect(verification["notifications"] as? Int == 300)
@@ -37,10 +28,49 @@ struct BenchTests {
     }
 
     @Test(
+        "a small fan-out reaches each follower once, and is held against the same rows of one statement",
+        .enabled(if: hasServers, "BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL are not set"),
+        arguments: ["off", "on"]
+    )
+    func fanout(pushes: String) async throws {
+        let report = try await Self.report(["fanout", "--followers", "2500", "--pushes", pushes, "--workers", "2"])
+        #expect(report["workload"] as? String == "W2")
+        #expect(report["followers"] as? Int == 2_500)
+        for figure in ["seconds", "insertSelectSeconds", "ratio"] {
+            #expect((report[figure] as? Double ?? 0) > 0, "\(figure)")
+        }
+        #expect((report["peakWorkerBytes"] as? Int ?? 0) > 0)
+        let verification = try #require(report["verification"] as? [String: Any])
+        #expect(verification["passed"] as? Bool == true, "\(verification)")
+        #expect(verification["notifications"] as? Int == 2_500)
+        let arrived = verification["pushesArrived"] as? Int ?? 0
+        #expect((arrived > 2_000) == (pushes == "on"))
+    }
+
+    @Test(
+        "urgent events are timed on an idle system and beside a fan-out, each push of theirs once",
+        .enabled(if: hasServers, "BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL are not set")
+    )
+    func urgent() async throws {
+        let report = try await Self.report(
+            ["urgent", "--followers", "2500", "--pushes", "on", "--rate", "50/s", "--idle", "1"]
+        )
+        for phase in ["idle", "underFanout"] {
+            let delays = try #require(report[phase] as? [String: Any])
+            let median = delays["p50"] as? Double ?? 0
+            let worst = delays["p99"] as? Double ?? 0
+            #expect(median > 0 && worst >= median, "\(delays)")
+        }
+        #expect((report["ratio"] as? Double ?? 0) > 0)
+        let verification = try #require(report["verification"] as? [String: Any])
+        #expect(verification["passed"] as? Bool == true, "\(verification)")
+    }
+
+    @Test(
         "an option that cannot be is a usage error with its name",
         arguments: [
             ["--events", "0"], ["--workers", "many"], ["--rate", "-1/s"], ["--stub", "http://127.0.0.1"],
-            ["--stub", "https://127.0.0.1"],
+            ["--stub", "https://127.0.0.1"], ["--pushes", "some"], ["--followers", "0"],
         ]
     )
     func refusesOptions(words: [String]) async throws {
@@ -85,6 +115,17 @@ struct BenchTests {
     }
 
     // MARK: - The program
+
+    /// What a run answers with, where it is right.
+    private static func report(_ words: [String]) async throws -> [String: Any] {
+        let program = try #require(BuiltProgram.path, "the program bellhop is not built beside the tests")
+        let said = try await run(program, ["bench"] + words + ["--json"])
+        #expect(said.status == 0, "\(said.errors)")
+        return try #require(
+            JSONSerialization.jsonObject(with: Data(said.output.utf8)) as? [String: Any],
+            "not JSON: \(said.output)"
+        )
+    }
 
     private static func run(
         _ program: String,

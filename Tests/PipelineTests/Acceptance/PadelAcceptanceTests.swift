@@ -56,6 +56,31 @@ struct PadelAcceptanceTests {
         }
     }
 
+    @Test("an announcement reaches everyone of the club: a record for each, a push for each device, and leads to /")
+    func announcementToEveryone() async throws {
+        try await Counterpart.run(app: "padel", over: .apns) { counterpart in
+            let rig = counterpart.rig
+            try await counterpart.register("anna", "ios", token: Self.token)
+            for user in ["anna", "bo", "cleo"] { try await counterpart.feed(user, #""locale":"sv""#) }
+            let off = #""preferences":{"eventToggles":{"admin_announcement":false}}"#
+            try await counterpart.feed("dan", off, until: "p.preferences IS NOT NULL")
+            let browser = try await counterpart.subscribeBrowser("bo")
+            _ = try await counterpart.subscribeBrowser("dan")
+            let words = #""title":"Banan stängd","body":"Vi öppnar igen på måndag.","route":"/""#
+            try await rig.publish([
+                rig.event(#"{"id":"word","to":{"everyone":true},\#(words)}"#, key: "padel.admin_announcement")
+            ])
+            try await rig.wait(for: 1, "SELECT count(*) FROM fanouts WHERE state = 'finished'")
+            try await counterpart.waitUntilSettled(4)
+            let records = try await rig.bench.column("SELECT user_id || ' ' || type FROM notifications ORDER BY 1")
+            let expected = ["anna", "bo", "cleo", "dan"].map { "\($0) admin_announcement" }
+            #expect(records == expected)
+            #expect(counterpart.sandbox.received(.apns).map(\.token) == [Self.token])
+            #expect(counterpart.sandbox.received(.apns).first?.body["route"] == "/")
+            #expect(counterpart.sandbox.received(.webpush).map(\.token) == [browser])
+        }
+    }
+
     @Test("an announcement as the club sends it, without audience and id, reaches every player once")
     func announcement() async throws {
         try await Counterpart.run(app: "padel", over: .apns) { counterpart in

@@ -87,6 +87,41 @@ struct SafeAcceptanceTests {
         }
     }
 
+    @Test("a confirmation request reaches a Safe's owners alone; who has muted that Safe gets the record and no push")
+    func mutedSafe() async throws {
+        try await Counterpart.run(app: "safe") { counterpart in
+            let rig = counterpart.rig
+            let topic = #""topic":"safe:1:\#(Self.address)""#
+            for (user, role, muted) in [("sara", "owner", false), ("otto", "observer", false), ("mia", "owner", true)] {
+                try await counterpart.register(user, "android", token: "\(user)-phone")
+                let words = #"{"userId":"\#(user)",\#(topic),"role":"\#(role)","muted":\#(muted)}"#
+                try await rig.publish([rig.event(words, key: "safe.follow.added")])
+                try await rig.wait(for: 1, "SELECT count(*) FROM follows WHERE user_id = '\(user)'")
+            }
+            for (id, type) in [("ask", "CONFIRMATION_REQUEST"), ("in", "INCOMING_ETHER")] {
+                let data = #""chainId":"1","address":"\#(Self.address)","value":"1500000000000000001""#
+                let body = #"{"id":"\#(id)","to":{\#(topic)},"data":{\#(data)}}"#
+                try await rig.publish([rig.event(body, key: "safe.\(type)")])
+            }
+            try await rig.wait(for: 2, "SELECT count(*) FROM fanouts WHERE state = 'finished'")
+            try await counterpart.waitUntilSettled(5)
+            let fates = try await rig.bench.column(
+                """
+                SELECT concat_ws(' ', n.event_id, n.user_id, d.state, d.reason)
+                FROM notifications n LEFT JOIN deliveries d ON d.user_id = n.user_id AND d.notification_id = n.id
+                ORDER BY 1
+                """
+            )
+            let expected = [
+                "ask mia suppressed topic-muted", "ask sara delivered", "in mia suppressed topic-muted",
+                "in otto delivered", "in sara delivered",
+            ]
+            #expect(fates == expected)
+            let reached = counterpart.sandbox.received(.fcm).compactMap(\.token).sorted()
+            #expect(reached == ["otto-phone", "sara-phone", "sara-phone"])
+        }
+    }
+
     @Test("a request for confirmation reaches the owners of a Safe, on the devices that they registered for it")
     func owners() async throws {
         try await Counterpart.run(app: "safe") { counterpart in
@@ -97,7 +132,10 @@ struct SafeAcceptanceTests {
             try await counterpart.register("olav", "android", token: "olav-phone")
             let topic = #""topic":"safe:1:\#(Self.address)""#
             try await rig.publish([
-                rig.event(#"{"userId":"sara","role":"owner","token":"sara-phone",\#(topic)}"#, key: "safe.follow.added"),
+                rig.event(
+                    #"{"userId":"sara","role":"owner","token":"sara-phone",\#(topic)}"#,
+                    key: "safe.follow.added"
+                ),
                 rig.event(#"{"userId":"olav","role":"observer",\#(topic)}"#, key: "safe.follow.added"),
             ])
             try await rig.wait(for: 2, "SELECT count(*) FROM follows")

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What was sent against what is there, both as sets.
-struct Balance: CustomStringConvertible {
+struct Balance: EvenBalance {
     private(set) var recorded = 0
     private(set) var kept = 0
     private(set) var filed = 0
@@ -138,8 +138,14 @@ extension Stage {
     }
 }
 
+/// What a run came to, as sets that are compared.
+protocol EvenBalance: CustomStringConvertible {
+    /// Whether all is there that was to come, and nothing else.
+    var isEven: Bool { get }
+}
+
 /// Fails the test where the balance is not even, and prints it in any case.
-func expectEven(_ balance: Balance, _ proof: String, sourceLocation: SourceLocation = #_sourceLocation) {
+func expectEven(_ balance: some EvenBalance, _ proof: String, sourceLocation: SourceLocation = #_sourceLocation) {
     Proof.report("\(proof): \(balance)")
     #expect(balance.isEven, "\(proof): \(balance)", sourceLocation: sourceLocation)
 }

@@ -1,8 +1,7 @@
 import Sandbox
-import Testing
 
 /// The pushes of a run as sets: what was to go out, what the ledger says, and what the provider received.
-struct PushBalance: CustomStringConvertible {
+struct PushBalance: EvenBalance {
     /// One notification on one device, as it travels.
     struct Push: Hashable {
         let token: String
@@ -88,10 +87,4 @@ struct PushBalance: CustomStringConvertible {
             + "unexpected \(unexpected.count), unfinished \(unfinished.count)"
             + (isEven ? "" : " such as \((unfinished + lost + doubled + unexpected).prefix(5))")
     }
-}
-
-/// Fails the test where the balance is not even, and prints it in any case.
-func expectEven(_ balance: PushBalance, _ proof: String, sourceLocation: SourceLocation = #_sourceLocation) {
-    Proof.report("\(proof): \(balance)")
-    #expect(balance.isEven, "\(proof): \(balance)", sourceLocation: sourceLocation)
 }

@@ -133,13 +133,27 @@ struct FanoutDeskTests {
         }
     }
 
+    @Test("a page of a cancelled fan-out whose worker died goes with the message that brings it again")
+    func cancelledPage() async throws {
+        try await Bench.withSchema { bench in
+            let number = try await bench.addFanout("e1", state: .cancelled, planned: [true])
+            let page = FanoutPage(fanout: number, page: 3, priority: .normal)
+            let taken = try await FanoutBook(pool: bench.pool).take(page, as: .fresh, redelivered: true)
+            guard case .over = taken else {
+                Issue.record("the page of a cancelled fan-out was to be worked on")
+                return
+            }
+            #expect(try await bench.count("SELECT count(*) FROM fanout_pages") == 0)
+        }
+    }
+
     @Test("a cancel beside a worker that plans at this moment waits for it, and drops what it has planned")
     func cancellingBesideAWorker() async throws {
         try await Bench.withSchema { bench in
             let number = try await bench.addFanout("e1", plannedTo: "u00005")
             let plans = """
                 WITH held AS (SELECT number FROM fanouts WHERE number = \(number) FOR NO KEY UPDATE)
-                INSERT INTO fanout_pages (fanout, page, after) SELECT number, 9, '' FROM held
+                INSERT INTO fanout_pages (fanout, page, after, upto) SELECT number, 9, '', 'z' FROM held
                 """
             let cancelling = try await RowLock.hold(on: bench, plans) {
                 let task = Task {
