@@ -74,7 +74,7 @@ struct InboundMessage {
         return object
     }
 
-    private static func object(
+    static func object(
         _ bytes: [UInt8],
         depth: Int,
         at place: JSONPointer,

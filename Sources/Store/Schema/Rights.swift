@@ -13,10 +13,11 @@ package enum Rights: String, Sendable {
 extension Namespace {
     /// What every connection of a pool runs first: this schema only, and no more rights than the role has.
     package func setUp(as rights: Rights) -> [String] {
-        ["SET search_path TO \(name)", "SET ROLE \(rights.rawValue)"] + (rights == .worker ? Self.planning : [])
+        ["SET search_path TO \(name)", "SET ROLE \(rights.rawValue)"] + (rights == .admin ? [] : Self.planning)
     }
 
-    /// A worker looks up by key, a batch at once: the one plan for that needs no statistics and suits every batch.
+    /// Workers look up by key, a batch at once, and so does the API for one user: the one plan for that needs no statistics
+    /// and suits every batch.
     ///
     /// Left to itself, the server plans the first batches of each connection anew and reads whole tables while it takes
     /// them for small; on tables that grow faster than its statistics they are not small.
