@@ -11,9 +11,13 @@ CREATE TABLE recipients (
     push_enabled  boolean NOT NULL DEFAULT true,
     email_enabled boolean NOT NULL DEFAULT true,
     source_time   timestamptz NOT NULL,
+    recorded_at   timestamptz NOT NULL DEFAULT now(),
     updated_at    timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (user_id, app)
 );
+COMMENT ON COLUMN recipients.recorded_at IS
+    'Since when there is a row, by the database''s clock: whoever is later than an event for everyone is not meant by it.';
+CREATE INDEX recipients_everyone ON recipients (app, user_id);
 
 CREATE TABLE notification_preferences (
     app         text COLLATE "C" NOT NULL,
@@ -86,18 +90,36 @@ $$;
 COMMENT ON FUNCTION revoke_stale_push_subscriptions(integer) IS
     'Ends subscriptions that were not seen for so many days; answers with how many. For pg_cron, or bellhop revoke-stale.';
 
+-- What a follow says stands in the columns that a fan-out reads; of when each part of it was said the others keep account,
+-- so that words which overtake one another end as they would have in order.
 CREATE TABLE follows (
     app         text COLLATE "C" NOT NULL,
     topic       text COLLATE "C" NOT NULL,
     user_id     text COLLATE "C" NOT NULL,
     role        text,
     muted       boolean NOT NULL DEFAULT false,
+    devices     text,
     since       timestamptz NOT NULL,
     removed_at  timestamptz,
+    followed_at timestamptz NOT NULL DEFAULT now(),
     source_time timestamptz NOT NULL,
+    whole_time  timestamptz,
+    role_time   timestamptz,
+    muted_time  timestamptz,
+    ended_time  timestamptz,
+    parts       text,
     PRIMARY KEY (user_id, app, topic)
 );
 CREATE INDEX follows_fanout ON follows (app, topic, user_id) WHERE removed_at IS NULL;
+COMMENT ON COLUMN follows.devices IS
+    'JSON: hashes of the tokens of the devices that follow, where not the user with all devices does; null for all.';
+COMMENT ON COLUMN follows.followed_at IS
+    'When the follow began, by the database''s clock: whoever is later than an event for the topic is not meant by it.';
+COMMENT ON COLUMN follows.source_time IS 'When its source last said anything about it.';
+COMMENT ON COLUMN follows.whole_time IS 'When it was last said whether the user follows with all devices; null for never.';
+COMMENT ON COLUMN follows.ended_time IS 'When it last ended for all devices: older words about one of them count no more.';
+COMMENT ON COLUMN follows.parts IS
+    'JSON: for the hash of a device''s token, when it was last said whether this device follows, and whether it does.';
 
 -- A reminder is planned by the scheduler: next_fire_at is null whenever its words or its user's zone have changed.
 CREATE TABLE reminders (

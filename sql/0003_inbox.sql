@@ -34,7 +34,7 @@ COMMENT ON COLUMN inbox.unsent IS
 COMMENT ON COLUMN inbox.content_hash IS
     'First 16 bytes of SHA-256 over the content: the same id with another hash is an id-conflict.';
 COMMENT ON COLUMN inbox.extras IS
-    'What only a push needs, so that a retry finds everything here: targetId, metadata, imageUrl, expiresAt.';
+    'What only a push needs, so that a retry finds everything here: targetId, metadata, imageUrl, expiresAt, topic.';
 COMMENT ON COLUMN inbox.seen_at IS 'When its user had it before their eyes, whether or not they read it.';
 COMMENT ON COLUMN inbox.archived_at IS 'When its user put it away; null for what is in the list.';
 COMMENT ON COLUMN inbox.snoozed_until IS
@@ -216,6 +216,7 @@ CREATE TABLE events (
     handed_over_at timestamptz,
     expanded_at    timestamptz,
     cancelled_at   timestamptz,
+    closed_reason  text COLLATE "C" CHECK (closed_reason IN ('expired', 'too-old')),
     created_at     timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (app, id),
     CHECK (content IS NOT NULL OR cancelled_at IS NOT NULL)
@@ -224,9 +225,9 @@ COMMENT ON COLUMN events.body IS
     'What is published when the event falls due, as text: jsonb writes numbers out and puts blanks between members, so that an event could come to weigh more than one may. Null for a wider audience.';
 COMMENT ON COLUMN events.handed_over_at IS 'When a scheduler last published the event for its expansion; null until it falls due.';
 COMMENT ON COLUMN events.cancelled_at IS 'Set also by a cancellation that overtook its event; the row then has no content.';
--- Only what can fall due: events for a wider audience wait for no time.
-CREATE INDEX events_due ON events (urgency, planned_at)
-    WHERE expanded_at IS NULL AND cancelled_at IS NULL AND content -> 'to' ? 'users';
+COMMENT ON COLUMN events.closed_reason IS 'Why an event for a wider audience was given up that nobody had expanded in time.';
+-- What has still to go out: for a time that is to come, or left over by whoever should have expanded it.
+CREATE INDEX events_due ON events (urgency, planned_at) WHERE expanded_at IS NULL AND cancelled_at IS NULL;
 CREATE INDEX events_users ON events USING gin ((content #> '{to,users}')) WHERE content #> '{to,users}' IS NOT NULL;
 
 -- Indexes of lists are read by bitmaps, which workers do without. As a function this look-up is planned at each call, by
@@ -235,3 +236,63 @@ CREATE FUNCTION events_kept_for(who text) RETURNS TABLE (app text, id text)
 LANGUAGE sql STABLE SET enable_seqscan = off SET enable_indexscan = off SET enable_bitmapscan = on AS $$
     SELECT e.app, e.id FROM events e WHERE (e.content #> '{to,users}') ? who
 $$;
+
+-- An event for a wider audience is expanded page by page: ranges of user ids with some thousand followers in each. Who is
+-- meant was settled at started_at, whatever happens to the topic's followers while it goes on.
+CREATE TABLE fanouts (
+    number      bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    app         text COLLATE "C" NOT NULL,
+    event_id    text COLLATE "C" NOT NULL,
+    type        text COLLATE "C" NOT NULL,
+    topic       text COLLATE "C",
+    urgency     smallint NOT NULL CHECK (urgency BETWEEN 0 AND 2),
+    state       text COLLATE "C" NOT NULL DEFAULT 'running' CHECK (
+                    state IN ('running', 'paused', 'cancelled', 'finished')),
+    trouble     text,
+    started_at  timestamptz NOT NULL DEFAULT now(),
+    worked_at   timestamptz,
+    finished_at timestamptz,
+    paused_at   timestamptz,
+    resumed_at  timestamptz NOT NULL DEFAULT now(),
+    resumed_users bigint NOT NULL DEFAULT 0,
+    planned     bigint NOT NULL DEFAULT 0,
+    planned_to  text COLLATE "C" NOT NULL DEFAULT '',
+    is_planned  boolean NOT NULL DEFAULT false,
+    pages       bigint NOT NULL DEFAULT 0,
+    users       bigint NOT NULL DEFAULT 0,
+    recorded    bigint NOT NULL DEFAULT 0,
+    sent        bigint NOT NULL DEFAULT 0,
+    CONSTRAINT fanouts_event UNIQUE (app, event_id),
+    FOREIGN KEY (app, event_id) REFERENCES events ON DELETE CASCADE
+) WITH (fillfactor = 50);
+COMMENT ON COLUMN fanouts.topic IS 'Null for everyone.';
+COMMENT ON COLUMN fanouts.trouble IS 'Why it paused by itself: a reason such as unknown-type; null where an operator paused it.';
+COMMENT ON COLUMN fanouts.started_at IS
+    'The moment of its snapshot: who began to follow later is not meant, and neither is who has left since.';
+COMMENT ON COLUMN fanouts.worked_at IS 'When its latest page was finished.';
+COMMENT ON COLUMN fanouts.finished_at IS 'When its last page was finished, or when it was cancelled.';
+COMMENT ON COLUMN fanouts.paused_at IS 'Since when it is paused.';
+COMMENT ON COLUMN fanouts.resumed_at IS
+    'When it last began to run, and resumed_users how many users had been read by then: its rate counts from there.';
+COMMENT ON COLUMN fanouts.planned IS 'How many pages there are so far; planned_to is the last user of the last one, forgotten with the end of the fan-out.';
+COMMENT ON COLUMN fanouts.is_planned IS 'The last page of all is planned.';
+COMMENT ON COLUMN fanouts.pages IS
+    'How many pages are finished; in them so many users were read, notifications recorded and deliveries sent at once.';
+CREATE INDEX fanouts_open ON fanouts (started_at) WHERE state IN ('running', 'paused');
+CREATE INDEX fanouts_recent ON fanouts (started_at DESC);
+
+-- The few pages of each that are planned and not finished.
+CREATE TABLE fanout_pages (
+    fanout         bigint NOT NULL REFERENCES fanouts ON DELETE CASCADE,
+    page           bigint NOT NULL,
+    after          text COLLATE "C" NOT NULL,
+    upto           text COLLATE "C" NOT NULL,
+    handed_over_at timestamptz,
+    taken_at       timestamptz,
+    PRIMARY KEY (fanout, page)
+);
+CREATE INDEX fanout_pages_order ON fanout_pages ((coalesce(handed_over_at, '-infinity')));
+COMMENT ON COLUMN fanout_pages.after IS 'The page is of users beyond this one, up to and with upto.';
+COMMENT ON COLUMN fanout_pages.handed_over_at IS
+    'When its message was published last, or taken; null where no message names it, since its fan-out is paused.';
+COMMENT ON COLUMN fanout_pages.taken_at IS 'When a worker began with it.';

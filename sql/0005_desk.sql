@@ -145,6 +145,7 @@ CREATE TABLE audit (
     replay_id bigint
 );
 CREATE INDEX audit_user ON audit ((filter ->> 'user')) WHERE filter ->> 'user' IS NOT NULL;
+CREATE INDEX audit_fanout ON audit ((filter ->> 'fanout')) WHERE filter ->> 'fanout' IS NOT NULL;
 COMMENT ON TABLE audit IS
     'Who did what at the desk, to how many items, and why: rows are added and never changed, but that an erased user is taken out of a filter.';
 COMMENT ON COLUMN audit.login IS

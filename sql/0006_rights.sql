@@ -1,8 +1,8 @@
 -- The worker records and feeds; the API reads a signed-in user's own rows; the operators see all.
 GRANT SELECT, INSERT, UPDATE, DELETE ON
-    inbox, ledger, badge_updates, events, people, recipients, notification_preferences, push_subscriptions, follows,
-    reminders, tombstones, erasures, dead_letters, dead_letter_history, replays, replay_items, breakers,
-    provider_budgets
+    inbox, ledger, badge_updates, events, fanouts, fanout_pages, people, recipients, notification_preferences,
+    push_subscriptions, follows, reminders, tombstones, erasures, dead_letters, dead_letter_history, replays,
+    replay_items, breakers, provider_budgets
 TO bellhop_worker;
 GRANT SELECT ON notifications, deliveries TO bellhop_worker;
 GRANT SELECT ON schema_migrations, topology_bindings TO bellhop_worker, bellhop_api;

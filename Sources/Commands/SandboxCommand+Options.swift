@@ -26,6 +26,10 @@ extension SandboxCommand {
         let delay = try words.number("receipt-delay", in: 0...86_400)
         options.expoReceiptDelay = .seconds(delay ?? 0)
         options.checking = words.has("unchecked") ? .none : .strict
+        options.notedWord = try words.optional("note", "a word") { $0.isEmpty ? nil : $0 }
+        guard options.notedWord == nil || options.checking == .none else {
+            throw words.misuse("--note needs --unchecked: what is checked is recorded anyway")
+        }
         guard options.checking == .strict || (delay == nil && options.subscriptionFile == nil) else {
             throw words.misuse(
                 "--unchecked is for FCM alone: it goes with neither --receipt-delay nor --subscription-out"

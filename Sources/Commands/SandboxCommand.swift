@@ -35,6 +35,7 @@ enum SandboxCommand: Command {
             "unchecked",
             "answer 200 as FCM to everything at --listen, unread and unrecorded: for benchmarks of FCM alone"
         ),
+        Option.taking("note", "WORD", "with --unchecked: remember when requests with this word came, for /received/noted"),
     ]
 
     static func run(_ call: Call) async throws -> ExitCode {

@@ -42,7 +42,7 @@ struct SandboxBlueprint: Sendable {
             core([APNsStandIn(.development, account: account, time: time)])
         )
         switch options.checking {
-        case .none: handler = UncheckedHandler()
+        case .none: handler = UncheckedHandler(noting: options.notedWord.map { NotedArrivals(word: $0, time: options.time) })
         case .strict:
             let tokens = AccessTokens(lifetime: options.tokenLifetime)
             let endpoint = TokenEndpoint(

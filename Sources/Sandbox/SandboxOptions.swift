@@ -40,6 +40,8 @@ package struct SandboxOptions: Sendable {
     /// The topics (bundle ids) that APNs lets the one team push to.
     package var apnsTopics: Set<String> = ["com.example.bellhop"]
     package var checking = Checking.strict
+    /// Without checks: of requests whose bodies hold this word it is remembered when they came; nil for none.
+    package var notedWord: String?
     /// Nil for a certificate that is right.
     package var certificateFault: CertificateFault?
     package var limits = HTTP2Limits()

@@ -158,8 +158,8 @@ struct APIBench: Sendable {
     /// Writes a notification, the later the higher its number, and returns its id.
     @discardableResult
     func notify(
-        _ user: String = "ada",
         _ number: Int,
+        for user: String = "ada",
         app: String = "drop",
         type: String = "transaction_complete",
         priority: String = "normal"

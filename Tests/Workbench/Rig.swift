@@ -28,6 +28,8 @@ package struct Rig: Sendable {
         package var hasClerk = true
         /// From when on the sweeper takes something for stranded.
         package var grace = Duration.seconds(2)
+        /// So small that a few followers are many pages.
+        package var usersPerPage = 7
 
         package init(senders: [AppID: [PushProvider: any PushSender]] = [:]) {
             self.senders = senders
@@ -53,7 +55,12 @@ package struct Rig: Sendable {
         let publisher = Publisher(PublisherOptions(broker: try bench.broker, name: "test, publishing"))
         publisher.start()
         let rig = Rig(bench: bench, publisher: publisher, outfit: outfit)
-        let store = PostgresStore(pool: bench.pool, lease: lease, firstPause: .milliseconds(500))
+        let store = PostgresStore(
+            pool: bench.pool,
+            lease: lease,
+            firstPause: .milliseconds(500),
+            usersPerPage: outfit.usersPerPage
+        )
         let breakers = Breakers(store: store, logger: rig.logger, metrics: rig.metrics)
         let watch = BreakerWatch(breakers, interval: .milliseconds(200))
         let tools = rig.tools(store, breakers)
@@ -183,6 +190,7 @@ package struct Rig: Sendable {
                 rhythm: .init(step: interval, rest: interval, lease: Self.lease, grace: outfit.grace)
             ),
             ReceiptHandOver(tools: tools, interval: interval),
+            FanoutHandOver(tools: tools, interval: interval, grace: outfit.grace),
             DueEventPublisher(tools: tools, interval: interval),
             BadgeHandOver(tools: tools, rhythm: .init(interval: interval, calm: interval)),
             ReminderPublisher(tools: tools, catalogs: catalogs, zones: zones, interval: interval),

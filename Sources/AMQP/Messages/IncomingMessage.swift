@@ -34,6 +34,20 @@ package struct IncomingMessage: Sendable {
         content = Content(delivery.message, cost: delivery.cost)
     }
 
+    private init(_ message: IncomingMessage, saying other: ReceivedMessage) {
+        queue = message.queue
+        tag = message.tag
+        redelivered = message.redelivered
+        content = Content(other, cost: other.body.count)
+    }
+
+    /// What part of this message would be, had it come alone: of the same delivery, with another body.
+    package func part(_ body: [UInt8], by exchange: String, _ routingKey: String) -> IncomingMessage {
+        let properties = MessageProperties(contentType: "application/json")
+        let other = ReceivedMessage(exchange: exchange, routingKey: routingKey, properties: properties, body: body)
+        return IncomingMessage(self, saying: other)
+    }
+
     package var exchange: String { content.exchange }
     package var routingKey: String { content.routingKey }
     package var properties: MessageProperties { content.properties }

@@ -6,6 +6,11 @@ public enum Audience: Hashable, Sendable {
     case topic(Topic)
     /// Every user of the app.
     case everyone
+
+    /// What those whom it is for follow; nil for named users and for everyone.
+    public var topic: Topic? {
+        if case .topic(let topic) = self { topic } else { nil }
+    }
 }
 
 extension Audience {

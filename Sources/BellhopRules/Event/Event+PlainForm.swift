@@ -3,13 +3,17 @@ extension Event {
     /// came in.
     ///
     /// This is how an event is kept until it falls due, and how it is published then, `withoutDeliverAt`. `expiresAt` stands
-    /// in for an event that says nothing of its own.
-    public func plainForm(expiresAt: Timestamp? = nil, withoutDeliverAt: Bool = false) -> [UInt8] {
+    /// in for an event that says nothing of its own, and `audience` for the event's.
+    public func plainForm(
+        for audience: Audience? = nil,
+        expiresAt: Timestamp? = nil,
+        withoutDeliverAt: Bool = false
+    ) -> [UInt8] {
         var fields = JSONObject()
         fields[EventField.id.rawValue] = .string(id.text)
         fields[EventField.app.rawValue] = .string(app.text)
         fields[EventField.eventType.rawValue] = .string(type.text)
-        fields[EventField.to.rawValue] = .object(audience.plainForm)
+        fields[EventField.to.rawValue] = .object((audience ?? self.audience).plainForm)
         fields[EventField.title.rawValue] = content.title.map(JSONValue.string)
         fields[EventField.body.rawValue] = content.body.map(JSONValue.string)
         fields[EventField.data.rawValue] = content.data.isEmpty ? nil : .object(content.data)

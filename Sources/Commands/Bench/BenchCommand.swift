@@ -2,12 +2,14 @@ import Foundation
 import Pipeline
 import ServiceRuntime
 
-/// `bellhop bench [latency|idle|decision|erasures]`: what a worker does in a second, takes, and makes one wait for.
+/// `bellhop bench [fanout|urgent|latency|idle|decision|erasures]`: what a worker does in a second, takes, and makes one wait for.
 enum BenchCommand: Command {
     static let name = "bench"
     static let summary = "Measures a worker: events a second, processor time an event, latency, memory."
     static let synopsis = [
         "bench [--events N] [--users N] [--stored N] [--workers N] [--seed N] [--stub URL --stub-ca FILE] [--json] [--keep]",
+        "bench fanout [--followers N] [--pushes off|on] [--workers N] [--seed N] [--json] [--keep]",
+        "bench urgent [--followers N] [--pushes off|on] [--workers N] [--rate N/s] [--seed N] [--json] [--keep]",
         "bench latency [--events N] [--rate N/s] [--seed N] [--json] [--keep]",
         "bench idle [--json] [--keep]",
         "bench erasures [--events N] [--erasures N] [--users N] [--workers N] [--seed N] [--json] [--keep]",
@@ -17,9 +19,11 @@ enum BenchCommand: Command {
         Option.taking("events", "N", "events of a run (50000; latency: 500; decision: 1000000)"),
         Option.taking("users", "N", "users that they go to (100000; latency: 1000)"),
         Option.taking("stored", "N", "notifications of before that lie in the tables (0)"),
+        Option.taking("followers", "N", "followers of the topic of one event (1000000)"),
+        Option.taking("pushes", "off|on", "whether the followers want pushes, or have muted the type (off)"),
         Option.taking("workers", "N", "worker processes that drain the lane (1)"),
         Option.taking("erasures", "N", "users that are erased between the two halves (20000)"),
-        Option.taking("rate", "N/s", "events a second of a latency run (50/s)"),
+        Option.taking("rate", "N/s", "events a second of a latency or an urgent run (50/s)"),
         Option.taking("seed", "N", "decides users and events (1)"),
         Option.taking("stub", "URL", "an HTTP/2 server in place of our own, or BENCH_STUB"),
         Option.taking("stub-ca", "FILE", "the authority to trust there, or BENCH_STUB_CA"),
@@ -38,7 +42,7 @@ enum BenchCommand: Command {
 /// What a command line asks to be measured.
 private struct BenchOrder: Sendable {
     enum Run: String {
-        case throughput, latency, idle, erasures
+        case throughput, fanout, urgent, latency, idle, erasures
         /// In memory; all others have servers and workers.
         case decision
     }
@@ -50,13 +54,15 @@ private struct BenchOrder: Sendable {
     private let workers: Int
     private let rate: Int
     private let erasures: Int
+    private let followers: Int
+    private let hasPushes: Bool
     private let seed: UInt64
     private let stub: PushStub.Place?
 
     init(_ call: Call) throws(CommandFailure) {
         let words = call.words
         guard words.operands.count <= 1, let run = Run(rawValue: words.operands.first ?? Run.throughput.rawValue) else {
-            throw words.misuse("expected nothing, latency, idle, decision or erasures")
+            throw words.misuse("expected nothing, fanout, urgent, latency, idle, decision or erasures")
         }
         self.run = run
         events = try words.number("events", in: 1...10_000_000)
@@ -65,6 +71,8 @@ private struct BenchOrder: Sendable {
         workers = try words.number("workers", in: 1...64) ?? 1
         rate = try words.number("rate", in: 1...10_000, unit: "/s") ?? 50
         erasures = try words.number("erasures", in: 1...1_000_000) ?? 20_000
+        followers = try words.number("followers", in: 1...100_000_000) ?? 1_000_000
+        hasPushes = try words.optional("pushes", "off or on") { ["off": false, "on": true][$0] } ?? false
         seed = UInt64(try words.number("seed", in: 0...Int.max) ?? 1)
         let environment = call.shell.environment
         switch (
@@ -105,6 +113,9 @@ private struct BenchOrder: Sendable {
         switch run {
         case .latency:
             return try await LatencyRun(workload: workload(events: 500, users: 1_000), rate: rate).measure(on: testbed)
+        case .fanout: return try await FanoutRun(workload: audience, workers: workers, say: say).measure(on: testbed)
+        case .urgent:
+            return try await UrgentRun(workload: audience, workers: workers, rate: rate, say: say).measure(on: testbed)
         case .idle: return try await IdleRun(watch: .seconds(10)).measure(on: testbed)
         case .erasures:
             let half = workload(events: 20_000, users: 100_000)
@@ -124,7 +135,13 @@ private struct BenchOrder: Sendable {
     }
 
     private func workload(events usualEvents: Int, users usualUsers: Int) -> Workload {
-        let hour = Int(SystemTime().now().microseconds / 3_600_000_000 % 24)
-        return Workload(seed: seed, events: events ?? usualEvents, users: users ?? usualUsers, utcHour: hour)
+        Workload(seed: seed, events: events ?? usualEvents, users: users ?? usualUsers, utcHour: utcHour)
     }
+
+    /// The followers of one event.
+    private var audience: Workload {
+        Workload(seed: seed, events: 0, users: followers, utcHour: utcHour, isMuted: !hasPushes)
+    }
+
+    private var utcHour: Int { Int(SystemTime().now().microseconds / 3_600_000_000 % 24) }
 }

@@ -19,8 +19,8 @@ struct PushStub: Sendable {
     /// The port, where it is on this machine.
     let localPort: Int?
 
-    /// Starts what is needed and writes the providers' file.
-    static func start(_ testbed: Testbed, at place: Place?) async throws -> PushStub {
+    /// Starts what is needed and writes the providers' file; our own notes when pushes came that hold the word.
+    static func start(_ testbed: Testbed, at place: Place?, noting word: String? = nil) async throws -> PushStub {
         let tokens = try await Stand(
             testbed,
             name: "tokens",
@@ -32,7 +32,7 @@ struct PushStub: Sendable {
             stub = PushStub(process: nil, control: nil, localPort: localPort(of: place.url))
             named = place
         } else {
-            let stand = try await Stand(testbed, name: "stub", words: ["--unchecked"])
+            let stand = try await Stand(testbed, name: "stub", words: ["--unchecked"] + (word.map { ["--note", $0] } ?? []))
             stub = PushStub(process: stand.process, control: stand.control, localPort: nil)
             named = Place(url: stand.providers, authorityFile: stand.authorityFile)
         }
@@ -42,17 +42,33 @@ struct PushStub: Sendable {
 
     /// Requests that our own stub has answered.
     func answered() async throws -> Int? {
+        try await told("summary")?["unchecked"]?.number?.int64.flatMap { Int(exactly: $0) }
+    }
+
+    /// When pushes came that hold the word, by what stands behind it; microseconds since 1970.
+    func noted() async throws -> [(mark: String, at: Int64)] {
+        guard let list = try await told("noted")?.array else { return [] }
+        return list.compactMap { item in
+            guard let pair = item.array, pair.count == 2, let mark = pair[0].string, let at = pair[1].number?.int64
+            else { return nil }
+            return (mark, at)
+        }
+    }
+
+    private func told(_ what: String) async throws -> JSONValue? {
         guard let control else { return nil }
         var options = CurlTransportOptions(name: "bench")
         options.allowsPlainHTTP = true
+        options.bodyLimit = Self.longestAnswer
         let transport = try CurlTransport(options)
-        let outcomes = await transport.send([TransferRequest(.get, url: control + "/received/summary")])
+        let outcomes = await transport.send([TransferRequest(.get, url: control + "/received/" + what)])
         await transport.close()
-        guard case .answered(let answer)? = outcomes.first,
-            case .success(.object(let summary)) = JSONParser(limits: .event).parse(answer.body)
-        else { return nil }
-        return summary["unchecked"]?.number?.int64.flatMap { Int(exactly: $0) }
+        guard case .answered(let answer)? = outcomes.first else { return nil }
+        let limits = JSONParser.Limits(bytes: Self.longestAnswer, depth: 16)
+        return try? JSONParser(limits: limits).parse(answer.body).get()
     }
+
+    private static let longestAnswer = 64 << 20
 
     private static func writeProviders(_ folder: String, _ stub: Place, _ tokens: Stand) throws {
         // One file of authorities holds both, since the two need not be signed by the same.

@@ -30,7 +30,7 @@ extension Testbed {
     }
 
     /// Four questions a second, on a connection whose costs are not counted.
-    private func wait(
+    func wait(
         _ children: [BenchChild],
         for goal: String,
         _ look: () async throws -> (found: Int, isDone: Bool)

@@ -11,6 +11,7 @@ final class Testbed: Sendable {
     let setup: Setup
     let publisher: Publisher
     let ledger: BenchmarkBook
+    let fanouts: BenchmarkFanoutBook
     /// Where the logs and the providers' file are; gone with the testbed.
     let folder: String
     private let catalogs: CatalogSet
@@ -47,6 +48,7 @@ final class Testbed: Sendable {
         catalogs = try setup.catalogs()
         owner = try setup.pool(as: nil, name: "bench", size: 1, patience: .seconds(600))
         ledger = BenchmarkBook(pool: owner)
+        fanouts = BenchmarkFanoutBook(pool: owner)
         publisher = Publisher(
             PublisherOptions(broker: try setup.broker(), name: "bellhop bench, publishing", window: 2_000)
         )
@@ -165,12 +167,21 @@ final class Testbed: Sendable {
     }
 
     private func message(_ event: Int, _ workload: Workload) -> OutgoingMessage {
+        message(workload.id(ofEvent: event), workload.type(ofEvent: event), workload.body(ofEvent: event))
+    }
+
+    private func message(_ id: String, _ type: String, _ body: String) -> OutgoingMessage {
         OutgoingMessage(
             exchange: names.events,
-            routingKey: "\(Workload.appName).\(workload.type(ofEvent: event))",
-            properties: MessageProperties(contentType: "application/json", messageID: workload.id(ofEvent: event)),
-            body: Array(workload.body(ofEvent: event).utf8)
+            routingKey: "\(Workload.appName).\(type)",
+            properties: MessageProperties(contentType: "application/json", messageID: id),
+            body: Array(body.utf8)
         )
+    }
+
+    /// Publishes a single event of the benchmark's app.
+    func publish(_ id: String, type: String, body: String) async throws {
+        try await insist([message(id, type, body)])
     }
 
     /// Publishes and wants every confirm.

@@ -11,6 +11,8 @@ struct Verification: Sendable {
     let expectedPushes: Int
     /// What the stub has counted; nil where it is not ours.
     let pushes: Int?
+    /// What else was found wrong, in words.
+    var others: [String] = []
 
     /// What is wrong, in words; empty where all is as it should be.
     var faults: [String] {
@@ -29,7 +31,7 @@ struct Verification: Sendable {
         if let pushes, pushes != expectedPushes {
             faults.append("\(pushes) pushes arrived, expected \(expectedPushes)")
         }
-        return faults
+        return faults + others
     }
 
     var json: JSONText {

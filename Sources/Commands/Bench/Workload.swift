@@ -12,6 +12,8 @@ struct Workload: Sendable {
     let users: Int
     /// The hour of the day in UTC: quiet hours are laid far from it, so that it does not change the result.
     let utcHour: Int
+    /// Everybody has muted these types: then rows alone are written.
+    var isMuted = false
 
     static let appName = "drop"
     static let types = ["qr_payment", "transaction_complete"]
@@ -43,7 +45,7 @@ struct Workload: Sendable {
         let zone = Self.zones[chance.index(below: Self.zones.count)]
         return Traits(
             hasPushOff: chance.happens(percent: 10),
-            hasMutedTypes: chance.happens(percent: 10),
+            hasMutedTypes: chance.happens(percent: 10) || isMuted,
             hasQuietHours: chance.happens(percent: 20),
             devices: chance.happens(percent: 20) ? 2 : 1,
             zone: zone.0,
@@ -102,11 +104,16 @@ struct Workload: Sendable {
 
     /// The same with another number of events.
     func lasting(_ events: Int) -> Workload {
-        Workload(seed: seed, events: events, users: users, utcHour: utcHour)
+        Workload(seed: seed, events: events, users: users, utcHour: utcHour, isMuted: isMuted)
     }
 
     /// About 300 bytes, words from the catalogue's template.
     func body(ofEvent event: Int) -> String {
+        body(ofEvent: event, to: "{\"user\":\"\(Self.name(of: user(ofEvent: event)))\"}")
+    }
+
+    /// The same for an audience, as JSON.
+    func body(ofEvent event: Int, to audience: String) -> String {
         var chance = WorkloadChance(seed: seed, stream: 0xE4E7_0000_0000_0000 | UInt64(event))
         let amount = 20 + chance.index(below: 4_000)
         let data =
@@ -115,7 +122,7 @@ struct Workload: Sendable {
             : "\"recipient\":\"Amina K. \(chance.index(below: 90))\",\"amount\":\"\(amount) kr\",\"country\":\"Pakistan\""
         return
             "{\"id\":\"\(id(ofEvent: event))\",\"app\":\"\(Self.appName)\",\"eventType\":\"\(type(ofEvent: event))\","
-            + "\"to\":{\"user\":\"\(Self.name(of: user(ofEvent: event)))\"},\"data\":{\(data)},"
+            + "\"to\":\(audience),\"data\":{\(data)},"
             + "\"targetId\":\"tx_rem_\(Self.padded(event, 10))\",\"metadata\":{\"channel\":\"app\",\"terminal\":\"\(amount)\"},"
             + "\"sentAtIso\":\"2026-02-15T13:45:00.000Z\"}"
     }
@@ -123,10 +130,13 @@ struct Workload: Sendable {
     // MARK: - What must come of it
 
     /// Counted from the traits alone, not by the rules that are measured.
-    func expectation() -> Expectation {
+    func expectation() -> Expectation { expectation(for: (0..<events).lazy.map(user(ofEvent:))) }
+
+    /// What one event for each of these users leads to.
+    func expectation(for receivers: some Sequence<Int>) -> Expectation {
         var expected = Expectation()
-        for event in 0..<events {
-            let traits = traits(of: user(ofEvent: event))
+        for user in receivers {
+            let traits = traits(of: user)
             if traits.hasMutedTypes {
                 expected.endings[.init(state: "suppressed", reason: "type-muted"), default: 0] += 1
             } else if traits.hasPushOff {

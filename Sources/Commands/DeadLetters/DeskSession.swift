@@ -77,32 +77,9 @@ struct DeskSession: Sendable {
         return only
     }
 
-    /// Who acts, and why: from the command line, the system and the terminal.
-    func deskOperator() throws(CommandFailure) -> DeskOperator {
-        let name = words.value("by") ?? request.shell.user
-        if let because = words.value("because"), !because.isEmpty { return DeskOperator(name: name, because: because) }
-        let answer = request.shell.terminal?.ask("Why? (for the audit) ")
-        guard let because = answer, !because.allSatisfy(\.isWhitespace) else {
-            throw words.misuse("--because is missing: the audit keeps why")
-        }
-        return DeskOperator(name: name, because: because)
-    }
+    func deskOperator() throws(CommandFailure) -> DeskOperator { try request.call.deskOperator() }
 
-    /// Has the count typed, unless `--yes` speaks for it; whether to go on.
-    func confirm(_ count: Int, _ deed: String) throws(CommandFailure) -> Bool {
-        try Self.confirm(count, deed, request)
-    }
-
-    static func confirm(_ count: Int, _ deed: String, _ request: DeskRequest) throws(CommandFailure) -> Bool {
-        if request.words.has("yes") { return true }
-        guard let terminal = request.shell.terminal else {
-            throw request.words.misuse("this \(deed); add --yes to do it without a terminal")
-        }
-        let answer = terminal.ask("This \(deed). Type \(count) to go on: ") ?? ""
-        if Int(answer.filter { $0 != "," && !$0.isWhitespace }) == count { return true }
-        request.shell.print("Nothing was changed.")
-        return false
-    }
+    func confirm(_ count: Int, _ deed: String) throws(CommandFailure) -> Bool { try request.call.confirm(count, deed) }
 
     func failure(_ code: ExitCode, _ cameBack: String, _ whatToDo: String, _ what: String = "items") -> CommandFailure {
         let attempted = "\(request.verb.rawValue) \(what)"

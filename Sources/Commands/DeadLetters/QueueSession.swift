@@ -105,7 +105,7 @@ struct QueueSession: Sendable {
             if let short { throw short }
             return .answerIsNo
         }
-        guard try DeskSession.confirm(rejected, "replays \(rejected.of("rejected message"))", request) else {
+        guard try request.call.confirm(rejected, "replays \(rejected.of("rejected message"))") else {
             return .answerIsNo
         }
         let publisher = Publisher(PublisherOptions(broker: broker, name: "bellhop dead-letters"))

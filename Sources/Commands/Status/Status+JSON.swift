@@ -43,6 +43,7 @@ extension Status {
             ("deliveries", store.map(Self.deliveries) ?? .null),
             ("backlogs", store.map { .list($0.backlogs.map(Self.backlog)) } ?? .null),
             ("plannedEvents", store.map(Self.planned) ?? .null),
+            ("fanouts", store.map { Self.fanouts($0.fanouts) } ?? .null),
             ("deadLetters", store.map(Self.deadLetters) ?? .null),
             ("breakers", store.map { .list($0.breakers.map(Self.breaker)) } ?? .null),
         ]
@@ -111,6 +112,13 @@ extension Status {
             ("waiting", .number(store.planned.count)),
             ("waitingIsCapped", .flag(store.planned.count >= StoreStatus.most)),
             ("nextAt", .instant(store.planned.next)), ("overdue", .number(store.planned.overdue)),
+        ])
+    }
+
+    private static func fanouts(_ fanouts: StoreStatus.Fanouts) -> JSONText {
+        .object([
+            ("running", .number(fanouts.running)), ("paused", .number(fanouts.paused)),
+            ("latest", .list(fanouts.latest.map { .object(FanoutView($0).members) })),
         ])
     }
 

@@ -102,6 +102,11 @@ extension Status {
                     "\(late) overdue by more than a minute: does a scheduler run, and does the broker confirm?"
                 )
             }
+            problems += store.fanouts.latest.filter(\.isStalled).map { progress in
+                let since = progress.standstill?.roughly ?? "minutes"
+                return "fan-out \(progress.record.number) of \(progress.record.app) has stood still for \(since): "
+                    + "bellhop fanouts show \(progress.record.number)"
+            }
             let open = store.deadLetters.map(\.count).reduce(0, +)
             if open > 0 {
                 let letters = Self.counted(open, "open dead letter", "waits", "wait")

@@ -10,7 +10,8 @@ extension Status {
         lines += problems.isEmpty ? ["All is well."] : problems.flatMap(Self.item)
         if let queues = broker.value { lines += [""] + table(of: queues) }
         if let store = database.value?.store {
-            for part in [owed(store), backlogs(store), deadLetters(store)] { lines += [""] + part }
+            let parts = [owed(store), backlogs(store), fanouts(store.fanouts), deadLetters(store)]
+            for part in parts { lines += [""] + part }
             lines.append("")
             lines.append("planned events".filled(to: Self.firstColumn) + plannedWords(store.planned))
         } else {
@@ -71,6 +72,20 @@ extension Status {
             table.add([backlog.name, Self.capped(backlog.count), distance(to: backlog.oldest)])
         }
         return table.lines(firstColumn: Self.firstColumn)
+    }
+
+    private func fanouts(_ fanouts: StoreStatus.Fanouts) -> [String] {
+        var counts: [String] = []
+        if fanouts.running > 0 { counts.append("\(fanouts.running.grouped) running") }
+        if fanouts.paused > 0 { counts.append("\(fanouts.paused.grouped) paused") }
+        let summary = counts.isEmpty ? "none" : counts.joined(separator: ", ")
+        return ["fan-outs".filled(to: Self.firstColumn) + summary]
+            + fanouts.latest.map { progress in
+                let name = "\(progress.record.number) \(progress.record.app) \(progress.record.type)"
+                let state = progress.record.state == .paused ? "paused, " : ""
+                return "  " + DeskText.cut(name, to: Self.firstColumn - 2).filled(to: Self.firstColumn - 2) + state
+                    + FanoutView(progress).line
+            }
     }
 
     private func deadLetters(_ store: StoreStatus) -> [String] {

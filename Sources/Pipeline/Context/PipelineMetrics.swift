@@ -10,6 +10,7 @@ package struct PipelineMetrics: Sendable {
     let records: RecordMetrics
     let deliveries: DeliveryMetrics
     let backlogs: BacklogMetrics
+    let fanouts: FanoutMetrics
     let storeFailures: Counter
     private let deadLetters: Labelled<Counter>
     private let batchSizes: Histogram
@@ -19,6 +20,7 @@ package struct PipelineMetrics: Sendable {
         records = RecordMetrics(registry)
         deliveries = DeliveryMetrics(registry)
         backlogs = BacklogMetrics(registry)
+        fanouts = FanoutMetrics(registry)
         deadLetters = registry.counter(
             "bellhop_dead_lettered_total",
             help: "Messages moved to the dead-letter queue.",

@@ -14,6 +14,14 @@ package protocol PipelineStore: Sendable {
     func apply(_ feeds: [FeedEntry]) async throws(PostgresError) -> [Void]
     func report(_ reports: [ReplayReportBook.Report]) async throws(PostgresError)
 
+    // What is for a wider audience.
+    func open(_ fanouts: [FanoutBook.Opening]) async throws(PostgresError) -> [[FanoutPage]]
+    func take(_ page: FanoutPage) async throws(PostgresError) -> TakenPage
+    func untaken(of fanout: Int64) async throws(PostgresError) -> [FanoutPage]
+    func audience(of page: OpenPage) async throws(PostgresError) -> [FanoutBook.Listener]
+    func finish(_ page: FanoutPage, _ tally: PageTally) async throws(PostgresError) -> [FanoutPage]
+    func pause(_ fanout: Int64, because trouble: String) async throws(PostgresError)
+
     // What is owed.
     func claim(_ keys: [NotificationKey], as claim: Claim) async throws(PostgresError) -> Ledger.Harvest
     func notifications(

@@ -10,6 +10,7 @@ package struct PostgresStore: PipelineStore, OutletStore {
     private let receipts: ReceiptBook
     private let directory: RecipientBook
     private let plans: EventBook
+    private let fanouts: FanoutBook
     private let feeds: FeedBook
     private let reports: ReplayReportBook
     private let revocations: RevocationBook
@@ -17,14 +18,21 @@ package struct PostgresStore: PipelineStore, OutletStore {
     private let breakers: BreakerBook
     private let budgets: BudgetBook
 
-    /// `lease` is how long a claim holds, `firstPause` how long a breaker rests at first.
-    package init(pool: PostgresPool, lease: Duration, firstPause: Duration = .seconds(10)) {
+    /// `lease` is how long a claim holds, `firstPause` how long a breaker rests at first, `usersPerPage` the size of a
+    /// fan-out's pages.
+    package init(
+        pool: PostgresPool,
+        lease: Duration,
+        firstPause: Duration = .seconds(10),
+        usersPerPage: Int = FanoutBook.usualPage
+    ) {
         inbox = Inbox(pool: pool)
         ledger = Ledger(pool: pool, lease: lease)
         backlogs = BacklogBook(pool: pool, lease: lease)
         receipts = ReceiptBook(pool: pool)
         directory = RecipientBook(pool: pool)
         plans = EventBook(pool: pool)
+        fanouts = FanoutBook(pool: pool, usersPerPage: usersPerPage)
         feeds = FeedBook(pool: pool)
         reports = ReplayReportBook(pool: pool)
         revocations = RevocationBook(pool: pool)
@@ -56,6 +64,30 @@ package struct PostgresStore: PipelineStore, OutletStore {
 
     package func cancel(_ cancellations: [EventCancellation]) async throws(PostgresError) -> [Void] {
         try await plans.cancel(cancellations)
+    }
+
+    package func open(_ fanouts: [FanoutBook.Opening]) async throws(PostgresError) -> [[FanoutPage]] {
+        try await self.fanouts.open(fanouts)
+    }
+
+    package func take(_ page: FanoutPage) async throws(PostgresError) -> TakenPage {
+        try await fanouts.take(page)
+    }
+
+    package func untaken(of fanout: Int64) async throws(PostgresError) -> [FanoutPage] {
+        try await fanouts.untaken(of: fanout)
+    }
+
+    package func audience(of page: OpenPage) async throws(PostgresError) -> [FanoutBook.Listener] {
+        try await fanouts.audience(of: page)
+    }
+
+    package func finish(_ page: FanoutPage, _ tally: PageTally) async throws(PostgresError) -> [FanoutPage] {
+        try await fanouts.finish(page, tally)
+    }
+
+    package func pause(_ fanout: Int64, because trouble: String) async throws(PostgresError) {
+        try await fanouts.pause(fanout, because: trouble)
     }
 
     package func apply(_ feeds: [FeedEntry]) async throws(PostgresError) -> [Void] {

@@ -82,7 +82,9 @@ struct Decider: Sendable {
             record.deliveries = [.suppressed(.unknownType)]
             return .success(Decided(record, routes: routes, recipient, nil))
         }
-        let decision = Decision(facts(content, catalog, type, recipient))
+        var facts = facts(content, catalog, type, recipient)
+        facts.follow = record.follow
+        let decision = Decision(facts)
         if let outcome = decision.push {
             if case .suppress(let reason) = outcome, !decision.isRecorded { return .failure(Nowhere(reason: reason)) }
             record.deliveries.append(line(outcome, to: OpeningDelivery.nobody))

@@ -19,6 +19,7 @@ package struct Intake: Sendable {
     let resumption: Resumption
     let dispatcher: Dispatcher
     let settler: Settler
+    let pages: PageGates
     /// Says in the log what is taken in; a service beside the lanes.
     package let report: IntakeReport
 
@@ -33,6 +34,7 @@ package struct Intake: Sendable {
         resumption = Resumption(store: tools.store, ladder: tools.policy.ladder, time: context.time)
         dispatcher = tools.dispatcher(context)
         settler = tools.settler(context)
+        pages = PageGates()
         report = IntakeReport(logger: context.logger)
     }
 
@@ -43,7 +45,12 @@ package struct Intake: Sendable {
         let catalogs = catalogs.current
         let decider = Decider(catalogs: catalogs, senders: tools.senders, zones: zones, now: batch.now)
         let sorted = SortedBatch(messages, catalogs: catalogs, names: tools.names, arrival: batch.now)
-        async let kept = feedsAndPlans.keep(sorted.plans, cancelling: sorted.cancellations, batch)
+        async let kept = feedsAndPlans.keep(
+            sorted.plans,
+            cancelling: sorted.cancellations,
+            heirs: sorted.heirs,
+            batch
+        )
         // What a producer fed before its event in the same batch counts for the event.
         let fed = await feedsAndPlans.feed(sorted.feeds, batch)
         let recorded = await record(sorted.records, decider, batch)
@@ -52,14 +59,21 @@ package struct Intake: Sendable {
         work.shipments = recorded.shipments + work.shipments
         work.footprint += sorted.footprint
         let badges = await badges(sorted.badges, decider, batch)
-        let faults = sorted.faults + fed + recorded.faults + (await kept)
+        let plans = await kept
+        let faults = sorted.faults + fed + recorded.faults + plans.faults
         await report(sorted, recorded, faults, batch)
         let stored = StoredBatch(
             batch: batch,
             work: work,
-            rest: StoredBatch.Rest(parts: Array(parts.dropFirst()), heirs: sorted.heirs, decider: decider),
+            rest: StoredBatch.Rest(
+                parts: Array(parts.dropFirst()),
+                pages: sorted.pages,
+                heirs: sorted.heirs,
+                decider: decider
+            ),
             badges: badges,
-            undeliverables: Self.undeliverables(faults, of: messages, sorted)
+            undeliverables: Self.undeliverables(faults, of: messages, sorted),
+            opened: plans.pages
         )
         account(sorted, stored, took: context.time.now() - started)
         return stored
@@ -77,15 +91,17 @@ package struct Intake: Sendable {
         async let _: Void = hasIdle ? acknowledgeIdle(stored) : ()
         settler.bury(stored.undeliverables, batch)
         async let resumed: Void = resume(stored.rest, batch)
+        async let opened: Void = hand(over: stored.opened, batch)
+        async let expanded: Void = expand(stored.rest, batch)
         async let told: Void = dispatcher.send(stored.badges, lane: batch.lane) { dispositions in
             await settler.revoke(dispositions.compactMap(\.deadDevice), batch)
             batch.messages.close(dispositions.map(\.index))
         }
         await deliver(stored.work, batch)
-        _ = await (resumed, told)
+        _ = await (resumed, opened, expanded, told)
     }
 
-    private func deliver(_ work: Resumption.Work, _ batch: Batch) async {
+    func deliver(_ work: Resumption.Work, _ batch: Batch) async {
         async let sent: Void = dispatcher.send(work.shipments, lane: batch.lane) { dispositions in
             await settler.settle(dispositions, batch)
         }
@@ -95,7 +111,7 @@ package struct Intake: Sendable {
     }
 
     /// Takes up what one statement could not, part by part, each from its claim to its settlement.
-    private func resume(_ rest: StoredBatch.Rest, _ batch: Batch) async {
+    func resume(_ rest: StoredBatch.Rest, _ batch: Batch) async {
         for part in rest.parts {
             guard !batch.drain.isDraining else {
                 batch.messages.giveUp(part.map(\.index))
@@ -111,7 +127,7 @@ package struct Intake: Sendable {
     // MARK: - The steps
 
     /// Looks up, decides and records, as many at a time as a statement may hold.
-    private func record(
+    func record(
         _ entries: [Entry<InboxRecord>],
         _ decider: Decider,
         _ batch: Batch
@@ -217,7 +233,7 @@ package struct Intake: Sendable {
                 ("refused", sorted.faults.count), ("planned", sorted.plans.count),
                 ("cancelled", sorted.cancellations.count), ("fed", sorted.feeds.count),
                 ("resumed", sorted.resumed.count), ("badges", sorted.badges.count),
-                ("replayed", sorted.replayed.count),
+                ("replayed", sorted.replayed.count), ("pages", sorted.pages.count),
             ],
             longest: span
         )

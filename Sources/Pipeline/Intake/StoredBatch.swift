@@ -12,10 +12,14 @@ struct StoredBatch: Sendable {
     let badges: [Shipment]
     /// What is at fault; a message may be there more than once.
     let undeliverables: [Entry<Undeliverable>]
+    /// The first pages of events for a wider audience: no message names them yet.
+    let opened: [Entry<FanoutPage>]
 
     /// What the batch names beyond what one statement may claim: it is taken up afterwards.
     struct Rest: Sendable {
         let parts: [[Entry<NotificationKey>]]
+        /// Pages of fan-outs, each as much as a batch of its own.
+        var pages: [Entry<ArrivedPage>] = []
         let heirs: Set<Int>
         let decider: Decider
     }
@@ -27,7 +31,15 @@ struct StoredBatch: Sendable {
     func open() {
         work.open(batch)
         batch.messages.open(Shipment.indices(of: badges) + undeliverables.map(\.index))
-        batch.messages.open(rest.parts.flatMap { $0.map(\.index) })
+        batch.messages.open(opened.map(\.index) + rest.pages.map(\.index))
+        rest.open(batch)
+    }
+}
+
+extension StoredBatch.Rest {
+    /// Opens a part of its message for each notification that is named.
+    func open(_ batch: Batch) {
+        batch.messages.open(parts.flatMap { $0.map(\.index) })
     }
 }
 

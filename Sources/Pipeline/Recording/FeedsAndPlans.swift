@@ -20,17 +20,50 @@ struct FeedsAndPlans: Sendable {
     func keep(
         _ entries: [Entry<PlannedEvent>],
         cancelling cancellations: [Entry<EventCancellation>],
+        heirs: Set<Int>,
         _ batch: Batch
-    ) async -> [Entry<DeadLetterCause>] {
-        await keep(entries, batch) + (await cancel(cancellations, batch))
+    ) async -> Kept {
+        var kept = await keep(entries, batch)
+        kept.faults += await cancel(cancellations, batch)
+        let wide = kept.events.filter { $0.work.isForNow }
+        kept.pages = await open(wide, heirs, batch)
+        return kept
     }
 
-    private func keep(_ entries: [Entry<PlannedEvent>], _ batch: Batch) async -> [Entry<DeadLetterCause>] {
+    /// What came of events that are not for named users, or not for now.
+    struct Kept: Sendable {
+        fileprivate(set) var faults: [Entry<DeadLetterCause>] = []
+        /// The first pages of those that are expanded now; no message names them yet.
+        fileprivate(set) var pages: [Entry<FanoutPage>] = []
+        /// What is in the database, now or since a copy of it came.
+        fileprivate var events: [Entry<PlannedEvent>] = []
+    }
+
+    /// Begins to expand what is for a wider audience. What was cancelled leads nowhere.
+    private func open(_ entries: [Entry<PlannedEvent>], _ heirs: Set<Int>, _ batch: Batch) async -> [Entry<FanoutPage>]
+    {
+        let openings = entries.map { entry in
+            Entry(index: entry.index, work: FanoutBook.Opening(entry.work, isHeir: heirs.contains(entry.index)))
+        }
+        let opened = await batch.store(openings) { [store] openings throws(PostgresError) in
+            try await store.open(openings)
+        }
+        return opened.written.flatMap { entry, pages in pages.map { Entry(index: entry.index, work: $0) } }
+    }
+
+    private func keep(_ entries: [Entry<PlannedEvent>], _ batch: Batch) async -> Kept {
         let kept = await batch.store(entries) { [store] entries throws(PostgresError) in try await store.keep(entries) }
         for (entry, outcome) in kept.written { metrics.count(outcome, entry.work) }
-        let conflicts = kept.written.filter { $0.outcome == .conflict }.map(\.entry)
-        return conflicts.map { Entry(index: $0.index, work: .conflict($0.work)) }
-            + kept.refused.map { Entry(index: $0.index, work: .refused($0.work, $1)) }
+        var result = Kept()
+        for (entry, outcome) in kept.written {
+            switch outcome {
+            case .kept, .duplicate: result.events.append(entry)
+            case .conflict: result.faults.append(Entry(index: entry.index, work: .conflict(entry.work)))
+            case .cancelled: break
+            }
+        }
+        result.faults += kept.refused.map { Entry(index: $0.index, work: .refused($0.work, $1)) }
+        return result
     }
 
     private func cancel(_ entries: [Entry<EventCancellation>], _ batch: Batch) async -> [Entry<DeadLetterCause>] {

@@ -12,15 +12,24 @@ struct Recorder: Sendable {
     struct Recorded: Sendable {
         /// What this batch has claimed and goes out at once.
         var shipments: [Shipment] = []
+        /// How many are new.
+        fileprivate(set) var count = 0
         /// Notifications that were there already; something of them may still be owed.
         var duplicates: [Entry<NotificationKey>] = []
-        fileprivate(set) var refused: [Entry<DeadLetterCause>] = []
+        fileprivate var refused: [(entry: Entry<InboxRecord>, why: String)] = []
         /// Other words were there already, by the positions of the messages.
         fileprivate var conflicts: [Int: [InboxRecord]] = [:]
 
         /// What will not get better by trying again; users of one message in conflict are one fault.
         var faults: [Entry<DeadLetterCause>] {
-            refused + conflicts.map { Entry(index: $0.key, work: .conflict($0.value)) }
+            refused.map { Entry(index: $0.entry.index, work: .refused($0.entry.work, $0.why)) }
+                + conflicts.map { Entry(index: $0.key, work: .conflict($0.value)) }
+        }
+
+        /// The same, each with those whom it is about.
+        var faultsByUser: [(users: [UserID], cause: DeadLetterCause)] {
+            refused.map { ([$0.entry.work.user], .refused($0.entry.work, $0.why)) }
+                + conflicts.map { ($0.value.map(\.user), .conflict($0.value)) }
         }
 
         /// Whether a message named users, and all of their notifications were there already.
@@ -46,13 +55,15 @@ struct Recorder: Sendable {
         }
         for (entry, outcome) in stored.written {
             switch outcome {
-            case .recorded: decider.addShipments(of: entry, under: lease, to: &recorded.shipments)
+            case .recorded:
+                recorded.count += 1
+                decider.addShipments(of: entry, under: lease, to: &recorded.shipments)
             case .duplicate: recorded.duplicates.append(Entry(index: entry.index, work: entry.work.record.key))
             case .conflict: recorded.conflicts[entry.index, default: []].append(entry.work.record)
             case .recipientErased: break
             }
         }
-        recorded.refused += stored.refused.map { Entry(index: $0.index, work: .refused($0.work.record, $1)) }
+        recorded.refused += stored.refused.map { (Entry(index: $0.index, work: $0.work.record), $1) }
         count(stored)
     }
 

@@ -2,6 +2,12 @@ import AMQP
 import BellhopRules
 import Store
 
+/// A page of a fan-out with the message that named it.
+struct ArrivedPage: Sendable {
+    let page: FanoutPage
+    let message: IncomingMessage
+}
+
 /// One batch of messages, read and sorted by what has to happen with each; indices point into the batch.
 struct SortedBatch {
     /// What will not get better by trying again.
@@ -22,6 +28,8 @@ struct SortedBatch {
     private(set) var heirs: Set<Int> = []
     /// Users whose devices are to be told a number.
     private(set) var badges: [Entry<RecipientKey>] = []
+    /// Parts of wider audiences, whose turn it is.
+    private(set) var pages: [Entry<ArrivedPage>] = []
 
     /// `names` tells the events exchange, whose routing keys speak for their messages, and the resume queues; `arrival`
     /// stands for the time of what does not say when it was sent.
@@ -94,6 +102,10 @@ struct SortedBatch {
             self.badges += badges.recipients.map { Entry(index: index, work: $0) }
             return
         }
+        if message.cut == nil, let page = PageMessage.read(message.body) {
+            pages.append(Entry(index: index, work: ArrivedPage(page: page, message: message)))
+            return
+        }
         guard message.cut == nil, let resume = ResumeMessage.read(message.body) else {
             let fault = DeadLetterCause(
                 .resume,
@@ -123,38 +135,16 @@ struct SortedBatch {
         _ catalogs: CatalogSet,
         _ arrival: Timestamp
     ) -> Rejection? {
-        guard let catalog = catalogs[event.app], let type = catalog[event.type] else {
-            return Rejection(
-                reason: .unknownType,
-                pointer: JSONPointer.root.key("eventType"),
-                message: "the app's catalogue does not know this type",
-                event: event
-            )
-        }
-        if let rejection = event.refusal(at: arrival) { return rejection }
-        let content: RenderedContent
-        switch catalog.render(event, language: nil) {
+        let worded: WordedEvent
+        switch WordedEvent.read(event, catalogs, at: arrival) {
         case .failure(let rejection): return rejection
-        case .success(let rendered): content = rendered
+        case .success(let success): worded = success
         }
-        let hash = ContentHash(of: event)
         guard event.deliverAt == nil, case .users(let users) = event.audience else {
-            let plan = PlannedEvent(
-                event: event,
-                contentHash: hash,
-                priority: type.priority,
-                expiresAt: type.expiry(of: event, arrival: arrival)
-            )
-            plans.append(Entry(index: index, work: plan))
+            plans.append(Entry(index: index, work: worded.plan))
             return nil
         }
-        let words = InboxWords(
-            event: event,
-            contentHash: hash,
-            rendered: content,
-            priority: type.priority,
-            expiresAt: type.expiry(of: event, arrival: arrival)
-        )
+        let words = worded.words(ContentHash(of: event))
         for user in users {
             var record = InboxRecord(words, for: user)
             record.position = records.count

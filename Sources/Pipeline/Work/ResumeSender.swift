@@ -3,7 +3,7 @@ import BellhopRules
 import ServiceRuntime
 import Store
 
-/// Publishes resume messages, at once or through a retry tier, and waits for their confirms.
+/// Publishes resume messages, at once or through a retry tier, and pages of fan-outs, and waits for their confirms.
 struct ResumeSender: Sendable {
     let publisher: any MessagePublisher
     let names: TopologyNames
@@ -44,7 +44,19 @@ struct ResumeSender: Sendable {
     /// At once, to the replay queue, where live traffic does not feel them.
     func replay(_ keys: [NotificationKey], until drain: DrainSignal) async -> Set<NotificationKey> {
         await send(
-            ResumeMessage.messages(for: keys).map { (resume: $0, message: message($0, to: names.work, names.replay)) },
+            ResumeMessage.messages(for: keys).map {
+                (resume: $0, message: message($0.body, to: names.work, names.replay))
+            },
+            until: drain
+        )
+    }
+
+    /// Pages of fan-outs, each to its lane; what is not confirmed comes back.
+    func send(pages: [FanoutPage], until drain: DrainSignal) async -> [FanoutPage] {
+        await send(
+            pages.map {
+                (work: $0, message: message(PageMessage.body($0), to: names.work, names.resume($0.priority.lane)))
+            },
             until: drain
         )
     }
@@ -53,6 +65,15 @@ struct ResumeSender: Sendable {
         _ messages: [(resume: ResumeMessage, message: OutgoingMessage)],
         until drain: DrainSignal
     ) async -> Set<NotificationKey> {
+        let open: [ResumeMessage] = await send(messages.map { (work: $0, message: $1) }, until: drain)
+        return Set(open.flatMap(\.keys))
+    }
+
+    /// What is not confirmed when the drain begins comes back.
+    private func send<Work: Sendable>(
+        _ messages: [(work: Work, message: OutgoingMessage)],
+        until drain: DrainSignal
+    ) async -> [Work] {
         var waiting = messages
         var pauses = Pauses(drain: drain, time: time, chance: chance)
         while !waiting.isEmpty {
@@ -61,13 +82,13 @@ struct ResumeSender: Sendable {
             guard !waiting.isEmpty else { break }
             if pauses.failures == 2 {
                 logger.warning(
-                    "the broker does not take resume messages, holding the batch",
+                    "the broker does not take our own messages, holding the batch",
                     ["size": .integer(waiting.count)]
                 )
             }
             guard await pauses.pause() else { break }
         }
-        return Set(waiting.flatMap(\.resume.keys))
+        return waiting.map(\.work)
     }
 
     private func message(_ resume: ResumeMessage, _ way: Way, _ lane: Lane) -> OutgoingMessage {
@@ -76,16 +97,16 @@ struct ResumeSender: Sendable {
             case .atOnce: names.work
             case .after(let tier), .heir(let tier): names.retry(tier)
             }
-        return message(resume, to: exchange, names.resume(lane))
+        return message(resume.body, to: exchange, names.resume(lane))
     }
 
     /// Fresh properties: a republished message must carry none of the broker's own headers.
-    private func message(_ resume: ResumeMessage, to exchange: String, _ routingKey: String) -> OutgoingMessage {
+    private func message(_ body: [UInt8], to exchange: String, _ routingKey: String) -> OutgoingMessage {
         OutgoingMessage(
             exchange: exchange,
             routingKey: routingKey,
             properties: MessageProperties(contentType: "application/json"),
-            body: resume.body
+            body: body
         )
     }
 }

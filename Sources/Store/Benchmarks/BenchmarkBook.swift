@@ -153,14 +153,20 @@ package struct BenchmarkBook: Sendable {
 
     /// Whether anything is still under way or owed.
     package func isSettled(since mark: Mark = .beginning) async throws(PostgresError) -> Bool {
-        try await number(
+        try await owed(since: mark) == 0
+    }
+
+    /// How many deliveries are still under way or owed.
+    package func owed(since mark: Mark = .beginning) async throws(PostgresError) -> Int {
+        let owed = try await number(
             """
             SELECT count(*) FROM ledger
             WHERE ctid >= $1::text::tid AND updated_at >= $2
               AND state IN (\(DeliveryState.owed), \(DeliveryState.accepted.sql))
             """,
             mark.place(\.ledgerPages)
-        ) == 0
+        )
+        return Int(clamping: owed)
     }
 
     /// Whether the row is committed: by the primary key, so that asking costs next to nothing.

@@ -55,6 +55,7 @@ enum RecipientFeed {
         """
     )
 
+    /// By the user alone, so that nothing thinks of reading all of an app's.
     private static let update = Statement(
         """
         UPDATE recipients t SET
@@ -68,7 +69,7 @@ enum RecipientFeed {
                     $8::text[], $9::boolean[], $10::boolean[], $11::boolean[], $12::boolean[], $13::boolean[])
              AS r (app, user_id, said_at, locale, locale_given, timezone, timezone_given, email, email_given,
                    push, push_given, mail, mail_given)
-        WHERE t.app = r.app AND t.user_id = ANY (ARRAY[r.user_id]) AND t.source_time <= r.said_at
+        WHERE t.app || '' = r.app AND t.user_id = ANY (ARRAY[r.user_id]) AND t.source_time <= r.said_at
         """
     )
 

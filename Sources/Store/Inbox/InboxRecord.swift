@@ -61,6 +61,8 @@ package struct InboxRecord: Sendable {
     package var words: InboxWords
     /// The lines of the ledger that open together with it.
     package var deliveries: [OpeningDelivery]
+    /// How the user follows the topic that the event is for; nil where it named its users, or everyone.
+    package var follow: DecisionFacts.Follow?
     /// Its place in the batch: the list in the app keeps the order of arrival.
     package var position = 0
 

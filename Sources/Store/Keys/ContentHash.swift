@@ -11,4 +11,9 @@ package struct ContentHash: Sendable, Hashable {
         event.contentBytes(into: &content)
         bytes = SHA256.digest(of: content).prefix(16)
     }
+
+    /// As it was stored.
+    init(stored bytes: [UInt8]) {
+        self.bytes = bytes
+    }
 }

@@ -23,6 +23,11 @@ package struct PlannedEvent: Sendable {
         body = String(decoding: event.plainForm(expiresAt: expiresAt, withoutDeliverAt: true), as: UTF8.self)
     }
 
+    /// Whether it is expanded at once: it is for a wider audience, and not for later.
+    package var isForNow: Bool {
+        if case .users = event.audience { false } else { event.deliverAt == nil }
+    }
+
     /// The same for those who are left; nil for nobody.
     fileprivate func without(_ people: Set<RecipientKey>) -> PlannedEvent? {
         guard let rest = LetterAudience.body(content, without: people) else { return nil }

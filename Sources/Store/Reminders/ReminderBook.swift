@@ -118,7 +118,9 @@ package struct ReminderBook: Sendable {
         FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[]) AS h (app, user_id, id, held_until)
         JOIN reminders r
             ON r.app = h.app AND r.user_id = ANY (ARRAY[h.user_id]) AND r.id = h.id AND r.held_until = h.held_until
-        LEFT JOIN recipients p ON p.app = r.app AND p.user_id = ANY (ARRAY[r.user_id])
+        LEFT JOIN LATERAL (
+            SELECT timezone FROM recipients WHERE user_id = r.user_id AND app = r.app OFFSET 0
+        ) AS p ON true
         WHERE coalesce(r.removed_at, 'infinity') = 'infinity'
         ORDER BY coalesce(r.next_fire_at, 'infinity'), h.user_id, h.app, h.id
         """,

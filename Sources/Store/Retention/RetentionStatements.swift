@@ -67,6 +67,10 @@ enum RetentionStatements {
             FROM events e
             WHERE \(TablePiece.condition("e")) AND coalesce(e.expanded_at, e.cancelled_at) IS NOT NULL
               AND greatest(e.expanded_at, e.cancelled_at, e.planned_at) < \(before)
+              AND NOT EXISTS (
+                  SELECT FROM fanouts f
+                  WHERE f.app = e.app AND f.event_id = e.id AND f.state IN ('running', 'paused')
+                  OFFSET 0)
             FOR UPDATE SKIP LOCKED
         )
         DELETE FROM events e USING old

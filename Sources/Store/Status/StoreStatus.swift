@@ -3,7 +3,7 @@ package import Postgres
 /// What the tables say of work that waits and of work that failed, for whoever asks how things stand.
 ///
 /// Each count stops at ``most``, so that asking costs little however bad things are.
-package struct StoreStatus: Sendable, Equatable {
+package struct StoreStatus: Sendable {
     /// Deliveries that are owed at a known time, the same state and reason together.
     package struct Owed: Sendable, Equatable {
         package let state: String
@@ -41,6 +41,14 @@ package struct StoreStatus: Sendable, Equatable {
         package let overdue: Int
     }
 
+    /// Events on their way to wide audiences.
+    package struct Fanouts: Sendable {
+        package let running: Int
+        package let paused: Int
+        /// The latest of them, at most so many as an overview shows.
+        package let latest: [FanoutProgress]
+    }
+
     /// Above this nothing is counted.
     package static let most = 100_000
 
@@ -51,6 +59,7 @@ package struct StoreStatus: Sendable, Equatable {
     /// By their names.
     package let backlogs: [Backlog]
     package let planned: Planned
+    package let fanouts: Fanouts
     /// The largest groups first.
     package let deadLetters: [DeadLetters]
     /// Providers that refuse us, in the order of their apps.
@@ -88,6 +97,16 @@ package struct StoreStatus: Sendable, Equatable {
             overdue: try plannedRows.number(0, 2)
         )
         breakers = try await BreakerBook(pool: pool).all()
+        fanouts = try await Self.fanouts(pool)
+    }
+
+    private static func fanouts(_ pool: PostgresPool) async throws(PostgresError) -> Fanouts {
+        let groups = try await FanoutGauge(of: pool).groups
+        var open = FanoutFilter()
+        open.states = FanoutState.open
+        let latest = groups.isEmpty ? [] : try await FanoutDesk(pool: pool).latest(open, atMost: 5, counting: most)
+        let count = { (state: FanoutState) in groups.filter { $0.state == state }.map(\.count).reduce(0, +) }
+        return Fanouts(running: count(.running), paused: count(.paused), latest: latest)
     }
 
     /// A sweep hands over within seconds what is due, and after five minutes what was stranded: ten are too many.

@@ -79,7 +79,7 @@ struct InboxRouteTests {
     func reading() async throws {
         try await APIBench.with { api in
             let ids = [try await api.notify(1), try await api.notify(2)]
-            try await api.notify("bob", 3)
+            try await api.notify(3, for: "bob")
             let body = #"{"notificationIds":["\#(ids[0])","\#(APIBench.id(3))","\#(APIBench.id(9))"]}"#
             #expect(try await api.call("PATCH", "/api/notifications", body)["updated"] == 1)
             #expect(try await api.call("PATCH", "/api/notifications", body)["updated"] == 0)

@@ -115,7 +115,7 @@ struct MatrixTests {
     /// Everything that a person can have, with a word in it by which it is known.
     private static func settle(_ person: (user: String, app: String), _ place: Int, _ api: APIBench) async throws {
         let type = person.app == "drop" ? "system" : "admin_announcement"
-        try await api.notify(person.user, place + 1, app: person.app, type: type)
+        try await api.notify(place + 1, for: person.user, app: person.app, type: type)
         let (app, user, owner) = (person.app, person.user, api.bench.owner)
         let own = [app, user, "secret-\(place)"].map { Parameter.text($0) }
         _ = try await owner.run("UPDATE notifications SET body = $3 WHERE app = $1 AND user_id = $2", own)

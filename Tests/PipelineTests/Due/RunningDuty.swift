@@ -7,12 +7,14 @@ import Workbench
 
 /// One duty of the scheduler, which runs beside a test.
 enum RunningDuty {
-    /// Runs a duty beside a body and drains it afterwards; what it publishes takes the given way to the broker.
+    /// Runs a duty beside a body and drains it afterwards; what it publishes takes the given way to the broker, what it
+    /// counts goes to `metrics`.
     static func with(
         _ make: (DutyTools) -> any Service,
         on bench: Bench,
         by broker: BrokerAddress? = nil,
         at time: any TimeSource = SystemTime(),
+        metrics: MetricsRegistry = MetricsRegistry(),
         _ body: () async throws -> Void
     ) async throws {
         let publisher = Publisher(PublisherOptions(broker: try broker ?? bench.broker, name: "test, publishing"))
@@ -23,7 +25,7 @@ enum RunningDuty {
             names: bench.names,
             time: time,
             logger: Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text)),
-            metrics: MetricsRegistry()
+            metrics: metrics
         )
         let drain = DrainSignal()
         let duty = make(tools)

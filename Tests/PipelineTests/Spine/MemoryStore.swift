@@ -130,6 +130,18 @@ final class MemoryStore: PipelineStore, OutletStore {
         try answering { _ in cancellations.map { _ in () } }
     }
 
+    // MARK: - Wider audiences: nobody follows anything here
+
+    func open(_ fanouts: [FanoutBook.Opening]) async throws(PostgresError) -> [[FanoutPage]] {
+        try answering { _ in fanouts.map { _ in [] } }
+    }
+
+    func take(_ page: FanoutPage) async throws(PostgresError) -> TakenPage { .over }
+    func untaken(of fanout: Int64) async throws(PostgresError) -> [FanoutPage] { [] }
+    func audience(of page: OpenPage) async throws(PostgresError) -> [FanoutBook.Listener] { [] }
+    func finish(_ page: FanoutPage, _ tally: PageTally) async throws(PostgresError) -> [FanoutPage] { [] }
+    func pause(_ fanout: Int64, because trouble: String) async throws(PostgresError) {}
+
     func apply(_ feeds: [FeedEntry]) async throws(PostgresError) -> [Void] {
         try answering { state in
             state.fed += feeds.count

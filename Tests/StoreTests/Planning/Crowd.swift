@@ -8,7 +8,7 @@ enum Crowd {
     private static let tables = [
         "inbox", "ledger", "people", "recipients", "notification_preferences", "push_subscriptions", "follows",
         "reminders", "badge_updates", "events", "tombstones", "dead_letters", "replays", "replay_items", "breakers",
-        "provider_budgets",
+        "provider_budgets", "fanouts", "fanout_pages",
     ]
 
     /// Nobody but the test counts rows here.
@@ -122,6 +122,14 @@ enum Crowd {
         """
         INSERT INTO events (app, id, content_hash, content, planned_at)
         SELECT 'drop', 'crowd-' || n, '', '{"to": {"topic": "venue:1"}}', now() FROM generate_series(1, $1) n
+        """,
+        """
+        WITH opened AS (
+            INSERT INTO fanouts (app, event_id, type, topic, urgency)
+            SELECT 'drop', 'crowd-' || n, 'system', 'venue:1', 2 FROM generate_series(1, $1) n
+            RETURNING number
+        )
+        INSERT INTO fanout_pages (fanout, page, after, upto, handed_over_at) SELECT number, 0, '', 'v', now() FROM opened
         """,
         """
         INSERT INTO tombstones (app, subject_hash, deleted_at)

@@ -17,7 +17,8 @@ struct Keys: Sendable {
         "notification_preferences": ["profile_id"], "push_subscriptions": ["profile_id", "md5(device_token)"],
         "follows": ["user_id"], "reminders": ["user_id"], "badge_updates": ["user_id"], "events": ["id"],
         "tombstones": ["subject_hash"], "dead_letters": ["dead_id", "content_hash", "user_id", "replay_id"],
-        "replay_items": ["replay_id", "dead_id"], "erasures": ["user_id"],
+        "replay_items": ["replay_id", "dead_id"], "erasures": ["user_id"], "fanouts": ["number", "event_id"],
+        "fanout_pages": ["fanout"],
     ]
 
     /// Tables that hold a handful of rows whatever users and producers do.
@@ -31,6 +32,8 @@ struct Keys: Sendable {
         guard look.kind != "Seq Scan", !look.index.isEmpty else { return false }
         if look.isLimited, look.kind.hasPrefix("Index") { return true }
         guard let head = heads[look.index], Self.isGiven(head, in: look) else { return false }
+        // A page of an audience has two ends.
+        if look.condition.contains("(user_id > "), look.condition.contains("(user_id <= ") { return true }
         return (Self.narrow[Self.whole(look.table)] ?? []).contains {
             Self.isGiven($0, in: look) && !Self.isRange($0, in: look)
         }

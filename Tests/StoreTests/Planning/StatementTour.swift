@@ -172,7 +172,9 @@ struct StatementTour {
             try event(#"{"id":"\#(id)\#(round)","to":{"user":"\#(users[0])"},"deliverAt":"\#(later)""#)
         }
         let topic = try event(#"{"id":"wide\#(round)","to":{"topic":"venue:1"}"#)
-        _ = try await plans.keep(events + [topic])
+        let all = try event(#"{"id":"all\#(round)","to":{"everyone":true}"#)
+        _ = try await plans.keep(events + [topic, all])
+        try await fanouts(topic, all)
         _ = try await plans.cancel([EventCancellation(app: events[1].event.app, event: events[1].event.id)])
         _ = try await bench.owner.run(
             "UPDATE events SET planned_at = now() WHERE app = 'drop' AND id = $1",
@@ -188,6 +190,22 @@ struct StatementTour {
         // Of each table at least a page has been written by now.
         let retention = RetentionBook(pool: pool, retention: .usual)
         for kind in retention.kinds { _ = try await retention.look(for: kind, from: 0, pages: 1) }
+    }
+
+    private func fanouts(_ events: PlannedEvent...) async throws {
+        let book = FanoutBook(pool: pool, usersPerPage: 2)
+        let opened = try await book.open(events.map { .init($0, isHeir: false) })
+        _ = try await book.open(events.map { .init($0, isHeir: true) })
+        for page in opened.joined() {
+            guard case .open(let open) = try await book.take(page) else { continue }
+            _ = try await book.audience(of: open)
+            _ = try await book.finish(page, PageTally())
+            _ = try await book.untaken(of: page.fanout)
+            _ = try await book.takeForgotten(atMost: 10, lostAfter: .seconds(300))
+            try await book.giveBack(open.further + [page])
+            try await book.pause(page.fanout, because: "unknown-type")
+            for page in open.further { _ = try await book.take(page) }
+        }
     }
 
     private func event(_ beginning: String) throws -> PlannedEvent {

@@ -25,7 +25,7 @@ enum WrittenStatements {
         "ReplayBook.swift",
         "DeadLetterDesk.swift", "DeadLetterDesk+Acts.swift", "DeadLetterDesk+Editing.swift",
         "DeadLetterDesk+Import.swift",
-        "DeadLetterFilter+SQL.swift", "DeadLetterSummary.swift",
+        "DeadLetterFilter+SQL.swift", "DeadLetterSummary.swift", "FanoutDesk.swift",
     ]
 
     static func all() throws -> [Written] {

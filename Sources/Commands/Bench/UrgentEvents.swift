@@ -1,0 +1,75 @@
+import ServiceRuntime
+import Synchronization
+
+/// Urgent events to users with one device each, whose pushes can be told apart at the stub.
+final class UrgentEvents: Sendable {
+    /// What stands before an event's number in its push.
+    static let word = "bench-urgent-"
+    private static let type = "security"
+
+    private let workload: Workload
+    private let testbed: Testbed
+    /// When each was published, by the wall clock: the stub is another process on this machine.
+    private let published = Mutex<[Int64]>([])
+    private let time = SystemTime()
+
+    init(_ workload: Workload, _ testbed: Testbed) {
+        self.workload = workload
+        self.testbed = testbed
+    }
+
+    /// How many there were so far; they are numbered from zero.
+    var count: Int { published.withLock(\.count) }
+
+    /// Begins with the next one: from here on its time counts, the broker's confirm included.
+    func next() -> Int {
+        let now = time.now().microseconds
+        return published.withLock { published in
+            published.append(now)
+            return published.count - 1
+        }
+    }
+
+    func publish(_ event: Int) async throws {
+        let user = Workload.name(of: receiver(of: event))
+        let body =
+            "{\"id\":\"evt_urgent_\(event)\",\"app\":\"\(Workload.appName)\",\"eventType\":\"\(Self.type)\","
+            + "\"to\":{\"user\":\"\(user)\"},\"data\":{\"device\":\"iPhone\",\"place\":\"Oslo, Norge\"},"
+            + "\"targetId\":\"\(Self.word)\(event)\"}"
+        try await testbed.publish("evt_urgent_\(event)", type: Self.type, body: body)
+    }
+
+    /// The next user, from a place of the event's own, whose push leads to exactly one request.
+    private func receiver(of event: Int) -> Int {
+        let start = event &* 7_919
+        for step in 0..<workload.users {
+            let user = (start + step) % workload.users
+            let traits = workload.traits(of: user)
+            if !traits.hasPushOff, traits.devices == 1 { return user }
+        }
+        return 0
+    }
+
+    /// Milliseconds from its publication to its first arrival, by number; nil for what has not arrived.
+    func delays(_ arrivals: [(mark: String, at: Int64)]) -> [Double?] {
+        let published = published.withLock { $0 }
+        var delays: [Double?] = Array(repeating: nil, count: published.count)
+        for arrival in arrivals {
+            guard let event = Int(arrival.mark), published.indices.contains(event), delays[event] == nil else {
+                continue
+            }
+            delays[event] = Double(arrival.at - published[event]) / 1e3
+        }
+        return delays
+    }
+
+    /// What is wrong with what arrived, in words.
+    func faults(_ arrivals: [(mark: String, at: Int64)]) -> [String] {
+        let counts = Dictionary(arrivals.map { ($0.mark, 1) }, uniquingKeysWith: +)
+        let (lost, doubled) = (count - counts.count, counts.values.count { $0 > 1 })
+        var faults: [String] = []
+        if lost != 0 { faults.append("\(lost) urgent pushes never arrived") }
+        if doubled > 0 { faults.append("\(doubled) urgent pushes arrived more than once") }
+        return faults
+    }
+}

@@ -1,0 +1,30 @@
+import ServiceRuntime
+import Store
+
+/// What every act of an operator asks for before it changes anything.
+extension Call {
+    /// Who acts, and why: from the command line, the system and the terminal.
+    func deskOperator() throws(CommandFailure) -> DeskOperator {
+        let name = words.value("by") ?? shell.user
+        if let because = words.value("because"), !because.isEmpty { return DeskOperator(name: name, because: because) }
+        let answer = shell.terminal?.ask("Why? (for the audit) ")
+        guard let because = answer, !because.allSatisfy(\.isWhitespace) else {
+            throw words.misuse("--because is missing: the audit keeps why")
+        }
+        return DeskOperator(name: name, because: because)
+    }
+
+    /// Has the count typed, unless `--yes` speaks for it; whether to go on.
+    ///
+    /// `deed` stands after "This".
+    func confirm(_ count: Int, _ deed: String) throws(CommandFailure) -> Bool {
+        if words.has("yes") { return true }
+        guard let terminal = shell.terminal else {
+            throw words.misuse("this \(deed); add --yes to do it without a terminal")
+        }
+        let answer = terminal.ask("This \(deed). Type \(count) to go on: ") ?? ""
+        if Int(answer.filter { $0 != "," && !$0.isWhitespace }) == count { return true }
+        shell.print("Nothing was changed.")
+        return false
+    }
+}

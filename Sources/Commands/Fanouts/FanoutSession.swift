@@ -1,0 +1,141 @@
+import AMQP
+import BellhopRules
+import Postgres
+import ServiceRuntime
+import Store
+
+/// One call of `bellhop fanouts`, with its connection to the database.
+struct FanoutSession: Sendable {
+    let call: Call
+    let verb: FanoutVerb
+    let setup: Setup
+    let pool: PostgresPool
+
+    private var words: Words { call.words }
+    private var desk: FanoutDesk { FanoutDesk(pool: pool) }
+
+    /// `list`: those that can go on first, then the latest.
+    func list() async throws -> ExitCode {
+        let filter = try filter()
+        guard filter.numbers.isEmpty else { throw words.misuse("list takes no number; show does") }
+        let limit = try words.number("limit", in: 1...1_000) ?? 50
+        let found = try await desk.latest(filter, atMost: limit)
+        let count = found.count < limit ? found.count : try await desk.count(filter)
+        let views = found.map { FanoutView($0) }
+        call.answer(
+            .object([("count", .number(count)), ("fanouts", .list(views.map { .object($0.members) }))]),
+            lines: found.isEmpty
+                ? ["No fan-outs match."] : FanoutView.table(views) + DeskText.rest(found.count, of: count)
+        )
+        return found.isEmpty ? .answerIsNo : .done
+    }
+
+    /// `show`: all that is known of one.
+    func show() async throws -> ExitCode {
+        let filter = try filter()
+        guard filter.numbers.count == 1 || filter.numbers.isEmpty && filter.event != nil else {
+            throw words.misuse("show takes one number, or --event; list has them")
+        }
+        let found = try await desk.latest(filter, atMost: 2)
+        guard let progress = found.first else {
+            throw failure(.answerIsNo, "there is none", "bellhop fanouts shows what there is")
+        }
+        guard found.count == 1 else {
+            throw failure(.badInput, "apps \(found[0].record.app) and \(found[1].record.app) have one", "add --app")
+        }
+        let detail = try await desk.detail(of: progress.record.number)
+        let surroundings = FanoutSurroundings(
+            status: progress.record.finishedAt == nil ? try await StoreStatus(of: pool) : nil,
+            consumers: progress.isWaiting(detail) ? await consumers(progress.record.priority.lane) : nil
+        )
+        let view = FanoutView(progress, detail: detail, surroundings: surroundings)
+        call.answer(.object(view.members), lines: view.lines)
+        return .done
+    }
+
+    /// `pause`, `resume` and `cancel`, to everything that is meant.
+    func act() async throws -> ExitCode {
+        guard let act = verb.act else { throw words.misuse("it cannot \(verb.rawValue)") }
+        var filter = try filter()
+        guard filter.isNarrow else { throw words.misuse("\(verb.rawValue) wants to know which: a number, or a filter") }
+        filter.states = act.acceptedStates
+        let count = try await desk.count(filter)
+        guard count > 0 else {
+            let states = act.acceptedStates.map(\.rawValue).sorted().joined(separator: " or ")
+            call.answer(Self.result(0), lines: ["No fan-outs match that are \(states)."])
+            return .answerIsNo
+        }
+        if words.has("dry-run") { return try await foresee(filter, count) }
+        guard try call.confirm(count, "\(verb.rawValue)s \(count.of("fan-out"))") else { return .answerIsNo }
+        switch try await desk.perform(act, on: filter, agreed: count, by: try call.deskOperator()) {
+        case .done(let items):
+            call.answer(Self.result(items), lines: ["\(act.pastWords) \(items.of("fan-out"))."])
+            return .done
+        case .moreThanAgreed(let items):
+            let cameBack = "\(items.of("fan-out")) match now, and \(count.grouped) were agreed to"
+            throw failure(.tryAgain, cameBack, "nothing was changed; look again")
+        }
+    }
+
+    private func foresee(_ filter: FanoutFilter, _ count: Int) async throws -> ExitCode {
+        let meant = try await desk.latest(filter, atMost: Self.shownBefore).map { FanoutView($0) }
+        call.answer(
+            .object([("count", .number(count)), ("fanouts", .list(meant.map { .object($0.members) }))]),
+            lines: ["This would \(verb.rawValue) \(count.of("fan-out")); nothing was changed.", ""]
+                + FanoutView.table(meant)
+                + (meant.count < count ? ["\(meant.count) of \(count.of("fan-out"))."] : [])
+        )
+        return .done
+    }
+
+    private static let shownBefore = 50
+    private static func result(_ items: Int) -> JSONText { .object([("fanouts", .number(items))]) }
+
+    // MARK: - Which
+
+    private func filter() throws(CommandFailure) -> FanoutFilter {
+        var filter = FanoutFilter()
+        filter.app = words.value("app")
+        filter.event = words.value("event")
+        filter.type = words.value("type")
+        filter.topic = words.value("topic")
+        if let state = try words.optional("state", "running, paused, cancelled or finished", FanoutState.init) {
+            filter.states = [state]
+        }
+        for word in words.operands.dropFirst() {
+            guard let number = Int64(word), number > 0 else {
+                throw words.misuse("\(verb.rawValue) takes numbers of fan-outs; found \(word)")
+            }
+            filter.numbers.append(number)
+        }
+        return filter
+    }
+
+    private func failure(_ code: ExitCode, _ cameBack: String, _ whatToDo: String) -> CommandFailure {
+        let which = words.operands.dropFirst().first ?? words.value("event") ?? "the fan-outs"
+        return CommandFailure(
+            code,
+            attempted: "\(verb.rawValue) \(which)",
+            cameBack: cameBack,
+            whatToDo: whatToDo
+        )
+    }
+
+    /// Workers at the queue that pages go through; nil where the broker cannot be asked.
+    private func consumers(_ lane: Lane) async -> Int? {
+        guard setup.configuration.amqpURL != nil, let broker = try? setup.broker() else { return nil }
+        let queue = setup.names.resume(lane)
+        let found = try? await BrokerSession.with(broker, name: "bellhop fanouts") { try $0.checkQueue(queue) }
+        return found.map { Int($0.consumers) }
+    }
+}
+
+extension FanoutDesk.Act {
+    fileprivate var pastWords: String {
+        switch self {
+        case .pause: "Paused"
+        case .resume: "Resumed"
+        case .cancel: "Cancelled"
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import BellhopRules
+import ServiceRuntime
+import Store
+
+/// What lies around a fan-out and may hold it up.
+struct FanoutSurroundings: Sendable {
+    /// Nil for one that has ended.
+    let status: StoreStatus?
+    /// Workers that take its pages; nil where nobody could be asked, or nobody had to.
+    let consumers: Int?
+}
+
+extension FanoutProgress {
+    /// A page that waits for longer has no worker that is free for it.
+    private static let usualWait = Duration.seconds(60)
+
+    /// Whether nothing was taken for longer than usual.
+    func isWaiting(_ detail: FanoutDetail) -> Bool {
+        guard record.state == .running, !detail.pages.contains(where: { $0.takenAt != nil }) else { return false }
+        return standstill.map { $0 > Self.usualWait } ?? false
+    }
+
+    /// Why it does not get on, each a sentence; nothing where it does.
+    func obstacles(_ detail: FanoutDetail, _ surroundings: FanoutSurroundings) -> [String] {
+        switch record.state {
+        case .finished: return []
+        case .cancelled:
+            let taken = detail.pages.filter { $0.takenAt != nil }.count
+            return taken == 0 ? [] : ["Nothing more is planned; \(taken.of("page")) in hand may still end."]
+        case .paused: return [pause(detail)]
+        case .running: return idle(detail, surroundings.consumers) + outlets(surroundings.status)
+        }
+    }
+
+    private func pause(_ detail: FanoutDetail) -> String {
+        if let trouble = record.trouble { return "It paused by itself: \(trouble); resume once that is mended." }
+        guard let act = detail.acts.first(where: { $0.act == "fanout-pause" }) else { return "It is paused." }
+        return "\(act.operator) paused it \(DeskText.ago(act.at, asOf)): \(act.because)"
+    }
+
+    private func idle(_ detail: FanoutDetail, _ consumers: Int?) -> [String] {
+        guard let standstill, standstill > Self.usualWait else { return [] }
+        let taken = detail.pages.filter { $0.takenAt != nil }
+        if let oldest = taken.compactMap(\.takenAt).min() {
+            let what = "\(taken.count.of("page")) in hand, the first taken \(DeskText.ago(oldest, asOf))"
+            return ["\(what): its worker is busy with it, or gone; it then comes up again within minutes."]
+        }
+        let lane = record.priority.lane.rawValue
+        if detail.pages.isEmpty || detail.pages.allSatisfy({ $0.handedOverAt == nil }) {
+            return ["Nobody hands its pages over: does a scheduler run? bellhop status tells."]
+        }
+        switch consumers {
+        case 0?: return ["No worker serves the \(lane) lane, and its pages wait there: start one (bellhop worker)."]
+        case nil: return ["Its pages wait on the \(lane) lane, and no worker has taken one for \(standstill.roughly)."]
+        case let count?:
+            return ["Its pages wait on the \(lane) lane, and none of \(count.of("worker")) has room for them."]
+        }
+    }
+
+    /// Its pushes go on in the ledger, whatever becomes of its pages.
+    private func outlets(_ status: StoreStatus?) -> [String] {
+        guard let status else { return [] }
+        let breakers = status.breakers.filter { $0.key.app.text == record.app }.map { breaker in
+            "\(breaker.key.provider) refuses \(record.app), \(breaker.reason): its pushes wait; see docs/providers.md."
+        }
+        let backlogs = status.backlogs.filter { $0.name.hasPrefix(record.app + "/") }.map { backlog in
+            let count = backlog.count.grouped + (backlog.count >= StoreStatus.most ? " or more" : "")
+            return "\(count) of its app wait in the backlog of \(backlog.name): recorded, and sent as it has room."
+        }
+        return breakers + backlogs
+    }
+}

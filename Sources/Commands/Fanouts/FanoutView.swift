@@ -1,0 +1,162 @@
+import BellhopRules
+import ServiceRuntime
+import Store
+
+/// How a fan-out stands, for people and for programs.
+struct FanoutView: Sendable {
+    private let progress: FanoutProgress
+    private let detail: FanoutDetail?
+    private let obstacles: [String]?
+
+    /// As a list shows it.
+    init(_ progress: FanoutProgress) {
+        self.progress = progress
+        detail = nil
+        obstacles = nil
+    }
+
+    init(_ progress: FanoutProgress, detail: FanoutDetail, surroundings: FanoutSurroundings) {
+        self.progress = progress
+        self.detail = detail
+        obstacles = progress.obstacles(detail, surroundings)
+    }
+
+    private var record: FanoutRecord { progress.record }
+    private var asOf: Timestamp { progress.asOf }
+
+    // MARK: - For people
+
+    static func table(_ views: [FanoutView]) -> [String] {
+        TextTable(
+            ["fan-out", "state", "app", "type", "to", "users", "a second", "left", "begun"],
+            texts: [1, 2, 3, 4, 7, 8],
+            rows: views.map(\.cells)
+        ).lines()
+    }
+
+    private var cells: [String] {
+        [
+            String(record.number), state, DeskText.cut(record.app, to: 16), DeskText.cut(record.type, to: 24),
+            DeskText.cut(audience, to: 28), share, rate ?? "-", timeLeft ?? "-",
+            DeskText.ago(record.startedAt, asOf),
+        ]
+    }
+
+    /// One line that says how far it is, for an overview.
+    var line: String {
+        let parts = [share, rate.map { "\($0)/s" }, timeLeft.map { "\($0) left" }].compactMap { $0 }
+        return parts.joined(separator: ", ")
+    }
+
+    /// Everything of one.
+    var lines: [String] {
+        var text = AnswerText()
+        text.add("", "Fan-out \(record.number): event \(record.event) of \(record.app)")
+        for (label, words) in facts { text.add(label, width: Self.label, words) }
+        for obstacle in obstacles ?? [] { text.add("waits", width: Self.label, obstacle) }
+        guard let detail else { return text.lines }
+        if !detail.pages.isEmpty {
+            text.section("Its pages that are not finished")
+            for page in detail.pages { text.item("page \(page.number): \(words(page))") }
+        }
+        if !detail.acts.isEmpty {
+            text.section("What operators did")
+            for act in detail.acts {
+                text.item("\(DeskText.instant(act.at)) \(act.operator): \(act.act.dropFirst(7)), \(act.because)")
+            }
+        }
+        return text.lines
+    }
+
+    private static let label = 9
+
+    private var facts: [(String, String)] {
+        let counts = record.progress
+        var facts = [
+            ("state", state), ("type", record.type), ("to", audience),
+            ("lane", record.priority.lane.rawValue),
+            ("users", "\(share), \(counts.recorded.of("new notification")), \(counts.sent.grouped) sent at once"),
+            ("pages", "\(counts.pages.grouped) of \(counts.planned.grouped) planned so far"),
+        ]
+        if let rate { facts.append(("rate", "\(rate) users a second" + (timeLeft.map { ", \($0) left" } ?? ""))) }
+        facts.append(("begun", moment(record.startedAt)))
+        if let workedAt = counts.workedAt { facts.append(("last page", moment(workedAt))) }
+        if let pausedAt = record.pausedAt { facts.append(("paused", moment(pausedAt))) }
+        if let end = record.finishedAt { facts.append(("ended", moment(end))) }
+        return facts
+    }
+
+    private var state: String {
+        progress.isStalled ? "running, stalled" : record.state.rawValue
+    }
+
+    private var audience: String { record.topic ?? "everyone" }
+
+    /// `12,000 of about 40,000`.
+    private var share: String {
+        let users = record.progress.users.grouped
+        guard record.finishedAt == nil else { return users }
+        guard !progress.leftIsCapped else { return "\(users), more than \(progress.left.grouped) left" }
+        return "\(users) of about \((record.progress.users + progress.left).grouped)"
+    }
+
+    private var rate: String? {
+        record.rate(at: asOf).map { rate in
+            rate >= 10 ? Int(clamping: Int64(min(rate, 1e12))).grouped : rate.text(digits: 1)
+        }
+    }
+
+    private var timeLeft: String? {
+        progress.secondsLeft.map { Duration.seconds(Int64(min($0, 1e12))).roughly }
+    }
+
+    private func moment(_ moment: Timestamp) -> String { "\(DeskText.instant(moment)) (\(DeskText.ago(moment, asOf)))" }
+
+    private func words(_ page: FanoutDetail.Page) -> String {
+        if let takenAt = page.takenAt { return "taken \(DeskText.ago(takenAt, asOf))" }
+        return page.handedOverAt.map { "handed over \(DeskText.ago($0, asOf))" } ?? "not handed over"
+    }
+
+    // MARK: - For programs
+
+    var members: [(String, JSONText)] {
+        let counts = record.progress
+        let hasEnd = record.finishedAt == nil && !progress.leftIsCapped
+        return [
+            ("fanout", .number(Int(clamping: record.number))), ("app", .text(record.app)),
+            ("event", .text(record.event)), ("type", .text(record.type)), ("topic", .optional(record.topic)),
+            ("everyone", .flag(record.topic == nil)), ("lane", .text(record.priority.lane.rawValue)),
+            ("state", .text(record.state.rawValue)), ("stalled", .flag(progress.isStalled)),
+            ("trouble", .optional(record.trouble)), ("users", .number(counts.users)),
+            ("usersLeft", .number(progress.left)), ("usersLeftIsCapped", .flag(progress.leftIsCapped)),
+            ("usersEstimated", hasEnd ? .number(counts.users + progress.left) : .null),
+            ("recorded", .number(counts.recorded)), ("sent", .number(counts.sent)),
+            ("pages", .number(counts.pages)), ("pagesPlanned", .number(counts.planned)),
+            ("usersPerSecond", record.rate(at: asOf).map { .decimal($0, digits: 1) } ?? .null),
+            ("secondsLeft", progress.secondsLeft.map { .decimal($0, digits: 1) } ?? .null),
+            ("startedAt", .text(record.startedAt.description)),
+            ("workedAt", .optional(counts.workedAt?.description)),
+            ("pausedAt", .optional(record.pausedAt?.description)),
+            ("finishedAt", .optional(record.finishedAt?.description)),
+        ] + details
+    }
+
+    private var details: [(String, JSONText)] {
+        guard let detail else { return [] }
+        let pages = detail.pages.map { page in
+            JSONText.object([
+                ("page", .number(page.number)), ("handedOverAt", .optional(page.handedOverAt?.description)),
+                ("takenAt", .optional(page.takenAt?.description)),
+            ])
+        }
+        let acts = detail.acts.map { act in
+            JSONText.object([
+                ("at", .text(act.at.description)), ("by", .text(act.operator)), ("act", .text(act.act)),
+                ("because", .text(act.because)),
+            ])
+        }
+        return [
+            ("waits", .list((obstacles ?? []).map(JSONText.text))), ("openPages", .list(pages)), ("acts", .list(acts)),
+        ]
+    }
+}

@@ -1,0 +1,86 @@
+import BellhopJSON
+import ServiceRuntime
+import Store
+
+/// What can be done about fan-outs.
+enum FanoutVerb: String, CaseIterable, Sendable {
+    case list
+    case show
+    case pause
+    case resume
+    case cancel
+
+    /// Its words on the command line.
+    var usage: String {
+        switch self {
+        case .list: "[list] [FILTER] [--state S] [--limit N] [--json]"
+        case .show: "show NUMBER|--event ID [--app A] [--json]"
+        case .pause, .resume, .cancel:
+            "\(rawValue) [NUMBER …] [FILTER] [--dry-run] [--yes] [--by NAME] [--because TEXT] [--json]"
+        }
+    }
+
+    /// The options that mean something to it.
+    var options: Set<String> {
+        switch self {
+        case .list: FanoutsCommand.filters.union(["state", "limit", "json"])
+        case .show: ["app", "event", "json"]
+        case .pause, .resume, .cancel: FanoutsCommand.filters.union(["dry-run", "yes", "by", "because", "json"])
+        }
+    }
+
+    /// What it does to a fan-out; nil for what only looks.
+    var act: FanoutDesk.Act? { FanoutDesk.Act(rawValue: rawValue) }
+}
+
+/// The command `bellhop fanouts`: events on their way to wide audiences, watched and held up.
+enum FanoutsCommand: Command {
+    static let name = "fanouts"
+    static let summary = "Shows how events for wide audiences come along; pauses, resumes and cancels them."
+    static let synopsis = FanoutVerb.allCases.map { "fanouts \($0.usage)" }
+    static let options =
+        filterOptions + [
+            .taking("state", "S", "list: running, paused, cancelled or finished; all unless given"),
+            .taking("limit", "N", "list: only so many (50)"),
+            .switch("dry-run", "say which are meant, and change nothing"),
+            .switch("yes", "do it without asking for the count to be typed"),
+            .taking("by", "NAME", "who does it, for the audit; the name of the system's user unless given"),
+            .taking("because", "TEXT", "why, for the audit; asked for on a terminal"),
+            .json,
+        ]
+
+    private static let filterOptions = [
+        Option.taking("app", "A", "of this app"),
+        Option.taking("event", "ID", "of this event"),
+        Option.taking("type", "T", "of this event type"),
+        Option.taking("topic", "T", "to this topic, such as venue:42"),
+    ]
+
+    static let filters = Set(filterOptions.map(\.name))
+
+    static func run(_ call: Call) async throws -> ExitCode {
+        let verb = try verb(call.words)
+        let setup = try call.setup(requiring: [.databaseURL])
+        return try await setup.withPool(as: .admin, name: name, patience: .seconds(120)) { pool in
+            let session = FanoutSession(call: call, verb: verb, setup: setup, pool: pool)
+            return switch verb {
+            case .list: try await session.list()
+            case .show: try await session.show()
+            case .pause, .resume, .cancel: try await session.act()
+            }
+        }
+    }
+
+    private static func verb(_ words: Words) throws(CommandFailure) -> FanoutVerb {
+        let name = words.operands.first ?? FanoutVerb.list.rawValue
+        guard let verb = FanoutVerb(rawValue: name) else {
+            let near = NearestName.find(name, among: FanoutVerb.allCases.map(\.rawValue))
+            throw words.misuse("it cannot \(name)\(near.map { ", did you mean \($0)?" } ?? "")")
+        }
+        // An option that a verb would ignore is a misunderstanding, and may be a costly one.
+        if let stray = words.given.subtracting(verb.options).min() {
+            throw words.misuse("\(name) has no option --\(stray)")
+        }
+        return verb
+    }
+}

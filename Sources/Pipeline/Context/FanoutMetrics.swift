@@ -1,0 +1,27 @@
+import BellhopRules
+import ServiceRuntime
+import Store
+
+/// What a worker counts of fan-outs.
+struct FanoutMetrics: Sendable {
+    private let pages: Labelled<Counter>
+    private let users: Labelled<Counter>
+
+    init(_ registry: MetricsRegistry) {
+        pages = registry.counter(
+            "bellhop_fanout_pages_total",
+            help: "Pages of events for a wider audience that were finished.",
+            labels: ["app"]
+        )
+        users = registry.counter(
+            "bellhop_fanout_users_total",
+            help: "Users whom those pages reached.",
+            labels: ["app"]
+        )
+    }
+
+    func count(_ tally: PageTally, _ app: AppID) {
+        pages.with(app.text).increment()
+        users.with(app.text).increment(by: tally.users)
+    }
+}

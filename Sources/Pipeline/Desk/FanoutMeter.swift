@@ -1,0 +1,53 @@
+import BellhopRules
+import Postgres
+package import ServiceRuntime
+import Store
+
+/// Measures fan-outs for dashboards: how many go on, how many are paused, and for how long one has stood still.
+package struct FanoutMeter: Service {
+    package let name = "fan-out meter"
+    private let tools: DutyTools
+    private let catalogs: CatalogSource
+    private let loop: DutyLoop
+    private let open: Labelled<Gauge>
+    private let standstill: Labelled<Gauge>
+
+    package init(tools: DutyTools, catalogs: CatalogSource, interval: Duration = .seconds(15)) {
+        self.tools = tools
+        self.catalogs = catalogs
+        loop = tools.loop(of: name, every: interval, trouble: "the database cannot be asked about fan-outs")
+        open = tools.metrics.gauge(
+            "bellhop_fanouts",
+            help: "Fan-outs that have not ended, by app and state: running, paused.",
+            labels: ["app", "state"]
+        )
+        standstill = tools.metrics.gauge(
+            "bellhop_fanout_standstill_seconds",
+            help: "Since the running fan-out that has stood still longest finished a page, or began to run; by app.",
+            labels: ["app"]
+        )
+    }
+
+    package func run(until drain: DrainSignal) async throws {
+        var seen: Set<String> = []
+        await loop.run(until: drain) {
+            try await measure(&seen)
+            return .later
+        }
+    }
+
+    private func measure(_ seen: inout Set<String>) async throws(PostgresError) {
+        let known = Set(catalogs.current.catalogs.map(\.app.text))
+        let found = try await FanoutGauge(of: tools.pool).groups
+        let groups = found.map { ($0, known.contains($0.app) ? $0.app : "other") }
+        // What has ended is none, and not as many as at the last look.
+        seen.formUnion(groups.map(\.1))
+        for app in seen {
+            for state in FanoutState.open {
+                let count = groups.filter { $0.1 == app && $0.0.state == state }.map(\.0.count).reduce(0, +)
+                open.with(app, state.rawValue).set(Double(count))
+            }
+            standstill.with(app).set(groups.filter { $0.1 == app }.map(\.0.standstill).max() ?? 0)
+        }
+    }
+}

@@ -1,0 +1,39 @@
+import Postgres
+package import ServiceRuntime
+import Store
+
+/// Publishes pages of fan-outs that no message names: those of a fan-out that was resumed, and those whose message was lost.
+///
+/// Any number may run: each takes pages that no other holds. A page that is published twice is recorded once.
+package struct FanoutHandOver: Service {
+    package let name = "fan-outs"
+    private let book: FanoutBook
+    private let resumes: ResumeSender
+    private let logger: Logger
+    private let loop: DutyLoop
+    /// After which a page that nobody has finished is taken for lost: longer than any page takes.
+    private let grace: Duration
+
+    package init(tools: DutyTools, interval: Duration = .seconds(1), grace: Duration = .seconds(300)) {
+        logger = tools.logger.labelled(name)
+        loop = tools.loop(of: name, every: interval, trouble: "the database cannot be asked for pages of fan-outs")
+        book = FanoutBook(pool: tools.pool)
+        resumes = tools.resumes(logger)
+        self.grace = grace
+    }
+
+    package func run(until drain: DrainSignal) async throws {
+        await loop.run(until: drain) { try await handOver(drain) }
+    }
+
+    private func handOver(_ drain: DrainSignal) async throws(PostgresError) -> DutyLoop.Next {
+        let pages = try await book.takeForgotten(atMost: Self.batch, lostAfter: grace)
+        guard !pages.isEmpty else { return .later }
+        let unconfirmed = await resumes.send(pages: pages, until: drain)
+        try await book.giveBack(unconfirmed)
+        logger.info("handed over pages", ["pages": .integer(pages.count - unconfirmed.count)])
+        return unconfirmed.isEmpty && pages.count == Self.batch ? .atOnce : .later
+    }
+
+    private static let batch = 200
+}

@@ -1,0 +1,189 @@
+package import BellhopRules
+package import Postgres
+
+/// The tables `fanouts` and `fanout_pages`, as workers and schedulers use them.
+///
+/// A fan-out is a row from the moment of its snapshot. Its audience is cut into pages as it goes: a few are planned and
+/// unfinished at a time, each of them a row and a message.
+package struct FanoutBook: Sendable {
+    private let pool: PostgresPool
+    private let usersPerPage: Int
+
+    /// Pages of one fan-out that are planned and unfinished at a time: few, so that a pause takes effect soon and that the
+    /// next fan-out need not wait long.
+    static let pagesAtOnce = 4
+
+    /// A page is about as much as a statement writes at once.
+    package static let usualPage = 1000
+
+    package init(pool: PostgresPool, usersPerPage: Int = usualPage) {
+        self.pool = pool
+        self.usersPerPage = max(1, usersPerPage)
+    }
+
+    /// An event whose audience is to be read now.
+    package struct Opening: Sendable {
+        package let event: PlannedEvent
+        /// Its message was handed out before: whoever held it may have died before the first page was published.
+        package let isHeir: Bool
+
+        package init(_ event: PlannedEvent, isHeir: Bool) {
+            self.event = event
+            self.isHeir = isHeir
+        }
+    }
+
+    /// Somebody whom an event is for.
+    package struct Listener: Sendable {
+        package let user: UserID
+        /// How they follow the event's topic; nil where it is for everyone.
+        package let follow: DecisionFacts.Follow?
+    }
+
+    /// Opens the fan-outs of events that are kept, each once, and returns the pages that are to be published.
+    ///
+    /// Who follows by now is meant. Of an event that was cancelled, or whose fan-out is there already, nothing comes, but
+    /// for what an heir may have to publish again. The answers are in the order of `openings`.
+    package func open(_ openings: [Opening]) async throws(PostgresError) -> [[FanoutPage]] {
+        guard !openings.isEmpty else { return [] }
+        let events = openings.map(\.event.event)
+        let keys: [Parameter] = [.textArray(events.map(\.app.text)), .textArray(events.map(\.id.text))]
+        let parameters =
+            keys + [
+                .textArray(events.map(\.audience.topic?.text)), .textArray(events.map(\.type.text)),
+                .integer(Int64(usersPerPage)),
+            ]
+        return try await pool.transaction { (connection) throws(PostgresError) in
+            var pages = openings.map { _ in [FanoutPage]() }
+            let fresh = try connection.run(FanoutStatements.open, parameters)
+            for row in fresh.indices {
+                guard let place = try fresh.place(row, 3, in: pages.indices) else { continue }
+                pages[place].append(try FanoutPage(fresh, row))
+            }
+            let heirs = openings.indices.filter { openings[$0].isHeir && pages[$0].isEmpty }
+            guard !heirs.isEmpty else { return pages }
+            let orphans = try connection.run(
+                FanoutStatements.untakenOfEvents,
+                [.textArray(heirs.map { events[$0].app.text }), .textArray(heirs.map { events[$0].id.text })]
+            )
+            for row in orphans.indices {
+                guard let place = try orphans.place(row, 3, in: heirs.indices) else { continue }
+                pages[heirs[place]].append(try FanoutPage(orphans, row))
+            }
+            return pages
+        }
+    }
+
+    /// Takes a page into a worker's hands, and plans the next ones.
+    package func take(_ page: FanoutPage) async throws(PostgresError) -> TakenPage {
+        let (number, usersPerPage) = (Parameter.integer(page.fanout), usersPerPage)
+        return try await pool.transaction { (connection) throws(PostgresError) -> TakenPage in
+            guard let fanout = try HeldFanout.hold(page.fanout, on: connection) else { return .over }
+            let statement = fanout.isRunning ? FanoutStatements.take : FanoutStatements.putBack
+            let taken = try connection.run(statement, [number, .integer(page.page)])
+            guard fanout.isRunning, !taken.isEmpty else { return .over }
+            let event = try connection.run(FanoutStatements.event, [number])
+            guard !event.isEmpty, let app = AppID(validating: fanout.app) else { return .over }
+            let range = OpenPage.Range(
+                app: app,
+                topic: fanout.topic,
+                snapshot: fanout.startedAt,
+                after: try taken.text(0, 0),
+                upto: try taken.text(0, 1)
+            )
+            return .open(
+                OpenPage(
+                    app: app,
+                    content: Array(try event.text(0, 0).utf8),
+                    contentHash: ContentHash(stored: try event.bytes(0, 1)),
+                    further: try fanout.topUp(on: connection, usersPerPage),
+                    range: range
+                )
+            )
+        }
+    }
+
+    /// Pages of a fan-out that nobody has taken: their messages may have died with a worker.
+    package func untaken(of fanout: Int64) async throws(PostgresError) -> [FanoutPage] {
+        let rows = try await pool.run(FanoutStatements.untaken, [.integer(fanout)])
+        return try rows.map { (rows, row) throws(PostgresError) in try FanoutPage(rows, row) }
+    }
+
+    /// Who is on a page, as far as they were there at the snapshot and still are; how each follows, where it is a topic.
+    package func audience(of page: OpenPage) async throws(PostgresError) -> [Listener] {
+        let range = page.range
+        let bounds: [Parameter] = [.instant(range.snapshot), .text(range.after), .text(range.upto)]
+        let rows =
+            if let topic = range.topic {
+                try await pool.run(FanoutStatements.followers, [.text(range.app.text), .text(topic)] + bounds)
+            } else {
+                try await pool.run(FanoutStatements.everyone, [.text(range.app.text)] + bounds)
+            }
+        return try rows.compactMap { (rows, row) throws(PostgresError) -> Listener? in
+            guard let user = UserID(validating: try rows.text(row, 0)) else { return nil }
+            return Listener(user: user, follow: range.topic == nil ? nil : try DecisionFacts.Follow(rows, row))
+        }
+    }
+
+    /// Ends a page and plans the next one; returns what is to be published, none where the page had ended before.
+    ///
+    /// With its last page the fan-out is finished.
+    package func finish(_ page: FanoutPage, _ tally: PageTally) async throws(PostgresError) -> [FanoutPage] {
+        let (number, usersPerPage) = (Parameter.integer(page.fanout), usersPerPage)
+        return try await pool.transaction { (connection) throws(PostgresError) in
+            guard let fanout = try HeldFanout.hold(page.fanout, on: connection),
+                try connection.run(FanoutStatements.endPage, [number, .integer(page.page)]).affectedCount > 0
+            else { return [] }
+            let counts = [tally.users, tally.recorded, tally.sent].map { Parameter.integer(Int64($0)) }
+            let next = try fanout.topUp(on: connection, usersPerPage)
+            _ = try connection.run(FanoutStatements.count, [number] + counts)
+            return next
+        }
+    }
+
+    /// Stops a fan-out whose event cannot be understood any more, until somebody who knows why resumes it.
+    package func pause(_ fanout: Int64, because trouble: String) async throws(PostgresError) {
+        _ = try await pool.run(FanoutStatements.pause, [.integer(fanout), .text(trouble)])
+    }
+
+    /// Takes pages of running fan-outs that no message names, or whose message has been lost, to have them published.
+    package func takeForgotten(
+        atMost limit: Int,
+        lostAfter grace: Duration
+    ) async throws(PostgresError) -> [FanoutPage] {
+        let rows = try await pool.run(
+            FanoutStatements.forgotten,
+            [.integer(Int64(limit)), .integer(grace.milliseconds)]
+        )
+        return try rows.map { (rows, row) throws(PostgresError) in try FanoutPage(rows, row) }
+    }
+
+    /// Lets them come up again at once, since no message names them for all that is known.
+    package func giveBack(_ pages: [FanoutPage]) async throws(PostgresError) {
+        guard !pages.isEmpty else { return }
+        _ = try await pool.run(
+            FanoutStatements.giveBack,
+            [.integerArray(pages.map(\.fanout)), .integerArray(pages.map(\.page))]
+        )
+    }
+}
+
+extension FanoutPage {
+    fileprivate init(_ rows: Rows, _ row: Int) throws(PostgresError) {
+        self.init(
+            fanout: try rows.integer(row, 0),
+            page: try rows.integer(row, 1),
+            priority: Priority(urgency: try rows.integer(row, 2))
+        )
+    }
+}
+
+extension DecisionFacts.Follow {
+    /// From the columns behind the user's id.
+    fileprivate init(_ rows: Rows, _ row: Int) throws(PostgresError) {
+        self.init(
+            role: try rows.optionalText(row, 1).flatMap(FollowRole.init(validating:)),
+            isMuted: try rows.boolean(row, 2)
+        )
+    }
+}

@@ -1,0 +1,77 @@
+import BellhopRules
+import Postgres
+
+/// A row of `fanouts`, held so that nobody else plans its pages meanwhile.
+struct HeldFanout {
+    let number: Int64
+    let app: String
+    let topic: String?
+    let startedAt: Int64
+    let isRunning: Bool
+    private let isCancelled: Bool
+    private let priority: Priority
+    private let planned: Int64
+    private let plannedTo: String
+    private let isPlanned: Bool
+
+    static func hold(_ number: Int64, on connection: PostgresConnection) throws(PostgresError) -> HeldFanout? {
+        let rows = try connection.run(FanoutStatements.hold, [.integer(number)])
+        return rows.isEmpty ? nil : try HeldFanout(number, rows)
+    }
+
+    private init(_ number: Int64, _ rows: Rows) throws(PostgresError) {
+        self.number = number
+        app = try rows.text(0, 0)
+        topic = try rows.optionalText(0, 1)
+        startedAt = try rows.instant(0, 2)
+        let state = try rows.text(0, 3)
+        isRunning = state == "running"
+        isCancelled = state == "cancelled"
+        priority = Priority(urgency: try rows.integer(0, 4))
+        planned = try rows.integer(0, 5)
+        plannedTo = try rows.text(0, 6)
+        isPlanned = try rows.boolean(0, 7)
+    }
+
+    /// Plans pages until enough of them are under way, and returns those that are to be published.
+    ///
+    /// What a paused one has planned waits for somebody to resume it.
+    func topUp(on connection: PostgresConnection, _ usersPerPage: Int) throws(PostgresError) -> [FanoutPage] {
+        guard !isPlanned, !isCancelled else { return [] }
+        let open = try connection.run(FanoutStatements.openPages, [.integer(number)]).number(0, 0)
+        var (pages, after, isLast): ([FanoutPage], String, Bool) = ([], plannedTo, false)
+        var next = planned
+        for _ in 0..<max(0, FanoutBook.pagesAtOnce - open) where !isLast {
+            let upto: String
+            (upto, isLast) = try end(after, on: connection, usersPerPage)
+            let page: [Parameter] = [.integer(number), .integer(next), .text(after), .text(upto)]
+            _ = try connection.run(FanoutStatements.plan, page + [.boolean(isRunning)])
+            pages.append(FanoutPage(fanout: number, page: next, priority: priority))
+            next += 1
+            after = upto
+        }
+        guard next > planned else { return [] }
+        _ = try connection.run(
+            FanoutStatements.planned,
+            [.integer(number), .integer(next), .text(after), .boolean(isLast)]
+        )
+        return isRunning ? pages : []
+    }
+
+    /// The last user of the page that begins beyond `after`, and whether it is the last page.
+    private func end(
+        _ after: String,
+        on connection: PostgresConnection,
+        _ usersPerPage: Int
+    ) throws(PostgresError) -> (upto: String, isLast: Bool) {
+        let rest: [Parameter] = [.text(after), .integer(Int64(usersPerPage))]
+        let rows =
+            if let topic {
+                try connection.run(FanoutStatements.topicBound, [.text(app), .text(topic)] + rest)
+            } else {
+                try connection.run(FanoutStatements.everyoneBound, [.text(app)] + rest)
+            }
+        guard let bound = try rows.optionalText(0, 0) else { return (try rows.optionalText(0, 1) ?? after, true) }
+        return (bound, false)
+    }
+}

@@ -1,0 +1,189 @@
+import Foundation
+import Store
+import TestSupport
+import Testing
+import Workbench
+
+@testable import Commands
+
+@Suite("bellhop fanouts", .inTurn, .enabled(if: Ground.isThere, Ground.absence), .timeLimit(.minutes(3)))
+struct FanoutsCommandTests {
+    @Test("list shows what goes on before what has ended, with progress, rate and time left; 1 where nothing matches")
+    func list() async throws {
+        try await Self.with { prompt, bench in
+            #expect(await prompt.run("fanouts").code == .answerIsNo)
+            try await bench.addFollowers(1_000)
+            let number = try await bench.addFanout("e1", users: 600, plannedTo: "u00600")
+            _ = try await bench.addFanout("e2", state: .finished, users: 20)
+            let answer = await prompt.run("fanouts")
+            #expect(answer.code == .done, "\(answer.complaints)")
+            let rows = answer.output.split(separator: "\n").map(String.init)
+            #expect(rows.count == 3)
+            let row = try #require(rows.dropFirst().first)
+            #expect(row.hasPrefix("\(number) "))
+            for words in ["running", "venues", "opportunity", "venue:1", "600 of about 1,000", " s "] {
+                #expect(row.contains(words), "\(words) in \(row)")
+            }
+            let json = await prompt.run("fanouts", "list", "--state", "running", "--json")
+            let list = try JSONDecoder().decode(FanoutAnswers.self, from: Data(json.output.utf8))
+            #expect(list.count == 1)
+            let first = try #require(list.fanouts.first)
+            #expect(first.event == "e1")
+            #expect(first.state == "running")
+            #expect(first.users == 600)
+            #expect(first.usersEstimated == 1_000)
+            #expect(first.lane == "normal")
+            let none = await prompt.run("fanouts", "--app", "nosuch", "--json")
+            #expect(none.code == .answerIsNo)
+            #expect(none.output == #"{"count":0,"fanouts":[]}"#)
+        }
+    }
+
+    @Test("show tells of one: its figures, its pages in hand, who paused it and why")
+    func show() async throws {
+        try await Self.with { prompt, bench in
+            let number = try await bench.addFanout("e1", plannedTo: "u00010", planned: [true])
+            let pause = await prompt.run(["fanouts", "pause", "\(number)"] + Self.agreed)
+            #expect(pause.output == "Paused 1 fan-out.", "\(pause.complaints)")
+            let answer = await prompt.run("fanouts", "show", "\(number)")
+            #expect(answer.code == .done, "\(answer.complaints)")
+            for words in ["event e1 of venues", "page 3: taken", "ada paused it", "a flood", "venue:1", "paused"] {
+                #expect(answer.output.contains(words), "\(words) in \(answer.output)")
+            }
+            let json = await prompt.run("fanouts", "show", "--event", "e1", "--json")
+            let shown = try JSONDecoder().decode(FanoutAnswer.self, from: Data(json.output.utf8))
+            #expect(shown.state == "paused")
+            #expect(shown.openPages?.map(\.page) == [3])
+            #expect(shown.acts?.map(\.act) == ["fanout-pause"])
+            #expect(shown.waits?.count == 1)
+            let unknown = await prompt.run("fanouts", "show", "4711")
+            #expect(unknown.code == .answerIsNo)
+            #expect(unknown.complaints.contains("there is none"))
+        }
+    }
+
+    @Test("show says why one that runs does not get on: its lane, its scheduler, its provider")
+    func obstacles() async throws {
+        try await Bench.withTopology { bench in
+            try await Workplace.withPrompt(on: bench) { prompt, _ in
+                let number = try await bench.addFanout("e1", planned: [false])
+                _ = try await bench.owner.run(
+                    "UPDATE fanouts SET worked_at = now() - interval '10 min', resumed_at = now() - interval '1 h'"
+                )
+                _ = try await bench.owner.run(
+                    """
+                    INSERT INTO breakers (app, provider, reason, probe_at) VALUES ('venues', 'fcm', 'wrong-key', now())
+                    """
+                )
+                _ = try await bench.owner.run(
+                    """
+                    INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, outlet, queued_at)
+                    VALUES ('venues', 'u', 'n', 'push', 'a', 'deferred', 'venues/fcm', now())
+                    """
+                )
+                let idle = await prompt.run("fanouts", "show", "\(number)").output
+                    .split(separator: " ", omittingEmptySubsequences: true).joined(separator: " ")
+                #expect(idle.contains("No worker serves the normal lane"), "\(idle)")
+                #expect(idle.contains("fcm refuses venues, wrong-key"))
+                #expect(idle.contains("1 of its app wait in the backlog of venues/fcm"))
+                #expect(idle.contains("running, stalled"))
+                _ = try await bench.owner.run("UPDATE fanout_pages SET handed_over_at = NULL")
+                let unhanded = await prompt.run("fanouts", "show", "\(number)").output
+                #expect(unhanded.contains("does a scheduler run?"))
+                let status = await prompt.run("status").output
+                #expect(status.contains("has stood still for 10 min"))
+            }
+        }
+    }
+
+    @Test("pause, resume and cancel want a selection, a count and a reason; a dry run changes nothing")
+    func acts() async throws {
+        try await Self.with { prompt, bench in
+            let first = try await bench.addFanout("e1")
+            _ = try await bench.addFanout("e2")
+            let states = "SELECT event_id || ' ' || state FROM fanouts ORDER BY 1"
+            let everything = await prompt.run(["fanouts", "cancel"] + Self.agreed)
+            #expect(everything.code == .usage)
+            #expect(everything.complaints.contains("wants to know which"))
+            let silent = await prompt.run("fanouts", "pause", "\(first)", "--yes")
+            #expect(silent.complaints.contains("--because is missing"))
+            let bare = await prompt.run("fanouts", "pause", "\(first)", "--because", "x")
+            #expect(bare.complaints.contains("this pauses 1 fan-out; add --yes"))
+            let dry = await prompt.run("fanouts", "pause", "--app", "venues", "--dry-run")
+            #expect(dry.output.hasPrefix("This would pause 2 fan-outs; nothing was changed."))
+            let untouched = try await bench.column(states)
+            #expect(untouched == ["e1 running", "e2 running"])
+            let typed = await prompt.typing(["2", "a flood"]).run("fanouts", "pause", "--app", "venues")
+            #expect(typed.output == "Paused 2 fan-outs.", "\(typed.complaints)")
+            let resumed = await prompt.run(["fanouts", "resume", "\(first)", "--json"] + Self.agreed)
+            #expect(resumed.output == #"{"fanouts":1}"#)
+            let again = await prompt.run(["fanouts", "resume", "\(first)"] + Self.agreed)
+            #expect(again.code == .answerIsNo)
+            #expect(again.output == "No fan-outs match that are paused.")
+            let cancelled = await prompt.run(["fanouts", "cancel", "--event", "e2"] + Self.agreed)
+            #expect(cancelled.output == "Cancelled 1 fan-out.")
+            let changed = try await bench.column(states)
+            #expect(changed == ["e1 running", "e2 cancelled"])
+            let audit = await prompt.run("dead-letters", "audit").output
+            #expect(audit.contains("fanout-cancel"))
+            #expect(audit.contains("event e2"))
+        }
+    }
+
+    @Test("what nobody can mean is a wrong use: verbs, numbers and options that it does not know")
+    func misuse() async throws {
+        try await Self.with { prompt, _ in
+            let verb = await prompt.run("fanouts", "puase")
+            #expect(verb.code == .usage)
+            #expect(verb.complaints.contains("did you mean pause?"))
+            #expect(await prompt.run("fanouts", "show", "venue:1").code == .usage)
+            #expect(await prompt.run("fanouts", "list", "--yes").code == .usage)
+            #expect(await prompt.run("fanouts", "list", "--state", "busy").code == .usage)
+        }
+    }
+
+    @Test("status tells how many run and are paused, and how far the latest are")
+    func status() async throws {
+        try await Bench.withTopology { bench in
+            try await bench.addFollowers(100)
+            _ = try await bench.addFanout("e1", users: 60, plannedTo: "u00060")
+            _ = try await bench.addFanout("e2", state: .paused)
+            try await Workplace.withPrompt(on: bench) { prompt, _ in
+                let text = await prompt.run("status").output
+                let lines = text.split(separator: "\n").map { line in
+                    line.split(separator: " ").joined(separator: " ")
+                }
+                #expect(lines.contains("fan-outs 1 running, 1 paused"), "\(text)")
+                #expect(text.contains("60 of about 100"))
+                let json = await prompt.run("status", "--json").output
+                #expect(json.contains(#""fanouts":{"running":1,"paused":1,"latest":["#))
+            }
+        }
+    }
+
+    private static let agreed = ["--yes", "--by", "ada", "--because", "a flood"]
+
+    private static func with(_ body: @escaping @Sendable (Prompt, Bench) async throws -> Void) async throws {
+        try await DeskPrompt.with([], body)
+    }
+}
+
+/// The names that scripts rely on.
+private struct FanoutAnswers: Decodable {
+    let count: Int
+    let fanouts: [FanoutAnswer]
+}
+
+private struct FanoutAnswer: Decodable {
+    struct Page: Decodable { let page: Int }
+    struct Act: Decodable { let act: String }
+
+    let event: String
+    let state: String
+    let lane: String
+    let users: Int
+    let usersEstimated: Int?
+    let openPages: [Page]?
+    let acts: [Act]?
+    let waits: [String]?
+}

@@ -1,0 +1,121 @@
+import AMQP
+import BellhopRules
+import Postgres
+import TestSupport
+import Testing
+import Workbench
+
+@testable import Pipeline
+
+@Suite(
+    "Fan-outs",
+    .inTurn,
+    .enabled(
+        if: Servers.amqpURL != nil && Servers.databaseURL != nil,
+        "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"
+    ),
+    .timeLimit(.minutes(5))
+)
+struct FanoutTests {
+    private static let finished = "SELECT count(*) FROM fanouts WHERE state = 'finished'"
+
+    private static func follow(_ count: Int, in bench: Bench) async throws {
+        _ = try await bench.owner.run(
+            """
+            INSERT INTO follows (app, topic, user_id, since, source_time)
+            SELECT 'drop', 'venue:1', 'u' || n, now(), now() FROM generate_series(1, $1::bigint) n
+            """,
+            [.integer(Int64(count))]
+        )
+    }
+
+    private static func event(_ id: String, _ rig: Rig, title: String = "Hei", to: String = "") -> OutgoingMessage {
+        let to = to.isEmpty ? #"{"topic":"venue:1"}"# : to
+        return rig.event(#"{"id":"\#(id)","to":\#(to),"title":"\#(title)","body":"på deg"}"#, key: "drop.system")
+    }
+
+    private static func withRig(_ body: @escaping @Sendable (Rig) async throws -> Void) async throws {
+        var outfit = Rig.Outfit()
+        // On a loaded machine a page may take as long as tests usually wait until it counts as lost.
+        outfit.grace = .seconds(60)
+        try await Bench.withTopology { [outfit] bench in try await Rig.on(bench, outfit: outfit, body) }
+    }
+
+    @Test("an event for a topic becomes one notification for each follower, page by page, and its repeats none")
+    func topic() async throws {
+        try await Self.withRig { rig in
+            try await Self.follow(100, in: rig.bench)
+            try await rig.publish([Self.event("e", rig), Self.event("e", rig)])
+            try await rig.wait(for: 1, Self.finished)
+            try await rig.publish([Self.event("e", rig), Self.event("end", rig, to: #"{"user":"last"}"#)])
+            try await rig.wait(for: 101, "SELECT count(*) FROM notifications")
+            let users = "SELECT count(DISTINCT user_id) FROM notifications n JOIN follows f USING (app, user_id)"
+            #expect(try await rig.bench.count(users) == 100)
+            let sums = try await rig.bench.column("SELECT pages || ' ' || users || ' ' || recorded FROM fanouts")
+            #expect(sums == ["15 100 100"])
+        }
+    }
+
+    @Test("who has a notification of that event with other content gets a dead letter that is theirs alone")
+    func conflict() async throws {
+        try await Self.withRig { rig in
+            try await Self.follow(20, in: rig.bench)
+            try await rig.publish([Self.event("e", rig, title: "Andre ord", to: #"{"users":["u3","u4"]}"#)])
+            try await rig.wait(for: 2, "SELECT count(*) FROM notifications")
+            try await rig.publish([Self.event("e", rig)])
+            try await rig.wait(for: 1, Self.finished)
+            try await rig.wait(for: 20, "SELECT count(*) FROM notifications")
+            let letters =
+                "SELECT sum(jsonb_array_length(convert_from(body, 'UTF8')::jsonb #> '{to,users}')) FROM dead_letters"
+            try await rig.wait(for: 2, letters)
+            let reasons = try await rig.bench.column("SELECT DISTINCT reason FROM dead_letters")
+            #expect(reasons == ["id-conflict"])
+        }
+    }
+
+    @Test("what the database refuses of a page is a dead letter; the page is finished without it")
+    func poison() async throws {
+        try await Self.withRig { rig in
+            try await Self.follow(20, in: rig.bench)
+            let number = "(SELECT number FROM people WHERE user_id = 'u7')"
+            _ = try await rig.bench.owner.run(
+                "INSERT INTO people (app, user_id) VALUES ('drop', 'u7')"
+            )
+            let person = try await rig.bench.count("SELECT \(number)")
+            _ = try await rig.bench.owner.run(Statement("ALTER TABLE inbox ADD CHECK (person <> \(person))"))
+            try await rig.publish([Self.event("e", rig)])
+            try await rig.wait(for: 1, Self.finished)
+            try await rig.wait(for: 19, "SELECT count(*) FROM notifications")
+            try await rig.wait(
+                for: 1,
+                "SELECT count(*) FROM dead_letters WHERE reason = 'refused-by-store' AND user_id = 'u7'"
+            )
+        }
+    }
+
+    @Test("a fan-out whose pages were lost with their messages goes on; so does one that was paused")
+    func lost() async throws {
+        try await Self.withRig { rig in
+            try await Self.follow(100, in: rig.bench)
+            // As if a worker had opened it and died: nobody has heard of its page.
+            _ = try await rig.bench.owner.run(
+                """
+                INSERT INTO events (app, id, content_hash, content, urgency) VALUES ('drop', 'e', '\\x00',
+                    '{"id":"e","app":"drop","eventType":"system","to":{"topic":"venue:1"},"title":"Hei","body":""}', 2)
+                """
+            )
+            _ = try await rig.bench.owner.run(
+                """
+                WITH opened AS (
+                    INSERT INTO fanouts (app, event_id, type, topic, urgency, state, planned, planned_to)
+                    VALUES ('drop', 'e', 'system', 'venue:1', 2, 'paused', 1, 'u16') RETURNING number
+                )
+                INSERT INTO fanout_pages (fanout, page, after, upto) SELECT number, 0, '', 'u16' FROM opened
+                """
+            )
+            _ = try await rig.bench.owner.run("UPDATE fanouts SET state = 'running'")
+            try await rig.wait(for: 1, Self.finished)
+            try await rig.wait(for: 100, "SELECT count(*) FROM notifications")
+        }
+    }
+}

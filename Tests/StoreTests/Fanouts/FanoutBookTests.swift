@@ -1,0 +1,182 @@
+import BellhopRules
+import Postgres
+import TestSupport
+import Testing
+import Workbench
+
+@testable import Store
+
+@Suite(
+    "Fan-outs in the database",
+    .inTurn,
+    .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
+    .timeLimit(.minutes(5))
+)
+struct FanoutBookTests {
+    /// Keeps an event for the followers of a topic, or for everyone.
+    private static func keep(_ id: String, to audience: String = #"{"topic":"venue:1"}"#, in bench: Bench) async throws
+        -> PlannedEvent
+    {
+        let json = #"{"id":"\#(id)","app":"drop","eventType":"system","to":\#(audience),"title":"Hei","body":""}"#
+        guard case .event(let event) = try bench.submission(json) else { throw BenchError("no event") }
+        let plan = PlannedEvent(event: event, contentHash: ContentHash(of: event), priority: .low, expiresAt: nil)
+        let outcomes = try await EventBook(pool: bench.pool).keep([plan])
+        #expect(outcomes == [.kept])
+        return plan
+    }
+
+    private static func follow(_ users: ClosedRange<Int>, of topic: String = "venue:1", in bench: Bench) async throws {
+        _ = try await bench.owner.run(
+            """
+            INSERT INTO follows (app, topic, user_id, since, source_time)
+            SELECT 'drop', $1, 'u' || lpad(n::text, 3, '0'), now(), now() FROM generate_series($2::bigint, $3::bigint) n
+            """,
+            [.text(topic), .integer(Int64(users.lowerBound)), .integer(Int64(users.upperBound))]
+        )
+    }
+
+    /// Goes through a whole fan-out, and returns who was on its pages, page by page.
+    private static func walk(_ book: FanoutBook, _ first: [FanoutPage]) async throws -> [[String]] {
+        var (waiting, pages): ([FanoutPage], [[String]]) = (first, [])
+        while !waiting.isEmpty {
+            #expect(waiting.count <= FanoutBook.pagesAtOnce)
+            let page = waiting.removeFirst()
+            guard case .open(let open) = try await book.take(page) else { throw BenchError("a page is not open") }
+            waiting += open.further
+            let users = try await book.audience(of: open).map(\.user.text)
+            pages.append(users)
+            var tally = PageTally()
+            tally.users = users.count
+            tally.recorded = users.count
+            waiting += try await book.finish(page, tally)
+        }
+        return pages
+    }
+
+    @Test("every follower of the moment is on one page; who follows later is on none, and who has left is on none")
+    func wholeAudience() async throws {
+        try await Bench.withSchema { bench in
+            try await Self.follow(1...100, in: bench)
+            try await Self.follow(1...5, of: "venue:2", in: bench)
+            let book = FanoutBook(pool: bench.pool, usersPerPage: 7)
+            let plan = try await Self.keep("e", in: bench)
+            let opened = try await book.open([.init(plan, isHeir: false)])
+            #expect(opened.map(\.count) == [1])
+            // As if they had come to follow while it went on.
+            try await Self.follow(101...120, in: bench)
+            _ = try await bench.owner.run("UPDATE follows SET removed_at = now() WHERE user_id IN ('u050', 'u099')")
+            let pages = try await Self.walk(book, try #require(opened.first))
+            let expected = (1...100).map { "u" + String("00\($0)".suffix(3)) }.filter { $0 != "u050" && $0 != "u099" }
+            #expect(pages.flatMap { $0 }.sorted() == expected)
+            #expect(pages.allSatisfy { $0.count <= 7 })
+            let row = try await bench.column("SELECT state || ' ' || users || ' ' || planned_to FROM fanouts")
+            #expect(row == ["finished 98 "])
+            #expect(try await bench.count("SELECT count(*) FROM fanout_pages") == 0)
+            #expect(try await bench.count("SELECT count(*) FROM events WHERE expanded_at IS NOT NULL") == 1)
+        }
+    }
+
+    @Test("a repeat of the event opens nothing anew; that of an heir names the pages which nobody has taken")
+    func repeats() async throws {
+        try await Bench.withSchema { bench in
+            try await Self.follow(1...20, in: bench)
+            let book = FanoutBook(pool: bench.pool, usersPerPage: 7)
+            let plan = try await Self.keep("e", in: bench)
+            let copies = try await book.open([.init(plan, isHeir: false), .init(plan, isHeir: false)])
+            #expect(copies.map(\.count) == [1, 0])
+            #expect(try await book.open([.init(plan, isHeir: false)]).map(\.count) == [0])
+            let first = try #require(copies.first)
+            #expect(try await book.open([.init(plan, isHeir: true)]) == [first])
+            _ = try await Self.walk(book, first)
+            // However late a copy comes, and whoever follows by then.
+            try await Self.follow(21...30, in: bench)
+            #expect(try await book.open([.init(plan, isHeir: true)]).map(\.count) == [0])
+            #expect(try await bench.count("SELECT count(*) FROM fanouts") == 1)
+        }
+    }
+
+    @Test("an event for everyone is for whoever was known at that moment; one for nobody is finished, too")
+    func everyone() async throws {
+        try await Bench.withSchema { bench in
+            let book = FanoutBook(pool: bench.pool, usersPerPage: 7)
+            let silent = try await book.open([.init(try await Self.keep("none", in: bench), isHeir: false)])
+            #expect(try await Self.walk(book, try #require(silent.first)) == [[]])
+            let insert = """
+                INSERT INTO recipients (app, user_id, source_time)
+                SELECT app, app || n, now() FROM generate_series(1, 10) n, unnest(ARRAY['drop', 'safe']) app
+                """
+            _ = try await bench.owner.run(Statement(insert))
+            let all = try await Self.keep("all", to: #"{"everyone":true}"#, in: bench)
+            let opened = try await book.open([.init(all, isHeir: false)])
+            let pages = try await Self.walk(book, try #require(opened.first))
+            #expect(Set(pages.flatMap { $0 }) == Set((1...10).map { "drop\($0)" }))
+            let finished = "SELECT count(*) FROM fanouts WHERE state = 'finished' AND finished_at IS NOT NULL"
+            #expect(try await bench.count(finished) == 2)
+        }
+    }
+
+    @Test("a page that ends twice counts once, and one that comes back after its end is over")
+    func twice() async throws {
+        try await Bench.withSchema { bench in
+            try await Self.follow(1...100, in: bench)
+            let book = FanoutBook(pool: bench.pool, usersPerPage: 7)
+            let opened = try await book.open([.init(try await Self.keep("e", in: bench), isHeir: false)])
+            let page = try #require(opened.first?.first)
+            guard case .open(let open) = try await book.take(page) else { throw BenchError("the page is not open") }
+            #expect(open.further.map(\.page) == [1, 2, 3])
+            // A copy of its message, or the same one after a crash.
+            guard case .open(let again) = try await book.take(page) else { throw BenchError("the page is not open") }
+            #expect(again.further.isEmpty)
+            var tally = PageTally()
+            tally.users = 7
+            #expect(try await book.finish(page, tally).map(\.page) == [4])
+            #expect(try await book.finish(page, tally).isEmpty)
+            guard case .over = try await book.take(page) else { throw BenchError("the page is open") }
+            // Whoever finished it may have died before it published the next one.
+            #expect(Set(try await book.untaken(of: page.fanout).map(\.page)) == [1, 2, 3, 4])
+            #expect(try await bench.count("SELECT count(*) FROM fanouts WHERE pages = 1 AND users = 7") == 1)
+        }
+    }
+
+    @Test("a paused fan-out gives no page out; resumed, its pages are handed over; cancelled, it plans no more")
+    func pause() async throws {
+        try await Bench.withSchema { bench in
+            try await Self.follow(1...100, in: bench)
+            let book = FanoutBook(pool: bench.pool, usersPerPage: 7)
+            let opened = try await book.open([.init(try await Self.keep("e", in: bench), isHeir: false)])
+            let first = try #require(opened.first?.first)
+            guard case .open(let open) = try await book.take(first) else { throw BenchError("the page is not open") }
+            try await book.pause(first.fanout, because: "unknown-type")
+            for page in open.further {
+                guard case .over = try await book.take(page) else { throw BenchError("a page is open") }
+            }
+            // What was in hand is finished; the page that takes its place waits like the others.
+            #expect(try await book.finish(first, PageTally()).isEmpty)
+            #expect(try await book.takeForgotten(atMost: 10, lostAfter: .zero).isEmpty)
+            _ = try await bench.owner.run("UPDATE fanouts SET state = 'running', trouble = NULL")
+            let resumed = try await book.takeForgotten(atMost: 10, lostAfter: .seconds(300))
+            #expect(Set(resumed.map(\.page)) == [1, 2, 3, 4])
+            #expect(try await book.takeForgotten(atMost: 10, lostAfter: .seconds(300)).isEmpty)
+            try await book.giveBack(Array(resumed.prefix(1)))
+            #expect(try await book.takeForgotten(atMost: 10, lostAfter: .seconds(300)) == Array(resumed.prefix(1)))
+            let second = try #require(resumed.first)
+            guard case .open = try await book.take(second) else { throw BenchError("the page is not open") }
+            _ = try await bench.owner.run("UPDATE fanouts SET state = 'cancelled', finished_at = now()")
+            #expect(try await book.finish(second, PageTally()).isEmpty)
+            #expect(try await book.takeForgotten(atMost: 10, lostAfter: .zero).isEmpty)
+            #expect(try await bench.column("SELECT state FROM fanouts") == ["cancelled"])
+        }
+    }
+
+    @Test("what was cancelled before it came is not expanded")
+    func cancelled() async throws {
+        try await Bench.withSchema { bench in
+            let plan = try await Self.keep("e", in: bench)
+            let cancellation = EventCancellation(app: plan.event.app, event: plan.event.id)
+            _ = try await EventBook(pool: bench.pool).cancel([cancellation])
+            let opened = try await FanoutBook(pool: bench.pool).open([.init(plan, isHeir: true)])
+            #expect(opened.map(\.count) == [0])
+            #expect(try await bench.count("SELECT count(*) FROM fanouts") == 0)
+        }
+    }
+}

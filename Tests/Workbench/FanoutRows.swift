@@ -1,0 +1,72 @@
+import Postgres
+package import Store
+
+extension Bench {
+    /// Writes a fan-out as a worker leaves it in the middle: begun a minute ago, with some of its pages finished.
+    ///
+    /// `planned` are the pages that are not finished, by whether a worker has taken them, `page` users each.
+    package func addFanout(
+        _ event: String,
+        topic: String? = "venue:1",
+        state: FanoutState = .running,
+        users: Int = 0,
+        plannedTo: String = "",
+        planned: [Bool] = []
+    ) async throws -> Int64 {
+        _ = try await owner.run(
+            """
+            INSERT INTO events (app, id, content, expanded_at)
+            VALUES ('venues', $1, jsonb_build_object('app', 'venues', 'id', $1::text), now())
+            """,
+            [.text(event)]
+        )
+        let number = try await owner.run(
+            """
+            INSERT INTO fanouts (app, event_id, type, topic, urgency, state, started_at, resumed_at, worked_at, planned,
+                                 planned_to, pages, users, recorded, sent, finished_at, paused_at)
+            VALUES ('venues', $1, 'opportunity', $2, 1, $3::text, now() - interval '60 s', now() - interval '60 s', now(),
+                    $4, $5, 3, $6, $6, $6, CASE WHEN $3::text IN ('finished', 'cancelled') THEN now() END,
+                    CASE WHEN $3::text = 'paused' THEN now() END)
+            RETURNING number
+            """,
+            [
+                .text(event), topic.map { .text($0) } ?? .null, .text(state.rawValue),
+                .integer(Int64(3 + planned.count)), .text(plannedTo), .integer(Int64(users)),
+            ]
+        ).integer(0, 0)
+        for (index, isTaken) in planned.enumerated() {
+            _ = try await owner.run(
+                """
+                INSERT INTO fanout_pages (fanout, page, after, upto, handed_over_at, taken_at)
+                VALUES ($1, $2, $3, $4, now(), CASE WHEN $5::boolean THEN now() END)
+                """,
+                [
+                    .integer(number), .integer(Int64(3 + index)), .text(plannedTo), .text(plannedTo), .boolean(isTaken),
+                ]
+            )
+        }
+        return number
+    }
+
+    /// Writes so many followers of a topic, `u00001` and on; of everyone, recipients.
+    package func addFollowers(_ count: Int, topic: String? = "venue:1") async throws {
+        let users: [Parameter] = [.integer(Int64(count))]
+        guard let topic else {
+            _ = try await owner.run(
+                """
+                INSERT INTO recipients (app, user_id, source_time)
+                SELECT 'venues', 'u' || lpad(n::text, 5, '0'), now() FROM generate_series(1, $1::bigint) AS n
+                """,
+                users
+            )
+            return
+        }
+        _ = try await owner.run(
+            """
+            INSERT INTO follows (app, topic, user_id, since, source_time)
+            SELECT 'venues', $2, 'u' || lpad(n::text, 5, '0'), now(), now() FROM generate_series(1, $1::bigint) AS n
+            """,
+            users + [.text(topic)]
+        )
+    }
+}
