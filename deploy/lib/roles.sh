@@ -75,14 +75,16 @@ start_scheduler() {
 # The inbox API, and a token for ada of the app drop: the key that signs it is made here once and stays here, and this API
 # alone trusts it. Where the caller has a key set, their own sign-in makes the tokens.
 start_api() {
-    local port=$((metrics_port + 101)) keys=$data/token-keys.json secrets=$data/secrets
+    local port=$((metrics_port + 101)) keys=$data/token-keys.json secrets=$data/secrets token
     has_command api || return 0
     if [[ -z ${BELLHOP_JWT_KEYS:-} || $BELLHOP_JWT_KEYS == "$keys" ]]; then
         if [[ ! -s $secrets/token.pem || ! -s $keys ]]; then
             rm -f "$secrets/token.pem" "$keys"
             bellhop_must "a key for tokens" keys tokens --out "$secrets/token.pem" --set "$keys"
         fi
-        export_line BELLHOP_API_TOKEN "$("$bellhop" token --key "$secrets/token.pem" --app drop --user ada --valid 30d)"
+        token=$("$bellhop" token --key "$secrets/token.pem" --app drop --user ada --valid 30d) \
+            || die "making a token for the inbox API failed; see the line above"
+        export_line BELLHOP_API_TOKEN "$token"
     else
         keys=$BELLHOP_JWT_KEYS
         drop_line BELLHOP_API_TOKEN
