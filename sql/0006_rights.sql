@@ -90,7 +90,8 @@ BEGIN
             ('notification_preferences', 'app = %1$s AND profile_id = %2$s'),
             ('push_subscriptions', 'app = %1$s AND profile_id = %2$s'),
             ('follows', 'app = %1$s AND user_id = %2$s'),
-            ('tombstones', 'app = %1$s'),
+            -- Hidden from the index: one tombstone is looked for, and never all of an app.
+            ('tombstones', 'app || '''' = %1$s'),
             ('reminders', 'app = %1$s AND user_id = %2$s')
         ) AS tables (name, own)
     LOOP

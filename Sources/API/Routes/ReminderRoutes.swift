@@ -77,7 +77,9 @@ enum ReminderRoutes {
     /// The reminder as a message would set it.
     private static func fields(_ stored: ReaderReminder) -> JSONObject {
         let reminder = stored.reminder
-        let days = Weekday.allCases.filter(reminder.days.contains).map { JSONValue.string($0.rawValue) }
+        // None means all of them, as in what was fed without any.
+        let named = Weekday.allCases.filter(reminder.days.contains)
+        let days = (named.isEmpty ? Weekday.allCases : named).map { JSONValue.string($0.rawValue) }
         return [
             "id": .string(reminder.id.text), "localTime": .string(reminder.localTime.description),
             "days": .array(days), "timezone": .optional(stored.timezone?.text),

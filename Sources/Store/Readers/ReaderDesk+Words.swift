@@ -45,14 +45,17 @@ package enum ReaderCondition: Hashable, Sendable {
     private static let fewerReminders = Statement(
         """
         SELECT count(*) < $3 FROM reminders
-        WHERE app = $1 AND user_id = $2 AND removed_at IS NULL AND id <> $4
+        WHERE app = $1 AND user_id = $2 AND coalesce(removed_at, 'infinity') = 'infinity' AND id <> $4
         """,
         effect: .reads
     )
 
     private static let reminder = Statement(
         """
-        SELECT EXISTS (SELECT FROM reminders WHERE app = $1 AND user_id = $2 AND removed_at IS NULL AND id = $3)
+        SELECT EXISTS (
+            SELECT FROM reminders
+            WHERE app = $1 AND user_id = $2 AND coalesce(removed_at, 'infinity') = 'infinity' AND id = $3
+        )
         """,
         effect: .reads
     )

@@ -152,7 +152,8 @@ extension ReaderDesk {
         SELECT r.app, r.user_id, r.id, r.local_time, r.days, coalesce(r.timezone, p.timezone), r.title, r.body,
                r.event_type, r.planned_from, r.last_fired_on::text, coalesce(r.held_until, r.planned_from), r.timezone
         FROM reminders r LEFT JOIN recipients p ON p.app = r.app AND p.user_id = r.user_id
-        WHERE r.app = $1 AND r.user_id = $2 AND r.removed_at IS NULL ORDER BY r.local_time, r.id
+        WHERE r.app = $1 AND r.user_id = $2 AND coalesce(r.removed_at, 'infinity') = 'infinity'
+        ORDER BY r.local_time, r.id
         """,
         effect: .reads
     )

@@ -17,7 +17,8 @@ struct OpenAPITests {
         for (method, path) in InboxAPI.routes {
             let responses = document.operation(method, path)?["responses"]?.object
             let codes = Set(responses?.members.map(\.key) ?? [])
-            let common: Set<String> = path.hasPrefix("/api/") ? ["401", "403", "422", "429", "503"] : ["429", "503"]
+            let signedIn: Set<String> = ["400", "401", "403", "422", "429", "503"]
+            let common = path.hasPrefix("/api/") ? signedIn : ["400", "429", "503"]
             #expect(common.isSubset(of: codes), "\(method) \(path)")
         }
     }
