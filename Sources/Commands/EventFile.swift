@@ -64,7 +64,7 @@ struct EventFile: Sendable {
         _ now: Timestamp
     ) -> Result<Submission, Rejection> {
         let envelope = InboundEnvelope(body: body, source: .elsewhere)
-        return SubmissionParser(catalogs).parse(envelope).flatMap { submission in
+        return SubmissionParser.hashing(catalogs).parse(envelope).flatMap { submission in
             guard case .event(let event) = submission, let catalog = catalogs[event.app] else {
                 return .success(submission)
             }

@@ -41,7 +41,8 @@ enum SchedulerCommand: Command {
             [
                 clerk, HandOver(tools: tools, rhythm: .init(rate: configuration.handOverRate)),
                 ForgottenClaimFinder(tools: tools, rhythm: .init(lease: configuration.lease)),
-                ReceiptHandOver(tools: tools), FanoutHandOver(tools: tools), DueEventPublisher(tools: tools), BadgeHandOver(tools: tools),
+                ReceiptHandOver(tools: tools), FanoutHandOver(tools: tools),
+                DueEventPublisher(tools: tools, age: configuration.wideEventAge), BadgeHandOver(tools: tools),
                 ReminderPublisher(tools: tools, catalogs: source, zones: process.zones),
                 ReplayRunner(tools: tools), DeadLetterMeter(tools: tools, catalogs: source),
                 FanoutMeter(tools: tools, catalogs: source),

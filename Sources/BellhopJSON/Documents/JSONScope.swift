@@ -71,8 +71,8 @@ package struct JSONScope {
         value(key, "true or false", \.bool)
     }
 
-    package func wholeNumber(_ key: String, _ range: ClosedRange<Int>) -> Int? {
-        value(key, "a whole number from \(range.lowerBound) to \(range.upperBound)") { value in
+    package func wholeNumber(_ key: String, _ range: ClosedRange<Int>, required: Bool = false) -> Int? {
+        value(key, "a whole number from \(range.lowerBound) to \(range.upperBound)", required: required) { value in
             value.number?.int64.flatMap(Int.init(exactly:)).flatMap { range.contains($0) ? $0 : nil }
         }
     }

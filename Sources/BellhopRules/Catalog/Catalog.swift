@@ -14,8 +14,12 @@ public final class Catalog: Sendable {
     public let link: LinkTemplate?
     /// The routes of events that lead elsewhere by now.
     public let routes: RouteRewrites
-    /// How topics are spelled.
-    public let topics: TopicFolding
+    /// How topics are spelled, and what they are about.
+    public let topics: TopicRules
+    /// Whether an event without an id takes one from its content.
+    public let namesByContent: Bool
+    /// How many pushes of low priority a user gets by themselves; nil for any number.
+    public let cap: PushCap?
     /// What the settings page says beside the types' labels, with the defaults.
     public let settings: SettingsPage
     /// When gathered notifications go out; nil where nothing is gathered.
@@ -34,6 +38,8 @@ public final class Catalog: Sendable {
         link = outline.link
         routes = outline.routes
         topics = outline.topics
+        namesByContent = outline.namesByContent
+        cap = outline.cap
         settings = outline.settings
         digest = outline.digest
         reminderType = outline.reminderType
@@ -49,7 +55,9 @@ public final class Catalog: Sendable {
         let providers: [PushProvider]?
         let link: LinkTemplate?
         let routes: RouteRewrites
-        let topics: TopicFolding
+        let topics: TopicRules
+        let namesByContent: Bool
+        let cap: PushCap?
         let settings: SettingsPage
         let digest: DigestPolicy?
         let reminderType: EventType?

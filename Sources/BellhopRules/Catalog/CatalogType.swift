@@ -36,6 +36,10 @@ public final class CatalogType: Sendable {
     public let whenMuted: WhenMuted
     /// Of a topic's followers, only those in one of these roles hear of it; nil for all of them.
     public let roles: Set<FollowRole>?
+    /// Who hears of it where an event does not say; nil where each has to.
+    public let audience: Audience?
+    /// What becomes of several of them within a short time; nil where each goes out by itself.
+    public let burst: BurstPolicy?
     /// How long it is worth pushing; nil for ever.
     public let lifetime: Lifetime?
     /// What quiet hours do to it, for each kind of device.
@@ -68,6 +72,8 @@ public final class CatalogType: Sendable {
         emailByDefault = outline.emailByDefault
         whenMuted = outline.whenMuted
         roles = outline.roles
+        audience = outline.audience
+        burst = outline.burst
         lifetime = outline.lifetime
         quietHours = outline.quietHours
         isGathered = outline.isGathered
@@ -93,6 +99,8 @@ public final class CatalogType: Sendable {
         let emailByDefault: Bool
         let whenMuted: WhenMuted
         let roles: Set<FollowRole>?
+        let audience: Audience?
+        let burst: BurstPolicy?
         let lifetime: Lifetime?
         let quietHours: QuietHoursPolicies
         let isGathered: Bool

@@ -76,7 +76,7 @@ extension Outcome {
     /// Whether nothing of the notification is kept, not even in the app.
     fileprivate func leavesNoTrace(_ type: CatalogType) -> Bool {
         switch self {
-        case .suppress(.notAddressed): true
+        case .suppress(.unfollowed), .suppress(.notAddressed): true
         case .suppress(.muted), .suppress(.typeMuted), .suppress(.topicMuted): type.whenMuted == .drop
         default: false
         }

@@ -39,12 +39,24 @@ public struct DecisionFacts {
         public var role: FollowRole?
         /// Whether the user has silenced this topic.
         public var isMuted: Bool
+        /// The subscriptions of the devices that follow; nil where all do.
+        public var devices: Set<String>?
+        /// The user has left meanwhile, with all devices.
+        public var hasEnded = false
 
         /// A follower.
-        public init(role: FollowRole? = nil, isMuted: Bool = false) {
+        public init(role: FollowRole? = nil, isMuted: Bool = false, devices: Set<String>? = nil) {
             self.role = role
             self.isMuted = isMuted
+            self.devices = devices
         }
+
+        /// Somebody who followed, and does not any more.
+        public static let ended: Follow = {
+            var follow = Follow()
+            follow.hasEnded = true
+            return follow
+        }()
     }
 
     /// What has happened to a notification since it was recorded; nothing, for a new one.
@@ -55,9 +67,25 @@ public struct DecisionFacts {
         public var isSuperseded = false
         /// Its digest is being made: it is not gathered for another one.
         public var isInDueDigest = false
+        /// What the user's devices got lately; nothing, where no policy of the catalogue asks for it.
+        public var recent = RecentPushes()
 
         /// Nothing has happened.
         public init() {}
+    }
+
+    /// What the devices of a user got lately.
+    public struct RecentPushes: Hashable, Sendable {
+        /// When the latest of the same key went out, or will.
+        public var latest: Timestamp?
+        /// How many of low priority went out by themselves within the last hour.
+        public var lowPriority: Int
+
+        /// Nothing unless told.
+        public init(latest: Timestamp? = nil, lowPriority: Int = 0) {
+            self.latest = latest
+            self.lowPriority = lowPriority
+        }
     }
 
     /// The clock that counts for the user: their own zone's, or else the app's; nil where the tz database has neither.

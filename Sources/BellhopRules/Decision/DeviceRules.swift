@@ -24,6 +24,10 @@ enum DeviceRules {
         _ listener: inout some RuleListener
     ) -> Outcome? {
         let id = device.subscription
+        if let devices = facts.follow?.devices, !devices.contains(id) {
+            let finding = "the user follows with other devices"
+            return listener.tell(.followingDevice, device: id, .suppress(.otherDevice), finding)
+        }
         if !facts.catalog.uses(device.provider) {
             let finding = "the app does not use \(device.provider.rawValue) at present"
             return listener.tell(.provider, device: id, .suppress(.noProvider), finding)

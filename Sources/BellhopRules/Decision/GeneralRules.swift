@@ -2,7 +2,7 @@
 enum GeneralRules {
     /// The first rule that says no; nil where none does.
     static func outcome(_ facts: DecisionFacts, _ listener: inout some RuleListener) -> Outcome? {
-        history(facts, &listener) ?? role(facts, &listener) ?? wish(facts, &listener)
+        history(facts, &listener) ?? follow(facts, &listener) ?? role(facts, &listener) ?? wish(facts, &listener)
     }
 
     private static func history(_ facts: DecisionFacts, _ listener: inout some RuleListener) -> Outcome? {
@@ -15,6 +15,15 @@ enum GeneralRules {
         }
         if facts.history.isRead { return listener.tell(.read, .suppress(.alreadyRead), "read in the app") }
         return nil
+    }
+
+    private static func follow(_ facts: DecisionFacts, _ listener: inout some RuleListener) -> Outcome? {
+        guard let follow = facts.follow else { return nil }
+        return listener.tell(
+            .follow,
+            follow.hasEnded ? .suppress(.unfollowed) : nil,
+            follow.hasEnded ? "the user does not follow the topic any more" : "the user follows the topic"
+        )
     }
 
     private static func role(_ facts: DecisionFacts, _ listener: inout some RuleListener) -> Outcome? {

@@ -1,8 +1,9 @@
 /// What a file says of a user, to try the rules on: `bellhop decide` reads one.
 ///
 /// The fields are those of `recipient.upserted`, and beside them `devices` (each with the fields of
-/// `subscription.upserted` that a rule looks at), `follow` (how the user follows the event's topic) and `read` (whether
-/// they have read the notification). JSON5. A field that is `null` counts as absent; an unknown key is a fault.
+/// `subscription.upserted` that a rule looks at), `follow` (how the user follows the event's topic, and with which of the
+/// devices, if not with all) and `read` (whether they have read the notification). JSON5. A field that is `null` counts
+/// as absent; an unknown key is a fault.
 package struct RecipientDocument: Sendable {
     /// Whose file it is, where it says so.
     package let user: UserID?
@@ -47,8 +48,16 @@ package struct RecipientDocument: Sendable {
     }
 
     private static func follow(_ scope: JSONScope) -> DecisionFacts.Follow? {
-        guard let scope = scope.scope(Key.follow.rawValue)?.knowing(["role", "muted"]) else { return nil }
-        return DecisionFacts.Follow(role: scope.text("role"), isMuted: scope.flag("muted") ?? false)
+        let keys = ["role", "muted", "devices"]
+        guard let scope = scope.scope(Key.follow.rawValue)?.knowing(keys) else { return nil }
+        let devices: [String]? = scope.list("devices", "a device's place in the list, from 1") { value in
+            value.number?.int64.map(String.init)
+        }
+        return DecisionFacts.Follow(
+            role: scope.text("role"),
+            isMuted: scope.flag("muted") ?? false,
+            devices: devices.map(Set.init)
+        )
     }
 
     private static func devices(_ scope: JSONScope) -> [Device] {

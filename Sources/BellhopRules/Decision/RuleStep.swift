@@ -6,6 +6,8 @@ public enum Rule: String, CaseIterable, Hashable, Sendable {
     case superseded
     /// Has the user read it?
     case read
+    /// Does the user follow the topic still?
+    case follow
     /// Is it for the user's role?
     case role
     /// Does the user want notifications at all?
@@ -20,14 +22,18 @@ public enum Rule: String, CaseIterable, Hashable, Sendable {
     case pushEnabled = "push-enabled"
     /// Is there a device?
     case devices
+    /// Does this device follow the topic?
+    case followingDevice = "following-device"
     /// Does the app reach its devices through this provider?
     case provider
     /// May this device show anything?
     case permission
-    /// Is it gathered for a digest?
+    /// Is it gathered for a digest, or has the user got enough of its kind for now?
     case digest
     /// Does the user want to be left alone now?
     case quietHours = "quiet-hours"
+    /// Is it one of several within a short time?
+    case burst
 }
 
 /// What one rule found.

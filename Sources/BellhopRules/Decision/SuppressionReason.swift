@@ -6,6 +6,10 @@ public enum SuppressionReason: String, CaseIterable, Hashable, Sendable {
     case typeMuted = "type-muted"
     /// The user muted the topic that the event was for.
     case topicMuted = "topic-muted"
+    /// The user does not follow the topic any more.
+    case unfollowed
+    /// The user follows the topic with other devices only.
+    case otherDevice = "other-device"
     /// It is for followers in another role.
     case notAddressed = "not-addressed"
     /// The user's devices may not be used.

@@ -4,23 +4,27 @@ struct TimingRules {
     private let digest: Wait?
     /// The end of the quiet that holds now.
     private let quietUntil: Timestamp?
+    /// The end of the burst that it is part of.
+    private let burstUntil: Timestamp?
 
     init(_ facts: DecisionFacts, _ listener: inout some RuleListener) {
         digest = Self.nextDigest(facts)
         quietUntil = digest == nil ? Self.quiet(facts) : nil
+        burstUntil = digest == nil ? Self.burst(facts) : nil
     }
 
     func outcome(_ device: Device, _ facts: DecisionFacts, _ listener: inout some RuleListener) -> Outcome {
         let id = device.subscription
         if let digest {
             let outcome = Self.outcome(of: digest, facts)
-            let relation = outcome == .expire ? "too late by" : "gathered for"
+            let isEnough = facts.type.isGathered ? "" : "enough of low priority within an hour: "
+            let relation = isEnough + (outcome == .expire ? "too late by" : "gathered for")
             listener.hear(.digest, id, outcome, "\(relation) the digest of \(digest.until)")
             return outcome
         }
         guard let quietUntil else {
-            listener.hear(.quietHours, id, .send, "not quiet")
-            return .send
+            listener.hear(.quietHours, id, burstUntil == nil ? .send : nil, "not quiet")
+            return afterBurst(id, facts, &listener)
         }
         let outcome: Outcome
         switch facts.type.quietHours[device.platform] {
@@ -34,7 +38,31 @@ struct TimingRules {
             outcome,
             "quiet until \(quietUntil); \(device.platform.rawValue) devices: \(facts.type.quietHours[device.platform])"
         )
+        return outcome == .send ? afterBurst(id, facts, &listener) : outcome
+    }
+
+    private func afterBurst(
+        _ id: String,
+        _ facts: DecisionFacts,
+        _ listener: inout some RuleListener
+    ) -> Outcome {
+        guard let burstUntil else { return .send }
+        let outcome = Self.outcome(of: Wait(.burst, until: burstUntil), facts)
+        listener.hear(.burst, id, outcome, "one of several, of which the newest goes out at \(burstUntil)")
         return outcome
+    }
+
+    /// Whoever waits already is joined; else the window begins with what went out last.
+    private static func burst(_ facts: DecisionFacts) -> Timestamp? {
+        guard let policy = facts.type.burst, let latest = facts.history.recent.latest else { return nil }
+        if latest > facts.now { return latest }
+        let end = policy.window.end(from: latest)
+        return end > facts.now ? end : nil
+    }
+
+    private static func hasEnough(_ facts: DecisionFacts) -> Bool {
+        guard let cap = facts.catalog.cap, facts.type.priority == .low else { return false }
+        return facts.history.recent.lowPriority >= cap.perHour
     }
 
     /// Expiry beats waiting: what would be too late by then is too late now.
@@ -44,7 +72,8 @@ struct TimingRules {
     }
 
     private static func nextDigest(_ facts: DecisionFacts) -> Wait? {
-        guard facts.type.isGathered, !facts.history.isInDueDigest, let policy = facts.catalog.digest,
+        guard facts.type.isGathered || hasEnough(facts), !facts.history.isInDueDigest,
+            let policy = facts.catalog.digest,
             let zone = facts.clock(), let schedule = LocalSchedule(at: policy.times, on: policy.days, in: zone),
             let slot = schedule.next(after: Timestamp(clamping: facts.now.microseconds + margin))
         else { return nil }

@@ -6,6 +6,8 @@ public struct Wait: Hashable, Sendable {
         case quietHours = "quiet-hours"
         /// The user's next digest, in which it is gathered with others.
         case digest
+        /// The end of a burst, of which the newest goes out.
+        case burst
     }
 
     /// What it waits for.

@@ -53,11 +53,11 @@ struct MessageClaims {
         return name.text
     }
 
-    /// The event's id.
+    /// The event's id; `usual` where nobody names one.
     ///
     /// With CloudEvents, where the data have none, the attributes name it; they say nothing against an id in the data,
     /// and a property is not asked.
-    func eventID() throws(FieldFault) -> EventID {
+    func eventID(otherwise usual: @autoclosure () -> EventID?) throws(FieldFault) -> EventID {
         var name = try bodyClaim(.id)
         if let cloudEvent = message.cloudEvent {
             name = name ?? (.cloudEvent, cloudEvent.eventID)
@@ -66,6 +66,7 @@ struct MessageClaims {
             name = (.property, messageID)
         }
         guard let name else {
+            if let usual = usual() { return usual }
             throw FieldFault(.missingID, at: base.key("id"), "an event needs an id, in the body or as message_id")
         }
         guard let id = EventID(validating: name.text) else {

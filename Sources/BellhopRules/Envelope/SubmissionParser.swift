@@ -7,10 +7,15 @@ public struct SubmissionParser: Sendable {
     public static let cancellationType = EventType.cancellation
 
     private let catalogs: CatalogSet
+    private let hash: (@Sendable ([UInt8]) -> [UInt8])?
 
     /// A parser for the apps of these catalogues.
-    public init(_ catalogs: CatalogSet) {
+    ///
+    /// `hash` makes the ids of events that have none, for apps that allow it; without it they are refused. This library
+    /// brings no cryptography: a SHA-256 is what others must have who are to come to the same ids.
+    public init(_ catalogs: CatalogSet, hash: (@Sendable ([UInt8]) -> [UInt8])? = nil) {
         self.catalogs = catalogs
+        self.hash = hash
     }
 
     /// Understands one message.
@@ -36,9 +41,10 @@ public struct SubmissionParser: Sendable {
         }
         let reader = FieldReader(message.fields, at: message.base)
         if let type = EventType(validating: typeName), catalog.position(of: type) != nil {
-            let id = try claims.eventID()
+            let id = try claims.eventID(otherwise: catalog.namesByContent ? contentID(message, type) : nil)
             let time = message.cloudEvent?.time ?? envelope.timestamp.flatMap(Timestamp.init(seconds:))
-            return .event(try Event(reader, (app, type, id), time: time, claims.traceParent))
+            let circumstances = Event.Circumstances(time: time, trace: claims.traceParent)
+            return .event(try Event(reader, (app, type, id), in: catalog, circumstances))
         }
         if let type = FeedType(rawValue: typeName) {
             let time = message.cloudEvent?.time ?? envelope.timestamp.flatMap(Timestamp.init(seconds:))
@@ -53,6 +59,21 @@ public struct SubmissionParser: Sendable {
             )
         }
         return .cancellation(app: app, eventID: try reader.required("id", as: EventID.self, or: .missingID))
+    }
+
+    /// The same body is the same event, in whatever order its fields come.
+    private func contentID(_ message: InboundMessage, _ type: EventType) -> EventID? {
+        guard let hash else { return nil }
+        var fields = message.fields
+        fields[EventField.eventType.rawValue] = .string(type.text)
+        fields[EventField.app.rawValue] = nil
+        fields[EventField.id.rawValue] = nil
+        let digest = hash(JSONWriter.canonicalBytes(of: .object(fields)))
+        return EventID(validating: "content:" + digest.prefix(16).map(Self.hexadecimal).joined())
+    }
+
+    private static func hexadecimal(_ byte: UInt8) -> String {
+        String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
     }
 }
 

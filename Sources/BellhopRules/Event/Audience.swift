@@ -19,10 +19,14 @@ extension Audience {
         case user, users, topic, everyone
     }
 
-    /// Reads the value of `to`.
-    init(_ reader: FieldReader) throws(FieldFault) {
+    /// Reads the value of `to`; `usual` is for an event without one.
+    init(_ reader: FieldReader, otherwise usual: Audience?) throws(FieldFault) {
         let place = reader.place(EventField.to.rawValue)
         guard let value = reader[EventField.to.rawValue] else {
+            if let usual {
+                self = usual
+                return
+            }
             throw FieldFault(.missingAudience, at: place, "an event needs an audience in \"to\"")
         }
         guard case .object(let object) = value else { throw FieldFault(at: place, expected: "an object", found: value) }

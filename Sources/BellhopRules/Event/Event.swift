@@ -27,13 +27,35 @@ public final class Event: Sendable {
     /// Whose and what it is, as far as more than its body tells.
     typealias Names = (app: AppID, type: EventType, id: EventID)
 
-    /// `time` is when it was sent by what its envelope says, for where the body says nothing of it.
-    init(_ reader: FieldReader, _ names: Names, time: Timestamp?, _ trace: TraceParent?) throws(FieldFault) {
+    /// What an envelope adds to a body.
+    struct Circumstances {
+        /// When it was sent, for where the body says nothing of it.
+        let time: Timestamp?
+        let trace: TraceParent?
+    }
+
+    /// With what its catalogue has for where the body says nothing: the audience, the venue of its topic, and the key by
+    /// which the notifications of a burst replace one another.
+    init(
+        _ reader: FieldReader,
+        _ names: Names,
+        in catalog: Catalog,
+        _ circumstances: Circumstances
+    ) throws(FieldFault) {
         (app, type, id) = names
-        audience = try Audience(reader)
-        content = try EventContent(reader)
-        sentAt = try reader.timestamp(EventField.sentAtIso.rawValue) ?? time
-        traceParent = trace
+        let policy = catalog[names.type]
+        var audience = try Audience(reader, otherwise: policy?.audience)
+        var content = try EventContent(reader)
+        if case .topic(let said) = audience {
+            let topic = catalog.topics.canonical(said)
+            audience = .topic(topic)
+            content.venueID = content.venueID ?? catalog.topics.venueID(of: topic)
+            if policy?.burst != nil { content.collapseKey = content.collapseKey ?? "\(names.type) \(topic)" }
+        }
+        self.audience = audience
+        self.content = content
+        sentAt = try reader.timestamp(EventField.sentAtIso.rawValue) ?? circumstances.time
+        traceParent = circumstances.trace
         deliverAt = try reader.timestamp(EventField.deliverAt.rawValue)
         expiresAt = try reader.timestamp(EventField.expiresAt.rawValue)
     }

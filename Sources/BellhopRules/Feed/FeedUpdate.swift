@@ -23,7 +23,7 @@ public enum FeedChange: Hashable, Sendable {
     /// `follow.added`
     case followAdded(FollowUpdate)
     /// `follow.removed`
-    case followRemoved(user: UserID, topic: Topic)
+    case followRemoved(user: UserID, topic: Topic, token: DeviceToken?)
     /// `reminder.set`
     case reminderSet(ReminderUpdate)
     /// `reminder.removed`
@@ -36,20 +36,20 @@ public enum FeedChange: Hashable, Sendable {
         case .subscriptionUpserted(let update): update.user
         case .followAdded(let update): update.user
         case .reminderSet(let update): update.user
-        case .recipientDeleted(let user), .subscriptionRevoked(let user, _), .followRemoved(let user, _),
+        case .recipientDeleted(let user), .subscriptionRevoked(let user, _), .followRemoved(let user, _, _),
             .reminderRemoved(let user, _):
             user
         }
     }
 
     /// Spells the topic, where there is one, as topics are stored and looked up.
-    public mutating func foldTopic(_ folding: TopicFolding) {
+    public mutating func foldTopic(_ rules: TopicRules) {
         switch self {
         case .followAdded(var update):
-            update.topic = folding.canonical(update.topic)
+            update.topic = rules.canonical(update.topic)
             self = .followAdded(update)
-        case .followRemoved(let user, let topic):
-            self = .followRemoved(user: user, topic: folding.canonical(topic))
+        case .followRemoved(let user, let topic, let token):
+            self = .followRemoved(user: user, topic: rules.canonical(topic), token: token)
         default: break
         }
     }
@@ -76,7 +76,9 @@ public enum FeedChange: Hashable, Sendable {
         case .subscriptionUpserted: self = .subscriptionUpserted(try SubscriptionUpdate(user, reader))
         case .subscriptionRevoked: self = .subscriptionRevoked(user: user, token: try reader.required("token"))
         case .followAdded: self = .followAdded(try FollowUpdate(user, reader))
-        case .followRemoved: self = .followRemoved(user: user, topic: try reader.required("topic"))
+        case .followRemoved:
+            let topic: Topic = try reader.required("topic")
+            self = .followRemoved(user: user, topic: topic, token: try reader.identifier("token"))
         case .reminderSet: self = .reminderSet(try ReminderUpdate(user, reader))
         case .reminderRemoved: self = .reminderRemoved(user: user, id: try reader.required("id"))
         }
@@ -93,11 +95,14 @@ public struct FollowUpdate: Hashable, Sendable {
     public let role: FieldUpdate<FollowRole>
     /// Whether its notifications stay silent.
     public let muted: FieldUpdate<Bool>
+    /// The one device that follows; nil for all that the user has.
+    public let token: DeviceToken?
 
     init(_ user: UserID, _ reader: FieldReader) throws(FieldFault) {
         self.user = user
         topic = try reader.required("topic")
         role = try reader.update("role") { key throws(FieldFault) in try reader.identifier(key) }
         muted = try reader.update("muted") { key throws(FieldFault) in try reader.bool(key) }
+        token = try reader.identifier("token")
     }
 }

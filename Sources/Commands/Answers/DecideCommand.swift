@@ -80,7 +80,7 @@ private struct NamedEvent {
         let body = completed(document, app: catalogs.catalogs.first?.app)
         let envelope = InboundEnvelope(body: body, source: .elsewhere)
         let submission: Submission
-        switch SubmissionParser(catalogs).parse(envelope) {
+        switch SubmissionParser.hashing(catalogs).parse(envelope) {
         case .success(let understood): submission = understood
         case .failure(let rejection): throw refused(rejection)
         }

@@ -47,6 +47,9 @@ extension Explanation {
 
     private var planned: String? {
         guard let plan = story.plan else { return nil }
+        if let cancelledAt = plan.cancelledAt, let closing = plan.closing {
+            return "It was closed at \(instant(cancelledAt)) and reaches nobody: \(closing.words)."
+        }
         if let cancelledAt = plan.cancelledAt {
             let order = plan.type == nil ? ", before it had come" : ""
             return "Its producer took it back at \(instant(cancelledAt))\(order): it reaches nobody."
@@ -86,6 +89,16 @@ extension Explanation {
     func instant(_ instant: Timestamp) -> String {
         let brief = clock.brief(instant)
         return "\(instant.toTheSecond) UTC" + (brief.isEmpty ? "" : " \(brief)")
+    }
+}
+
+extension DueEvent.Closing {
+    /// Why, with the reason itself.
+    var words: String {
+        switch self {
+        case .expired: "it had expired before anybody expanded it (\(rawValue))"
+        case .tooOld: "it had waited for too long for somebody to expand it (\(rawValue))"
+        }
     }
 }
 

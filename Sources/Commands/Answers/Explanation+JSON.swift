@@ -11,6 +11,7 @@ extension Explanation {
             ("timezone", .optional(clock.zone?.name.text)), ("answer", .list(answer.map(JSONText.text))),
             ("notification", story.record.map(Self.json) ?? .null),
             ("deliveries", .list(story.lines.map(json))),
+            ("follow", story.following.map(json) ?? .null),
             ("event", story.plan.map(Self.json) ?? .null),
             ("deadLetters", .list(story.deadLetters.map(Self.json))),
             ("erasure", story.erasure.map(Self.json) ?? .null),
@@ -45,6 +46,17 @@ extension Explanation {
         ])
     }
 
+    private func json(_ following: NotificationStory.Following) -> JSONText {
+        let follow = following.follow
+        let facts = following.facts(for: story.key.recipient, with: story.settings.recipient.devices)
+        return .object([
+            ("topic", .text(following.topic.text)), ("follows", .flag(!facts.hasEnded)),
+            ("role", .optional(facts.role?.text)), ("muted", .flag(facts.isMuted)),
+            ("devices", facts.devices.map { .list($0.sorted().map(JSONText.text)) } ?? .null),
+            ("since", .instant(follow?.since)), ("removedAt", .instant(follow?.removedAt)),
+        ])
+    }
+
     private static func json(_ plan: NotificationStory.Plan) -> JSONText {
         let (audience, topic): (String?, String?) =
             switch plan.audience {
@@ -58,6 +70,7 @@ extension Explanation {
             ("sentAt", .instant(plan.sentAt)), ("deliverAt", .instant(plan.deliverAt)),
             ("keptAt", .instant(plan.keptAt)), ("handedOverAt", .instant(plan.handedOverAt)),
             ("publishedAt", .instant(plan.expandedAt)), ("cancelledAt", .instant(plan.cancelledAt)),
+            ("closedReason", .optional(plan.closing?.rawValue)),
         ])
     }
 

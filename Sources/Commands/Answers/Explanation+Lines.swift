@@ -43,6 +43,8 @@ extension Explanation {
         }
         return switch line.reason {
         case Wait.Reason.quietHours.rawValue?: "waits for the end of the user's quiet hours, \(due(line))"
+        case Wait.Reason.burst.rawValue?:
+            "waits, as one of several, of which the newest goes out at \(due(line))"
         case Wait.Reason.digest.rawValue?:
             "is gathered for the digest of \(due(line))\(companions(line, none: ", alone so far"))"
         default: "waits until \(due(line))\(because(line))"

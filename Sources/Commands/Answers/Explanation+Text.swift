@@ -11,6 +11,7 @@ extension Explanation {
         for sentence in answer { text.item(sentence) }
         writeTimeline(into: &text)
         if story.erasure == nil || story.settings.changedAt != nil { writeSettings(into: &text) }
+        if let following = story.following { writeFollow(following, into: &text) }
         writeToday(into: &text)
         return text.text
     }
@@ -60,6 +61,18 @@ extension Explanation {
         }
         for device in story.devices { add("device", Self.words(of: device, instant)) }
         if story.devices.isEmpty { add("devices", "none") }
+    }
+
+    private func writeFollow(_ following: NotificationStory.Following, into text: inout AnswerText) {
+        text.section("How the user follows \(following.topic) now")
+        guard let follow = following.follow else { return text.item("not at all, as far as anybody has said") }
+        if let removedAt = follow.removedAt { return text.item("not any more, since \(instant(removedAt))") }
+        let facts = following.facts(for: story.key.recipient, with: story.settings.recipient.devices)
+        text.item("since \(instant(follow.since)), as \(facts.role?.text ?? "a plain follower")")
+        text.item(facts.isMuted ? "muted" : "not muted")
+        guard let devices = facts.devices else { return text.item("with all devices") }
+        if devices.isEmpty { text.item("with a device that is not registered") }
+        for device in devices.sorted() { text.item("with \(name(ofDevice: device))") }
     }
 
     /// Whether a setting can have had a part in what happened.

@@ -26,6 +26,10 @@ extension Explanation {
         if plan.cancelledAt == nil || plan.expandedAt != nil { add(plan.deliverAt, "due") }
         add(plan.handedOverAt, "taken by a scheduler")
         add(plan.expandedAt, "published")
+        guard plan.closing == nil else {
+            add(plan.cancelledAt, "closed: nobody had expanded it in time")
+            return moments
+        }
         add(plan.cancelledAt, plan.type == nil ? "taken back, before it had come" : "taken back by its producer")
         return moments
     }

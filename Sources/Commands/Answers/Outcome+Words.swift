@@ -36,6 +36,7 @@ extension Outcome {
         case .wait(let wait):
             switch wait.reason {
             case .quietHours: "waits for the end of the quiet hours: \(clock.both(wait.until))"
+            case .burst: "waits, as one of several, of which the newest goes out at \(clock.both(wait.until))"
             case .digest: "is gathered for the digest of \(clock.both(wait.until))"
             }
         case .drop: "dropped: \(SuppressionReason.quietHours.sentence) (quiet-hours)"
@@ -60,6 +61,8 @@ extension SuppressionReason {
         case .muted: "the user muted everything"
         case .typeMuted: "this type is off, by the user's word or the app's default"
         case .topicMuted: "the user muted this topic"
+        case .unfollowed: "the user does not follow the topic any more"
+        case .otherDevice: "the user follows the topic with other devices only"
         case .notAddressed: "it is for followers in another role"
         case .pushDisabled: "the user's devices are not to be used"
         case .noDevice: "no device of the user is known"

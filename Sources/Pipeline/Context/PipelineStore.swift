@@ -8,6 +8,12 @@ package protocol PipelineStore: Sendable {
     func recipients(of keys: Set<RecipientKey>) async throws(PostgresError) -> [RecipientKey: Recipient]
     /// What users have not read, where their devices show it.
     func unread(of people: [RecipientKey]) async throws(PostgresError) -> [RecipientKey: Int]
+    /// How users follow topics, as far as they do.
+    func follows(_ keys: Set<FollowKey>) async throws(PostgresError) -> [FollowKey: StoredFollow]
+    /// What users' devices got lately, for the policies that ask for it.
+    func recentPushes(
+        _ questions: [RecentPushQuestion]
+    ) async throws(PostgresError) -> [DecisionFacts.RecentPushes]
     func record(_ records: [InboxRecord], as claim: Claim) async throws(PostgresError) -> [Inbox.Outcome]
     func keep(_ plans: [PlannedEvent]) async throws(PostgresError) -> [EventBook.Outcome]
     func cancel(_ cancellations: [EventCancellation]) async throws(PostgresError) -> [Void]

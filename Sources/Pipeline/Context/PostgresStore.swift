@@ -9,6 +9,8 @@ package struct PostgresStore: PipelineStore, OutletStore {
     private let backlogs: BacklogBook
     private let receipts: ReceiptBook
     private let directory: RecipientBook
+    private let follows: FollowBook
+    private let recent: RecentPushBook
     private let plans: EventBook
     private let fanouts: FanoutBook
     private let feeds: FeedBook
@@ -31,6 +33,8 @@ package struct PostgresStore: PipelineStore, OutletStore {
         backlogs = BacklogBook(pool: pool, lease: lease)
         receipts = ReceiptBook(pool: pool)
         directory = RecipientBook(pool: pool)
+        follows = FollowBook(pool: pool)
+        recent = RecentPushBook(pool: pool)
         plans = EventBook(pool: pool)
         fanouts = FanoutBook(pool: pool, usersPerPage: usersPerPage)
         feeds = FeedBook(pool: pool)
@@ -49,6 +53,16 @@ package struct PostgresStore: PipelineStore, OutletStore {
 
     package func unread(of people: [RecipientKey]) async throws(PostgresError) -> [RecipientKey: Int] {
         try await inbox.unread(of: people)
+    }
+
+    package func follows(_ keys: Set<FollowKey>) async throws(PostgresError) -> [FollowKey: StoredFollow] {
+        try await follows.follows(keys)
+    }
+
+    package func recentPushes(
+        _ questions: [RecentPushQuestion]
+    ) async throws(PostgresError) -> [DecisionFacts.RecentPushes] {
+        try await recent.answers(to: questions)
     }
 
     package func record(

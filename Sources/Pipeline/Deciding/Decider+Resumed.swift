@@ -17,6 +17,8 @@ extension Decider {
         /// Nil where its user was erased meanwhile.
         let stored: StoredNotification?
         let recipient: Recipient
+        /// How the user follows the topic that it came of, if it came of one, and the follow stands.
+        let follow: StoredFollow?
         /// The position of the message that brought it.
         let index: Int
         let lease: Lease
@@ -28,7 +30,8 @@ extension Decider {
         guard let catalog = catalogs[key.recipient.app], let type = catalog[stored.content.type] else {
             return returned.suppressed(.unknownType)
         }
-        var facts = facts(stored.content, catalog, type, returned.recipient)
+        let follow = returned.follow?.facts(for: key.recipient, with: returned.recipient.devices)
+        var facts = facts(stored.content, catalog, type, returned.recipient, follow)
         facts.history.isRead = stored.isRead
         facts.history.isSuperseded = stored.isSuperseded
         facts.history.isInDueDigest = returned.claimed.digest.map { $0 <= now } ?? false

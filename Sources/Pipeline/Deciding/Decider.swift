@@ -46,9 +46,11 @@ struct Decider: Sendable {
     /// Who is named twice has one more unread when the second one arrives, although neither is written yet.
     func decide(
         _ entries: some Collection<Entry<InboxRecord>>,
-        for recipients: [RecipientKey: Recipient]
+        for recipients: [RecipientKey: Recipient],
+        after recent: RecentPushes = RecentPushes()
     ) -> Decisions {
         var recipients = recipients
+        var recent = recent
         var translations = Translations(catalogs)
         var decisions = Decisions()
         decisions.decided.reserveCapacity(entries.count)
@@ -61,7 +63,7 @@ struct Decider: Sendable {
                 record.key.recipient = recipients.keys[place]
             }
             record.words = translations.words(record.words, for: recipient)
-            switch decide(record, for: recipient) {
+            switch decide(record, for: recipient, &recent) {
             case .success(let decided): decisions.decided.append(Entry(index: entry.index, work: decided))
             case .failure(let nowhere): decisions.nowhere.append((record.app, nowhere.reason))
             }
@@ -74,7 +76,11 @@ struct Decider: Sendable {
         let reason: SuppressionReason
     }
 
-    private func decide(_ record: InboxRecord, for recipient: Recipient) -> Result<Decided, Nowhere> {
+    private func decide(
+        _ record: InboxRecord,
+        for recipient: Recipient,
+        _ recent: inout RecentPushes
+    ) -> Result<Decided, Nowhere> {
         var record = record
         var routes: [Route] = []
         let content = record.words.content
@@ -82,9 +88,11 @@ struct Decider: Sendable {
             record.deliveries = [.suppressed(.unknownType)]
             return .success(Decided(record, routes: routes, recipient, nil))
         }
-        var facts = facts(content, catalog, type, recipient)
-        facts.follow = record.follow
+        let follow = record.follow?.facts(for: record.key.recipient, with: recipient.devices)
+        var facts = facts(content, catalog, type, recipient, follow)
+        facts.history.recent = recent.facts(of: record, catalogs)
         let decision = Decision(facts)
+        recent.note(decision, of: record, catalogs, at: now)
         if let outcome = decision.push {
             if case .suppress(let reason) = outcome, !decision.isRecorded { return .failure(Nowhere(reason: reason)) }
             record.deliveries.append(line(outcome, to: OpeningDelivery.nobody))
@@ -135,14 +143,17 @@ struct Decider: Sendable {
         catalogs[app]?[type]?.setsBadge ?? false
     }
 
+    /// Of a notification that came of a topic nobody is a follower but by a row that says so.
     func facts(
         _ content: NotificationContent,
         _ catalog: Catalog,
         _ type: CatalogType,
-        _ recipient: Recipient
+        _ recipient: Recipient,
+        _ follow: DecisionFacts.Follow?
     ) -> DecisionFacts {
         var facts = DecisionFacts(catalog: catalog, type: type, recipient: recipient, now: now) { zones[$0] }
         facts.expiresAt = content.extras.expiresAt
+        if content.extras.topic != nil { facts.follow = follow ?? .ended }
         return facts
     }
 

@@ -13,6 +13,7 @@ package struct ReplayForecast: Sendable {
     private let ledger: ReplayBook
     private let inbox: Inbox
     private let directory: RecipientBook
+    private let follows: FollowBook
 
     package init(catalogs: CatalogSet, zones: ZoneLibrary, names: TopologyNames, pool: PostgresPool) {
         self.catalogs = catalogs
@@ -21,6 +22,7 @@ package struct ReplayForecast: Sendable {
         ledger = ReplayBook(pool: pool)
         inbox = Inbox(pool: pool)
         directory = RecipientBook(pool: pool)
+        follows = FollowBook(pool: pool)
     }
 
     /// One prediction for each item, in their order.
@@ -98,6 +100,7 @@ package struct ReplayForecast: Sendable {
         let states = try await ledger.states(of: keys)
         let stored = try await inbox.notifications(Array(Set(keys.map(\.notification))))
         let people = try await directory.recipients(of: Set(keys.map(\.notification.recipient)))
+        let follows = try await follows.follows(stored.follows)
         return keys.map { key in
             switch states[key] {
             case nil: return ReplayPrediction(.gone)
@@ -109,7 +112,11 @@ package struct ReplayForecast: Sendable {
             }
             guard let notification = stored[key.notification] else { return ReplayPrediction(.gone) }
             let person = people[key.notification.recipient] ?? Recipient()
-            return prediction(key, notification, person, decider)
+            let follow = notification.content.extras.topic.flatMap { topic in
+                follows[FollowKey(key.notification.recipient, topic)]?
+                    .facts(for: key.notification.recipient, with: person.devices)
+            }
+            return prediction(key, notification, person, follow, decider)
         }
     }
 
@@ -117,12 +124,13 @@ package struct ReplayForecast: Sendable {
         _ key: DeliveryKey,
         _ stored: StoredNotification,
         _ person: Recipient,
+        _ follow: DecisionFacts.Follow?,
         _ decider: Decider
     ) -> ReplayPrediction {
         guard let catalog = catalogs[key.notification.recipient.app], let type = catalog[stored.content.type] else {
             return ReplayPrediction(.optedOut, SuppressionReason.unknownType.rawValue)
         }
-        var facts = decider.facts(stored.content, catalog, type, person)
+        var facts = decider.facts(stored.content, catalog, type, person, follow)
         facts.history.isRead = stored.isRead
         facts.history.isSuperseded = stored.isSuperseded
         let decision = Decision(facts)
@@ -177,7 +185,7 @@ package struct ReplayForecast: Sendable {
         guard let catalog = catalogs[record.app], let type = catalog[content.type] else {
             return ReplayPrediction(.wouldRecord)
         }
-        let decision = Decision(decider.facts(content, catalog, type, person))
+        let decision = Decision(decider.facts(content, catalog, type, person, nil))
         let rulings = decision.devices.map { ReplayPrediction($0.outcome) }
         let first = decision.push.map { ReplayPrediction($0) } ?? rulings.min { $0.weight < $1.weight }
         switch first?.kind {

@@ -4,8 +4,8 @@ import Store
 
 /// Publishes the events whose `deliverAt` has come: from then on each is an event like any other.
 ///
-/// An event that a crash makes it publish twice is recorded once, since it keeps its id. Events for a wider audience than
-/// named users wait for their expansion.
+/// An event that a crash makes it publish twice is recorded once, since it keeps its id. So is one for a wider audience that
+/// nobody has expanded, whatever it was left over by; one that has expired meanwhile, or is too old, is closed instead.
 package struct DueEventPublisher: Service {
     package let name = "due-events"
     private let plans: EventBook
@@ -13,15 +13,24 @@ package struct DueEventPublisher: Service {
     private let logger: Logger
     private let loop: DutyLoop
     private let published: Counter
+    private let closed: Labelled<Counter>
+    private let age: Duration
 
-    package init(tools: DutyTools, interval: Duration = .seconds(1)) {
+    /// `age` is from when on an event for a wider audience is too old to be expanded.
+    package init(tools: DutyTools, interval: Duration = .seconds(1), age: Duration = .seconds(86_400)) {
         self.tools = tools
+        self.age = age
         logger = tools.logger.labelled(name)
         loop = tools.loop(of: name, every: interval, trouble: "the database cannot be asked for due events")
         plans = EventBook(pool: tools.pool)
         published = tools.metrics.counter(
             "bellhop_due_events_total",
             help: "Events published because their deliverAt had come."
+        )
+        closed = tools.metrics.counter(
+            "bellhop_closed_events_total",
+            help: "Events for a wider audience that were given up before they were expanded, by the reason.",
+            labels: ["app", "reason"]
         )
     }
 
@@ -32,10 +41,12 @@ package struct DueEventPublisher: Service {
 
     /// What is not known to have gone out is given back at once: to publish it twice is harmless, to keep it is not.
     private func publishDue(_ lookBack: inout LookBack) async throws(PostgresError) -> DutyLoop.Next {
-        let due = try await lookBack.look { (span) throws(PostgresError) in
-            try await plans.takeDue(atMost: Self.batch, within: span)
+        let taken = try await lookBack.look { (span) throws(PostgresError) in
+            try await plans.takeDue(atMost: Self.batch, within: span, closingAfter: age)
         }
-        guard !due.isEmpty else { return .later }
+        guard !taken.isEmpty else { return .later }
+        for event in taken { if let closing = event.closing { tell(closing, of: event) } }
+        let due = taken.filter { $0.closing == nil }
         let outcomes = await tools.publisher.publish(due.map { tools.event($0.app, $0.type.text, $0.body) })
         let confirmed = zip(due, outcomes).filter { $1 == .confirmed }.map(\.0)
         let open = zip(due, outcomes).filter { $1 != .confirmed }.map(\.0)
@@ -47,7 +58,15 @@ package struct DueEventPublisher: Service {
             "published events that were due",
             ["events": .integer(confirmed.count), "unconfirmed": .integer(open.count)]
         )
-        return open.isEmpty && due.count == Self.batch ? .atOnce : .later
+        return open.isEmpty && taken.count == Self.batch ? .atOnce : .later
+    }
+
+    private func tell(_ closing: DueEvent.Closing, of event: DueEvent) {
+        closed.with(event.app.text, closing.rawValue).increment()
+        logger.warning(
+            "closed an event that nobody had expanded in time",
+            ["app": .text(event.app.text), "event": .text(event.id.text), "reason": .text(closing.rawValue)]
+        )
     }
 
     private static let batch = 200

@@ -143,7 +143,14 @@ package struct Intake: Sendable {
                 batch
             )
             guard let people else { continue }
-            let decisions = decider.decide(part, for: people)
+            let found = await batch.persistence.insist { [store = tools.store] () throws(PostgresError) in
+                try await RecentPushes(of: part.map(\.work), by: people, decider.catalogs, store)
+            }
+            guard let recent = found else {
+                batch.messages.giveUp(part.map(\.index))
+                continue
+            }
+            let decisions = decider.decide(part, for: people, after: recent)
             for (app, reason) in decisions.nowhere { context.metrics.records.countUnrecorded(app, reason) }
             await recorder.record(decisions.decided, decider, batch, into: &recorded)
         }

@@ -83,6 +83,7 @@ struct Resumption: Sendable {
                 claimed: claimed,
                 stored: found.notifications[key],
                 recipient: found.recipients[key.recipient] ?? Recipient(),
+                follow: found.follow(of: key),
                 index: index(key),
                 lease: lease
             )
@@ -99,6 +100,11 @@ struct Resumption: Sendable {
     private struct Found: Sendable {
         let notifications: [NotificationKey: StoredNotification]
         let recipients: [RecipientKey: Recipient]
+        let follows: [FollowKey: StoredFollow]
+
+        func follow(of key: NotificationKey) -> StoredFollow? {
+            notifications[key]?.content.extras.topic.flatMap { follows[FollowKey(key.recipient, $0)] }
+        }
     }
 
     /// Nil where a drain came first.
@@ -127,7 +133,9 @@ struct Resumption: Sendable {
                 Set(keys.map(\.recipient)),
                 counting: Set(counted.keys.map(\.recipient))
             )
-            return Found(notifications: notifications, recipients: people)
+            let followed = notifications.follows
+            let follows = followed.isEmpty ? [:] : try await store.follows(followed)
+            return Found(notifications: notifications, recipients: people, follows: follows)
         }
     }
 

@@ -34,7 +34,7 @@ struct SortedBatch {
     /// `names` tells the events exchange, whose routing keys speak for their messages, and the resume queues; `arrival`
     /// stands for the time of what does not say when it was sent.
     init(_ messages: [IncomingMessage], catalogs: CatalogSet, names: TopologyNames, arrival: Timestamp) {
-        let parser = SubmissionParser(catalogs)
+        let parser = SubmissionParser.hashing(catalogs)
         records.reserveCapacity(messages.count)
         let eventsExchange = names.events
         let replays = names.replay
@@ -61,7 +61,7 @@ struct SortedBatch {
 
     /// For messages that nobody has taken from a queue: what would become of them, each with the time of its arrival.
     init(foreseeing envelopes: [(envelope: InboundEnvelope, arrival: Timestamp)], catalogs: CatalogSet) {
-        let parser = SubmissionParser(catalogs)
+        let parser = SubmissionParser.hashing(catalogs)
         for (index, (envelope, arrival)) in envelopes.enumerated() {
             add(parser.parse(envelope), index, catalogs, arrival)
         }

@@ -66,6 +66,11 @@ extension BellhopConfiguration {
             Lateness(replayHorizon: replayHorizon, retryDelays: retryDelays, retryLimit: retryLimit)
         )
         staleDevices = reader.staleDevices()
+        wideEventAge = reader.duration(
+            .wideEventAge,
+            in: .seconds(60) ... .seconds(365 * 86_400),
+            default: .seconds(86_400)
+        )
         log = reader.log(.log, default: LogSettings(level: .info, form: .text))
         effective = reader.effective
         guard let namespace else { return nil }

@@ -96,6 +96,10 @@ package struct BellhopConfiguration: Sendable {
     ///
     /// Default: at three at night, after 90 days of silence.
     package let staleDevices: StaleDevices?
+    /// From when on an event for a wider audience that nobody has expanded is closed.
+    ///
+    /// Default: 24 hours after it was due.
+    package let wideEventAge: Duration
     /// Default: `info`, for people.
     package let log: LogSettings
     /// Every setting as it took effect, in the order of `Setting.all`.

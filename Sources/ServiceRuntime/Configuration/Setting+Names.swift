@@ -27,6 +27,7 @@ extension Setting {
     package static let deadLetterRetention = Setting("DEAD_LETTER_RETENTION")
     package static let retention = Setting("RETENTION")
     package static let staleDevices = Setting("STALE_DEVICES")
+    package static let wideEventAge = Setting("WIDE_EVENT_AGE")
     package static let log = Setting("LOG")
 
     /// Every name that Bellhop knows; any other `BELLHOP_*` is a fault.
@@ -34,7 +35,7 @@ extension Setting {
         .config, .amqpURL, .databaseURL, .namespace, .catalogs, .providers, .apiListen, .consoleListen, .metricsListen,
         .managementURL, .listenURL, .jwtKeys, .jwtAudience, .jwtIssuer, .apiOrigins, .apiRate, .operators,
         .retryDelays, .retryLimit, .prefetch, .batch, .drainTimeout, .lease, .handOverRate, .replayHorizon,
-        .deadLetterRetention, .retention, .staleDevices,
+        .deadLetterRetention, .retention, .staleDevices, .wideEventAge,
         .log,
     ]
 

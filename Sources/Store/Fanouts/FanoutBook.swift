@@ -37,7 +37,7 @@ package struct FanoutBook: Sendable {
     package struct Listener: Sendable {
         package let user: UserID
         /// How they follow the event's topic; nil where it is for everyone.
-        package let follow: DecisionFacts.Follow?
+        package let follow: StoredFollow?
     }
 
     /// Opens the fan-outs of events that are kept, each once, and returns the pages that are to be published.
@@ -121,7 +121,7 @@ package struct FanoutBook: Sendable {
             }
         return try rows.compactMap { (rows, row) throws(PostgresError) -> Listener? in
             guard let user = UserID(validating: try rows.text(row, 0)) else { return nil }
-            return Listener(user: user, follow: range.topic == nil ? nil : try DecisionFacts.Follow(rows, row))
+            return Listener(user: user, follow: range.topic == nil ? nil : try StoredFollow(rows, row, from: 1))
         }
     }
 
@@ -174,16 +174,6 @@ extension FanoutPage {
             fanout: try rows.integer(row, 0),
             page: try rows.integer(row, 1),
             priority: Priority(urgency: try rows.integer(row, 2))
-        )
-    }
-}
-
-extension DecisionFacts.Follow {
-    /// From the columns behind the user's id.
-    fileprivate init(_ rows: Rows, _ row: Int) throws(PostgresError) {
-        self.init(
-            role: try rows.optionalText(row, 1).flatMap(FollowRole.init(validating:)),
-            isMuted: try rows.boolean(row, 2)
         )
     }
 }

@@ -189,7 +189,7 @@ enum FanoutStatements {
         Crowd(
             table: "follows",
             condition: "app = \(app) AND topic = \(topic) AND removed_at IS NULL",
-            columns: "user_id, role, muted",
+            columns: "user_id, \(StoredFollow.columns())",
             since: "followed_at"
         )
     }

@@ -36,8 +36,7 @@ private struct FeedRound {
     private var erasures: [Word<UserID>] = []
     private var subscriptions: [Word<SubscriptionUpdate>] = []
     private var revocations: [Word<DeviceToken>] = []
-    private var follows: [Word<FollowUpdate>] = []
-    private var unfollows: [Word<Topic>] = []
+    private var follows: [Word<FollowWord>] = []
     private var reminders: [Word<ReminderUpdate>] = []
     private var removals: [Word<ReminderID>] = []
 
@@ -48,8 +47,9 @@ private struct FeedRound {
             case .recipientDeleted(let user): erasures.append(Word(entry, user))
             case .subscriptionUpserted(let update): subscriptions.append(Word(entry, update))
             case .subscriptionRevoked(_, let token): revocations.append(Word(entry, token))
-            case .followAdded(let update): follows.append(Word(entry, update))
-            case .followRemoved(_, let topic): unfollows.append(Word(entry, topic))
+            case .followAdded(let update): follows.append(Word(entry, FollowWord(added: update, entry.key)))
+            case .followRemoved(_, let topic, let token):
+                follows.append(Word(entry, FollowWord(removed: topic, token, entry.key)))
             case .reminderSet(let update): reminders.append(Word(entry, update))
             case .reminderRemoved(_, let id): removals.append(Word(entry, id))
             }
@@ -61,11 +61,14 @@ private struct FeedRound {
         if !erasures.isEmpty { try Erasure.run(erasures, on: connection) }
         if !subscriptions.isEmpty { try SubscriptionFeed.upsert(subscriptions, on: connection) }
         if !revocations.isEmpty { try SubscriptionFeed.revoke(revocations, on: connection) }
-        if !follows.isEmpty { try FollowFeed.add(follows, on: connection) }
-        if !unfollows.isEmpty { try FollowFeed.remove(unfollows, on: connection) }
+        if !follows.isEmpty { try FollowFeed.apply(follows, on: connection) }
         if !reminders.isEmpty { try ReminderFeed.set(reminders, on: connection) }
         if !removals.isEmpty { try ReminderFeed.remove(removals, on: connection) }
     }
+}
+
+extension FeedEntry {
+    fileprivate var key: RecipientKey { RecipientKey(app: update.app, user: update.change.user) }
 }
 
 extension FieldUpdate {

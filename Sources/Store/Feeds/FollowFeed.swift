@@ -2,63 +2,138 @@ import BellhopRules
 import Postgres
 
 /// `follow.added` and `follow.removed`.
+///
+/// Whoever applies words about a user holds the lock of ``FeedLocks``, so nobody else writes between what is read here and
+/// what is written.
 enum FollowFeed {
-    static func add(_ words: [Word<FollowUpdate>], on connection: PostgresConnection) throws(PostgresError) {
-        let who = Word.who(words)
-        let topic: Parameter = .textArray(words.map(\.content.topic.text))
-        _ = try connection.run(seed, who + [topic])
-        _ = try connection.run(
-            update,
-            Array(who.prefix(3)) + [
-                topic,
-                .textArray(words.map { $0.content.role.value?.text }), .booleanArray(words.map(\.content.role.isGiven)),
-                .booleanArray(words.map(\.content.muted.value)), .booleanArray(words.map(\.content.muted.isGiven)),
-            ]
+    static func apply(_ words: [Word<FollowWord>], on connection: PostgresConnection) throws(PostgresError) {
+        let topics: Parameter = .textArray(words.map(\.content.topic.text))
+        let stored = try connection.run(lookUp, Word.who(words) + [topics])
+        var columns = FollowColumns()
+        for row in stored.indices {
+            guard let place = try stored.place(row, 0, in: words.indices) else { continue }
+            let word = words[place]
+            var record = try FollowRecord(stored, row) ?? FollowRecord(at: word.saidAt)
+            record.hear(word.content, at: word.saidAt)
+            columns.append(record, word)
+        }
+        _ = try connection.run(write, columns.parameters)
+    }
+
+    /// A device that has a new token goes on following by it.
+    static func rename(_ words: [Word<SubscriptionUpdate>], on connection: PostgresConnection) throws(PostgresError) {
+        let names = words.compactMap { word -> (former: String, present: String)? in
+            guard let former = word.content.replaces else { return nil }
+            let key = RecipientKey(app: word.app, user: word.user)
+            return (SubjectHash.device(former, of: key), SubjectHash.device(word.content.token, of: key))
+        }
+        let who = Array(Word.who(words).prefix(2))
+        _ = try connection.run(rename, who + [.textArray(names.map(\.former)), .textArray(names.map(\.present))])
+    }
+
+    /// What is stored of each follow that is spoken of; nothing for people who were erased since.
+    private static let lookUp = Statement(
+        """
+        SELECT r.position, \(StoredFollow.columns(of: "f")), f.since, f.removed_at, f.source_time, f.whole_time, f.role_time,
+               f.muted_time, f.ended_time, f.parts
+        FROM (
+            SELECT generate_subscripts($1::text[], 1)::bigint AS position, unnest($1::text[]) AS app,
+                   unnest($2::text[]) AS user_id, unnest($3::timestamptz[]) AS said_at, unnest($4::bytea[]) AS person,
+                   unnest($5::text[]) AS topic
+        ) AS r
+        LEFT JOIN LATERAL (
+            SELECT * FROM follows WHERE user_id = r.user_id AND app = r.app AND topic = r.topic OFFSET 0
+        ) AS f ON true
+        WHERE \(Tombstone.spares("r.person"))
+        """,
+        effect: .reads
+    )
+
+    /// A follow begins with its row, and anew where it had ended.
+    private static let write = Statement(
+        """
+        INSERT INTO follows AS f
+            (app, user_id, topic, role, muted, devices, since, removed_at, source_time, whole_time, role_time, muted_time,
+             ended_time, parts)
+        SELECT * FROM unnest(
+            $1::text[], $2::text[], $3::text[], $4::text[], $5::boolean[], $6::text[], $7::timestamptz[],
+            $8::timestamptz[], $9::timestamptz[], $10::timestamptz[], $11::timestamptz[], $12::timestamptz[],
+            $13::timestamptz[], $14::text[]
+        ) AS r (app, user_id, topic)
+        ORDER BY r.user_id, r.app, r.topic
+        ON CONFLICT (user_id, app, topic) DO UPDATE SET
+            role = excluded.role, muted = excluded.muted, devices = excluded.devices, since = excluded.since,
+            removed_at = excluded.removed_at, source_time = excluded.source_time, whole_time = excluded.whole_time,
+            role_time = excluded.role_time, muted_time = excluded.muted_time, ended_time = excluded.ended_time,
+            parts = excluded.parts,
+            followed_at = CASE
+                WHEN f.removed_at IS NOT NULL AND excluded.removed_at IS NULL THEN now() ELSE f.followed_at
+            END
+        """
+    )
+
+    /// Where nothing was said of the new token yet.
+    private static let rename = Statement(
+        """
+        UPDATE follows f
+        SET parts = replace(f.parts, r.former, r.present), devices = replace(f.devices, r.former, r.present)
+        FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS r (app, user_id, former, present)
+        WHERE f.user_id = ANY (ARRAY[r.user_id]) AND f.app = r.app
+          AND strpos(f.parts, r.former) > 0 AND strpos(f.parts, r.present) = 0
+        """
+    )
+}
+
+extension FollowRecord {
+    /// From the columns of `FollowFeed.lookUp`; nil where nothing is stored.
+    fileprivate init?(_ rows: Rows, _ row: Int) throws(PostgresError) {
+        guard let since = try rows.timestamp(row, 4) else { return nil }
+        self.init(
+            Stored(
+                follow: try StoredFollow(rows, row, from: 1),
+                since: since,
+                removedAt: try rows.timestamp(row, 5),
+                saidAt: try rows.moment(row, 6),
+                wholeSaidAt: try rows.timestamp(row, 7),
+                roleSaidAt: try rows.timestamp(row, 8),
+                mutedSaidAt: try rows.timestamp(row, 9),
+                endSaidAt: try rows.timestamp(row, 10),
+                parts: try rows.optionalText(row, 11).map { Array($0.utf8) }
+            )
         )
     }
+}
 
-    static func remove(_ words: [Word<Topic>], on connection: PostgresConnection) throws(PostgresError) {
-        _ = try connection.run(remove, Word.who(words) + [.textArray(words.map(\.content.text))])
+/// The columns of `FollowFeed.write`.
+private struct FollowColumns {
+    private var words: [Word<FollowWord>] = []
+    private var records: [FollowRecord] = []
+
+    mutating func append(_ record: FollowRecord, _ word: Word<FollowWord>) {
+        records.append(record)
+        words.append(word)
     }
 
-    private static let seed = Statement(
-        """
-        INSERT INTO follows (app, user_id, topic, since, source_time)
-        SELECT r.app, r.user_id, r.topic, r.said_at, '-infinity'
-        FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::bytea[], $5::text[])
-             AS r (app, user_id, said_at, person, topic)
-        WHERE \(Tombstone.spares("r.person"))
-        ORDER BY r.app, r.user_id, r.topic
-        ON CONFLICT (app, user_id, topic) DO NOTHING
-        """
-    )
+    var parameters: [Parameter] {
+        let who: [Parameter] = [
+            .textArray(words.map(\.app.text)), .textArray(words.map(\.user.text)),
+            .textArray(words.map(\.content.topic.text)),
+        ]
+        let says: [Parameter] = [
+            .textArray(records.map(\.role?.text)), .booleanArray(records.map(\.isMuted)), texts(\.devicesJSON),
+        ]
+        let times: [Parameter] = [
+            instants(\.since), instants(\.removedAt), instants(\.saidAt), instants(\.wholeSaidAt),
+            instants(\.roleSaidAt), instants(\.mutedSaidAt), instants(\.endSaidAt),
+        ]
+        return who + says + times + [texts(\.partsJSON)]
+    }
 
-    private static let update = Statement(
-        """
-        UPDATE follows t SET
-            role = CASE WHEN r.role_given THEN r.role ELSE t.role END,
-            muted = CASE WHEN r.muted_given THEN coalesce(r.muted, false) ELSE t.muted END,
-            since = CASE WHEN t.removed_at IS NULL THEN t.since ELSE r.said_at END,
-            removed_at = NULL, source_time = r.said_at
-        FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::text[], $5::text[], $6::boolean[], $7::boolean[],
-                    $8::boolean[])
-             AS r (app, user_id, said_at, topic, role, role_given, muted, muted_given)
-        WHERE t.app = r.app AND t.user_id = ANY (ARRAY[r.user_id]) AND t.topic = r.topic AND t.source_time <= r.said_at
-        """
-    )
+    private func instants(_ read: (FollowRecord) -> Timestamp?) -> Parameter {
+        .instantArray(records.map { read($0)?.microseconds })
+    }
 
-    /// Also for a follow that nobody has heard of yet: its `follow.added` may still be under way.
-    private static let remove = Statement(
-        """
-        INSERT INTO follows (app, user_id, topic, since, removed_at, source_time)
-        SELECT r.app, r.user_id, r.topic, r.said_at, r.said_at, r.said_at
-        FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::bytea[], $5::text[])
-             AS r (app, user_id, said_at, person, topic)
-        WHERE \(Tombstone.spares("r.person"))
-        ORDER BY r.app, r.user_id, r.topic
-        ON CONFLICT (app, user_id, topic) DO UPDATE
-            SET removed_at = excluded.removed_at, source_time = excluded.source_time
-            WHERE follows.source_time <= excluded.source_time
-        """
-    )
+    private func texts(_ read: (FollowRecord) -> [UInt8]?) -> Parameter {
+        .textArray(records.map { read($0).map { String(decoding: $0, as: UTF8.self) } })
+    }
 }

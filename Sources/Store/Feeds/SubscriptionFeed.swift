@@ -51,6 +51,7 @@ enum SubscriptionFeed {
         let tokens: Parameter = .textArray(words.map(\.content.token.text))
         _ = try connection.run(rotate, Array(who.prefix(3)) + [.textArray(former), tokens, subjects(words)])
         _ = try connection.run(replace, Array(who.prefix(3)) + [.textArray(former)])
+        try FollowFeed.rename(words, on: connection)
     }
 
     static func revoke(_ words: [Word<DeviceToken>], on connection: PostgresConnection) throws(PostgresError) {

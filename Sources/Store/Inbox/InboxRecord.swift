@@ -62,7 +62,7 @@ package struct InboxRecord: Sendable {
     /// The lines of the ledger that open together with it.
     package var deliveries: [OpeningDelivery]
     /// How the user follows the topic that the event is for; nil where it named its users, or everyone.
-    package var follow: DecisionFacts.Follow?
+    package var follow: StoredFollow?
     /// Its place in the batch: the list in the app keeps the order of arrival.
     package var position = 0
 

@@ -28,7 +28,7 @@ package final class NotificationContent: Sendable {
         venueID = event.content.venueID
         link = rendered.link?.json
         data = event.content.data
-        extras = NotificationExtras(event.content, expiresAt: expiresAt)
+        extras = NotificationExtras(event, expiresAt: expiresAt)
         footprint = data.footprint + extras.metadata.footprint
     }
 

@@ -8,12 +8,16 @@ package struct NotificationExtras: Hashable, Sendable {
     package var imageURL: String?
     package var collapseKey: String?
     package var expiresAt: Timestamp?
+    /// Whose followers it was for: how the user follows it is asked anew at every attempt.
+    package var topic: Topic?
 
-    package init(_ content: EventContent, expiresAt: Timestamp?) {
+    package init(_ event: Event, expiresAt: Timestamp?) {
+        let content = event.content
         targetID = content.targetID
         metadata = content.metadata
         imageURL = content.imageURL
         collapseKey = content.collapseKey
+        if case .topic(let topic) = event.audience { self.topic = topic }
         self.expiresAt = expiresAt
     }
 
@@ -27,6 +31,7 @@ package struct NotificationExtras: Hashable, Sendable {
         if case .object(let metadata)? = object[Key.metadata] { self.metadata = metadata }
         imageURL = Self.text(object[Key.imageURL])
         expiresAt = Self.text(object[Key.expiresAt]).flatMap(Timestamp.init(validating:))
+        topic = Self.text(object[Key.topic]).flatMap(Topic.init(validating:))
     }
 
     /// JSON text; nil where there is nothing to keep.
@@ -36,6 +41,7 @@ package struct NotificationExtras: Hashable, Sendable {
         object[Key.metadata] = metadata.isEmpty ? nil : .object(metadata)
         object[Key.imageURL] = imageURL.map(JSONValue.string)
         object[Key.expiresAt] = expiresAt.map { .string($0.description) }
+        object[Key.topic] = topic.map { .string($0.text) }
         return object.isEmpty ? nil : object.jsonBytes
     }
 
@@ -49,5 +55,6 @@ package struct NotificationExtras: Hashable, Sendable {
         static let metadata = "metadata"
         static let imageURL = "imageUrl"
         static let expiresAt = "expiresAt"
+        static let topic = "topic"
     }
 }

@@ -10,6 +10,15 @@ package struct StoredNotification: Sendable {
     package let createdAt: Timestamp
 }
 
+extension [NotificationKey: StoredNotification] {
+    /// The follows that they came of.
+    package var follows: Set<FollowKey> {
+        Set<FollowKey>(
+            compactMap { key, stored in stored.content.extras.topic.map { FollowKey(key.recipient, $0) } }
+        )
+    }
+}
+
 extension StoredNotification {
     /// From the columns of `InboxStatements.load`; nil where they hold what no program of ours wrote.
     init?(_ rows: Rows, _ row: Int) throws(PostgresError) {

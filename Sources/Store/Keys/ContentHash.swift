@@ -17,3 +17,10 @@ package struct ContentHash: Sendable, Hashable {
         self.bytes = bytes
     }
 }
+
+extension SubmissionParser {
+    /// The parser of all that runs here: it gives ids to events that may come without.
+    package static func hashing(_ catalogs: CatalogSet) -> SubmissionParser {
+        SubmissionParser(catalogs) { SHA256.digest(of: $0).bytes }
+    }
+}

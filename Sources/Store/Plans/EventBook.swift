@@ -8,7 +8,7 @@ package struct PlannedEvent: Sendable {
     let priority: Priority
     /// With the expiry that its type gives it.
     private(set) var content: [UInt8]
-    /// What is published when its time has come, without `deliverAt`; nil where it waits for its expansion instead.
+    /// What is published when its time has come, without `deliverAt`; nil where it is for now.
     private(set) var body: String?
 
     package init(event: Event, contentHash: ContentHash, priority: Priority, expiresAt: Timestamp?) {
@@ -16,7 +16,7 @@ package struct PlannedEvent: Sendable {
         self.contentHash = contentHash
         self.priority = priority
         content = event.plainForm(expiresAt: expiresAt)
-        guard event.deliverAt != nil, case .users = event.audience else {
+        guard event.deliverAt != nil else {
             body = nil
             return
         }
@@ -58,6 +58,16 @@ package struct DueEvent: Sendable {
     package let type: EventType
     /// The event as it is published, without `deliverAt`.
     package let body: [UInt8]
+    /// Why it was given up instead; nil where it is to be published.
+    package let closing: Closing?
+
+    /// Why an event for a wider audience is not worth expanding any more.
+    package enum Closing: String, CaseIterable, Sendable {
+        /// Its `expiresAt` has come.
+        case expired
+        /// It waited for too long for somebody to expand it: by now nobody expects it.
+        case tooOld = "too-old"
+    }
 }
 
 /// The word of a producer that an event shall not go out after all.
@@ -133,7 +143,25 @@ package struct EventBook: Sendable {
                 outcomes[position] = isFresh ? .kept : .duplicate
             }
         }
+        try await recogniseDue(plans, &outcomes)
         return outcomes
+    }
+
+    /// What a scheduler has published has lost its `deliverAt`, and says when it expires: it is the event that was kept.
+    private func recogniseDue(_ plans: [PlannedEvent], _ outcomes: inout [Outcome]) async throws(PostgresError) {
+        let doubtful = plans.indices.filter { outcomes[$0] == .conflict && plans[$0].isForNow }
+        guard !doubtful.isEmpty else { return }
+        let rows = try await pool.run(
+            Self.due,
+            [
+                .textArray(doubtful.map { plans[$0].event.app.text }),
+                .textArray(doubtful.map { plans[$0].event.id.text }), .jsonArray(doubtful.map { plans[$0].content }),
+            ]
+        )
+        for row in rows.indices {
+            guard let place = try rows.place(row, 0, in: doubtful.indices) else { continue }
+            outcomes[doubtful[place]] = .duplicate
+        }
     }
 
     /// Takes events back, also ones that have not arrived yet; what is expanded already stays.
@@ -145,22 +173,30 @@ package struct EventBook: Sendable {
         return cancellations.map { _ in }
     }
 
-    /// Takes events whose time has come, the urgent first, then the oldest.
+    /// Takes events whose time has come, the urgent first, then the oldest; and those for a wider audience, for now or for
+    /// later, that whoever took them has left unexpanded.
+    ///
+    /// Of the latter two kinds what has expired, or has been due for longer than `age`, is closed and not to be published.
     ///
     /// Whoever takes them publishes them, and then marks them or gives them back. Those of which neither is heard, since
     /// whoever took them died, come up again after half a minute. Where more are due than it takes, any that came due within
     /// `span` may be left.
     package func takeDue(
         atMost limit: Int,
-        within span: Duration = DueLook.whole
+        within span: Duration = DueLook.whole,
+        closingAfter age: Duration = .seconds(86_400)
     ) async throws(PostgresError) -> DueItems<DueEvent> {
-        let rows = try await pool.run(Self.takeDue, [.integer(Int64(limit)), .integer(span.milliseconds)])
+        let rows = try await pool.run(
+            Self.takeDue,
+            [.integer(Int64(limit)), .integer(span.milliseconds), .integer(age.milliseconds)]
+        )
         let due = try rows.compactMap { (rows, row) throws(PostgresError) -> DueEvent? in
             guard let app = AppID(validating: try rows.text(row, 0)),
                 let id = EventID(validating: try rows.text(row, 1)),
                 let type = EventType(validating: try rows.text(row, 2))
             else { return nil }
-            return DueEvent(app: app, id: id, type: type, body: Array(try rows.text(row, 3).utf8))
+            let closing = try rows.optionalText(row, 4).flatMap(DueEvent.Closing.init(rawValue:))
+            return DueEvent(app: app, id: id, type: type, body: Array(try rows.text(row, 3).utf8), closing: closing)
         }
         return DueItems(due, left: rows.count < limit ? nil : span)
     }
@@ -180,13 +216,14 @@ package struct EventBook: Sendable {
     /// Those of one urgency whose time has come, in the order and with the very condition of their index: in one scan over
     /// all urgencies, what is urgent and far ahead would lie before what is not and is due.
     ///
-    /// Only events for named users: the others wait for their expansion.
+    /// What is for a wider audience and for now is about to be expanded by whoever has just kept it.
     private static func oldest(_ urgency: Int) -> String {
         """
-        (SELECT app, id, urgency, planned_at FROM events
+        (SELECT app, id, urgency, planned_at, content FROM events
          WHERE urgency = \(urgency) AND planned_at <= now() AND \(DueLook.reaches("planned_at", "$2"))
            AND expanded_at IS NULL AND cancelled_at IS NULL
-           AND content -> 'to' ? 'users' AND coalesce(handed_over_at <= now() - interval '30 s', true)
+           AND (content -> 'to' ? 'users' OR content ? 'deliverAt' OR planned_at <= now() - interval '30 s')
+           AND coalesce(handed_over_at <= now() - interval '30 s', true)
          ORDER BY planned_at LIMIT $1
          FOR UPDATE SKIP LOCKED)
         """
@@ -195,15 +232,23 @@ package struct EventBook: Sendable {
     private static let takeDue = Statement(
         """
         WITH urgent AS (\(oldest(0))), usual AS (\(oldest(1))), idle AS (\(oldest(2))), due AS MATERIALIZED (
-            SELECT app, id FROM (
+            SELECT app, id, CASE
+                WHEN content -> 'to' ? 'users' THEN NULL
+                WHEN (content ->> 'expiresAt')::timestamptz <= now() THEN '\(DueEvent.Closing.expired.rawValue)'
+                WHEN planned_at <= now() - $3::bigint * interval '1 ms' THEN '\(DueEvent.Closing.tooOld.rawValue)'
+            END AS closing
+            FROM (
                 SELECT * FROM urgent UNION ALL SELECT * FROM usual UNION ALL SELECT * FROM idle
             ) AS oldest
             ORDER BY urgency, planned_at LIMIT $1
         )
-        UPDATE events e SET handed_over_at = now()
+        UPDATE events e SET
+            handed_over_at = CASE WHEN due.closing IS NULL THEN now() ELSE e.handed_over_at END,
+            closed_reason = due.closing, cancelled_at = CASE WHEN due.closing IS NOT NULL THEN now() END
         FROM due
         WHERE e.app = ANY (ARRAY[due.app]) AND e.id = due.id
-        RETURNING e.app, e.id, e.content ->> 'eventType', coalesce(e.body, (e.content - 'deliverAt')::text)
+        RETURNING e.app, e.id, e.content ->> 'eventType', coalesce(e.body, (e.content - 'deliverAt')::text),
+                  e.closed_reason
         """
     )
 
@@ -241,6 +286,18 @@ package struct EventBook: Sendable {
         FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS r (app, id, position)
         JOIN events e ON e.app = ANY (ARRAY[r.app]) AND e.id = r.id
         """
+    )
+
+    /// Those that are the same but for what a scheduler changes.
+    private static let due = Statement(
+        """
+        SELECT r.position
+        FROM unnest($1::text[], $2::text[], $3::jsonb[]) WITH ORDINALITY AS r (app, id, content, position)
+        JOIN events e ON e.app = ANY (ARRAY[r.app]) AND e.id = r.id
+        WHERE e.planned_at <= now()
+          AND e.content - '{deliverAt,expiresAt}'::text[] = r.content - '{deliverAt,expiresAt}'::text[]
+        """,
+        effect: .reads
     )
 
     private static let cancel = Statement(

@@ -147,7 +147,6 @@ package struct StoreStatus: Sendable {
         effect: .reads
     )
 
-    /// What waits for its expansion has no time to wait for: only events for named users come next.
     private static let plannedStatement = Statement(
         """
         SELECT (SELECT count(*) FROM (
@@ -156,7 +155,7 @@ package struct StoreStatus: Sendable {
                min(planned_at), count(*) FILTER (WHERE planned_at < now() - interval '1 min')
         FROM (
             SELECT planned_at FROM events
-            WHERE expanded_at IS NULL AND cancelled_at IS NULL AND content -> 'to' ? 'users'
+            WHERE expanded_at IS NULL AND cancelled_at IS NULL
             ORDER BY planned_at LIMIT \(most)
         ) AS timed
         """,

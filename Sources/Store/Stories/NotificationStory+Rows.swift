@@ -62,6 +62,7 @@ extension NotificationStory.Plan {
         handedOverAt = try rows.timestamp(row, 7)
         expandedAt = try rows.timestamp(row, 8)
         cancelledAt = try rows.timestamp(row, 9)
+        closing = try rows.optionalText(row, 10).flatMap(DueEvent.Closing.init(rawValue:))
     }
 }
 

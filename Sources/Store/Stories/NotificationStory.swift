@@ -18,6 +18,8 @@ package struct NotificationStory: Sendable {
     /// The user's devices, those that stand first.
     package let devices: [KnownDevice]
     package let settings: Settings
+    /// How the user follows the topic that it came of; nil where it came of none.
+    package let following: Following?
     /// The event itself where it is, or was, kept for later or for its expansion.
     package let plan: Plan?
     /// Of this event, for this user or for all of its users, oldest first.
@@ -36,6 +38,27 @@ package struct NotificationStory: Sendable {
     package struct Successor: Sendable {
         package let id: String
         package let createdAt: Timestamp
+    }
+
+    /// The topic that a notification came of, and how its user follows it now.
+    package struct Following: Sendable {
+        package let topic: Topic
+        /// Nil for somebody of whose follow nothing is known.
+        package let follow: Follow?
+
+        /// A row of `follows`.
+        package struct Follow: Sendable {
+            package let said: StoredFollow
+            package let since: Timestamp
+            /// Nil while it stands.
+            package let removedAt: Timestamp?
+        }
+
+        /// As the rules ask for it.
+        package func facts(for key: RecipientKey, with devices: [Device]) -> DecisionFacts.Follow {
+            guard let follow, follow.removedAt == nil else { return .ended }
+            return follow.said.facts(for: key, with: devices)
+        }
     }
 
     /// The user's settings as they are now.
@@ -59,6 +82,8 @@ package struct NotificationStory: Sendable {
         package let handedOverAt: Timestamp?
         package let expandedAt: Timestamp?
         package let cancelledAt: Timestamp?
+        /// Why we ended it, where its producer did not take it back.
+        package let closing: DueEvent.Closing?
     }
 
     /// Whom a kept event is for.

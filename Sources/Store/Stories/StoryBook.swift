@@ -62,10 +62,27 @@ private struct StoryPage: Sendable {
                 changedAt: try times.timestamp(0, 0),
                 preferencesChangedAt: try times.timestamp(0, 1)
             ),
+            following: try record.flatMap { (record) throws(PostgresError) in try following(of: record, connection) },
             plan: try event.flatMap { (event) throws(PostgresError) in try plan(of: event, connection) },
             deadLetters: try event.map { (event) throws(PostgresError) in try letters(of: event, connection) } ?? [],
             erasure: try grave.map(NotificationStory.Erasure.init).first
         )
+    }
+
+    private func following(
+        of record: NotificationStory.Record,
+        _ connection: PostgresConnection
+    ) throws(PostgresError) -> NotificationStory.Following? {
+        guard let topic = record.notification.content.extras.topic else { return nil }
+        let rows = try connection.run(StoryStatements.follow, parameters(topic.text))
+        let follow = try rows.map { (rows, row) throws(PostgresError) in
+            NotificationStory.Following.Follow(
+                said: try StoredFollow(rows, row),
+                since: try rows.moment(row, 3),
+                removedAt: try rows.timestamp(row, 4)
+            )
+        }
+        return NotificationStory.Following(topic: topic, follow: follow.first)
     }
 
     private func event(_ record: NotificationStory.Record?) -> EventID? {

@@ -48,6 +48,15 @@ enum StoryStatements {
         effect: .reads
     )
 
+    /// `$3` is a topic.
+    static let follow = Statement(
+        """
+        SELECT \(StoredFollow.columns()), since, removed_at FROM follows
+        WHERE app = $1 AND user_id = $2 AND topic = $3
+        """,
+        effect: .reads
+    )
+
     static let devices = Statement(
         """
         SELECT id, platform, provider, permission, registered_at, last_seen_at, revoked_at, revoke_reason
@@ -70,7 +79,7 @@ enum StoryStatements {
         """
         SELECT content ->> 'eventType', content ->> 'sentAtIso', content ->> 'deliverAt',
                jsonb_array_length(content -> 'to' -> 'users')::bigint, content -> 'to' -> 'users' ? $2,
-               content -> 'to' ->> 'topic', created_at, handed_over_at, expanded_at, cancelled_at
+               content -> 'to' ->> 'topic', created_at, handed_over_at, expanded_at, cancelled_at, closed_reason
         FROM events WHERE app = $1 AND id = $3
         """,
         effect: .reads

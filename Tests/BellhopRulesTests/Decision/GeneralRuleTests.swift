@@ -84,6 +84,29 @@ struct GeneralRuleTests {
         #expect(Decision(try Shop.facts { $0.follow = DecisionFacts.Follow() }).outcome(.ios) == .send)
     }
 
+    @Test("who follows no more leaves no trace, whatever the type; everybody else is not asked")
+    func unfollowed() throws {
+        for type in ["order", "approval", "terms"] {
+            let left = Decision(try Shop.facts(type) { $0.follow = .ended })
+            #expect(left.push == .suppress(.unfollowed))
+            #expect(!left.isRecorded)
+        }
+        #expect(Decision(try Shop.facts("order")).outcome(.ios) == .send)
+    }
+
+    @Test("where one device follows, the others stay silent; it is in the app all the same")
+    func oneDevice() throws {
+        let facts = try Shop.facts { facts in
+            let android = facts.recipient.devices.first { $0.platform == .android }
+            facts.follow = DecisionFacts.Follow(devices: [try #require(android).subscription])
+        }
+        let decision = Decision(facts)
+        #expect(decision.isRecorded)
+        #expect(decision.outcome(.android) == .send)
+        #expect(decision.outcome(.ios) == .suppress(.otherDevice))
+        #expect(decision.outcome(.web) == .suppress(.otherDevice))
+    }
+
     @Test("a type that is dropped when muted leaves no trace, however it was muted; expiry does not count as muting")
     func whenMuted() throws {
         let ways: [(inout DecisionFacts) -> Void] = [

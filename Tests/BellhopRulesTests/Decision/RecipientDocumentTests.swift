@@ -14,7 +14,7 @@ struct RecipientDocumentTests {
             {
               userId: "ada", locale: "nb", timezone: "Europe/Oslo", email: "ada@example.com",
               pushEnabled: false, emailEnabled: false, read: true,
-              follow: { role: "owner", muted: true },
+              follow: { role: "owner", muted: true, devices: [2] },
               preferences: { enabled: false, eventToggles: { order: false, unknown: true } },
               devices: [
                 { platform: "ios", provider: "apns", permission: "denied", environment: "sandbox", token: "t" },
@@ -26,7 +26,8 @@ struct RecipientDocumentTests {
         let (recipient, isCanonical) = document.recipient(of: try Shop.catalog())
         #expect(document.user?.text == "ada")
         #expect(document.isRead)
-        #expect(document.follow == DecisionFacts.Follow(role: FollowRole(validating: "owner"), isMuted: true))
+        let owner = FollowRole(validating: "owner")
+        #expect(document.follow == DecisionFacts.Follow(role: owner, isMuted: true, devices: ["2"]))
         #expect(recipient.locale?.text == "nb")
         #expect(recipient.timezone?.text == "Europe/Oslo")
         #expect(recipient.email?.text == "ada@example.com")

@@ -23,6 +23,7 @@ struct RuleOrderTests {
         Obstacle(rule: .expiry, outcome: .expire) { facts, _ in facts.expiresAt = facts.now },
         Obstacle(rule: .superseded, outcome: .suppress(.superseded)) { facts, _ in facts.history.isSuperseded = true },
         Obstacle(rule: .read, outcome: .suppress(.alreadyRead)) { facts, _ in facts.history.isRead = true },
+        Obstacle(rule: .follow, outcome: .suppress(.unfollowed)) { facts, _ in facts.follow?.hasEnded = true },
         Obstacle(rule: .role, outcome: .suppress(.notAddressed)) { facts, _ in facts.follow?.role = nil },
         Obstacle(rule: .master, outcome: .suppress(.muted)) { _, wishes in wishes.enabled = false },
         Obstacle(rule: .type, outcome: .suppress(.typeMuted)) { _, wishes in wishes.toggle = false },
@@ -31,6 +32,7 @@ struct RuleOrderTests {
             facts.recipient.pushEnabled = false
         },
         Obstacle(rule: .devices, outcome: .suppress(.noDevice)) { facts, _ in facts.recipient.devices = [] },
+        Obstacle(rule: .followingDevice, outcome: .suppress(.otherDevice)) { facts, _ in facts.follow?.devices = [] },
         Obstacle(rule: .provider, outcome: .suppress(.noProvider)) { facts, _ in
             let permission = facts.recipient.devices.first?.permission
             facts.recipient.devices = [try Shop.device(.ios, .expo, permission)]
@@ -78,7 +80,7 @@ struct RuleOrderTests {
         let (decision, steps) = Decision.explained(try facts([]))
         #expect(
             steps.map(\.rule) == [
-                .expiry, .role, .master, .type, .topic, .email, .pushEnabled, .devices, .permission, .digest,
+                .expiry, .follow, .role, .master, .type, .topic, .email, .pushEnabled, .devices, .permission, .digest,
             ]
         )
         let slot = try at("2026-03-11T07:00:00Z")
@@ -93,7 +95,7 @@ struct RuleOrderTests {
     @Test("every rule has an obstacle, but e-mail and time, which have tests of their own")
     func complete() {
         let tested = Set(Self.obstacles.map(\.rule))
-        #expect(Set(Rule.allCases).subtracting(tested) == [.email, .digest, .quietHours])
+        #expect(Set(Rule.allCases).subtracting(tested) == [.email, .digest, .quietHours, .burst])
     }
 
     @Test("findings name what was seen, and no secret")

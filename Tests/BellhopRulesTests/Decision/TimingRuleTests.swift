@@ -19,6 +19,72 @@ struct TimingRuleTests {
     private func quiet(until text: String) throws -> Outcome { .wait(Wait(.quietHours, until: try at(text))) }
     private func digest(_ text: String) throws -> Outcome { .wait(Wait(.digest, until: try at(text))) }
 
+    /// The shop with a burst for orders, and so many pushes of low priority an hour.
+    private static func calmShop() throws -> Catalog {
+        try Shop.catalog(
+            replacing: #"timezone: "Europe/Oslo","#,
+            with: #"timezone: "Europe/Oslo", cap: { perHour: 3 },"#
+        )
+    }
+
+    private static func burstingShop() throws -> Catalog {
+        try Shop.catalog(
+            replacing: #"label: { en: "Usual" }"#,
+            with: #"label: { en: "Usual" }, burst: { window: "60s" }"#
+        )
+    }
+
+    @Test(
+        "in a burst what comes after the first waits for its end, together with what waits already",
+        arguments: [
+            (nil, nil), ("11:59:00", nil), ("11:59:00.000001", "12:00:00.000001"), ("11:59:30", "12:00:30"),
+            ("12:00:00", "12:01:00"), ("12:00:30", "12:00:30"),
+        ] as [(String?, String?)]
+    )
+    func burst(latest: String?, until: String?) throws {
+        let day = "2026-03-10T"
+        let facts = try Shop.facts("usual", in: try Self.burstingShop()) { facts in
+            facts.history.recent.latest = try latest.map { try at("\(day)\($0)Z") }
+        }
+        let expected = try until.map { Outcome.wait(Wait(.burst, until: try at("\(day)\($0)Z"))) }
+        #expect(Decision(facts).outcome(.ios) == expected ?? .send)
+        let other = try Shop.facts("order") { $0.history.recent = facts.history.recent }
+        #expect(Decision(other).outcome(.ios) == .send)
+    }
+
+    @Test("quiet hours come before a burst, expiry beats both, and the finding of each is told")
+    func burstAmongOthers() throws {
+        let shop = try Self.burstingShop()
+        let quiet = try quiet(until: Shop.morning)
+        let night = try Shop.facts("usual", at: Shop.night, in: shop) { facts in
+            facts.recipient.preferences = Shop.quietNights
+            facts.history.recent.latest = facts.now
+        }
+        #expect(Decision(night).outcome(.ios) == quiet)
+        let late = try Shop.facts("usual", in: shop) { facts in
+            facts.history.recent.latest = facts.now
+            facts.expiresAt = try at("2026-03-10T12:00:30Z")
+        }
+        let (decision, steps) = Decision.explained(late)
+        #expect(decision.outcome(.ios) == .expire)
+        #expect(steps.suffix(2).map(\.rule) == [.quietHours, .burst])
+    }
+
+    @Test(
+        "what goes beyond the cap of low priority waits for the digest; other priorities know no cap",
+        arguments: 2...4
+    )
+    func cap(count: Int) throws {
+        let shop = try Self.calmShop()
+        let next = try digest("2026-03-10T16:00:00Z")
+        for (type, isLow) in [("chatter", true), ("usual", false)] {
+            let facts = try Shop.facts(type, in: shop) { $0.history.recent.lowPriority = count }
+            #expect(Decision(facts).outcome(.ios) == (isLow && count >= 3 ? next : .send), "\(type)")
+        }
+        let uncapped = try Shop.facts("chatter") { $0.history.recent.lowPriority = count }
+        #expect(Decision(uncapped).outcome(.ios) == .send)
+    }
+
     @Test("in quiet hours each kind of device has its policy: to wait, to be dropped, to go out")
     func policies() throws {
         let decision = try decide()

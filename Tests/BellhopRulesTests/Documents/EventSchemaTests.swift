@@ -39,10 +39,11 @@ struct EventSchemaTests {
     @Test("what the code refuses for its form, the schema refuses", arguments: RejectionTests.invalid.indices)
     func bad(index: Int) throws {
         let (changes, _, pointer) = RejectionTests.invalid[index]
-        // Left to the code: whether the app and type exist, ids from properties, dates that the calendar does not have,
+        // Left to the code: whether the app and type exist, and which audience a type has, ids from properties, dates that the calendar does not have,
         // and U+0000 below data and in unknown fields.
         let beyondSchema = [
-            "/app": ["missing", "other"], "/eventType": ["missing", "none"], "/id": ["missing"], "/deliverAt": [],
+            "/app": ["missing", "other"], "/eventType": ["missing", "none"], "/id": ["missing"], "/to": ["missing"],
+            "/deliverAt": [],
             "/data/a/0": [], "/ignored": [],
         ]
         let body = Messages.changed(changes)
@@ -111,6 +112,10 @@ struct EventSchemaTests {
         ("follow.added", ["userId": "u", "topic": "t", "role": .null, "muted": false], true),
         ("follow.added", ["userId": "u", "topic": "t", "role": ""], false),
         ("follow.added", ["userId": "u", "topic": "t", "muted": "x"], false),
+        ("follow.added", ["userId": "u", "topic": "t", "token": "d"], true),
+        ("follow.added", ["userId": "u", "topic": "t", "token": ""], false),
+        ("follow.removed", ["userId": "u", "topic": "t", "token": .null], true),
+        ("follow.removed", ["userId": "u", "topic": "t", "token": 1], false),
         ("follow.removed", ["userId": "u", "topic": "t"], true), ("follow.removed", ["topic": "t"], false),
         ("reminder.set", ["userId": "u", "id": "r", "localTime": "23:59", "title": "t", "body": ""], true),
         (

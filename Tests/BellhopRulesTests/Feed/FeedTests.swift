@@ -101,11 +101,22 @@ struct FeedTests {
         #expect(follow.topic.text == "safe:1:0xabc")
         #expect(follow.role.value?.text == "owner")
         #expect(follow.muted == .set(true))
-        guard case .followRemoved(let user, let topic) = try update(.followRemoved, text).change else {
+        guard case .followRemoved(let user, let topic, let token) = try update(.followRemoved, text).change else {
             throw NotAFeedMessage()
         }
         #expect(user.text == "u1")
         #expect(topic.text == "safe:1:0xabc")
+        #expect(follow.token == nil && token == nil)
+    }
+
+    @Test("a follow, and its end, may be about one device alone")
+    func followOfDevice() throws {
+        let text = #"{"userId":"u1","topic":"safe:1:0xabc","token":"t1"}"#
+        guard case .followAdded(let follow) = try update(.followAdded, text).change,
+            case .followRemoved(_, _, let ended) = try update(.followRemoved, text).change
+        else { throw NotAFeedMessage() }
+        #expect(follow.token?.text == "t1")
+        #expect(ended?.text == "t1")
     }
 
     @Test("reminders, on every day unless days are named; their id is not the message's")

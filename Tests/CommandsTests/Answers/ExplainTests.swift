@@ -85,6 +85,33 @@ struct ExplainTests {
         }
     }
 
+    @Test("of what came of a topic it tells how the user follows it: as what, muted or not, since when, or not any more")
+    func follow() async throws {
+        let row = Self.notification(1, extras: #"{"topic": "venue:1"}"#)
+        func follow(_ columns: String, _ values: String) -> String {
+            "INSERT INTO follows (app, topic, user_id, since, source_time, \(columns)) "
+                + "VALUES ('drop', 'venue:1', 'ada', '2026-02-01T10:00:00Z', now(), \(values));"
+        }
+        try await ask("noti_0000000000000001", after: row + follow("role, muted", "'owner', true")) { answer in
+            expect(
+                answer,
+                "How the user follows venue:1 now",
+                "since 2026-02-01 10:00:00 UTC",
+                "as owner",
+                "with all devices",
+                "the user muted this topic"
+            )
+        }
+        let ended = follow("removed_at", "'2026-02-02T10:00:00Z'")
+        try await ask("noti_0000000000000001", "--json", after: row + ended) { answer in
+            #expect(answer.output.contains("unfollowed"))
+            #expect(answer.output.contains("venue:1"))
+        }
+        try await ask("noti_0000000000000001", after: row) { answer in
+            expect(answer, "not at all, as far as anybody has said")
+        }
+    }
+
     private func expect(_ answer: Prompt.Answer, _ parts: String..., place: SourceLocation = #_sourceLocation) {
         #expect(answer.code == .done, "\(answer.complaints)", sourceLocation: place)
         // Words may stand on two lines.

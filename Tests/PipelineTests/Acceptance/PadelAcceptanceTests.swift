@@ -56,6 +56,30 @@ struct PadelAcceptanceTests {
         }
     }
 
+    @Test("an announcement as the club sends it, without audience and id, reaches every player once")
+    func announcement() async throws {
+        try await Counterpart.run(app: "padel", over: .apns) { counterpart in
+            let rig = counterpart.rig
+            for player in ["anna", "bo"] { try await counterpart.feed(player, #""locale":"sv""#) }
+            let body = """
+                {"eventType":"admin_announcement","title":"Stängt","body":"Banorna vilar.","route":"/",
+                 "sentAtIso":"2026-02-15T13:45:00.000Z"}
+                """
+            let message = rig.event(body, key: "padel.admin_announcement")
+            try await rig.publish([message, message])
+            try await rig.wait(for: 1, "SELECT count(*) FROM fanouts WHERE state = 'finished'")
+            try await rig.publish([message])
+            let later = body.replacing("13:45", with: "14:45")
+            try await rig.publish([rig.event(later, key: "padel.admin_announcement")])
+            try await rig.wait(for: 2, "SELECT count(*) FROM fanouts WHERE state = 'finished'")
+            #expect(
+                try await rig.bench.column(
+                    "SELECT concat_ws(' ', user_id, count(*)) FROM notifications GROUP BY user_id ORDER BY user_id"
+                ) == ["anna 2", "bo 2"]
+            )
+        }
+    }
+
     @Test("in quiet hours nothing for the browser, ever; the iPhone gets it when they end")
     func quietHours() async throws {
         try await Counterpart.run(app: "padel", over: .apns) { counterpart in

@@ -87,6 +87,34 @@ struct SafeAcceptanceTests {
         }
     }
 
+    @Test("a request for confirmation reaches the owners of a Safe, on the devices that they registered for it")
+    func owners() async throws {
+        try await Counterpart.run(app: "safe") { counterpart in
+            let rig = counterpart.rig
+            for device in ["sara-phone", "sara-tablet"] {
+                try await counterpart.register("sara", "android", token: device)
+            }
+            try await counterpart.register("olav", "android", token: "olav-phone")
+            let topic = #""topic":"safe:1:\#(Self.address)""#
+            try await rig.publish([
+                rig.event(#"{"userId":"sara","role":"owner","token":"sara-phone",\#(topic)}"#, key: "safe.follow.added"),
+                rig.event(#"{"userId":"olav","role":"observer",\#(topic)}"#, key: "safe.follow.added"),
+            ])
+            try await rig.wait(for: 2, "SELECT count(*) FROM follows")
+            let data = #""data":{"chainId":"1","address":"\#(Self.address)"}"#
+            let to = #""to":{"topic":"safe:1:\#(Self.address.lowercased())"}"#
+            try await rig.publish([rig.event(#"{"id":"ask",\#(to),\#(data)}"#, key: "safe.CONFIRMATION_REQUEST")])
+            try await rig.wait(for: 1, "SELECT count(*) FROM fanouts WHERE state = 'finished'")
+            try await counterpart.waitUntilSettled(2)
+            #expect(
+                try await counterpart.fates() == [
+                    "ask|sara|android|delivered", "ask|sara|android|suppressed|other-device",
+                ]
+            )
+            #expect(counterpart.sandbox.received(.fcm).map(\.token) == ["sara-phone"])
+        }
+    }
+
     @Test("a follower's role is kept for the folded address, and an observer becomes an owner")
     func roles() async throws {
         try await Counterpart.run(app: "safe") { counterpart in

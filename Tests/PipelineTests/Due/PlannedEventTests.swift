@@ -54,6 +54,26 @@ struct PlannedEventTests {
         }
     }
 
+    @Test("an event for a topic, for later, is expanded when it falls due, to whoever follows then")
+    func topic() async throws {
+        try await Bench.withTopology { bench in
+            try await Rig.on(bench) { rig in
+                let to = #""to":{"topic":"venue:1"},"title":"Hei","body":"""#
+                try await rig.publish([
+                    rig.event(#"{"id":"e","deliverAt":"\#(instant(in: 3600))",\#(to)}"#, key: "drop.system")
+                ])
+                try await rig.wait(for: 1, "SELECT count(*) FROM events")
+                try await rig.publish([rig.event(#"{"userId":"u1","topic":"venue:1"}"#, key: "drop.follow.added")])
+                try await rig.wait(for: 1, "SELECT count(*) FROM follows")
+                #expect(try await bench.count("SELECT count(*) FROM fanouts") == 0)
+                _ = try await bench.owner.run("UPDATE events SET planned_at = now()", [])
+                try await rig.wait(for: 1, "SELECT count(*) FROM fanouts WHERE state = 'finished'")
+                #expect(try await bench.column("SELECT user_id FROM notifications") == ["u1"])
+                #expect(try await bench.count("SELECT count(*) FROM dead_letters") == 0)
+            }
+        }
+    }
+
     @Test("an event for everyone that is for nobody yet is over; only what waits for its time is published")
     func wide() async throws {
         try await Bench.withTopology { bench in

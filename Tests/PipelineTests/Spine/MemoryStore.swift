@@ -30,6 +30,7 @@ final class MemoryStore: PipelineStore, OutletStore {
 
     struct State {
         var people: [RecipientKey: Recipient] = [:]
+        var follows: [FollowKey: StoredFollow] = [:]
         var records: [NotificationKey: InboxRecord] = [:]
         var lines: [DeliveryKey: Line] = [:]
         var plans: [EventID: ContentHash] = [:]
@@ -80,6 +81,16 @@ final class MemoryStore: PipelineStore, OutletStore {
             for key in people { unread[key] = state.records.keys.count { $0.recipient == key } }
             return unread
         }
+    }
+
+    func follows(_ keys: Set<FollowKey>) async throws(PostgresError) -> [FollowKey: StoredFollow] {
+        try answering { state in state.follows.filter { keys.contains($0.key) } }
+    }
+
+    func recentPushes(
+        _ questions: [RecentPushQuestion]
+    ) async throws(PostgresError) -> [DecisionFacts.RecentPushes] {
+        try answering { _ in questions.map { _ in DecisionFacts.RecentPushes() } }
     }
 
     func record(_ records: [InboxRecord], as claim: Claim) async throws(PostgresError) -> [Inbox.Outcome] {

@@ -78,6 +78,11 @@ struct StatementTour {
         _ = try await inbox.notifications(keys)
         let people = try await RecipientBook(pool: pool).recipients(of: Set(keys.map(\.recipient)))
         _ = try await inbox.unread(of: Array(people.keys))
+        _ = try await RecentPushBook(pool: pool).answers(
+            to: people.keys.map { RecentPushQuestion($0, burst: ("key", .seconds(60)), most: 5) }
+        )
+        let venue = try Self.identifier(Topic(validating: "venue:1"))
+        _ = try await FollowBook(pool: pool).follows(Set(keys.map { FollowKey($0.recipient, venue) }))
         let claim = Claim.fresh
         let claimed = try await ledger.claim(keys, as: claim).claimed
         let settlements = claimed.map { delivery in
@@ -174,6 +179,8 @@ struct StatementTour {
         let topic = try event(#"{"id":"wide\#(round)","to":{"topic":"venue:1"}"#)
         let all = try event(#"{"id":"all\#(round)","to":{"everyone":true}"#)
         _ = try await plans.keep(events + [topic, all])
+        // With other words, so that it is compared with what a scheduler publishes.
+        _ = try await plans.keep([try event(#"{"id":"wide\#(round)","to":{"topic":"venue:1"},"venueId":"1""#)])
         try await fanouts(topic, all)
         _ = try await plans.cancel([EventCancellation(app: events[1].event.app, event: events[1].event.id)])
         _ = try await bench.owner.run(

@@ -78,15 +78,64 @@ struct EventBookTests {
         }
     }
 
-    @Test("events for a wider audience, and those that are far ahead, are not looked at for what is due")
+    /// Kept as a program keeps an event for a wider audience, so many seconds ago.
+    private static func keepWide(_ id: String, _ more: String = "", ago: Int, in bench: Bench) async throws {
+        let body = #"{"id":"\#(id)","app":"drop","eventType":"system","to":{"topic":"venue:1"},"title":"T"\#(more)}"#
+        guard case .event(let event) = try bench.submission(body) else { throw BenchError("no event: \(body)") }
+        let plan = PlannedEvent(event: event, contentHash: ContentHash(of: event), priority: .low, expiresAt: nil)
+        _ = try await EventBook(pool: bench.pool).keep([plan])
+        _ = try await bench.owner.run(
+            "UPDATE events SET planned_at = now() - $2::bigint * interval '1 s' WHERE id = $1",
+            [.text(id), .integer(Int64(ago))]
+        )
+    }
+
+    @Test("of what nobody has expanded the old and the expired are closed, the rest is published; the new is left alone")
+    func unexpanded() async throws {
+        try await Bench.withSchema { bench in
+            let plans = EventBook(pool: bench.pool)
+            try await Self.keepWide("new", ago: 5, in: bench)
+            try await Self.keepWide("left", ago: 600, in: bench)
+            try await Self.keepWide("old", ago: 90_000, in: bench)
+            try await Self.keepWide("expired", #","expiresAt":"2026-01-01T00:00:00Z""#, ago: 60, in: bench)
+            try await Self.keepWide("due", #","deliverAt":"2026-01-01T00:00:00Z""#, ago: 1, in: bench)
+            let taken = try await plans.takeDue(atMost: 10)
+            let fates = taken.map { "\($0.id) \($0.closing?.rawValue ?? "-")" }.sorted()
+            #expect(fates == ["due -", "expired expired", "left -", "old too-old"])
+            let closed = "SELECT id || ' ' || closed_reason FROM events WHERE cancelled_at IS NOT NULL ORDER BY id"
+            #expect(try await bench.column(closed) == ["expired expired", "old too-old"])
+            let again = try await plans.takeDue(atMost: 10)
+            #expect(again.isEmpty)
+        }
+    }
+
+    @Test("what is published when its time has come is the event that was kept, and no other with its id is")
+    func published() async throws {
+        try await Bench.withSchema { bench in
+            let plans = EventBook(pool: bench.pool)
+            try await Self.keepWide("due", #","deliverAt":"2026-01-01T00:00:00Z""#, ago: 1, in: bench)
+            let taken = try await plans.takeDue(atMost: 10)
+            let body = String(decoding: try #require(taken.first?.body), as: UTF8.self)
+            for (text, expected) in [(body, EventBook.Outcome.duplicate), (body.replacing(#":"T""#, with: #":"U""#), .conflict)] {
+                guard case .event(let event) = try bench.submission(text) else { throw BenchError("no event") }
+                let hash = ContentHash(of: event)
+                let plan = PlannedEvent(event: event, contentHash: hash, priority: .low, expiresAt: nil)
+                let outcomes = try await plans.keep([plan])
+                #expect(outcomes == [expected])
+            }
+        }
+    }
+
+    @Test("events that are expanded, and those that are far ahead, are not looked at for what is due")
     func onlyDue() async throws {
         try await Bench.withSchema { bench in
             try await Crowd.stopCounting(in: bench)
             _ = try await bench.owner.run(
                 """
-                INSERT INTO events (app, id, content_hash, content, planned_at, urgency)
+                INSERT INTO events (app, id, content_hash, content, planned_at, urgency, expanded_at)
                 SELECT 'drop', 'e' || n, '', CASE n % 2 WHEN 0 THEN '{"to": {"topic": "venue:1"}}'::jsonb
-                       ELSE '{"to": {"users": ["u1"]}}' END, now() + (n % 2) * interval '1 h', n % 3
+                       ELSE '{"to": {"users": ["u1"]}}' END, now() + (n % 2) * interval '1 h', n % 3,
+                       CASE n % 2 WHEN 0 THEN now() END
                 FROM generate_series(1, $1) AS n
                 """,
                 [.integer(Int64(Crowd.size))]

@@ -2,15 +2,18 @@
 enum CatalogKeys {
     static let app = [
         "app", "language", "timezone", "providers", "aliases", "phrases", "link", "routes", "topics", "preferences",
-        "quietHours", "digest", "reminders", "android", "apns", "types",
+        "quietHours", "digest", "cap", "reminders", "idFromContent", "android", "apns", "types",
     ]
     static let reminders = ["type"]
     static let type = [
         "priority", "label", "icon", "color", "background", "mandatory", "defaults", "whenMuted", "roles",
-        "expiresAfter", "quietHours", "digest", "retryLimit", "sound", "badge", "android", "apns", "templates", "link",
+        "audience", "expiresAfter", "quietHours", "digest", "burst", "retryLimit", "sound", "badge", "android", "apns", "templates", "link",
     ]
     static let link = ["web", "mobile", "scheme"]
-    static let topics = ["foldCase"]
+    static let topics = ["foldCase", "venueId"]
+    static let cap = ["perHour"]
+    static let audience = ["topic"]
+    static let burst = ["window"]
     static let preferences = ["master", "quietHours"]
     static let master = ["label"]
     static let quietHoursControls = ["label", "helper", "enabled", "startHour", "endHour"]

@@ -75,15 +75,23 @@ extension CatalogReader {
             && !text.utf8.contains { "?#".utf8.contains($0) }
     }
 
-    func topics() -> TopicFolding {
-        guard let scope = root.scope("topics") else { return TopicFolding([]) }
+    func topics() -> TopicRules {
+        guard let scope = root.scope("topics") else { return TopicRules() }
         scope.expectKeys(CatalogKeys.topics)
-        let kinds = scope.list("foldCase", "a kind of topic such as safe, without a colon") { value in
-            value.string.flatMap { text in
-                IdentifierRules.isPlain(text, longest: 64) && !text.utf8.contains(UInt8(ascii: ":")) ? text : nil
-            }
-        }
-        return TopicFolding(kinds ?? [])
+        let expected = "a kind of topic such as safe, without a colon"
+        let kinds = scope.list("foldCase", expected) { $0.string.flatMap(Self.kind) }
+        return TopicRules(folding: kinds ?? [], venue: scope.text("venueId", expected) { Self.kind($0) != nil })
+    }
+
+    private static func kind(_ text: String) -> String? {
+        IdentifierRules.isPlain(text, longest: 64) && !text.utf8.contains(UInt8(ascii: ":")) ? text : nil
+    }
+
+    func cap(hasDigest: Bool) -> PushCap? {
+        guard let scope = root.scope("cap") else { return nil }
+        scope.expectKeys(CatalogKeys.cap)
+        if !hasDigest { root.report("cap", "the app has no digest for what goes beyond it; describe one") }
+        return scope.wholeNumber("perHour", 1...100, required: true).map(PushCap.init)
     }
 }
 

@@ -27,7 +27,9 @@ struct CatalogReader {
         let settings = self.settings()
         let routes = self.routes()
         let topics = self.topics()
-        let types = self.types(hasDigest: root.object["digest"] != nil)
+        let namesByContent = root.flag("idFromContent") ?? false
+        let cap = self.cap(hasDigest: digest != nil)
+        let types = self.types(topics, hasDigest: root.object["digest"] != nil)
         let reminderType = self.reminderType(types)
         guard let app, let timezone, let language else { return nil }
         let outline = Catalog.Outline(
@@ -38,6 +40,8 @@ struct CatalogReader {
             link: link,
             routes: routes,
             topics: topics,
+            namesByContent: namesByContent,
+            cap: cap,
             settings: settings,
             digest: digest,
             reminderType: reminderType
@@ -59,12 +63,13 @@ struct CatalogReader {
         return aliases
     }
 
-    private func types(hasDigest: Bool) -> [CatalogType] {
+    private func types(_ topics: TopicRules, hasDigest: Bool) -> [CatalogType] {
         let common = CatalogTypeReader.Common(
             language: language,
             gaps: gaps,
             quietHours: root.quietHoursPolicies(),
             hasDigest: hasDigest,
+            topics: topics,
             android: root.android(over: .none),
             apple: root.apple(over: .none)
         )

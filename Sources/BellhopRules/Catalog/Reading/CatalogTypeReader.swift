@@ -6,6 +6,7 @@ struct CatalogTypeReader {
         let gaps: GapNames
         let quietHours: [DevicePlatform: QuietHoursPolicy]
         let hasDigest: Bool
+        let topics: TopicRules
         let android: AndroidOptions
         let apple: AppleOptions
     }
@@ -35,6 +36,8 @@ struct CatalogTypeReader {
             roles: scope.list("roles", FollowRole.rule) { $0.string.flatMap(FollowRole.init(validating:)) }.map(
                 Set.init
             ),
+            audience: audience(),
+            burst: burst(priority),
             lifetime: scope.value("expiresAfter", Lifetime.rule) { $0.string.flatMap(Lifetime.init(validating:)) },
             quietHours: QuietHoursPolicies(policies, priority: priority),
             isGathered: isGathered(priority),
@@ -61,6 +64,28 @@ struct CatalogTypeReader {
         let stated = scope.word("whenMuted", as: CatalogType.WhenMuted.self)
         if isMandatory, stated != nil { scope.report("whenMuted", "a mandatory type is never muted") }
         return stated ?? .record
+    }
+
+    /// `"everyone"`, or `{topic: …}`.
+    private func audience() -> Audience? {
+        guard scope.object["audience"]?.object != nil else {
+            return scope.value("audience", "\"everyone\" or {topic: …}") { $0.string == "everyone" ? .everyone : nil }
+        }
+        let audience = scope.scope("audience")
+        audience?.expectKeys(CatalogKeys.audience)
+        let topic = audience?.identifier("topic", as: Topic.self)
+        return topic.map { .topic(common.topics.canonical($0)) }
+    }
+
+    private func burst(_ priority: Priority) -> BurstPolicy? {
+        guard let burst = scope.scope("burst") else { return nil }
+        burst.expectKeys(CatalogKeys.burst)
+        if priority == .high { scope.report("burst", "what has high priority cannot wait") }
+        if common.hasDigest, scope.object["digest"]?.bool ?? (priority == .low) { scope.report("burst", "it is gathered for the digest already") }
+        let window = burst.value("window", BurstPolicy.rule, required: true) { value in
+            value.string.flatMap(Lifetime.init(validating:)).flatMap { $0.seconds <= BurstPolicy.longest ? $0 : nil }
+        }
+        return window.map(BurstPolicy.init)
     }
 
     private func isGathered(_ priority: Priority) -> Bool {

@@ -1,5 +1,6 @@
-import BellhopRules
 import Testing
+
+@testable import BellhopRules
 
 @Suite("Routes and topics")
 struct RouteTests {
@@ -27,6 +28,14 @@ struct RouteTests {
     @Test("without rewrites every route stays")
     func none() throws {
         #expect(try load("link: {web: '/', mobile: '/'}").routes.successor(of: "/schema") == nil)
+    }
+
+    @Test("the topic of a venue says which one it is")
+    func venue() throws {
+        let topics = try load(#"topics: {venueId: "venue"}"#).topics
+        for (topic, expected) in [("venue:42", "42"), ("venue:a:b", "a:b"), ("venue:", nil), ("venues:1", nil)] {
+            #expect(topics.venueID(of: try #require(Topic(validating: topic))) == expected)
+        }
     }
 
     @Test("a kind of topic is what stands before its first colon")

@@ -1,0 +1,90 @@
+import BellhopRules
+import Postgres
+import Store
+
+/// What users' devices got lately, kept up while a batch is decided: what it sends itself is not written yet.
+struct RecentPushes: Sendable {
+    private struct Key: Hashable {
+        let recipient: RecipientKey
+        /// Nil for all of low priority.
+        let burst: String?
+    }
+
+    private var latest: [Key: Timestamp] = [:]
+    private var counts: [Key: Int] = [:]
+    /// Whether any policy of the batch looks at it.
+    private var isAsked = false
+
+    /// Nothing is known, since no policy asks for it.
+    init() {}
+
+    /// Asks for those of the records whose type, or app, has a policy that wants it; nothing where none has.
+    init(
+        of records: [InboxRecord],
+        by people: [RecipientKey: Recipient],
+        _ catalogs: CatalogSet,
+        _ store: any PipelineStore
+    ) async throws(PostgresError) {
+        var questions: [RecentPushQuestion] = []
+        var latest: (words: InboxWords, policy: Policy?)?
+        for record in records {
+            if latest?.words !== record.words { latest = (record.words, Policy(of: record, catalogs)) }
+            guard let policy = latest?.policy, let place = people.index(forKey: record.key.recipient)
+            else { continue }
+            questions.append(
+                RecentPushQuestion(people.keys[place], burst: policy.burst, most: policy.cap?.perHour ?? 0)
+            )
+        }
+        guard !questions.isEmpty else { return }
+        isAsked = true
+        for (question, answer) in zip(questions, try await store.recentPushes(questions)) {
+            if let burst = question.burst {
+                self.latest[Key(recipient: question.recipient, burst: burst.key)] = answer.latest
+            }
+            if question.most > 0 { counts[Key(recipient: question.recipient, burst: nil)] = answer.lowPriority }
+        }
+    }
+
+    func facts(of record: InboxRecord, _ catalogs: CatalogSet) -> DecisionFacts.RecentPushes {
+        guard isAsked, let policy = Policy(of: record, catalogs) else { return DecisionFacts.RecentPushes() }
+        let recipient = record.key.recipient
+        return DecisionFacts.RecentPushes(
+            latest: policy.burst.flatMap { latest[Key(recipient: recipient, burst: $0.key)] },
+            lowPriority: counts[Key(recipient: recipient, burst: nil)] ?? 0
+        )
+    }
+
+    /// Takes down what was decided of a record.
+    mutating func note(_ decision: Decision, of record: InboxRecord, _ catalogs: CatalogSet, at now: Timestamp) {
+        guard isAsked, let policy = Policy(of: record, catalogs) else { return }
+        let outcomes = decision.devices.map(\.outcome)
+        let recipient = record.key.recipient
+        let waits = outcomes.compactMap { outcome -> Timestamp? in
+            guard case .wait(let wait) = outcome else { return nil }
+            return wait.until
+        }
+        let goes = outcomes.contains(.send) ? now : waits.max()
+        if let burst = policy.burst, let goes { latest[Key(recipient: recipient, burst: burst.key)] = goes }
+        if policy.cap != nil, outcomes.contains(.send) {
+            counts[Key(recipient: recipient, burst: nil), default: 0] += 1
+        }
+    }
+
+    /// What a catalogue says of a record that asks for what went before.
+    private struct Policy {
+        let burst: (key: String, window: Duration)?
+        let cap: PushCap?
+
+        init?(of record: InboxRecord, _ catalogs: CatalogSet) {
+            let content = record.words.content
+            guard let catalog = catalogs[record.app], let type = catalog[content.type],
+                type.burst != nil || catalog.cap != nil
+            else { return nil }
+            burst = type.burst.flatMap { policy in
+                content.extras.collapseKey.map { ($0, .seconds(policy.window.seconds)) }
+            }
+            cap = type.priority == .low && !type.isGathered ? catalog.cap : nil
+            if burst == nil, cap == nil { return nil }
+        }
+    }
+}

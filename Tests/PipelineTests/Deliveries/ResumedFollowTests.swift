@@ -1,0 +1,60 @@
+import BellhopRules
+import Sandbox
+import TestSupport
+import Testing
+import Workbench
+
+/// What came of a topic and waits: how its user follows is asked anew when it comes back.
+@Suite(
+    "Resumes of what came of a topic",
+    .inTurn,
+    .enabled(
+        if: Servers.amqpURL != nil && Servers.databaseURL != nil,
+        "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"
+    ),
+    .timeLimit(.minutes(5))
+)
+struct ResumedFollowTests {
+    /// How each user follows by now, and what becomes of the push that waited.
+    private static let users: [(name: String, follow: String?, fate: String)] = [
+        ("gone", nil, "suppressed|unfollowed"), ("left", "END", "suppressed|unfollowed"),
+        ("muted", #""role":"owner","muted":true"#, "suppressed|topic-muted"),
+        ("observer", #""role":"observer""#, "suppressed|not-addressed"),
+        ("other", #""role":"owner","token":"another""#, "suppressed|other-device"),
+        ("owner", #""role":"owner""#, "delivered"),
+        ("this", #""role":"owner","token":"device-this""#, "delivered"),
+    ]
+
+    @Test("it goes to whoever follows still, in a role that it is for, not muted, with this device")
+    func anew() async throws {
+        try await Counterpart.run(app: "safe", grace: .seconds(300)) { counterpart in
+            let rig = counterpart.rig
+            try await counterpart.register(Self.users.map { ($0.name, "device-\($0.name)") })
+            let count = Self.users.count
+            counterpart.sandbox.setFaults([SandboxFault(.fcm, .answer(.init(status: 503))).limited(count: count)])
+            try await counterpart.publish(["e1"], to: Self.users.map(\.name), type: "CONFIRMATION_REQUEST")
+            try await rig.wait(for: count, "SELECT count(*) FROM deliveries WHERE state = 'retrying' AND attempts = 1")
+            _ = try await rig.bench.owner.run(#"UPDATE inbox SET extras = '{"topic":"safe:1:0xab"}'"#, [])
+            try await Self.follow(rig)
+            _ = try await rig.bench.owner.run("UPDATE ledger SET state = 'w', due_at = now()", [])
+            try await counterpart.waitUntilSettled(count)
+            let ledger = try await rig.bench.column(
+                "SELECT concat_ws('|', user_id, state, reason) FROM deliveries ORDER BY user_id"
+            )
+            #expect(ledger == Self.users.map { "\($0.name)|\($0.fate)" })
+            // A retry that has nothing left to do does nothing.
+            #expect(try await rig.bench.count("SELECT count(*) FROM follows") == count - 1)
+        }
+    }
+
+    private static func follow(_ rig: Rig) async throws {
+        for (name, follow, _) in users {
+            guard let follow else { continue }
+            let topic = #""userId":"\#(name)","topic":"safe:1:0xAB""#
+            let words = follow == "END" ? "" : ",\(follow)"
+            let kind = follow == "END" ? "removed" : "added"
+            try await rig.publish([rig.event("{\(topic)\(words)}", key: "safe.follow.\(kind)")])
+        }
+        try await rig.wait(for: users.count - 1, "SELECT count(*) FROM follows WHERE topic = 'safe:1:0xab'")
+    }
+}

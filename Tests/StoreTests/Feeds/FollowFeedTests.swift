@@ -1,0 +1,141 @@
+import BellhopRules
+import Postgres
+import TestSupport
+import Testing
+import Workbench
+
+@testable import Store
+
+@Suite(
+    "Follows that are fed",
+    .inTurn,
+    .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
+    .timeLimit(.minutes(5))
+)
+struct FollowFeedTests {
+    private static func follow(_ second: Int, _ more: String = "") -> String { word("follow.added", second, more) }
+
+    private static func unfollow(_ second: Int, _ more: String = "") -> String { word("follow.removed", second, more) }
+
+    private static func word(_ type: String, _ second: Int, _ more: String) -> String {
+        let time = "2026-03-01T12:00:\(second < 10 ? "0" : "")\(second)Z"
+        let topic = #""topic":"venue:1""#
+        return #"{"app":"drop","eventType":"\#(type)","userId":"u1",\#(topic)\#(more),"sentAtIso":"\#(time)"}"#
+    }
+
+    private static func device(_ token: String, _ second: Int, _ more: String = "") -> String {
+        let time = "2026-03-01T12:00:0\(second)Z"
+        let device = #""token":"\#(token)","platform":"ios","provider":"fcm","sentAtIso":"\#(time)""#
+        return #"{"app":"drop","eventType":"subscription.upserted","userId":"u1",\#(device)\#(more)}"#
+    }
+
+    /// What a worker finds: role, mute, the subscriptions of the devices that follow; nil for who does not follow.
+    private static func found(_ bench: Bench) async throws -> DecisionFacts.Follow? {
+        let key = RecipientKey(
+            app: try #require(AppID(validating: "drop")),
+            user: try #require(UserID(validating: "u1"))
+        )
+        let topic = try #require(Topic(validating: "venue:1"))
+        let follows = try await FollowBook(pool: bench.pool).follows([FollowKey(key, topic)])
+        let devices = try await RecipientBook(pool: bench.pool).recipients(of: [key])[key]?.devices ?? []
+        return follows[FollowKey(key, topic)]?.facts(for: key, with: devices)
+    }
+
+    @Test("partial words that come one by one, in any order, leave the same row")
+    func anyOrder() async throws {
+        let words = [
+            Self.follow(1, #","token":"t1""#), Self.follow(2, #","role":"owner""#), Self.follow(3, #","muted":true"#),
+            Self.unfollow(4, #","token":"t1""#),
+        ]
+        try await Bench.withSchema { bench in
+            var rows: Set<String?> = []
+            for order in FollowRecordTests.permutations(of: words.count) {
+                for place in order { try await bench.feed([words[place]]) }
+                rows.formUnion(
+                    try await bench.column(
+                        """
+                        SELECT concat_ws('|', role, muted, devices, removed_at, source_time, whole_time, role_time,
+                                         muted_time, ended_time, parts) FROM follows
+                        """
+                    )
+                )
+                _ = try await bench.owner.run("DELETE FROM follows", [])
+            }
+            #expect(rows.count == 1)
+            #expect(rows.first??.hasPrefix("owner|t|") == true)
+        }
+    }
+
+    @Test("the database's time of a follow stays as long as it stands, and begins anew with it")
+    func followedAt() async throws {
+        try await Bench.withSchema { bench in
+            func moveBack() async throws {
+                _ = try await bench.owner.run("UPDATE follows SET followed_at = now() - interval '1 h'", [])
+            }
+            let isNew = "SELECT count(*) FROM follows WHERE followed_at > now() - interval '30 min'"
+            try await bench.feed([Self.follow(1)])
+            #expect(try await bench.count(isNew) == 1)
+            try await moveBack()
+            try await bench.feed([Self.follow(2), Self.follow(3, #","muted":true"#), Self.follow(4, #","token":"t""#)])
+            #expect(try await bench.count(isNew) == 0)
+            try await bench.feed([Self.unfollow(5)])
+            #expect(try await bench.count(isNew) == 0)
+            try await bench.feed([Self.follow(6)])
+            #expect(try await bench.count(isNew) == 1)
+        }
+    }
+
+    @Test("a row that a table's owner wrote without account of its parts takes any word about one")
+    func bareRow() async throws {
+        try await Bench.withSchema { bench in
+            _ = try await bench.owner.run(
+                """
+                INSERT INTO follows (app, topic, user_id, role, since, source_time)
+                VALUES ('drop', 'venue:1', 'u1', 'owner', now(), now())
+                """,
+                []
+            )
+            try await bench.feed([Self.follow(1, #","muted":true"#)])
+            let owner = FollowRole(validating: "owner")
+            #expect(try await Self.found(bench) == DecisionFacts.Follow(role: owner, isMuted: true))
+        }
+    }
+
+    @Test("a device that follows by itself is known by its subscription, also when it gets another token")
+    func devices() async throws {
+        try await Bench.withSchema { bench in
+            try await bench.feed([Self.device("t1", 1), Self.device("t2", 1)])
+            try await bench.feed([Self.follow(2, #","token":"t1""#)])
+            let id = "SELECT id FROM push_subscriptions WHERE device_token = "
+            let first = try #require(try await bench.column(id + "'t1'").first ?? nil)
+            #expect(try await Self.found(bench)?.devices == [first])
+            try await bench.feed([Self.device("t3", 3, #","replaces":"t1""#)])
+            #expect(try await bench.column(id + "'t3'") == [first])
+            #expect(try await Self.found(bench)?.devices == [first])
+            try await bench.feed([Self.unfollow(4, #","token":"t3""#)])
+            #expect(try await Self.found(bench) == nil)
+        }
+    }
+
+    @Test("a follow may name a device that is registered later")
+    func early() async throws {
+        try await Bench.withSchema { bench in
+            try await bench.feed([Self.follow(1, #","token":"t1","role":"owner""#)])
+            #expect(try await Self.found(bench)?.devices == [])
+            try await bench.feed([Self.device("t1", 2), Self.device("t2", 2)])
+            #expect(try await Self.found(bench)?.devices?.count == 1)
+        }
+    }
+
+    @Test("a word about a follow that is older than the erasure of its user does nothing")
+    func erased() async throws {
+        try await Bench.withSchema { bench in
+            try await bench.feed([Self.follow(1), Self.word("recipient.deleted", 5, "")])
+            try await bench.feed([Self.follow(3, #","role":"owner""#)])
+            #expect(try await bench.count("SELECT count(*) FROM follows") == 0)
+            try await bench.feed([Self.follow(6)])
+            try await bench.feed([Self.follow(4, #","role":"owner""#)])
+            #expect(try await Self.found(bench) == DecisionFacts.Follow())
+        }
+    }
+}

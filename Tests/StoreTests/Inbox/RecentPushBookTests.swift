@@ -1,0 +1,96 @@
+import BellhopRules
+import Postgres
+import TestSupport
+import Testing
+import Workbench
+
+@testable import Store
+
+@Suite(
+    "What devices got lately",
+    .inTurn,
+    .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
+    .timeLimit(.minutes(5))
+)
+struct RecentPushBookTests {
+    /// A notification of low priority so many seconds ago, with a line of the ledger.
+    private static func notify(_ number: Int, ago: Int, _ state: String = "'delivered'", _ more: String = "") -> String
+    {
+        let values = more.isEmpty ? "NULL" : "'\(more)'"
+        return """
+            INSERT INTO notifications (app, user_id, id, event_id, content_hash, type, title, body, priority, created_at,
+                collapse_key)
+            VALUES ('drop', 'u1', 'noti_000000000000000\(number)', 'e\(number)', '\\x00', 'system', 'T', '', 'low',
+                now() - interval '\(ago) s', 'k');
+            INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, decision)
+            VALUES ('drop', 'u1', 'noti_000000000000000\(number)', 'push', 'sub_00000000000000fa', \(state), \(values));
+            """
+    }
+
+    /// How many seconds ago the latest of the key was, nil for none; and the count.
+    private static func ask(_ bench: Bench, key: String = "k") async throws -> (ago: Int?, count: Int) {
+        let user = RecipientKey(
+            app: try #require(AppID(validating: "drop")),
+            user: try #require(UserID(validating: "u1"))
+        )
+        let known = try await RecipientBook(pool: bench.pool).recipients(of: [user])
+        let person = try #require(known.keys.first)
+        let question = RecentPushQuestion(person, burst: (key, .seconds(60)), most: 3)
+        let answer = try #require(try await RecentPushBook(pool: bench.pool).answers(to: [question]).first)
+        let now = try await bench.owner.run("SELECT now()", []).instant(0, 0)
+        let ago = answer.latest.map { Int(((now - $0.microseconds) / 1_000_000)) }
+        return (ago, answer.lowPriority)
+    }
+
+    private static func run(_ sql: [String], on bench: Bench) async throws {
+        try await bench.owner.withConnection { (connection) throws(PostgresError) in
+            try connection.execute(sql.joined(separator: "\n"))
+        }
+    }
+
+    @Test("the latest of a key counts, as long as it can matter, and where it went to a device")
+    func latest() async throws {
+        try await Bench.withSchema { bench in
+            try await Self.run(
+                [Self.notify(1, ago: 50), Self.notify(2, ago: 500), Self.notify(3, ago: 10, "'suppressed'")],
+                on: bench
+            )
+            let found = try await Self.ask(bench)
+            #expect(found.ago.map { (50...70).contains($0) } == true)
+            #expect(found.count == 2)
+            let other = try await Self.ask(bench, key: "other")
+            #expect(other.ago == nil)
+        }
+    }
+
+    @Test("what waited counts from the end of its wait, and what is gathered is not counted")
+    func waited() async throws {
+        try await Bench.withSchema { bench in
+            let until = #"{"until": "2099-01-01T00:00:00.000Z"}"#
+            let digest = #"{"until": "2020-01-01T00:00:00.000Z", "digest": "2020-01-01T00:00:00.000Z"}"#
+            try await Self.run(
+                [Self.notify(1, ago: 90, "'deferred'", until), Self.notify(2, ago: 20, "'delivered'", digest)],
+                on: bench
+            )
+            let found = try await Self.ask(bench)
+            #expect(found.ago.map { $0 < -1_000_000 } == true)
+            #expect(found.count == 1)
+        }
+    }
+
+    @Test("it counts no further than it has to, and knows nothing of a user without a number")
+    func bounds() async throws {
+        try await Bench.withSchema { bench in
+            try await Self.run((1...6).map { Self.notify($0, ago: 600) }, on: bench)
+            let found = try await Self.ask(bench)
+            #expect(found.count == 3 && found.ago == nil)
+            let nobody = RecipientKey(
+                app: try #require(AppID(validating: "drop")),
+                user: try #require(UserID(validating: "nobody"))
+            )
+            let question = RecentPushQuestion(nobody, burst: nil, most: 3)
+            let answers = try await RecentPushBook(pool: bench.pool).answers(to: [question])
+            #expect(answers == [DecisionFacts.RecentPushes()])
+        }
+    }
+}
