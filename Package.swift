@@ -62,9 +62,16 @@ let package = Package(
             ]
         ),
         room(
+            "API",
+            [
+                "HTTPServer", "Store", "Pipeline", "Push", "Postgres", "Cryptography", "BellhopJSON", "BellhopRules",
+                "ServiceRuntime",
+            ]
+        ),
+        room(
             "Commands",
             [
-                "AMQP", "Postgres", "Store", "Push", "Pipeline", "Sandbox", "HTTPServer", "HTTPTransfer",
+                "API", "AMQP", "Postgres", "Store", "Push", "Pipeline", "Sandbox", "HTTPServer", "HTTPTransfer",
                 "Cryptography", "BellhopJSON", "BellhopRules", "ServiceRuntime",
             ]
         ),
@@ -109,9 +116,16 @@ let package = Package(
             ["HTTPTransfer", "HTTPServer", "TLS", "Compression", "Cryptography", "BellhopRules", "ServiceRuntime"]
         ),
         tests(
+            of: "API",
+            [
+                "Workbench", "HTTPServer", "Postgres", "Store", "Pipeline", "Push", "Cryptography", "BellhopJSON",
+                "BellhopRules", "ServiceRuntime",
+            ]
+        ),
+        tests(
             of: "Commands",
             [
-                "Workbench", "AMQP", "HTTPServer", "Postgres", "Store", "Pipeline", "Sandbox", "Cryptography",
+                "API", "Workbench", "AMQP", "HTTPServer", "Postgres", "Store", "Pipeline", "Sandbox", "Cryptography",
                 "BellhopRules", "ServiceRuntime",
             ]
         ),

@@ -20,6 +20,9 @@ CREATE TABLE inbox (
     extras        text,
     collapse_key  text COLLATE "C",
     unsent_reason text COLLATE "C",
+    seen_at       timestamptz,
+    archived_at   timestamptz,
+    snoozed_until timestamptz,
     PRIMARY KEY (person, id)
 );
 COMMENT ON TABLE inbox IS
@@ -32,6 +35,11 @@ COMMENT ON COLUMN inbox.content_hash IS
     'First 16 bytes of SHA-256 over the content: the same id with another hash is an id-conflict.';
 COMMENT ON COLUMN inbox.extras IS
     'What only a push needs, so that a retry finds everything here: targetId, metadata, imageUrl, expiresAt, topic.';
+COMMENT ON COLUMN inbox.seen_at IS 'When its user had it before their eyes, whether or not they read it.';
+COMMENT ON COLUMN inbox.archived_at IS 'When its user put it away; null for what is in the list.';
+COMMENT ON COLUMN inbox.snoozed_until IS
+    'Until when its user did not want to see it. From then on it stands in the list as if it were as new as that.';
+
 CREATE TABLE ledger (
     person              bigint NOT NULL,
     id                  bigint NOT NULL,
@@ -95,6 +103,9 @@ END
 $$;
 
 CREATE INDEX inbox_newest ON inbox (person, created_at DESC, id DESC);
+-- Rows of the few who snooze and put away: what is recorded touches neither.
+CREATE INDEX inbox_snoozed ON inbox (person, snoozed_until DESC, id DESC) WHERE snoozed_until IS NOT NULL;
+CREATE INDEX inbox_archived ON inbox (person, created_at DESC, id DESC) WHERE archived_at IS NOT NULL;
 
 -- What goes out at once has no due_at from its insertion to its settlement: neither touches an index, and the update can
 -- stay on its page. What waits is found by its time, and with what else its user is owed. What a provider has taken and
@@ -142,7 +153,8 @@ $$;
 CREATE VIEW notifications WITH (security_invoker = true) AS
 SELECT p.app, p.user_id, notification_name(i.id) COLLATE "C" AS id, i.event_id, i.content_hash, i.type, i.title, i.body,
        CASE i.urgency WHEN 0 THEN 'high' WHEN 1 THEN 'normal' ELSE 'low' END COLLATE "C" AS priority, i.venue_id,
-       i.link::jsonb AS link, i.data::jsonb AS data, i.read_at, i.created_at, i.extras::jsonb AS extras, i.collapse_key
+       i.link::jsonb AS link, i.data::jsonb AS data, i.read_at, i.created_at, i.extras::jsonb AS extras, i.collapse_key,
+       i.seen_at, i.archived_at, i.snoozed_until
 FROM inbox i JOIN people p ON p.number = i.person;
 COMMENT ON VIEW notifications IS 'The inbox in words.';
 
@@ -158,8 +170,8 @@ SELECT p.app, p.user_id, notification_name(i.id), 'push', '-', delivery_state(i.
 FROM inbox i JOIN people p ON p.number = i.person WHERE i.unsent IS NOT NULL;
 COMMENT ON VIEW deliveries IS 'The ledger in words, with what was never to be sent.';
 
--- The number on an app's icon is the number of unread notifications. Whoever reads one, by whatever way, leaves a word
--- here, and the user's devices are told soon after.
+-- The number on an app's icon is the number of unread notifications in the list. Whoever reads one or puts it away, by
+-- whatever way, leaves a word here, and the user's devices are told soon after.
 CREATE TABLE badge_updates (
     app            text COLLATE "C" NOT NULL,
     user_id        text COLLATE "C" NOT NULL,
@@ -179,7 +191,8 @@ BEGIN
     SELECT p.app, p.user_id
     FROM (
         SELECT DISTINCT n.person FROM now_is n JOIN was w ON w.person = n.person AND w.id = n.id
-        WHERE (w.read_at IS NULL) <> (n.read_at IS NULL)
+        WHERE (w.read_at IS NULL AND w.archived_at IS NULL AND coalesce(w.snoozed_until <= now(), true))
+              <> (n.read_at IS NULL AND n.archived_at IS NULL AND coalesce(n.snoozed_until <= now(), true))
     ) AS readers
     JOIN people p ON p.number = ANY (ARRAY[readers.person])
     ORDER BY p.user_id || '', p.app || ''

@@ -1,3 +1,4 @@
+import API
 import BellhopRules
 import Postgres
 import Push
@@ -19,7 +20,7 @@ enum CheckConfigCommand: Command {
         let warnings = try warnings(configuration) + warnings(secretFiles: secrets)
         let words = [
             configuration.describe(), "", "catalogues: \(files.catalogsInWords)",
-            "providers:  \(files.providersInWords)",
+            "providers:  \(files.providersInWords)", "token keys: \(files.tokenKeysInWords)",
         ]
         call.answer(
             json(configuration, files, warnings),
@@ -66,6 +67,7 @@ enum CheckConfigCommand: Command {
             ("settings", .list(settings)),
             ("apps", .list((files.catalogs?.catalogs ?? []).map { .text($0.app.text) })),
             ("pushedApps", .list(files.pushedApps.map { .text($0.text) })),
+            ("tokenKeys", files.tokenKeys.map { .number($0.count) } ?? .null),
             ("warnings", .list(warnings.map { .text($0) })),
         ])
     }
@@ -77,6 +79,7 @@ private struct Files {
     /// Nil where none are configured.
     let catalogs: CatalogSet?
     let providers: ProviderConfiguration?
+    let tokenKeys: TokenKeySet?
 
     init(_ setup: Setup) throws {
         var failures: [any Error] = []
@@ -86,6 +89,7 @@ private struct Files {
         }
         catalogs = attempt { try setup.configuration.catalogs.map { _ in try setup.catalogs() } }
         providers = attempt { try setup.configuration.providers.map { try ProviderConfiguration.read(file: $0) } }
+        tokenKeys = attempt { try setup.configuration.jwtKeys.map { try TokenKeySet.read(file: $0).get() } }
         guard failures.isEmpty else { throw FileFaults(failures: failures) }
     }
 
@@ -110,6 +114,13 @@ private struct Files {
         }
         return catalogs.catalogs.map { "\($0.app) (\($0.types.count) \($0.types.count == 1 ? "type" : "types"))" }
             .joined(separator: ", ")
+    }
+
+    var tokenKeysInWords: String {
+        guard let tokenKeys else {
+            return "none configured (\(Setting.jwtKeys.environmentName)); no inbox API starts without"
+        }
+        return "\(tokenKeys.count) \(tokenKeys.count == 1 ? "key" : "keys")"
     }
 
     var providersInWords: String {

@@ -1,19 +1,40 @@
+import API
 import Cryptography
 import Push
 import ServiceRuntime
 
-/// The command `bellhop keys vapid`: a key pair for signing in at push services of browsers.
+/// The command `bellhop keys`: a key pair for signing in at push services of browsers, or for tokens of the inbox API.
 enum KeysCommand: Command {
     static let name = "keys"
-    static let summary = "Makes a key pair for Web Push (VAPID)."
-    static let synopsis = ["keys vapid [--out FILE] [--json]"]
+    static let summary = "Makes a key pair for Web Push (VAPID), or for tokens of the inbox API in development."
+    static let synopsis = ["keys vapid [--out FILE] [--json]", "keys tokens --out FILE --set FILE"]
     static let options = [
         Option.taking("out", "FILE", "write the private key there, for its owner alone; never over another file"),
+        Option.taking("set", "FILE", "write the key set there, for BELLHOP_JWT_KEYS; never over another file"),
         Option.json,
     ]
 
     static func run(_ call: Call) async throws -> ExitCode {
-        guard call.words.operands == ["vapid"] else { throw call.words.misuse("expected vapid") }
+        switch call.words.operands {
+        case ["vapid"]: try makeVAPID(call)
+        case ["tokens"]: try makeTokens(call)
+        default: throw call.words.misuse("expected vapid or tokens")
+        }
+    }
+
+    private static func makeTokens(_ call: Call) throws -> ExitCode {
+        let isPath = { (text: String) in text.isEmpty ? nil : text }
+        let file = try call.words.required("out", "the path of a file", isPath)
+        let set = try call.words.required("set", "the path of a file", isPath)
+        let key = try PrivateKey.generateP256()
+        let issuer = try TokenIssuer(key: key)
+        try write(try key.pem(), to: file)
+        try write(issuer.keySet, to: set, mode: 0o644)
+        call.shell.print("private key: \(file)\nkey set: \(set), for BELLHOP_JWT_KEYS\nname: \(issuer.keyID)")
+        return .done
+    }
+
+    private static func makeVAPID(_ call: Call) throws -> ExitCode {
         let file = call.words.value("out")
         guard file?.isEmpty != true else { throw call.words.misuse("--out takes the path of a file") }
         let (pem, publicKey) = try makePair()
@@ -40,13 +61,13 @@ enum KeysCommand: Command {
     }
 
     /// Made anew, so that no key in use is ever lost.
-    private static func write(_ bytes: [UInt8], to path: String) throws(CommandFailure) {
+    private static func write(_ bytes: [UInt8], to path: String, mode: UInt32 = 0o600) throws(CommandFailure) {
         do throws(OutputFile.Failure) {
-            try OutputFile.write(bytes, to: path, mode: 0o600, predecessor: .kept)
+            try OutputFile.write(bytes, to: path, mode: mode, predecessor: .kept)
         } catch {
             throw CommandFailure(
                 .configuration,
-                attempted: "writing a private key to \(path)",
+                attempted: "writing a key to \(path)",
                 cameBack: error.reason,
                 whatToDo: "choose a path that is free, in a folder that may be written to"
             )

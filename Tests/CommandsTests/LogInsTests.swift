@@ -17,7 +17,9 @@ import Workbench
     .serialized
 )
 struct LogInsTests {
-    private static let logIns = ["owner": "bellhop_owner", "worker": "bellhop_w1", "scheduler": "bellhop_s1"]
+    private static let logIns = [
+        "owner": "bellhop_owner", "worker": "bellhop_w1", "scheduler": "bellhop_s1", "api": "bellhop_a1",
+    ]
 
     /// A database comes and goes with a checkpoint, which takes as long as the disk is busy with others' work.
     private static func execute(_ statements: [String]) async throws {
@@ -113,6 +115,14 @@ struct LogInsTests {
                 let migrating = await prompt.with("BELLHOP_DATABASE_URL", url).run("migrate")
                 #expect(migrating.code != .done)
             }
+            let beyond = [
+                "SET ROLE bellhop_worker", "SELECT 1 FROM \(namespace).ledger", "SELECT 1 FROM \(namespace).events",
+                "CREATE TEMPORARY TABLE t (a int)",
+            ]
+            let api = Self.url("api", database, server)
+            #expect(Set(try await Self.attempt(beyond, at: api)) == [.privilegeMissing])
+            let own = ["SET ROLE bellhop_api", "SELECT 1 FROM \(namespace).notifications"]
+            #expect(try await Self.attempt(own, at: api).allSatisfy { $0 == nil })
         }
         try await Self.execute(clearing)
     }
@@ -122,7 +132,7 @@ struct LogInsTests {
         let file = Checkout.file("docker-compose.yml")
         let text = try String(contentsOf: file, encoding: .utf8)
         let services = text.split(separator: "\n\n").map(String.init)
-        for (service, role) in [("setup", "owner"), ("worker", "worker"), ("scheduler", "scheduler")] {
+        for (service, role) in [("setup", "owner"), ("worker", "worker"), ("scheduler", "scheduler"), ("api", "api")] {
             let found = services.first { $0.contains("  \(service):\n    <<: *bellhop\n") }
             let words = try #require(found)
             let source = "source: database_url_\(role)\n"

@@ -72,6 +72,35 @@ start_scheduler() {
     wait_for_role scheduler "$(metrics_from_to "$port" "$port")"
 }
 
+# The inbox API, and a token for ada of the app drop: the key that signs it is made here once and stays here, and this API
+# alone trusts it. Where the caller has a key set, their own sign-in makes the tokens.
+start_api() {
+    local port=$((metrics_port + 101)) keys=$data/token-keys.json secrets=$data/secrets token
+    has_command api || return 0
+    if [[ -z ${BELLHOP_JWT_KEYS:-} || $BELLHOP_JWT_KEYS == "$keys" ]]; then
+        if [[ ! -s $secrets/token.pem || ! -s $keys ]]; then
+            rm -f "$secrets/token.pem" "$keys"
+            bellhop_must "a key for tokens" keys tokens --out "$secrets/token.pem" --set "$keys"
+        fi
+        token=$("$bellhop" token --key "$secrets/token.pem" --app drop --user ada --valid 30d) \
+            || die "making a token for the inbox API failed; see the line above"
+        export_line BELLHOP_API_TOKEN "$token"
+    else
+        keys=$BELLHOP_JWT_KEYS
+        drop_line BELLHOP_API_TOKEN
+    fi
+    export_line BELLHOP_JWT_KEYS "$keys"
+    if [[ -z ${BELLHOP_API_LISTEN:-} || $BELLHOP_API_LISTEN == "127.0.0.1:$(port_of API_PORT)" ]]; then
+        choose_port API_PORT
+        BELLHOP_API_LISTEN=127.0.0.1:$(port_of API_PORT)
+    fi
+    export_line BELLHOP_API_LISTEN "$BELLHOP_API_LISTEN"
+    export_line BELLHOP_API_URL "http://$BELLHOP_API_LISTEN"
+    load_environment
+    start_role api "$metrics_host:$port/readyz" api
+    wait_for_role api "inbox API on $BELLHOP_API_URL"
+}
+
 metrics_from_to() {
     printf 'metrics on http://%s:%s/metrics' "$metrics_host" "$1"
     (($1 == $2)) || printf ' to :%s' "$2"

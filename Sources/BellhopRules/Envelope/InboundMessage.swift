@@ -78,7 +78,7 @@ struct InboundMessage {
         return object
     }
 
-    private static func object(
+    static func object(
         _ bytes: [UInt8],
         _ limits: JSONParser.Limits,
         at place: JSONPointer,

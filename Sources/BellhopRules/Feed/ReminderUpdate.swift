@@ -10,6 +10,8 @@ public struct ReminderUpdate: Hashable, Sendable {
     public let days: Set<Weekday>
     /// The zone of the clock; nil for the user's own.
     public let timezone: TimeZoneName?
+    /// What its notifications are; nil for the app's usual type.
+    public let type: EventType?
     /// What it says.
     public let title: String
     /// What it says below; may be empty.
@@ -21,6 +23,7 @@ public struct ReminderUpdate: Hashable, Sendable {
         localTime = try Self.localTime(reader)
         days = try Self.days(reader)
         timezone = try reader.identifier("timezone")
+        type = try reader.identifier("eventType")
         guard let title = try reader.text("title", 1...FieldLimits.title) else {
             throw reader.missing("title", "a string")
         }

@@ -23,7 +23,13 @@ struct RoleProcess: Sendable {
     let zones = ZoneLibrary(environment: ProcessInfo.processInfo.environment)
 
     /// `size` bounds the connections to the database; `number`, where there are several, stands in every line of the log.
-    init(_ setup: Setup, role: String, connections size: Int, number: Int? = nil) throws {
+    init(
+        _ setup: Setup,
+        role: String,
+        rights: Rights = .worker,
+        connections size: Int,
+        number: Int? = nil
+    ) throws {
         self.setup = setup
         self.role = role
         let log = setup.configuration.log.makeLogger(label: role)
@@ -31,7 +37,7 @@ struct RoleProcess: Sendable {
         metrics = MetricsRegistry()
         ProcessMetrics.register(in: metrics)
         pool = try setup.pool(
-            as: .worker,
+            as: rights,
             name: role,
             size: size,
             observer: DatabaseWatch(logger.labelled("database"), time: SystemTime()).see
@@ -103,8 +109,12 @@ struct RoleProcess: Sendable {
     func checks(_ publisher: Publisher) -> [ReadinessCheck] {
         [
             ReadinessCheck("publisher") { publisher.isConnected ? nil : "it is not connected" },
-            ReadinessCheck("database") { [pool] in await pool.ping() ? nil : "it does not answer" },
+            databaseCheck,
         ]
+    }
+
+    var databaseCheck: ReadinessCheck {
+        ReadinessCheck("database") { [pool] in await pool.ping() ? nil : "it does not answer" }
     }
 
     /// Runs the services beside the endpoint until a signal, and closes the pool behind them.

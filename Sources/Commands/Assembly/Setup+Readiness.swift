@@ -7,6 +7,14 @@ import Store
 extension Setup {
     /// Ends the command with what to do where the machine, the schema or the broker is not what this program was built for.
     func expectReady(_ catalogs: CatalogSet, zones: ZoneLibrary, pool: PostgresPool) async throws {
+        try await expectSchema(zones: zones, pool: pool)
+        let applier = TopologyApplier(broker: try broker(), plan: plan(catalogs), records: BindingBook(pool: pool))
+        guard let first = try await applier.differences(comparingArguments: false).first else { return }
+        throw Self.notReady("the broker's topology", first, "bellhop topology apply")
+    }
+
+    /// The same for a role that the broker does not concern.
+    func expectSchema(zones: ZoneLibrary, pool: PostgresPool) async throws {
         guard zones.isThere else { throw zones.absence(attempted: "reading the time zones") }
         switch try await Migrator(pool: pool, namespace: configuration.namespace).check() {
         case .current: break
@@ -14,9 +22,6 @@ extension Setup {
             throw Self.notReady("the database schema", "pending: \(names.joined(separator: ", "))", "bellhop migrate")
         case .diverged(let why): throw Self.notReady("the database schema", why, "the matching release")
         }
-        let applier = TopologyApplier(broker: try broker(), plan: plan(catalogs), records: BindingBook(pool: pool))
-        guard let first = try await applier.differences(comparingArguments: false).first else { return }
-        throw Self.notReady("the broker's topology", first, "bellhop topology apply")
     }
 
     private static func notReady(_ what: String, _ cameBack: String, _ command: String) -> CommandFailure {

@@ -118,7 +118,7 @@ struct Setup: Sendable {
         )
     }
 
-    private static func missing(_ setting: Setting) -> CommandFailure {
+    static func missing(_ setting: Setting) -> CommandFailure {
         CommandFailure(
             .configuration,
             attempted: "reading the configuration",

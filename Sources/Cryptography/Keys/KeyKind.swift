@@ -6,9 +6,11 @@ package enum KeyKind: Hashable, Sendable {
     case rsa
     /// The elliptic curve P-256.
     case p256
+    /// The curve Ed25519, whose signatures hash by themselves.
+    case ed25519
 
     /// What a key must be, for error texts.
-    static let rule = "an RSA key of 2,048 to 8,192 bits or a P-256 key"
+    static let rule = "an RSA key of 2,048 to 8,192 bits, a P-256 key or an Ed25519 key"
 
     /// Smaller keys are broken; larger ones let whoever chooses the key keep a core busy.
     private static let rsaBits: ClosedRange<CInt> = 2048...8192
@@ -22,10 +24,15 @@ package enum KeyKind: Hashable, Sendable {
         case EVP_PKEY_EC:
             guard Self.curve(of: key) == "prime256v1" else { return nil }
             self = .p256
+        case EVP_PKEY_ED25519:
+            self = .ed25519
         default:
             return nil
         }
     }
+
+    /// What a message is hashed with before it is signed; nil where the signature does so itself.
+    var digest: OpaquePointer? { self == .ed25519 ? nil : EVP_sha256() }
 
     private static func curve(of key: OpaquePointer) -> String? {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { name in

@@ -119,11 +119,12 @@ package final class PrivateKey: @unchecked Sendable {
         CryptographyError(.invalidKey, "OpenSSL could not write a private key (\(OpenSSLErrors.drain()))")
     }
 
-    /// The signature of SHA-256 over `message`, in OpenSSL's form: PKCS #1 v1.5 for RSA, DER for P-256.
+    /// The signature of `message`, in OpenSSL's form: of its SHA-256, PKCS #1 v1.5 for RSA and DER for P-256; of the message
+    /// itself for Ed25519.
     func signature(of message: [UInt8]) throws(CryptographyError) -> [UInt8] {
         guard let context = EVP_MD_CTX_new() else { throw failure() }
         defer { EVP_MD_CTX_free(context) }
-        guard EVP_DigestSignInit(context, nil, EVP_sha256(), nil, handle) == 1 else { throw failure() }
+        guard EVP_DigestSignInit(context, nil, kind.digest, nil, handle) == 1 else { throw failure() }
         var length = 0
         guard EVP_DigestSign(context, nil, &length, message, message.count) == 1 else { throw failure() }
         var signature = [UInt8](repeating: 0, count: length)

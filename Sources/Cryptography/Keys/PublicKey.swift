@@ -72,6 +72,15 @@ package final class PublicKey: @unchecked Sendable {
         try self.init(der: DER.sequence(algorithm + DER.bitString(key)))
     }
 
+    /// Takes the 32 bytes of an Ed25519 key, as a JWK's `x` holds them.
+    package convenience init(ed25519Point point: [UInt8]) throws(CryptographyError) {
+        guard point.count == 32 else {
+            throw CryptographyError(.invalidKey, "an Ed25519 key of \(point.count) bytes: expected 32")
+        }
+        let algorithm = DER.sequence(DER.objectIdentifier(Self.ed25519))
+        try self.init(der: DER.sequence(algorithm + DER.bitString(point)))
+    }
+
     /// The point of a P-256 key in its uncompressed form, 65 bytes.
     package func p256Point() throws(CryptographyError) -> [UInt8] {
         try P256Point.bytes(of: handle, kind)
@@ -83,12 +92,14 @@ package final class PublicKey: @unchecked Sendable {
         defer { ERR_clear_error() }
         guard let context = EVP_MD_CTX_new() else { return false }
         defer { EVP_MD_CTX_free(context) }
-        guard EVP_DigestVerifyInit(context, nil, EVP_sha256(), nil, handle) == 1 else { return false }
+        guard EVP_DigestVerifyInit(context, nil, kind.digest, nil, handle) == 1 else { return false }
         return EVP_DigestVerify(context, signature, signature.count, message, message.count) == 1
     }
 
     /// The identifier 1.2.840.10045.2.1.
     private static let ellipticCurveKey: [UInt8] = [0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01]
+    /// The identifier 1.3.101.112.
+    private static let ed25519: [UInt8] = [0x2B, 0x65, 0x70]
     /// The identifier 1.2.840.113549.1.1.1.
     private static let rsaEncryption: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x01]
 }

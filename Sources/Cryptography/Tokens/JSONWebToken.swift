@@ -4,16 +4,19 @@
 /// them.
 package struct JSONWebToken: Hashable, Sendable {
     /// How a token is signed; whoever checks one names it, the token's own header has no say.
-    package enum Algorithm: String, Hashable, Sendable {
+    package enum Algorithm: String, CaseIterable, Hashable, Sendable {
         /// RSA, PKCS #1 v1.5, SHA-256.
         case rs256 = "RS256"
         /// P-256, SHA-256, 64 bytes of signature.
         case es256 = "ES256"
+        /// Ed25519, 64 bytes of signature (RFC 8037).
+        case edDSA = "EdDSA"
 
         var keyKind: KeyKind {
             switch self {
             case .rs256: .rsa
             case .es256: .p256
+            case .edDSA: .ed25519
             }
         }
     }

@@ -6,14 +6,23 @@ package struct HTTPRequest: Sendable {
     package let headers: HTTPHeaders
     /// At most `HTTPLimits.bodyBytes` of it.
     package let body: [UInt8]
+    /// Who is at the other end of the connection; nil where that cannot be told.
+    package let peer: PeerAddress?
     /// What stood in the route's `{places}`, decoded; the router fills it in.
     package internal(set) var parameters: [String: String] = [:]
 
-    package init(method: String, target: RequestTarget, headers: HTTPHeaders = [:], body: [UInt8] = []) {
+    package init(
+        method: String,
+        target: RequestTarget,
+        headers: HTTPHeaders = [:],
+        body: [UInt8] = [],
+        peer: PeerAddress? = nil
+    ) {
         self.method = method
         self.target = target
         self.headers = headers
         self.body = body
+        self.peer = peer
     }
 
     /// The first value of a query's name; an empty text for a name without a value.

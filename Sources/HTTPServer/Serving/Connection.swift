@@ -43,6 +43,11 @@ struct Connection: @unchecked Sendable {
         return headers
     }
 
+    /// Who is at the other end; only inside a callback.
+    func peer() -> PeerAddress? {
+        PeerAddress(of: bellhop_connection_socket(pointer))
+    }
+
     /// Hands the answer to libmicrohttpd; false where it refuses, and the connection must be closed.
     func queue(_ response: HTTPResponse, stream: StreamBody?) -> Bool {
         guard let handle = Self.makeResponse(response, stream) else { return false }

@@ -77,7 +77,13 @@ extension ServerCore {
             return body
         }
         connections.received(connection.identity)
-        let request = HTTPRequest(method: head.method, target: head.target, headers: head.headers, body: body)
+        let request = HTTPRequest(
+            method: head.method,
+            target: head.target,
+            headers: head.headers,
+            body: body,
+            peer: connection.peer()
+        )
         begin(exchange, request, on: connection)
         return .goOn
     }

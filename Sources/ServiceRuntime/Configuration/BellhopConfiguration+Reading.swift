@@ -44,6 +44,10 @@ extension BellhopConfiguration {
         managementURL = reader.url(.managementURL, schemes: ["http", "https"])
         listenURL = reader.url(.listenURL, schemes: ["postgres", "postgresql"]) ?? databaseURL
         jwtKeys = reader.path(.jwtKeys, of: .file)
+        jwtAudience = reader.string(.jwtAudience, default: "bellhop") ?? "bellhop"
+        jwtIssuer = reader.string(.jwtIssuer)
+        apiOrigins = reader.apiOrigins()
+        apiRate = reader.apiRate()
         operators = reader.path(.operators, of: .file)
         retryDelays = reader.retryDelays() ?? []
         retryLimit = reader.integer(.retryLimit, in: 1...100, default: 8)
@@ -113,6 +117,20 @@ extension ConfigurationReader {
             )
         }
         return retention
+    }
+
+    fileprivate mutating func apiOrigins() -> [WebOrigin] {
+        let expected = "origins as browsers write them, such as https://app.example.com,https://www.example.com"
+        return read(.apiOrigins, expected: expected) { text -> [WebOrigin]? in
+            let texts = text.split(separator: ",", omittingEmptySubsequences: false)
+            let origins = texts.compactMap { WebOrigin($0.trimmingCharacters(in: .whitespaces)) }
+            return origins.count == texts.count ? origins : nil
+        } ?? []
+    }
+
+    fileprivate mutating func apiRate() -> CallRates {
+        let expected = "rates a second from 1/s to 100000/s, or off, such as user=20/s,address=200/s"
+        return read(.apiRate, expected: expected, default: CallRates.usual.text) { CallRates($0) } ?? .usual
     }
 
     fileprivate mutating func staleDevices() -> StaleDevices? {

@@ -34,6 +34,22 @@ package struct BellhopConfiguration: Sendable {
     ///
     /// Default: none.
     package let jwtKeys: String?
+    /// Whom the tokens of the inbox API must be for (`aud`).
+    ///
+    /// Default: `bellhop`.
+    package let jwtAudience: String
+    /// Who must have issued them (`iss`).
+    ///
+    /// Default: none, and any issuer whose key is in the set will do.
+    package let jwtIssuer: String?
+    /// The web origins whose pages may call the inbox API.
+    ///
+    /// Default: none.
+    package let apiOrigins: [WebOrigin]
+    /// How often the inbox API may be called.
+    ///
+    /// Default: ``CallRates/usual``.
+    package let apiRate: CallRates
     /// A file of console and desk users.
     ///
     /// Default: none.

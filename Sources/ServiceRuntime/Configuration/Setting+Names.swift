@@ -11,6 +11,10 @@ extension Setting {
     package static let managementURL = Setting("MANAGEMENT_URL", isSecret: true)
     package static let listenURL = Setting("LISTEN_URL", isSecret: true)
     package static let jwtKeys = Setting("JWT_KEYS")
+    package static let jwtAudience = Setting("JWT_AUDIENCE")
+    package static let jwtIssuer = Setting("JWT_ISSUER")
+    package static let apiOrigins = Setting("API_ORIGINS")
+    package static let apiRate = Setting("API_RATE")
     package static let operators = Setting("OPERATORS")
     package static let retryDelays = Setting("RETRY_DELAYS")
     package static let retryLimit = Setting("RETRY_LIMIT")
@@ -29,9 +33,10 @@ extension Setting {
     /// Every name that Bellhop knows; any other `BELLHOP_*` is a fault.
     package static let all: [Setting] = [
         .config, .amqpURL, .databaseURL, .namespace, .catalogs, .providers, .apiListen, .consoleListen, .metricsListen,
-        .managementURL, .listenURL, .jwtKeys, .operators, .retryDelays, .retryLimit, .prefetch, .batch, .drainTimeout,
-        .lease, .handOverRate, .replayHorizon, .deadLetterRetention, .retention, .staleDevices,
-        .wideEventAge, .log,
+        .managementURL, .listenURL, .jwtKeys, .jwtAudience, .jwtIssuer, .apiOrigins, .apiRate, .operators,
+        .retryDelays, .retryLimit, .prefetch, .batch, .drainTimeout, .lease, .handOverRate, .replayHorizon,
+        .deadLetterRetention, .retention, .staleDevices, .wideEventAge,
+        .log,
     ]
 
     /// What may stand on a command line: every setting, and the `…_FILE` of each secret.

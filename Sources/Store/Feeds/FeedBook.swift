@@ -14,16 +14,19 @@ package struct FeedBook: Sendable {
     /// After an error some of it may stand; applying it again changes nothing of that.
     package func apply(_ entries: [FeedEntry]) async throws(PostgresError) -> [Void] {
         for entries in FeedEntry.groups(of: entries) {
-            let locks = FeedLocks(entries)
-            let rounds = FeedEntry.rounds(of: entries)
             try await pool.transaction { (connection) throws(PostgresError) in
-                try locks.take(on: connection)
-                for round in rounds {
-                    try FeedRound(round).apply(on: connection)
-                }
+                try FeedLocks(entries).take(on: connection)
+                try Self.apply(entries, on: connection)
             }
         }
         return entries.map { _ in }
+    }
+
+    /// Applies words about a few dozen users in a transaction that has their locks already.
+    static func apply(_ entries: [FeedEntry], on connection: PostgresConnection) throws(PostgresError) {
+        for round in FeedEntry.rounds(of: entries) {
+            try FeedRound(round).apply(on: connection)
+        }
     }
 }
 

@@ -12,28 +12,9 @@ enum LateDevices {
         for row in fresh.indices {
             for place in columns.indices { columns[place].append(try fresh.text(row, .index(place))) }
         }
-        _ = try connection.run(join, columns.map { .textArray($0) })
+        let waits: Parameter = .textArray(Wait.Reason.allCases.map(\.rawValue))
+        _ = try connection.run(join, columns.map { .textArray($0) } + [waits])
     }
 
-    /// Each is decided anew when its time has come, for this device as for the others.
-    private static let join = Statement(
-        """
-        INSERT INTO ledger (person, id, target, state, reason, due_at, decision, urgency)
-        SELECT DISTINCT ON (d.person, d.id, s.id)
-               d.person, d.id, target_number(s.id), d.state, d.reason, greatest(d.due_at, now()), d.decision, d.urgency
-        FROM unnest($1::text[], $2::text[], $3::text[]) AS r (app, user_id, id)
-        JOIN push_subscriptions s
-            ON s.app || '' = r.app AND s.profile_id = ANY (ARRAY[r.user_id]) AND s.id = r.id AND s.revoked_at IS NULL
-        CROSS JOIN LATERAL \(People.number(of: "r")) AS p
-        CROSS JOIN LATERAL (
-            SELECT * FROM ledger
-            WHERE person = p.number AND due_at IS NOT NULL AND sent_at IS NULL
-            ORDER BY person, due_at
-        ) AS d
-        WHERE d.target <> \(TargetNumber.mailbox) AND d.state = \(DeliveryState.deferred.sql)
-          AND d.reason IN (\(Wait.Reason.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")))
-        ORDER BY d.person, d.id, s.id, d.due_at
-        ON CONFLICT DO NOTHING
-        """
-    )
+    private static let join = Statement("SELECT join_late_devices($1, $2, $3, $4)")
 }

@@ -177,15 +177,11 @@ enum SubscriptionFeed {
         """
     )
 
-    /// Of the rows of one token all but the one registered last are revoked.
+    /// Of the rows of one token all but the one registered last are revoked, whoever they belong to.
     private static let settleOwnership = Statement(
         """
-        UPDATE push_subscriptions t SET revoked_at = o.registered_at, revoke_reason = \(RevokeReason.tokenMoved.literal)
+        SELECT settle_token(r.app, r.token)
         FROM (SELECT DISTINCT app, token FROM unnest($1::text[], $2::text[]) AS r (app, token)) AS r
-        JOIN push_subscriptions o
-            ON o.app || '' = r.app AND md5(o.device_token) = ANY (ARRAY[md5(r.token)]) AND o.device_token = r.token
-        WHERE t.app || '' = r.app AND md5(t.device_token) = ANY (ARRAY[md5(r.token)])
-          AND t.device_token = r.token AND t.revoked_at IS NULL AND (t.registered_at, t.profile_id, t.id) < (o.registered_at, o.profile_id, o.id)
         """
     )
 

@@ -107,13 +107,19 @@ enum InboxStatements {
         effect: .reads
     )
 
+    /// What an app's icon counts: what is in the list and was not read.
+    static let isUnread = """
+        read_at IS NULL AND archived_at IS NULL AND (snoozed_until IS NULL OR snoozed_until <= now())
+        """
+
     /// Of the newest ten thousand of each user.
     static let unread = Statement(
         """
         SELECT k.position, (
                    SELECT count(*) FROM (
-                       SELECT read_at FROM inbox WHERE person = k.person ORDER BY created_at DESC, id DESC LIMIT 10000
-                   ) AS newest WHERE read_at IS NULL
+                       SELECT read_at, archived_at, snoozed_until FROM inbox WHERE person = k.person
+                       ORDER BY created_at DESC, id DESC LIMIT 10000
+                   ) AS newest WHERE \(isUnread)
                )
         FROM (SELECT generate_subscripts($1::bigint[], 1)::bigint AS position, unnest($1::bigint[]) AS person) AS k
         """,

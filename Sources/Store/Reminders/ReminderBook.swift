@@ -168,7 +168,7 @@ package struct ReminderBook: Sendable {
 
 extension Reminder {
     /// Nil for a row that no program of ours wrote.
-    fileprivate init?(_ rows: Rows, _ row: Int) throws(PostgresError) {
+    init?(_ rows: Rows, _ row: Int) throws(PostgresError) {
         guard let app = AppID(validating: try rows.text(row, 0)), let user = UserID(validating: try rows.text(row, 1)),
             let id = ReminderID(validating: try rows.text(row, 2)),
             let localTime = LocalTime(validating: try rows.text(row, 3))

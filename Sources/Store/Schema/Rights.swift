@@ -13,10 +13,20 @@ package enum Rights: String, Sendable {
 extension Namespace {
     /// What every connection of a pool runs first: this schema only, and no more rights than the role has.
     package func setUp(as rights: Rights) -> [String] {
-        ["SET search_path TO \(name)", "SET ROLE \(rights.rawValue)"] + (rights == .worker ? Self.planning : [])
+        ["SET search_path TO \(name)", "SET ROLE \(rights.rawValue)"] + planning(for: rights)
     }
 
-    /// A worker looks up by key, a batch at once: the one plan for that needs no statistics and suits every batch.
+    private func planning(for rights: Rights) -> [String] {
+        switch rights {
+        case .worker: Self.planning
+        // A user's list comes from an index that has its order: sorting it would read all of it.
+        case .api: Self.planning + ["SET enable_sort TO off"]
+        case .admin: []
+        }
+    }
+
+    /// Workers look up by key, a batch at once, and so does the API for one user: the one plan for that needs no statistics
+    /// and suits every batch.
     ///
     /// Left to itself, the server plans the first batches of each connection anew and reads whole tables while it takes
     /// them for small; on tables that grow faster than its statistics they are not small.

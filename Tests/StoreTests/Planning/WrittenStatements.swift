@@ -19,9 +19,10 @@ enum WrittenStatements {
         }
     }
 
-    /// What only commands of operators, benchmarks and migrations run, with plans of their own.
+    /// What only commands of operators, benchmarks, migrations and the API run, with plans of their own.
     private static let forOperators: Set<String> = [
-        "Benchmarks", "Schema", "Status", "Stories", "Topology", "ReplayBook+Ledger.swift", "ReplayBook.swift",
+        "Readers", "Benchmarks", "Schema", "Status", "Stories", "Topology", "ReplayBook+Ledger.swift",
+        "ReplayBook.swift",
         "DeadLetterDesk.swift", "DeadLetterDesk+Acts.swift", "DeadLetterDesk+Editing.swift",
         "DeadLetterDesk+Import.swift",
         "DeadLetterFilter+SQL.swift", "DeadLetterSummary.swift", "FanoutDesk.swift",

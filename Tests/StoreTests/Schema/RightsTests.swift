@@ -44,7 +44,9 @@ struct RightsTests {
             let forbidden: [Statement] = [
                 "UPDATE inbox SET title = 'x'", "DELETE FROM inbox",
                 "INSERT INTO people (app, user_id) VALUES ('drop', 'u1')", "SELECT 1 FROM dead_letters",
-                "SELECT 1 FROM events", "SELECT 1 FROM tombstones",
+                "SELECT 1 FROM events", "SELECT 1 FROM erasures",
+                "DELETE FROM tombstones", "UPDATE people SET devices = '[]'",
+                "INSERT INTO tombstones (app, subject_hash, deleted_at) VALUES ('padel', 'x', now())",
                 "INSERT INTO follows (app, topic, user_id, since, source_time) VALUES ('drop', 't', 'u2', now(), now())",
             ]
             for statement in forbidden {
@@ -81,6 +83,27 @@ struct RightsTests {
                 }
             }
             await api.close()
+        }
+    }
+
+    @Test("of what was taken back a signed-in user sees hashes of their own app alone")
+    func tombstones() async throws {
+        try await Bench.withSchema { bench in
+            _ = try await bench.owner.run(
+                """
+                INSERT INTO tombstones (app, subject_hash, deleted_at) VALUES ('drop', 'x', now()), ('padel', 'y', now())
+                """
+            )
+            let api = try Bench.makePool(setUp: bench.namespace.setUp(as: .api))
+            let nobody = try await api.run("SELECT app FROM tombstones").count
+            let own = try await api.transaction { (connection) throws(PostgresError) in
+                try connection.signIn("drop", "u1")
+                let rows = try connection.run("SELECT app FROM tombstones")
+                return [try rows.text(0, 0), "\(rows.count)"]
+            }
+            await api.close()
+            #expect(nobody == 0)
+            #expect(own == ["drop", "1"])
         }
     }
 

@@ -25,7 +25,7 @@ struct LanguageSet: Hashable {
     }
 
     /// Other names under which a reader's language may stand, the nearest first: browsers say `no` where phones say `nb`.
-    private static func kin(of language: Substring) -> [String] {
+    static func kin(of language: Substring) -> [String] {
         switch language {
         case "no": ["nb"]
         case "nb": ["no"]

@@ -1,0 +1,36 @@
+import ServiceRuntime
+
+/// What the API counts of its calls.
+struct APIMetrics: Sendable {
+    private let calls: Labelled<Counter>
+    private let seconds: Labelled<Histogram>
+    private let refusals: Labelled<Counter>
+
+    init(_ registry: MetricsRegistry) {
+        calls = registry.counter(
+            "bellhop_api_requests_total",
+            help: "Calls of the inbox API that had a route.",
+            labels: ["route", "method", "status"]
+        )
+        seconds = registry.histogram(
+            "bellhop_api_request_seconds",
+            help: "What those calls took, from the whole request to the answer.",
+            labels: ["route"]
+        )
+        refusals = registry.counter(
+            "bellhop_api_refused_tokens_total",
+            help: "Calls without a valid token, by what was wrong with it.",
+            labels: ["reason"]
+        )
+    }
+
+    /// HEAD is counted as what it asks about; other methods have no route.
+    func count(_ route: String, _ method: String, _ status: Int, in span: Duration) {
+        calls.with(route, method == "HEAD" ? "GET" : method, "\(status)").increment()
+        seconds.with(route).observe(span)
+    }
+
+    func refused(_ fault: TokenFault) {
+        refusals.with(fault.rawValue).increment()
+    }
+}

@@ -1,0 +1,71 @@
+import BellhopJSON
+import BellhopRules
+import HTTPServer
+import Store
+
+/// A request of a signed-in user, with what belongs to its answer.
+struct Call: Sendable {
+    let request: HTTPRequest
+    let reader: RecipientKey
+    let catalog: Catalog
+    let now: Timestamp
+    let tools: Tools
+
+    /// The values of a query, of which only these names may stand, each once.
+    func query(_ names: [String] = []) throws(CallFault) -> [String: String] {
+        try Self.query(of: request, names)
+    }
+
+    static func query(of request: HTTPRequest, _ names: [String]) throws(CallFault) -> [String: String] {
+        var values: [String: String] = [:]
+        for item in request.target.query {
+            guard names.contains(item.name) else {
+                throw .field(item.name, "there is no such parameter here")
+            }
+            guard values.updateValue(item.value, forKey: item.name) == nil else {
+                throw .field(item.name, "it stands twice")
+            }
+        }
+        return values
+    }
+
+    /// What stands at a place of the path.
+    func place<ID: TextIdentifier>(_ name: String, as type: ID.Type = ID.self) throws(CallFault) -> ID {
+        guard let id = request.parameters[name].flatMap(ID.init(validating:)) else {
+            throw .field(name, "expected \(ID.rule)")
+        }
+        return id
+    }
+
+    /// The object in the body; with other members than these it is refused.
+    ///
+    /// Nil admits any.
+    func body(_ members: [String]?, mayBeEmpty: Bool = false) throws(CallFault) -> JSONObject {
+        _ = try query()
+        if request.body.isEmpty, mayBeEmpty { return JSONObject() }
+        let type = request.headers["Content-Type"].map { $0.prefix { $0 != ";" } } ?? ""
+        guard type.lowercased().filter({ $0 != " " }) == "application/json" else {
+            throw CallFault(415, "unsupported-media-type", "the body must be application/json")
+        }
+        let object: JSONObject
+        switch ObjectBody.read(request.body) {
+        case .success(let read): object = read
+        case .failure(let rejection): throw CallFault(rejection)
+        }
+        if let members, let stray = object.members.first(where: { !members.contains($0.key) }) {
+            throw .field(stray.key, "there is no such member; known are \(members.joined(separator: ", "))")
+        }
+        return object
+    }
+
+    /// What the user says, by the rules of the feed message of that type.
+    func said(_ type: FeedType, _ fields: JSONObject) throws(CallFault) -> FeedUpdate {
+        switch FeedUpdate.said(by: reader.user, of: reader.app, type, fields) {
+        case .success(let update):
+            var update = update
+            update.change.foldTopic(catalog.topics)
+            return update
+        case .failure(let rejection): throw CallFault(rejection)
+        }
+    }
+}

@@ -1,0 +1,54 @@
+package import BellhopRules
+package import Pipeline
+package import Push
+package import ServiceRuntime
+package import Store
+
+/// What the routes work with.
+package struct Tools: Sendable {
+    let desk: ReaderDesk
+    let catalogs: CatalogSource
+    let zones: ZoneLibrary
+    let time: any TimeSource
+    let secrets: AppSecrets
+    let preferenceFallbacks: Labelled<Counter>
+
+    /// What apps have that the API speaks of: the public halves of their Web Push keys, and their unsubscribe links.
+    package struct AppSecrets: Sendable {
+        package var webPushKeys: [AppID: String]
+        package var unsubscribe: [AppID: UnsubscribeLink]
+
+        package init(webPushKeys: [AppID: String] = [:], unsubscribe: [AppID: UnsubscribeLink] = [:]) {
+            self.webPushKeys = webPushKeys
+            self.unsubscribe = unsubscribe
+        }
+
+        /// From the file of the providers.
+        package init(_ providers: ProviderConfiguration) {
+            webPushKeys = providers.apps.compactMapValues { $0.webPush?.keys.usual.publicKey }
+            unsubscribe = providers.apps.compactMapValues { $0.email?.letterhead.unsubscribe }
+        }
+    }
+
+    package init(
+        desk: ReaderDesk,
+        catalogs: CatalogSource,
+        zones: ZoneLibrary,
+        time: any TimeSource,
+        secrets: AppSecrets,
+        metrics: MetricsRegistry
+    ) {
+        self.desk = desk
+        self.catalogs = catalogs
+        self.zones = zones
+        self.time = time
+        self.secrets = secrets
+        preferenceFallbacks = metrics.counter(
+            "bellhop_preference_fallbacks_total",
+            help: "Preference documents that had to be completed, clamped or trimmed.",
+            labels: ["app"]
+        )
+    }
+
+    var now: Timestamp { Timestamp(clamping: time.now().microseconds) }
+}

@@ -1,0 +1,44 @@
+import BellhopJSON
+import BellhopRules
+import HTTPServer
+
+/// What a settings page needs of the app: labels, order and defaults.
+enum CatalogRoutes {
+    /// Answers `GET /api/catalog`, in the user's language.
+    static func catalog(_ call: Call) async throws -> HTTPResponse {
+        _ = try call.query()
+        let language = try await call.tools.desk.settings(of: call.reader).locale
+        let page = call.catalog.settings
+        let words = { (phrases: [LanguageTag: String]) in JSONValue.optional(call.catalog.words(phrases, for: language))
+        }
+        return .object([
+            "types": .array(call.catalog.types.map { json($0, words($0.labels)) }),
+            "preferences": [
+                "master": ["label": words(page.masterLabels), "default": true],
+                "quietHours": [
+                    "label": words(page.quietHoursLabels), "helper": words(page.quietHoursHelpers),
+                    "enabled": .bool(page.quietHours.enabled), "startHour": .number(page.quietHours.startHour),
+                    "endHour": .number(page.quietHours.endHour),
+                ],
+            ],
+        ])
+    }
+
+    /// Answers `GET /api/web-push-key`.
+    static func webPushKey(_ call: Call) async throws -> HTTPResponse {
+        _ = try call.query()
+        guard let key = call.tools.secrets.webPushKeys[call.reader.app] else {
+            throw CallFault(404, "no-web-push", "the app does not reach browsers")
+        }
+        return .object(["publicKey": .string(key)])
+    }
+
+    private static func json(_ type: CatalogType, _ label: JSONValue) -> JSONValue {
+        [
+            "type": .string(type.type.text), "label": label, "priority": .string(type.priority.rawValue),
+            "icon": .optional(type.icon), "color": .optional(type.color), "background": .optional(type.background),
+            "mandatory": .bool(type.isMandatory),
+            "defaults": ["push": .bool(type.pushByDefault), "email": .bool(type.emailByDefault)],
+        ]
+    }
+}

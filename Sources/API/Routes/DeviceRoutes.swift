@@ -1,0 +1,83 @@
+import BellhopJSON
+import BellhopRules
+import HTTPServer
+import Store
+
+/// The devices that a user is reached on.
+enum DeviceRoutes {
+    /// Answers `POST /api/push-token`.
+    static func register(_ call: Call) async throws -> HTTPResponse {
+        var body = try call.body([
+            "token", "platform", "provider", "subscription", "permission", "environment", "replaces",
+        ])
+        if body["provider"] == nil || body["provider"] == .null {
+            body["provider"] = try provider(body, call).map { .string($0.rawValue) }
+        }
+        let update = try call.said(.subscriptionUpserted, body)
+        guard case .subscriptionUpserted(let said) = update.change else { return .done }
+        guard call.catalog.uses(said.provider) else {
+            throw CallFault.field("provider", "the app does not reach devices through it")
+        }
+        _ = try await call.tools.desk.say(update, as: call.reader, at: call.now)
+        return try await answer(said.token, call)
+    }
+
+    /// Answers `PATCH /api/push-token`.
+    static func change(_ call: Call) async throws -> HTTPResponse {
+        let body = try call.body(["token", "permission"])
+        let token = try token(body)
+        let permission: PushPermission?
+        switch body["permission"] {
+        case .null?: permission = nil
+        case .string(let text)?:
+            guard let word = PushPermission(rawValue: text) else { fallthrough }
+            permission = word
+        default: throw CallFault.field("permission", "expected \(JSONScope.oneOf(PushPermission.self))")
+        }
+        guard try await call.tools.desk.note(permission, on: token, of: call.reader, at: call.now) else {
+            throw unknown
+        }
+        return try await answer(token, call)
+    }
+
+    /// Answers `DELETE /api/push-token`; also for one that nobody knows, so that a log-out can be said again.
+    static func revoke(_ call: Call) async throws -> HTTPResponse {
+        let body = try call.body(["token"])
+        let token = try token(body)
+        let update = try call.said(.subscriptionRevoked, ["token": .string(token.text)])
+        _ = try await call.tools.desk.say(update, as: call.reader, at: call.now)
+        return .done
+    }
+
+    private static func token(_ body: JSONObject) throws(CallFault) -> DeviceToken {
+        guard let token = body["token"]?.string.flatMap(DeviceToken.init(validating:)) else {
+            throw .field("token", "expected \(DeviceToken.rule)")
+        }
+        return token
+    }
+
+    /// The one that fits; nil where the rules will say what is missing.
+    private static func provider(_ body: JSONObject, _ call: Call) throws(CallFault) -> PushProvider? {
+        guard let token = body["token"]?.string.flatMap(DeviceToken.init(validating:)),
+            let platform = body["platform"]?.string.flatMap(DevicePlatform.init(rawValue:))
+        else { return nil }
+        guard let provider = call.catalog.provider(for: platform, token: token) else {
+            throw .field(
+                "provider",
+                "the app leaves more than one choice, or none: \(JSONScope.oneOf(PushProvider.self))"
+            )
+        }
+        return provider
+    }
+
+    private static func answer(_ token: DeviceToken, _ call: Call) async throws -> HTTPResponse {
+        guard let device = try await call.tools.desk.device(token, of: call.reader) else { throw unknown }
+        return .object([
+            "id": .string(device.id), "platform": .string(device.platform.rawValue),
+            "provider": .string(device.provider.rawValue), "permission": .optional(device.permission?.rawValue),
+            "environment": .optional(device.environment?.rawValue),
+        ])
+    }
+
+    private static let unknown = CallFault(404, "unknown-token", "no device of the user has this token")
+}

@@ -1,0 +1,65 @@
+import BellhopJSON
+import BellhopRules
+import HTTPServer
+import Store
+
+/// The list, and how many of it are unread.
+enum InboxRoutes {
+    /// Answers `GET /api/notifications`.
+    static func list(_ call: Call) async throws -> HTTPResponse {
+        let query = try inboxQuery(call)
+        let page = try await call.tools.desk.page(query, of: call.reader)
+        return .object([
+            "data": .array(page.items.map { $0.json(call.catalog) }),
+            "pinned": .array(page.pinned.map { $0.json(call.catalog) }),
+            "unreadCount": .number(page.unread),
+            "next": .optional(page.next?.text),
+        ])
+    }
+
+    /// Answers `GET /api/notifications/unread-count`.
+    static func unreadCount(_ call: Call) async throws -> HTTPResponse {
+        _ = try call.query()
+        return .object(["unreadCount": .number(try await call.tools.desk.unreadCount(of: call.reader))])
+    }
+
+    private static func inboxQuery(_ call: Call) throws(CallFault) -> InboxQuery {
+        let values = try call.query(["limit", "before", "unread", "types", "state"])
+        var query = InboxQuery()
+        if let text = values["limit"] {
+            guard let limit = Int(text), (1...100).contains(limit) else {
+                throw .field("limit", "expected a whole number from 1 to 100")
+            }
+            query.limit = limit
+        }
+        if let text = values["before"] {
+            guard let place = InboxPlace(text) else {
+                throw CallFault(400, "bad-cursor", "expected the next of a page before", field: "before")
+            }
+            query.before = place
+        }
+        if let text = values["unread"] {
+            guard ["true", "false"].contains(text) else { throw .field("unread", "expected true or false") }
+            query.unreadOnly = text == "true"
+        }
+        if let text = values["types"] {
+            query.types = try types(text)
+        }
+        if let text = values["state"] {
+            guard let state = InboxQuery.State(rawValue: text) else {
+                throw .field("state", "expected \(JSONScope.oneOf(InboxQuery.State.self))")
+            }
+            query.state = state
+        }
+        return query
+    }
+
+    private static func types(_ text: String) throws(CallFault) -> [EventType] {
+        let names = text.split(separator: ",", omittingEmptySubsequences: false)
+        let types = names.compactMap { EventType(validating: String($0)) }
+        guard types.count == names.count, types.count <= 50 else {
+            throw .field("types", "expected up to 50 types with commas between them")
+        }
+        return types
+    }
+}

@@ -1,0 +1,107 @@
+import BellhopJSON
+import BellhopRules
+import Cryptography
+import HTTPServer
+import Store
+
+/// What a user wants to be reminded of, at times of their own clock.
+enum ReminderRoutes {
+    /// Answers `GET /api/reminders`.
+    static func list(_ call: Call) async throws -> HTTPResponse {
+        _ = try call.query()
+        let reminders = try await call.tools.desk.reminders(of: call.reader)
+        return .object(["data": .array(reminders.map { json($0, call) })])
+    }
+
+    /// Answers `POST /api/reminders`.
+    static func create(_ call: Call) async throws -> HTTPResponse {
+        var fields = try call.body(members)
+        let id = "rem_" + Base64URL.encode(try SecureRandom.bytes(12))
+        fields["id"] = .string(id)
+        let (update, said) = try reminder(fields, call)
+        let condition = ReaderCondition.hasFewerReminders(than: mostReminders, beside: said.id)
+        guard try await call.tools.desk.say(update, as: call.reader, at: call.now, where: condition) else {
+            throw CallFault(409, "too-many-reminders", "a user may have \(mostReminders) reminders")
+        }
+        return try await answer(said.id, status: 201, call)
+    }
+
+    /// Answers `PATCH /api/reminders/{id}`; what is not mentioned stays.
+    static func change(_ call: Call) async throws -> HTTPResponse {
+        let id: ReminderID = try call.place("id")
+        let body = try call.body(members)
+        guard let stored = try await find(id, call) else { throw unknown }
+        var fields = Self.fields(stored)
+        for member in body.members { fields[member.key] = member.value }
+        let (update, _) = try reminder(fields, call)
+        guard try await call.tools.desk.say(update, as: call.reader, at: call.now, where: .hasReminder(id)) else {
+            throw unknown
+        }
+        return try await answer(id, status: 200, call)
+    }
+
+    /// Answers `DELETE /api/reminders/{id}`.
+    static func remove(_ call: Call) async throws -> HTTPResponse {
+        _ = try call.query()
+        let id: ReminderID = try call.place("id")
+        let update = try call.said(.reminderRemoved, ["id": .string(id.text)])
+        guard try await call.tools.desk.say(update, as: call.reader, at: call.now, where: .hasReminder(id)) else {
+            throw unknown
+        }
+        return .done
+    }
+
+    private static let members = ["localTime", "days", "timezone", "eventType", "title", "body"]
+    private static let mostReminders = 50
+    private static let unknown = CallFault(404, "unknown-reminder", "the user has no such reminder")
+
+    private static func reminder(_ fields: JSONObject, _ call: Call) throws -> (FeedUpdate, ReminderUpdate) {
+        let update = try call.said(.reminderSet, fields)
+        guard case .reminderSet(let said) = update.change else { throw unknown }
+        try call.expectZone(said.timezone)
+        if let type = said.type, call.catalog[type] == nil {
+            throw CallFault.field("eventType", "the app's catalogue does not know this type")
+        }
+        return (update, said)
+    }
+
+    private static func find(_ id: ReminderID, _ call: Call) async throws -> ReaderReminder? {
+        try await call.tools.desk.reminders(of: call.reader).first { $0.reminder.id == id }
+    }
+
+    private static func answer(_ id: ReminderID, status: Int, _ call: Call) async throws -> HTTPResponse {
+        guard let stored = try await find(id, call) else { throw unknown }
+        return .json(JSONWriter.canonicalBytes(of: json(stored, call)), status: status)
+    }
+
+    /// The reminder as a message would set it.
+    private static func fields(_ stored: ReaderReminder) -> JSONObject {
+        let reminder = stored.reminder
+        // None means all of them, as in what was fed without any.
+        let named = Weekday.allCases.filter(reminder.days.contains)
+        let days = (named.isEmpty ? Weekday.allCases : named).map { JSONValue.string($0.rawValue) }
+        return [
+            "id": .string(reminder.id.text), "localTime": .string(reminder.localTime.description),
+            "days": .array(days), "timezone": .optional(stored.timezone?.text),
+            "eventType": .optional(reminder.type?.text), "title": .string(reminder.title),
+            "body": .string(reminder.body),
+        ]
+    }
+
+    private static func json(_ stored: ReaderReminder, _ call: Call) -> JSONValue {
+        var object = fields(stored)
+        object["nextFireAt"] = .optional(nextRing(stored.reminder, call)?.inMilliseconds)
+        return .object(object)
+    }
+
+    /// As the scheduler plans it.
+    private static func nextRing(_ reminder: Reminder, _ call: Call) -> Timestamp? {
+        guard let zone = call.zone(reminder.timezone) else { return nil }
+        let firing = DailyFiring(at: reminder.localTime, on: reminder.days, in: zone)
+        let verdict = firing.verdict(at: call.now, since: reminder.plannedFrom, lastDate: reminder.lastFiredOn)
+        switch verdict {
+        case .fire(let slot), .wait(let slot): return slot.instant
+        case .never: return nil
+        }
+    }
+}

@@ -1,0 +1,55 @@
+import HTTPServer
+
+/// What signed-in users may call; `docs/openapi.yaml` says the same for clients.
+enum RouteTable {
+    struct Route: Sendable {
+        let method: String
+        let path: String
+        let answer: @Sendable (Call) async throws -> HTTPResponse
+
+        init(_ method: String, _ path: String, _ answer: @escaping @Sendable (Call) async throws -> HTTPResponse) {
+            self.method = method
+            self.path = path
+            self.answer = answer
+        }
+    }
+
+    static let signedIn: [Route] = inbox + settings + devices + follows + reminders + catalog
+
+    private static let inbox = [
+        Route("GET", "/api/notifications", InboxRoutes.list),
+        Route("PATCH", "/api/notifications", MarkingRoute.mark),
+        Route("GET", "/api/notifications/unread-count", InboxRoutes.unreadCount),
+    ]
+
+    private static let settings = [
+        Route("GET", "/api/settings", SettingsRoutes.get),
+        Route("PATCH", "/api/settings", SettingsRoutes.change),
+        Route("GET", "/api/preferences", PreferenceRoutes.get),
+        Route("PUT", "/api/preferences", PreferenceRoutes.put),
+    ]
+
+    private static let devices = [
+        Route("POST", "/api/push-token", DeviceRoutes.register),
+        Route("PATCH", "/api/push-token", DeviceRoutes.change),
+        Route("DELETE", "/api/push-token", DeviceRoutes.revoke),
+    ]
+
+    private static let follows = [
+        Route("GET", "/api/follows", FollowRoutes.list),
+        Route("PUT", "/api/follows/{topic}", FollowRoutes.put),
+        Route("DELETE", "/api/follows/{topic}", FollowRoutes.remove),
+    ]
+
+    private static let reminders = [
+        Route("GET", "/api/reminders", ReminderRoutes.list),
+        Route("POST", "/api/reminders", ReminderRoutes.create),
+        Route("PATCH", "/api/reminders/{id}", ReminderRoutes.change),
+        Route("DELETE", "/api/reminders/{id}", ReminderRoutes.remove),
+    ]
+
+    private static let catalog = [
+        Route("GET", "/api/catalog", CatalogRoutes.catalog),
+        Route("GET", "/api/web-push-key", CatalogRoutes.webPushKey),
+    ]
+}

@@ -1,0 +1,119 @@
+import BellhopRules
+import HTTPServer
+import Push
+import Store
+
+/// The link in every mail by which its reader ends them, without signing in (RFC 8058).
+///
+/// A look at it changes nothing, since programs that look for bad links follow every one.
+struct UnsubscribeRoutes: Sendable {
+    let tools: Tools
+
+    /// Answers `GET /u/{token}`.
+    func ask(_ request: HTTPRequest) async throws -> HTTPResponse {
+        let (reader, words) = try await subject(request)
+        return page(
+            words,
+            app: reader.app,
+            """
+            <p>\(words.question)</p>
+            <form method="post"><button type="submit">\(words.act)</button></form>
+            """
+        )
+    }
+
+    /// Answers `POST /u/{token}`; whatever the body says.
+    func end(_ request: HTTPRequest) async throws -> HTTPResponse {
+        let (reader, words) = try await subject(request)
+        let said = FeedUpdate.said(by: reader.user, of: reader.app, .recipientUpserted, ["emailEnabled": false])
+        if case .success(let update) = said {
+            // Who was erased meanwhile gets no mails, and no row either.
+            _ = try await tools.desk.say(update, as: reader, at: tools.now, where: .isKnown)
+        }
+        return page(words, app: reader.app, "<p>\(words.done)</p>")
+    }
+
+    private func subject(_ request: HTTPRequest) async throws -> (RecipientKey, UnsubscribeWords) {
+        let token = request.parameters["token"] ?? ""
+        for (app, link) in tools.secrets.unsubscribe {
+            guard let subject = link.check(token), subject.app == app else { continue }
+            guard let catalog = tools.catalogs.current[app] else { break }
+            let reader = RecipientKey(app: app, user: subject.user)
+            let locale = try await tools.desk.settings(of: reader).locale
+            return (reader, UnsubscribeWords(for: locale ?? catalog.language))
+        }
+        throw CallFault(404, "not-found", "there is nothing at this path")
+    }
+
+    /// Nothing in it runs, and nothing is loaded.
+    private func page(_ words: UnsubscribeWords, app: AppID, _ content: String) -> HTTPResponse {
+        let html = """
+            <!doctype html>
+            <html lang="\(words.language)">
+            <meta charset="utf-8">
+            <meta name="viewport" content="width=device-width">
+            <meta name="robots" content="noindex">
+            <title>\(words.title) – \(app)</title>
+            <h1>\(words.title)</h1>
+            \(content)
+            </html>
+
+            """
+        return HTTPResponse(
+            headers: [
+                "Content-Type": "text/html; charset=utf-8", "Referrer-Policy": "no-referrer",
+                "Content-Security-Policy": "default-src 'none'; form-action 'self'; frame-ancestors 'none'",
+            ],
+            body: .bytes(Array(html.utf8))
+        )
+    }
+}
+
+/// What the page says, in the reader's language: Norwegian, Swedish, or English for everybody else.
+struct UnsubscribeWords {
+    let language: String
+    let title: String
+    let question: String
+    let act: String
+    let done: String
+
+    init(for tag: LanguageTag) {
+        switch tag.text.prefix(while: { $0 != "-" }) {
+        case "nb", "no", "nn": self = .norwegian
+        case "sv": self = .swedish
+        default: self = .english
+        }
+    }
+
+    private init(language: String, title: String, question: String, act: String, done: String) {
+        self.language = language
+        self.title = title
+        self.question = question
+        self.act = act
+        self.done = done
+    }
+
+    private static let norwegian = UnsubscribeWords(
+        language: "nb",
+        title: "Varsler på e-post",
+        question: "Vil du slutte å få varsler på e-post?",
+        act: "Ja, slutt å sende dem",
+        done: "Du får ikke flere varsler på e-post."
+    )
+
+    private static let swedish = UnsubscribeWords(
+        language: "sv",
+        title: "Aviseringar via e-post",
+        question: "Vill du sluta få aviseringar via e-post?",
+        act: "Ja, sluta skicka dem",
+        done: "Du får inga fler aviseringar via e-post."
+    )
+
+    private static let english = UnsubscribeWords(
+        language: "en",
+        title: "Notifications by e-mail",
+        question: "Do you want to stop notifications by e-mail?",
+        act: "Yes, stop them",
+        done: "You will get no more notifications by e-mail."
+    )
+}

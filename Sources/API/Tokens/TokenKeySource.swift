@@ -1,0 +1,82 @@
+package import BellhopJSON
+package import ServiceRuntime
+import Synchronization
+
+/// The key set in force, which follows its file: read anew within seconds of a change, and at once on SIGHUP.
+///
+/// A file that cannot be used leaves the keys in force that were, so that a slip of the pen signs nobody out.
+package final class TokenKeySource: Service {
+    package let name = "token keys"
+    private let file: String
+    private let logger: Logger
+    private let reads: Labelled<Counter>
+    private let interval: Duration
+    private let state: Mutex<State>
+    private let signals: AsyncStream<ProcessSignal>
+
+    private struct State {
+        var keys: TokenKeySet
+        /// What was last read, whether or not it could be used; nil where the file could not be read.
+        var content: [UInt8]?
+    }
+
+    /// Throws where the file cannot be used from the start.
+    package init(
+        file: String,
+        every interval: Duration = .seconds(5),
+        signals: AsyncStream<ProcessSignal>,
+        logger: Logger,
+        metrics: MetricsRegistry
+    ) throws(DocumentFaults) {
+        self.file = file
+        self.interval = interval
+        self.signals = signals
+        self.logger = logger.labelled(name)
+        reads = metrics.counter(
+            "bellhop_token_key_reads_total",
+            help: "Key sets that were read because their file had changed: accepted, or refused and the old ones kept.",
+            labels: ["outcome"]
+        )
+        state = Mutex(State(keys: try TokenKeySet.read(file: file).get(), content: Self.content(of: file)))
+        metrics.gauge("bellhop_token_keys", help: "Keys that tokens are checked with.") { [weak self] in
+            self.map { Double($0.current.count) }
+        }
+    }
+
+    package var current: TokenKeySet { state.withLock { $0.keys } }
+
+    package func run(until drain: DrainSignal) async throws {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { [self] in await ProcessSignal.attend(signals, until: drain) { self.refresh() } }
+            group.addTask { [self] in
+                while !drain.isDraining, !Task.isCancelled {
+                    await drain.pause(for: interval)
+                    if !drain.isDraining { refresh() }
+                }
+            }
+        }
+    }
+
+    /// Reads the file, and puts it into force where it has changed and can be used.
+    package func refresh() {
+        let content = Self.content(of: file)
+        let isNew = state.withLock { state in
+            defer { state.content = content }
+            return state.content != content
+        }
+        guard isNew else { return }
+        switch content.map({ TokenKeySet.read($0, file: file) }) ?? TokenKeySet.read(file: file) {
+        case .success(let keys):
+            state.withLock { $0.keys = keys }
+            reads.with("accepted").increment()
+            logger.notice("the token keys were read again", ["keys": .integer(keys.count)])
+        case .failure(let faults):
+            reads.with("refused").increment()
+            logger.error("the new token keys are not in force, the old ones stay", ["error": .error(faults)])
+        }
+    }
+
+    private static func content(of file: String) -> [UInt8]? {
+        try? SmallFile.read(file, atMost: TokenKeySet.longestFile).get()
+    }
+}

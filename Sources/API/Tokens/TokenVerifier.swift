@@ -1,0 +1,101 @@
+import BellhopJSON
+package import BellhopRules
+import Cryptography
+
+/// Whom a token speaks for, and until when.
+package struct SignedIn: Hashable, Sendable {
+    package let app: AppID
+    package let user: UserID
+    package let until: Timestamp
+}
+
+/// Checks tokens against what an installation expects of them; pure, but for the keys it is handed.
+package struct TokenVerifier: Sendable {
+    private let audience: String
+    private let issuer: String?
+
+    /// `issuer` nil takes any whose key is in the set.
+    package init(audience: String, issuer: String? = nil) {
+        self.audience = audience
+        self.issuer = issuer
+    }
+
+    /// Bytes that a token may have.
+    package static let longest = 8 * 1_024
+    /// Seconds by which clocks may differ.
+    static let leeway = 60.0
+
+    /// Header members that would let a token choose how it is checked (RFC 7515 §4.1).
+    private static let forbidden = ["jwk", "jku", "x5u", "x5c", "crit"]
+
+    /// Whom a token speaks for, or why it speaks for nobody.
+    package func check(_ token: String, with keys: TokenKeySet, at now: Timestamp) -> Result<SignedIn, TokenFault> {
+        do throws(TokenFault) {
+            return .success(try accept(token, keys, now))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func accept(_ token: String, _ keys: TokenKeySet, _ now: Timestamp) throws(TokenFault) -> SignedIn {
+        guard token.utf8.count <= Self.longest else { throw .tooLong }
+        let parts = token.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard parts.count == 3, let header = Self.object(Base64URL.decode(String(Substring(parts[0])))) else {
+            throw .malformed
+        }
+        guard Self.forbidden.allSatisfy({ header[$0] == nil }) else { throw .header }
+        guard let name = header["kid"]?.string, let key = keys[name],
+            header["alg"]?.string == key.algorithm.rawValue
+        else { throw .key }
+        guard let read = JSONWebToken(verifying: token, algorithm: key.algorithm, key: key.key) else {
+            throw .signature
+        }
+        guard let claims = Self.object(read.claims) else { throw .malformed }
+        let until = try lifetime(claims, now)
+        try expect(claims)
+        guard let app = claims["app"]?.string.flatMap(AppID.init(validating:)),
+            let user = claims["sub"]?.string.flatMap(UserID.init(validating:))
+        else { throw .claim }
+        guard key.speaks(for: app) else { throw .app }
+        return SignedIn(app: app, user: user, until: until)
+    }
+
+    /// Until when it holds; throws where that is past, or has not begun.
+    private func lifetime(_ claims: JSONObject, _ now: Timestamp) throws(TokenFault) -> Timestamp {
+        let seconds = Double(now.microseconds) / 1_000_000
+        guard let end = try Self.date("exp", claims) else { throw .claim }
+        guard seconds < end + Self.leeway else { throw .expired }
+        for claim in ["nbf", "iat"] {
+            if let start = try Self.date(claim, claims), start > seconds + Self.leeway { throw .early }
+        }
+        // Clamped first: what a token claims may lie beyond every integer.
+        let clamped = min(max(end + Self.leeway, 0), 253_402_300_799)
+        return Timestamp(clamping: Int64(clamped * 1_000_000))
+    }
+
+    private func expect(_ claims: JSONObject) throws(TokenFault) {
+        let audiences: [JSONValue] =
+            switch claims["aud"] {
+            case .string(let one)?: [.string(one)]
+            case .array(let several)?: several
+            default: []
+            }
+        guard audiences.contains(.string(audience)) else { throw .audience }
+        if let issuer, claims["iss"] != .string(issuer) { throw .issuer }
+    }
+
+    /// Seconds since 1970; nil where there is no such claim.
+    private static func date(_ claim: String, _ claims: JSONObject) throws(TokenFault) -> Double? {
+        guard let value = claims[claim] else { return nil }
+        guard let date = value.number?.double else { throw .claim }
+        return date
+    }
+
+    /// Strict JSON, in which no member stands twice.
+    private static func object(_ bytes: [UInt8]?) -> JSONObject? {
+        guard let bytes else { return nil }
+        let parser = JSONParser(limits: JSONParser.Limits(bytes: longest, depth: 8))
+        guard case .success(.object(let object)) = parser.parse(bytes) else { return nil }
+        return object
+    }
+}

@@ -1,0 +1,38 @@
+/// How often the inbox API may be called in a second: by one user, and from one address, whoever speaks from there.
+package struct CallRates: Hashable, Sendable {
+    /// Calls a second of one user; nil for as many as they like.
+    package let user: Int?
+    /// Calls a second from one address; nil for any number, as behind a proxy that all of them come through.
+    package let address: Int?
+
+    package static let usual = CallRates(user: 20, address: 200)
+
+    package init(user: Int?, address: Int?) {
+        self.user = user
+        self.address = address
+    }
+
+    /// Reads `user=20/s,address=200/s`, each once and in any order; `off` in place of a rate, and what is left out keeps
+    /// its usual one.
+    package init?(_ text: String) {
+        var rates: [String: Int?] = [:]
+        for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+            let pair = part.split(separator: "=", omittingEmptySubsequences: false)
+            guard pair.count == 2, let rate = Self.rate(pair[1]) else { return nil }
+            let name = String(pair[0])
+            guard ["user", "address"].contains(name), rates.updateValue(rate, forKey: name) == nil else { return nil }
+        }
+        self.init(user: rates["user"] ?? Self.usual.user, address: rates["address"] ?? Self.usual.address)
+    }
+
+    /// As it is written.
+    package var text: String { "user=\(Self.text(user)),address=\(Self.text(address))" }
+
+    private static func rate(_ text: Substring) -> Int?? {
+        if text == "off" { return .some(nil) }
+        guard text.hasSuffix("/s"), let rate = Int(text.dropLast(2)), (1...100_000).contains(rate) else { return nil }
+        return .some(rate)
+    }
+
+    private static func text(_ rate: Int?) -> String { rate.map { "\($0)/s" } ?? "off" }
+}

@@ -1,0 +1,65 @@
+package import BellhopRules
+import Postgres
+
+/// A notification as its user sees it.
+package struct InboxItem: Sendable {
+    package let place: InboxPlace
+    package let type: EventType
+    package let title: String
+    package let body: String
+    package let priority: Priority
+    package let createdAt: Timestamp
+    package let isRead: Bool
+    package let isSeen: Bool
+    package let isArchived: Bool
+    /// Until when it sleeps; nil where it does not.
+    package let snoozedUntil: Timestamp?
+    package let venueID: String?
+    /// Where a tap leads.
+    package let link: JSONObject?
+    package let data: JSONObject
+
+    package var id: NotificationID { place.id }
+
+    /// The columns that ``init(_:_:)`` reads, of a row of the inbox and the time by which it is listed.
+    static let columns = """
+        listed_at, id, type, title, body, urgency::bigint, created_at, read_at IS NOT NULL, seen_at IS NOT NULL,
+        archived_at IS NOT NULL, CASE WHEN snoozed_until > now() THEN snoozed_until END, venue_id, link, data
+        """
+
+    /// Nil for a row that no program of ours wrote.
+    init?(_ rows: Rows, _ row: Int) throws(PostgresError) {
+        guard let type = EventType(validating: try rows.text(row, 2)) else { return nil }
+        self.type = type
+        place = InboxPlace(
+            listedAt: try rows.moment(row, 0),
+            id: NotificationID(number: try rows.integer(row, 1))
+        )
+        title = try rows.text(row, 3)
+        body = try rows.text(row, 4)
+        priority = Priority(urgency: try rows.integer(row, 5))
+        createdAt = try rows.moment(row, 6)
+        isRead = try rows.boolean(row, 7)
+        isSeen = try rows.boolean(row, 8)
+        isArchived = try rows.boolean(row, 9)
+        snoozedUntil = try rows.timestamp(row, 10)
+        venueID = try rows.optionalText(row, 11)
+        link = Self.object(try rows.optionalJSON(row, 12))
+        data = Self.object(try rows.optionalJSON(row, 13)) ?? JSONObject()
+    }
+
+    private static func object(_ json: [UInt8]?) -> JSONObject? {
+        guard let json, case .success(.object(let object)) = JSONParser(limits: .event).parse(json) else { return nil }
+        return object
+    }
+}
+
+/// A part of an inbox.
+package struct InboxPage: Sendable {
+    package let items: [InboxItem]
+    /// What matters most and was not read, on a first page.
+    package let pinned: [InboxItem]
+    package let unread: Int
+    /// Where the next page begins; nil at the end.
+    package let next: InboxPlace?
+}

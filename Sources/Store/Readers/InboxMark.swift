@@ -1,0 +1,78 @@
+package import BellhopRules
+package import Postgres
+
+/// What a user does with notifications of theirs.
+package enum InboxMark: Hashable, Sendable {
+    /// They had it before their eyes.
+    case seen
+    /// Read is seen, too.
+    case read
+    case unread
+    case archived
+    case unarchived
+    /// It sleeps, and wakes unread at the top of the list.
+    case snoozed(until: Timestamp)
+
+    /// What is set where it is not so yet.
+    var change: (set: String, unless: String) {
+        switch self {
+        case .seen: ("seen_at = now()", "seen_at IS NOT NULL")
+        case .read: ("read_at = now(), seen_at = coalesce(seen_at, now())", "read_at IS NOT NULL")
+        case .unread: ("read_at = NULL", "read_at IS NULL")
+        case .archived: ("archived_at = now()", "archived_at IS NOT NULL")
+        case .unarchived: ("archived_at = NULL", "archived_at IS NULL")
+        case .snoozed:
+            (
+                "snoozed_until = $2, read_at = NULL, archived_at = NULL",
+                "snoozed_until IS NOT DISTINCT FROM $2 AND read_at IS NULL AND archived_at IS NULL"
+            )
+        }
+    }
+
+    var parameters: [Parameter] {
+        guard case .snoozed(let until) = self else { return [] }
+        return [.instant(until.microseconds)]
+    }
+}
+
+extension ReaderDesk {
+    /// Marks some, and returns how many that has changed; ids of others and of nobody change nothing.
+    package func mark(
+        _ ids: [NotificationID],
+        as mark: InboxMark,
+        of reader: RecipientKey
+    ) async throws(PostgresError) -> Int {
+        let statement = Self.marking(mark, "id = ANY ($1::bigint[])")
+        return try await change(statement, [.integerArray(ids.map(\.number))] + mark.parameters, of: reader)
+    }
+
+    /// Marks everything that does not sleep.
+    package func markAll(as mark: InboxMark, of reader: RecipientKey) async throws(PostgresError) -> Int {
+        let isAwake = "$1::boolean AND (snoozed_until IS NULL OR snoozed_until <= now())"
+        return try await change(Self.marking(mark, isAwake), [.boolean(true)] + mark.parameters, of: reader)
+    }
+
+    /// One of a user's changes after the other: two that meet rows in different orders would stop each other.
+    private func change(
+        _ statement: Statement,
+        _ parameters: [Parameter],
+        of reader: RecipientKey
+    ) async throws(PostgresError) -> Int {
+        let answers = try await ask(reader, [(Self.takeTurn, Self.who(reader)), (statement, parameters)])
+        return answers[1].affectedCount
+    }
+
+    private static func marking(_ mark: InboxMark, _ which: String) -> Statement {
+        let change = mark.change
+        return Statement(
+            """
+            UPDATE inbox SET \(change.set)
+            WHERE person = (SELECT signed_in_person()) AND \(which) AND NOT (\(change.unless))
+            """
+        )
+    }
+
+    private static let takeTurn = Statement(
+        "SELECT pg_advisory_xact_lock(hashtextextended('inbox ' || $1::text || ' ' || $2::text, 1))"
+    )
+}

@@ -1,0 +1,134 @@
+import BellhopRules
+package import Postgres
+
+extension ReaderDesk {
+    /// A page of the user's inbox, the newest first.
+    ///
+    /// Of a long inbox no more than ``reach`` rows are looked at, however few of them are asked for: a page may then be
+    /// short, or empty, and there is a next one.
+    package func page(_ query: InboxQuery, of reader: RecipientKey) async throws(PostgresError) -> InboxPage {
+        let isFirst = query.before == nil && query.state == .active
+        var questions = [
+            (statement: Self.lists[query.state] ?? Self.activeList, parameters: Self.parameters(query)),
+            (statement: Self.unread, parameters: []),
+        ]
+        if isFirst { questions.append((statement: Self.pinned, parameters: [])) }
+        let answers = try await ask(reader, questions)
+        var items = try answers[0].compactMap(InboxItem.init)
+        let hasMore = items.count > query.limit
+        items = Array(items.prefix(query.limit))
+        let next = hasMore ? items.last?.place : try await horizon(query, of: reader)
+        if !hasMore, let next { items.removeAll { $0.place < next } }
+        return InboxPage(
+            items: items,
+            pinned: isFirst ? try answers[2].compactMap(InboxItem.init) : [],
+            unread: try answers[1].number(0, 0),
+            next: next
+        )
+    }
+
+    /// How many notifications are unread, among the newest ten thousand: the number on the app's icon.
+    package func unreadCount(of reader: RecipientKey) async throws(PostgresError) -> Int {
+        try await ask(reader, [(Self.unread, [])])[0].number(0, 0)
+    }
+
+    /// Rows that one page looks at.
+    package static let reach = 10_000
+
+    /// How far a look reached that did not come to the end of the inbox; nil for one that did.
+    private func horizon(_ query: InboxQuery, of reader: RecipientKey) async throws(PostgresError) -> InboxPlace? {
+        guard query.state == .active else { return nil }
+        let place = query.before ?? .beginning
+        let rows = try await ask(reader, [(Self.horizon, Self.place(place))])[0]
+        guard !rows.isEmpty else { return nil }
+        return InboxPlace(listedAt: try rows.moment(0, 0), id: NotificationID(number: try rows.integer(0, 1)))
+    }
+
+    private static func place(_ place: InboxPlace) -> [Parameter] {
+        [.instant(place.listedAt.microseconds), .integer(place.id.number)]
+    }
+
+    private static func parameters(_ query: InboxQuery) -> [Parameter] {
+        place(query.before ?? .beginning) + [
+            .boolean(query.unreadOnly), query.types.map { .textArray($0.map(\.text)) } ?? .null,
+            .integer(Int64(query.limit) + 1),
+        ]
+    }
+
+    private static let lists: [InboxQuery.State: Statement] = [
+        .active: activeList, .archived: archivedList, .snoozed: snoozedList,
+    ]
+
+    /// Rows of the user in the order of an index on `column`, from a place on.
+    private static func rows(by column: String, where condition: String = "true") -> String {
+        """
+        (SELECT *, \(column) AS listed_at FROM inbox
+         WHERE person = (SELECT signed_in_person()) AND (\(column), id) < ($1, $2) AND \(condition)
+         ORDER BY \(column) DESC, id DESC LIMIT \(reach)) AS looked_at
+        """
+    }
+
+    /// Those of them that are asked for.
+    private static func chosen(_ rows: String, where condition: String) -> String {
+        """
+        (SELECT * FROM \(rows)
+         WHERE \(condition) AND (NOT $3 OR read_at IS NULL) AND ($4::text[] IS NULL OR type = ANY ($4))
+         ORDER BY listed_at DESC, id DESC LIMIT $5)
+        """
+    }
+
+    private static func list(_ parts: [String]) -> Statement {
+        Statement(
+            """
+            SELECT \(InboxItem.columns) FROM (\(parts.joined(separator: " UNION ALL "))) AS listed
+            ORDER BY listed_at DESC, id DESC LIMIT $5
+            """,
+            effect: .reads
+        )
+    }
+
+    /// What has woken stands where it would if it had come then.
+    private static let activeList = list([
+        chosen(rows(by: "created_at"), where: "archived_at IS NULL AND snoozed_until IS NULL"),
+        chosen(rows(by: "snoozed_until", where: "snoozed_until <= now()"), where: "archived_at IS NULL"),
+    ])
+
+    private static let archivedList = list([
+        chosen(rows(by: "created_at", where: "archived_at IS NOT NULL"), where: "true")
+    ])
+
+    private static let snoozedList = list([
+        chosen(rows(by: "snoozed_until", where: "snoozed_until > now()"), where: "archived_at IS NULL")
+    ])
+
+    private static let horizon = Statement(
+        """
+        SELECT created_at, id FROM inbox
+        WHERE person = (SELECT signed_in_person()) AND (created_at, id) < ($1, $2)
+        ORDER BY created_at DESC, id DESC OFFSET \(reach - 1) LIMIT 1
+        """,
+        effect: .reads
+    )
+
+    private static let unread = Statement(
+        """
+        SELECT count(*) FROM (
+            SELECT read_at, archived_at, snoozed_until FROM inbox WHERE person = (SELECT signed_in_person())
+            ORDER BY created_at DESC, id DESC LIMIT \(reach)
+        ) AS newest WHERE \(InboxStatements.isUnread)
+        """,
+        effect: .reads
+    )
+
+    /// Of the newest thousand, ten at most.
+    private static let pinned = Statement(
+        """
+        SELECT \(InboxItem.columns) FROM (
+            SELECT *, created_at AS listed_at FROM inbox WHERE person = (SELECT signed_in_person())
+            ORDER BY created_at DESC, id DESC LIMIT 1000
+        ) AS newest WHERE urgency = 0 AND \(InboxStatements.isUnread)
+        ORDER BY listed_at DESC, id DESC LIMIT 10
+        """,
+        effect: .reads
+    )
+}

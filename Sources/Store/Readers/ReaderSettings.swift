@@ -1,0 +1,177 @@
+package import BellhopRules
+package import Postgres
+
+/// What a user has set, beside what they want of each type.
+package struct ReaderSettings: Hashable, Sendable {
+    package let pushEnabled: Bool
+    package let emailEnabled: Bool
+    package let locale: LanguageTag?
+    package let timezone: TimeZoneName?
+    package let email: EmailAddress?
+
+    /// What holds of somebody who has set nothing.
+    package static let usual = ReaderSettings(
+        pushEnabled: true,
+        emailEnabled: true,
+        locale: nil,
+        timezone: nil,
+        email: nil
+    )
+
+    private init(
+        pushEnabled: Bool,
+        emailEnabled: Bool,
+        locale: LanguageTag?,
+        timezone: TimeZoneName?,
+        email: EmailAddress?
+    ) {
+        self.pushEnabled = pushEnabled
+        self.emailEnabled = emailEnabled
+        self.locale = locale
+        self.timezone = timezone
+        self.email = email
+    }
+
+    init(_ rows: Rows, _ row: Int) throws(PostgresError) {
+        self.init(
+            pushEnabled: try rows.boolean(row, 0),
+            emailEnabled: try rows.boolean(row, 1),
+            locale: try rows.optionalText(row, 2).flatMap(LanguageTag.init(validating:)),
+            timezone: try rows.optionalText(row, 3).flatMap(TimeZoneName.init(validating:)),
+            email: try rows.optionalText(row, 4).flatMap(EmailAddress.init(validating:))
+        )
+    }
+}
+
+/// A topic that a user follows.
+package struct ReaderFollow: Hashable, Sendable {
+    package let topic: Topic
+    package let isMuted: Bool
+    package let role: FollowRole?
+}
+
+/// A device of a user that stands.
+package struct ReaderDevice: Hashable, Sendable {
+    package let id: String
+    package let platform: DevicePlatform
+    package let provider: PushProvider
+    package let permission: PushPermission?
+    package let environment: PushEnvironment?
+}
+
+/// A reminder of a user.
+package struct ReaderReminder: Sendable {
+    /// With the zone whose clock counts: its own, or else the user's.
+    package let reminder: Reminder
+    /// Its own zone.
+    package let timezone: TimeZoneName?
+}
+
+extension ReaderDesk {
+    package func settings(of reader: RecipientKey) async throws(PostgresError) -> ReaderSettings {
+        let rows = try await ask(reader, [(Self.settings, Self.who(reader))])[0]
+        return rows.isEmpty ? .usual : try ReaderSettings(rows, 0)
+    }
+
+    /// The stored document, as JSON; nil where there is none.
+    package func preferences(of reader: RecipientKey) async throws(PostgresError) -> [UInt8]? {
+        let rows = try await ask(reader, [(Self.preferences, Self.who(reader))])[0]
+        return rows.isEmpty ? nil : try rows.optionalJSON(0, 0)
+    }
+
+    /// The topics that a user follows, in the order of their names.
+    package func follows(of reader: RecipientKey) async throws(PostgresError) -> [ReaderFollow] {
+        let rows = try await ask(reader, [(Self.follows, Self.who(reader))])[0]
+        return try rows.compactMap { (rows, row) throws(PostgresError) -> ReaderFollow? in
+            guard let topic = Topic(validating: try rows.text(row, 0)) else { return nil }
+            let role = try rows.optionalText(row, 2).flatMap(FollowRole.init(validating:))
+            return ReaderFollow(topic: topic, isMuted: try rows.boolean(row, 1), role: role)
+        }
+    }
+
+    /// The reminders of a user, the earliest in the day first.
+    package func reminders(of reader: RecipientKey) async throws(PostgresError) -> [ReaderReminder] {
+        let rows = try await ask(reader, [(Self.reminders, Self.who(reader))])[0]
+        return try rows.compactMap { (rows, row) throws(PostgresError) -> ReaderReminder? in
+            guard let reminder = try Reminder(rows, row) else { return nil }
+            let own = try rows.optionalText(row, 12).flatMap(TimeZoneName.init(validating:))
+            return ReaderReminder(reminder: reminder, timezone: own)
+        }
+    }
+
+    /// The device of a token; nil where the user has none that stands.
+    package func device(_ token: DeviceToken, of reader: RecipientKey) async throws(PostgresError) -> ReaderDevice? {
+        let rows = try await ask(reader, [(Self.device, Self.who(reader) + [.text(token.text)])])[0]
+        guard !rows.isEmpty, let platform = DevicePlatform(rawValue: try rows.text(0, 1)),
+            let provider = PushProvider(rawValue: try rows.text(0, 2))
+        else { return nil }
+        return ReaderDevice(
+            id: try rows.text(0, 0),
+            platform: platform,
+            provider: provider,
+            permission: try rows.optionalText(0, 3).flatMap(PushPermission.init(rawValue:)),
+            environment: try rows.optionalText(0, 4).flatMap(PushEnvironment.init(rawValue:))
+        )
+    }
+
+    /// What the user has answered the system on a device; false where they have none with this token.
+    package func note(
+        _ permission: PushPermission?,
+        on token: DeviceToken,
+        of reader: RecipientKey,
+        at now: Timestamp
+    ) async throws(PostgresError) -> Bool {
+        let parameters =
+            Self.who(reader) + [
+                .text(token.text), permission.map { .text($0.rawValue) } ?? .null, .instant(now.microseconds),
+            ]
+        return try await ask(reader, [(Self.notePermission, parameters)])[0].affectedCount > 0
+    }
+
+    private static let settings = Statement(
+        """
+        SELECT push_enabled, email_enabled, locale, timezone, email FROM recipients WHERE app = $1 AND user_id = $2
+        """,
+        effect: .reads
+    )
+
+    private static let preferences = Statement(
+        "SELECT preferences FROM notification_preferences WHERE app = $1 AND profile_id = $2",
+        effect: .reads
+    )
+
+    private static let follows = Statement(
+        """
+        SELECT topic, muted, role FROM follows WHERE app = $1 AND user_id = $2 AND removed_at IS NULL ORDER BY topic
+        """,
+        effect: .reads
+    )
+
+    private static let reminders = Statement(
+        """
+        SELECT r.app, r.user_id, r.id, r.local_time, r.days, coalesce(r.timezone, p.timezone), r.title, r.body,
+               r.event_type, r.planned_from, r.last_fired_on::text, coalesce(r.held_until, r.planned_from), r.timezone
+        FROM reminders r LEFT JOIN recipients p ON p.app = r.app AND p.user_id = r.user_id
+        WHERE r.app = $1 AND r.user_id = $2 AND coalesce(r.removed_at, 'infinity') = 'infinity'
+        ORDER BY r.local_time, r.id
+        """,
+        effect: .reads
+    )
+
+    private static let device = Statement(
+        """
+        SELECT id, platform, provider, permission, environment FROM push_subscriptions
+        WHERE app = $1 AND profile_id = $2 AND device_token = $3 AND revoked_at IS NULL
+        ORDER BY registered_at DESC LIMIT 1
+        """,
+        effect: .reads
+    )
+
+    private static let notePermission = Statement(
+        """
+        UPDATE push_subscriptions
+        SET permission = $4, last_seen_at = greatest(last_seen_at, $5), source_time = greatest(source_time, $5)
+        WHERE app = $1 AND profile_id = $2 AND device_token = $3 AND revoked_at IS NULL
+        """
+    )
+}

@@ -1,0 +1,194 @@
+import API
+import BellhopJSON
+import BellhopRules
+import Cryptography
+import Foundation
+import HTTPServer
+import Pipeline
+import Postgres
+import Push
+import ServiceRuntime
+import Store
+import TestSupport
+import Testing
+import Workbench
+
+/// The API on a schema of its own, with the rights of `bellhop_api`, called without a socket in between.
+///
+/// Every answer is held against `docs/openapi.yaml`.
+struct APIBench: Sendable {
+    let bench: Bench
+    let api: InboxAPI
+    let issuer: TokenIssuer
+    let metrics: MetricsRegistry
+    let desk: ReaderDesk
+    private let pool: PostgresPool
+
+    /// What came back.
+    struct Answer: Sendable {
+        let status: Int
+        let headers: HTTPHeaders
+        let text: String
+        /// Nil where the body is none.
+        let json: JSONValue?
+
+        subscript(key: String) -> JSONValue? { json?[key] }
+
+        var code: String? { json?["error"]?["code"]?.string }
+        var field: String? { json?["error"]?["field"]?.string }
+    }
+
+    static func with<Value>(
+        rates: CallRates = CallRates(user: nil, address: nil),
+        origins: [String] = [],
+        _ body: (APIBench) async throws -> Value
+    ) async throws -> Value {
+        try await Bench.withSchema(catalogs: try Bench.shipped()) { bench in
+            let pool = try Bench.makePool(setUp: bench.namespace.setUp(as: .api))
+            let result: Result<Value, any Error>
+            do {
+                result = .success(try await body(try APIBench(bench, pool, rates, origins)))
+            } catch {
+                result = .failure(error)
+            }
+            await pool.close()
+            return try result.get()
+        }
+    }
+
+    private init(_ bench: Bench, _ pool: PostgresPool, _ rates: CallRates, _ origins: [String]) throws {
+        self.bench = bench
+        self.pool = pool
+        issuer = try TokenIssuer(key: .generateP256())
+        metrics = MetricsRegistry()
+        desk = ReaderDesk(pool: pool)
+        let keys = try TokenKeySet.read(issuer.keySet, file: "test").get()
+        let tools = Tools(
+            desk: desk,
+            catalogs: CatalogSource(bench.catalogs),
+            zones: ZoneLibrary(environment: ProcessInfo.processInfo.environment),
+            time: SystemTime(),
+            secrets: try Self.secrets(),
+            metrics: metrics
+        )
+        let admission = InboxAPI.Admission(
+            verifier: TokenVerifier(audience: "bellhop"),
+            keys: { keys },
+            origins: origins.compactMap(WebOrigin.init),
+            rates: rates
+        )
+        let logger = Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text))
+        api = InboxAPI(tools: tools, admission: admission, logger: logger, metrics: metrics)
+    }
+
+    static func secrets() throws -> Tools.AppSecrets {
+        let drop = try #require(AppID(validating: "drop"))
+        return Tools.AppSecrets(webPushKeys: [drop: "BPublic"], unsubscribe: [drop: try unsubscribeLink()])
+    }
+
+    static func unsubscribeLink() throws -> UnsubscribeLink {
+        let keys = try #require(UnsubscribeKeys(file: Array(String(repeating: "k", count: 40).utf8)))
+        return UnsubscribeLink(base: "https://api.example.com/u", keys: keys)
+    }
+
+    /// As when the database is away.
+    func closePool() async {
+        await pool.close()
+    }
+
+    func token(_ user: String, app: String = "drop") throws -> String {
+        let now = Timestamp(clamping: SystemTime().now().microseconds)
+        let end = Timestamp(clamping: now.microseconds + 600_000_000)
+        return try issuer.token(
+            app: try #require(AppID(validating: app)),
+            user: try #require(UserID(validating: user)),
+            TokenIssuer.Terms(audience: "bellhop", issuedAt: now, expiresAt: end)
+        )
+    }
+
+    /// Calls as a user; `route` is the path as documented, where it is another than the one called.
+    func call(
+        _ method: String,
+        _ path: String,
+        _ body: String? = nil,
+        as user: String? = "ada",
+        app: String = "drop",
+        headers: HTTPHeaders = [:]
+    ) async throws -> Answer {
+        var fields = headers
+        if let user { fields.add("Authorization", "Bearer \(try token(user, app: app))") }
+        if body != nil, fields["Content-Type"] == nil { fields.add("Content-Type", "application/json") }
+        let target = try #require(RequestTarget(path))
+        let request = HTTPRequest(
+            method: method,
+            target: target,
+            headers: fields,
+            body: Array((body ?? "").utf8),
+            peer: PeerAddress(ipv4: 0x7F00_0001)
+        )
+        let answer = try await read(api.respond(to: request))
+        for fault in documentFaults(method, target, answer) { Issue.record("\(fault)") }
+        return answer
+    }
+
+    private func read(_ response: HTTPResponse) async throws -> Answer {
+        guard case .bytes(let bytes) = response.body else { throw BenchError("a stream in place of an answer") }
+        let isJSON = response.headers["Content-Type"] == "application/json"
+        let json = isJSON ? try JSONParser().parse(bytes).get() : nil
+        return Answer(
+            status: response.status,
+            headers: response.headers,
+            text: String(decoding: bytes, as: UTF8.self),
+            json: json
+        )
+    }
+
+    private func documentFaults(_ method: String, _ target: RequestTarget, _ answer: Answer) -> [String] {
+        let route = InboxAPI.routes.map(\.path).first { path in
+            let segments = path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+            return segments.count == target.segments.count
+                && zip(segments, target.segments).allSatisfy { $0.hasPrefix("{") || $0 == $1 }
+        }
+        guard let route, answer.status != 405, method != "OPTIONS" else { return [] }
+        return OpenAPIDocument.shipped.faults(of: answer.status, answer.json, to: method, route)
+    }
+
+    // MARK: - Material
+
+    /// Writes a notification, the later the higher its number, and returns its id.
+    @discardableResult
+    func notify(
+        _ number: Int,
+        for user: String = "ada",
+        app: String = "drop",
+        type: String = "transaction_complete",
+        priority: String = "normal"
+    ) async throws -> String {
+        let id = Self.id(number)
+        _ = try await bench.owner.run(
+            """
+            INSERT INTO notifications (app, user_id, id, event_id, content_hash, type, title, body, priority, data, link,
+                                       created_at)
+            VALUES ($1, $2, $3, $3, '', $4, 'Tittel ' || $5::bigint::text, 'Tekst', $6, '{"amount":"1 kr"}',
+                    '{"web":"/transactions/1","mobile":"/tx/1"}', now() - interval '1 day' + $5::bigint * interval '1 s')
+            """,
+            [.text(app), .text(user), .text(id), .text(type), .integer(Int64(number)), .text(priority)]
+        )
+        return id
+    }
+
+    static func id(_ number: Int) -> String {
+        let digits = String(number, radix: 16)
+        return "noti_" + String(repeating: "0", count: 16 - digits.count) + digits
+    }
+
+    /// The ids of a list.
+    func ids(_ path: String, as user: String = "ada", app: String = "drop") async throws -> [String] {
+        let answer = try await call("GET", path, as: user, app: app)
+        return (answer["data"]?.array ?? []).compactMap { $0["id"]?.string }
+    }
+
+    func unread(_ user: String = "ada", app: String = "drop") async throws -> Int64? {
+        try await call("GET", "/api/notifications/unread-count", as: user, app: app)["unreadCount"]?.number?.int64
+    }
+}

@@ -1,0 +1,29 @@
+import API
+import Testing
+
+@Suite("Rate limits")
+struct RateLimiterTests {
+    private let start = ContinuousClock.now
+
+    @Test("so many at once, then one for each part of a second, and each caller by itself")
+    func pace() throws {
+        let limiter = RateLimiter<String>(perSecond: 10)
+        let first = (0..<10).map { _ in limiter.wait(for: "ada", at: start) }
+        let isFree = first.allSatisfy { $0 == nil }
+        #expect(isFree)
+        #expect(limiter.wait(for: "ada", at: start) == .milliseconds(100))
+        #expect(limiter.wait(for: "bob", at: start) == nil)
+        #expect(limiter.wait(for: "ada", at: start + .milliseconds(50)) == .milliseconds(50))
+        #expect(limiter.wait(for: "ada", at: start + .milliseconds(100)) == nil)
+        #expect(limiter.wait(for: "ada", at: start + .milliseconds(100)) != nil)
+    }
+
+    @Test("no more callers are remembered than it may, and those who are quiet go first")
+    func bounded() {
+        let limiter = RateLimiter<Int>(perSecond: 1, capacity: 100)
+        for caller in 0..<99 { _ = limiter.wait(for: caller, at: start) }
+        _ = limiter.wait(for: 99, at: start + .milliseconds(900))
+        _ = limiter.wait(for: 100, at: start + .milliseconds(1_100))
+        #expect(limiter.wait(for: 99, at: start + .milliseconds(1_100)) != nil)
+    }
+}

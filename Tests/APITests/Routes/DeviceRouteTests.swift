@@ -1,0 +1,210 @@
+import BellhopJSON
+import Postgres
+import TestSupport
+import Testing
+import Workbench
+
+@Suite(
+    "Device, follow and reminder routes",
+    .inTurn,
+    .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
+    .timeLimit(.minutes(5))
+)
+struct DeviceRouteTests {
+    @Test("a device is registered as its specification says it, and again without a trace")
+    func register() async throws {
+        try await APIBench.with { api in
+            let body = #"{"token":"ExponentPushToken[abc]","platform":"ios"}"#
+            let first = try await api.call("POST", "/api/push-token", body)
+            #expect(first.status == 200 && first["provider"] == "expo" && first["permission"] == .some(.null))
+            let again = try await api.call("POST", "/api/push-token", body)
+            #expect(again.json == first.json)
+            #expect(try await api.bench.count("SELECT count(*) FROM push_subscriptions") == 1)
+            let devices = try await api.bench.column("SELECT devices FROM people WHERE user_id = 'ada'")
+            #expect(devices.first??.contains("ExponentPushToken[abc]") == true)
+        }
+    }
+
+    @Test(
+        "the provider is found where one alone fits",
+        arguments: [
+            ("safe", #"{"token":"t","platform":"android"}"#, "fcm"),
+            ("safe", #"{"token":"t","platform":"ios"}"#, "fcm"),
+            ("padel", #"{"token":"t","platform":"ios"}"#, "apns"), ("drop", #"{"token":"t","platform":"ios"}"#, "fcm"),
+            ("drop", #"{"token":"t","platform":"ios","provider":"expo"}"#, "expo"),
+        ]
+    )
+    func inferred(app: String, body: String, provider: String) async throws {
+        try await APIBench.with { api in
+            let answer = try await api.call("POST", "/api/push-token", body, app: app)
+            #expect(answer["provider"]?.string == provider)
+        }
+    }
+
+    @Test(
+        "a registration that cannot be is refused",
+        arguments: [
+            ("drop", #"{"platform":"ios"}"#, "token"), ("drop", #"{"token":"t"}"#, "platform"),
+            ("drop", #"{"token":"t","platform":"watch"}"#, "platform"),
+            ("padel", #"{"token":"t","platform":"android"}"#, "provider"),
+            ("padel", #"{"token":"t","platform":"ios","provider":"fcm"}"#, "provider"),
+            ("padel", #"{"token":"http://10.0.0.1/x","platform":"web"}"#, "token"),
+            ("padel", #"{"token":"https://fcm.googleapis.com/x","platform":"web"}"#, "subscription"),
+            ("drop", #"{"token":"t","platform":"ios","provider":"fcm","userId":"bob"}"#, "userId"),
+        ]
+    )
+    func refused(app: String, body: String, field: String) async throws {
+        try await APIBench.with { api in
+            let answer = try await api.call("POST", "/api/push-token", body, app: app)
+            #expect(answer.status == 422)
+            #expect(answer.field == field)
+            #expect(try await api.bench.count("SELECT count(*) FROM push_subscriptions") == 0)
+        }
+    }
+
+    @Test("a token belongs to the last user who registered it, whose rows the other never sees")
+    func lastOwner() async throws {
+        try await APIBench.with { api in
+            let body = #"{"token":"shared","platform":"ios","provider":"fcm"}"#
+            _ = try await api.call("POST", "/api/push-token", body, as: "ada")
+            #expect(try await api.call("POST", "/api/push-token", body, as: "bob").status == 200)
+            let live = "SELECT profile_id FROM push_subscriptions WHERE revoked_at IS NULL"
+            #expect(try await api.bench.column(live) == ["bob"])
+            let copies = try await api.bench.column("SELECT user_id FROM people WHERE devices LIKE '%shared%'")
+            #expect(copies == ["bob"])
+            // Nobody ends a device that has moved on.
+            _ = try await api.call("DELETE", "/api/push-token", #"{"token":"shared"}"#, as: "ada")
+            #expect(try await api.bench.column(live) == ["bob"])
+            _ = try await api.call("POST", "/api/push-token", body, as: "ada")
+            #expect(try await api.bench.column(live) == ["ada"])
+        }
+    }
+
+    @Test("a log-out ends a device, can be said twice, and a permission needs a device that stands")
+    func logOut() async throws {
+        try await APIBench.with { api in
+            let body = #"{"token":"t","platform":"ios","provider":"fcm","permission":"undetermined"}"#
+            _ = try await api.call("POST", "/api/push-token", body)
+            let denied = #"{"token":"t","permission":"denied"}"#
+            #expect(try await api.call("PATCH", "/api/push-token", denied)["permission"] == "denied")
+            #expect(
+                try await api.call("PATCH", "/api/push-token", #"{"token":"t","permission":"maybe"}"#).status == 422
+            )
+            for _ in 0..<2 {
+                #expect(try await api.call("DELETE", "/api/push-token", #"{"token":"t"}"#).status == 204)
+            }
+            let gone = try await api.call("PATCH", "/api/push-token", denied)
+            #expect(gone.status == 404 && gone.code == "unknown-token")
+            #expect(try await api.call("POST", "/api/push-token", body).status == 200)
+        }
+    }
+
+    @Test("a device that is new has a part in what still waits for its user's quiet hours")
+    func lateDevice() async throws {
+        try await APIBench.with { api in
+            let id = try await api.notify(1)
+            _ = try await api.bench.owner.run(
+                """
+                INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, reason, due_at)
+                VALUES ('drop', 'ada', $1, 'push', 'sub_0000000000000001', 'deferred', 'quiet-hours', now() + interval '1 h')
+                """,
+                [.text(id)]
+            )
+            let body = #"{"token":"late","platform":"ios","provider":"fcm"}"#
+            let device = try await api.call("POST", "/api/push-token", body)
+            let targets = try await api.bench.column("SELECT target FROM deliveries ORDER BY updated_at, target")
+            #expect(targets.contains(device["id"]?.string))
+        }
+    }
+
+    @Test("topics are followed, muted and left, spelled as the app spells them, and a role is never the user's to take")
+    func follows() async throws {
+        try await APIBench.with { api in
+            let path = "/api/follows/safe:1:0xABCD"
+            let followed = try await api.call("PUT", path, app: "safe")
+            #expect(followed.json == ["topic": "safe:1:0xabcd", "muted": false, "role": .null])
+            #expect(try await api.call("PUT", path, #"{"muted":true}"#, app: "safe")["muted"] == true)
+            #expect(try await api.call("PUT", path, #"{"role":"owner"}"#, app: "safe").field == "role")
+            let list = try await api.call("GET", "/api/follows", app: "safe")
+            #expect(list["data"] == [["topic": "safe:1:0xabcd", "muted": true, "role": .null]])
+            for _ in 0..<2 { #expect(try await api.call("DELETE", path, app: "safe").status == 204) }
+            #expect(try await api.call("GET", "/api/follows", app: "safe")["data"] == [])
+            #expect(try await api.call("PUT", "/api/follows/a%2Fb", app: "venues")["topic"] == "a/b")
+        }
+    }
+
+    @Test("a user follows a thousand topics and no more")
+    func mostFollows() async throws {
+        try await APIBench.with { api in
+            _ = try await api.bench.owner.run(
+                """
+                INSERT INTO follows (app, topic, user_id, since, source_time)
+                SELECT 'venues', 'venue:' || n, 'ada', now(), now() FROM generate_series(1, 1000) n
+                """
+            )
+            let more = try await api.call("PUT", "/api/follows/venue:1001", app: "venues")
+            #expect(more.status == 409 && more.code == "too-many-follows")
+            #expect(try await api.call("PUT", "/api/follows/venue:7", app: "venues").status == 200)
+        }
+    }
+
+    @Test("a reminder is made, changed and removed, and says when it rings")
+    func reminders() async throws {
+        try await APIBench.with { api in
+            let body = #"{"localTime":"09:00","days":["mon","fri"],"title":"Hei","body":"Ta en pause"}"#
+            let made = try await api.call("POST", "/api/reminders", body)
+            #expect(made.status == 201 && made["days"] == ["mon", "fri"] && made["timezone"] == .some(.null))
+            let ring = try #require(made["nextFireAt"]?.string)
+            let clock = "SELECT to_char($1::text::timestamptz AT TIME ZONE 'Europe/Oslo', 'HH24:MI')"
+            #expect(try await api.bench.column(clock, [.text(ring)]) == ["09:00"])
+            let id = try #require(made["id"]?.string)
+            let path = "/api/reminders/\(id)"
+            let changed = try await api.call("PATCH", path, #"{"localTime":"10:30","days":null}"#)
+            #expect(changed["localTime"] == "10:30" && changed["title"] == "Hei")
+            #expect(changed["days"]?.array?.count == 7)
+            let typed = #"{"eventType":"system","timezone":"Asia/Tokyo"}"#
+            #expect(try await api.call("PATCH", path, typed)["eventType"] == "system")
+            let stored = "SELECT concat_ws('|', event_type, timezone, local_time) FROM reminders"
+            #expect(try await api.bench.column(stored) == ["system|Asia/Tokyo|10:30"])
+            #expect(try await api.call("GET", "/api/reminders")["data"]?.array?.count == 1)
+            #expect(try await api.call("DELETE", path).status == 204)
+            #expect(try await api.call("DELETE", path).status == 404)
+            #expect(try await api.call("PATCH", path, "{}").status == 404)
+            #expect(try await api.call("GET", "/api/reminders")["data"] == [])
+        }
+    }
+
+    @Test(
+        "a reminder that cannot ring is refused",
+        arguments: [
+            (#"{"title":"a","body":""}"#, "localTime"), (#"{"localTime":"9:00","title":"a","body":""}"#, "localTime"),
+            (#"{"localTime":"09:00","body":""}"#, "title"), (#"{"localTime":"09:00","title":"a"}"#, "body"),
+            (#"{"localTime":"09:00","title":"a","body":"","days":[]}"#, "days"),
+            (#"{"localTime":"09:00","title":"a","body":"","days":["fri","xyz"]}"#, "days/1"),
+            (#"{"localTime":"09:00","title":"a","body":"","timezone":"Mars/Base"}"#, "timezone"),
+            (#"{"localTime":"09:00","title":"a","body":"","eventType":"unheard_of"}"#, "eventType"),
+            (#"{"localTime":"09:00","title":"a","body":"","id":"mine"}"#, "id"),
+        ]
+    )
+    func badReminders(body: String, field: String) async throws {
+        try await APIBench.with { api in
+            let answer = try await api.call("POST", "/api/reminders", body)
+            #expect(answer.status == 422)
+            #expect(answer.field == field)
+        }
+    }
+
+    @Test("a user has fifty reminders and no more")
+    func mostReminders() async throws {
+        try await APIBench.with { api in
+            _ = try await api.bench.owner.run(
+                """
+                INSERT INTO reminders (app, user_id, id, local_time, title, body, source_time)
+                SELECT 'drop', 'ada', 'r' || n, '09:00', 't', 'b', now() FROM generate_series(1, 50) n
+                """
+            )
+            let more = try await api.call("POST", "/api/reminders", #"{"localTime":"09:00","title":"a","body":""}"#)
+            #expect(more.status == 409 && more.code == "too-many-reminders")
+        }
+    }
+}

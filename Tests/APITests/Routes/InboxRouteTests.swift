@@ -1,0 +1,220 @@
+import BellhopJSON
+import Foundation
+import TestSupport
+import Testing
+import Workbench
+
+@Suite(
+    "Inbox routes",
+    .inTurn,
+    .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
+    .timeLimit(.minutes(5))
+)
+struct InboxRouteTests {
+    @Test("an item has everything that a list shows of it")
+    func item() async throws {
+        try await APIBench.with { api in
+            let id = try await api.notify(1)
+            let answer = try await api.call("GET", "/api/notifications")
+            #expect(answer.status == 200)
+            let item = try #require(answer["data"]?.array?.first)
+            #expect(item["id"] == .string(id))
+            #expect(item["title"] == "Tittel 1")
+            #expect(item["read"] == false && item["seen"] == false && item["archived"] == false)
+            #expect(item["link"] == ["web": "/transactions/1", "mobile": "/tx/1"])
+            #expect(item["data"] == ["amount": "1 kr"])
+            let look = api.bench.catalogs.catalogs.first { $0.app.text == "drop" }?.types.first
+            #expect(item["icon"]?.string == look?.icon)
+            #expect(item["createdAt"]?.string?.count == 24)
+            #expect(answer["unreadCount"] == 1)
+            #expect(answer["next"] == .some(.null))
+        }
+    }
+
+    @Test("pages are whole and stay so while new ones arrive")
+    func paging() async throws {
+        try await APIBench.with { api in
+            for number in 1...25 { try await api.notify(number) }
+            var seen: [String] = []
+            var path = "/api/notifications?limit=10"
+            for round in 0..<3 {
+                let answer = try await api.call("GET", path)
+                seen += (answer["data"]?.array ?? []).compactMap { $0["id"]?.string }
+                try await api.notify(100 + round)
+                guard let next = answer["next"]?.string else { break }
+                path = "/api/notifications?limit=10&before=\(next)"
+            }
+            #expect(seen == (1...25).reversed().map(APIBench.id))
+            let last = try await api.call("GET", path)
+            #expect(last["next"] == .some(.null))
+        }
+    }
+
+    @Test("unread, types and states choose what is listed, and high ones that are unread are pinned on the first page")
+    func choices() async throws {
+        try await APIBench.with { api in
+            let security = try await api.notify(1, type: "security", priority: "high")
+            let old = try await api.notify(2, type: "security", priority: "high")
+            for number in 3...30 { try await api.notify(number) }
+            _ = try await api.call("PATCH", "/api/notifications", #"{"notificationIds":["\#(old)"]}"#)
+            let first = try await api.call("GET", "/api/notifications?limit=5")
+            let pinned = first["pinned"]?.array?.compactMap { $0["id"]?.string }
+            #expect(pinned == [security])
+            let next = try #require(first["next"]?.string)
+            let second = try await api.call("GET", "/api/notifications?before=\(next)")
+            #expect(second["pinned"] == [])
+            #expect(try await api.ids("/api/notifications?types=security,system") == [old, security])
+            #expect(try await api.ids("/api/notifications?types=security&unread=true") == [security])
+            _ = try await api.call(
+                "PATCH",
+                "/api/notifications",
+                #"{"notificationIds":["\#(old)"],"state":"archived"}"#
+            )
+            #expect(try await api.ids("/api/notifications?state=archived") == [old])
+            #expect(try await api.ids("/api/notifications?types=security") == [security])
+        }
+    }
+
+    @Test("without a state they are read, and what changes is counted once")
+    func reading() async throws {
+        try await APIBench.with { api in
+            let ids = [try await api.notify(1), try await api.notify(2)]
+            try await api.notify(3, for: "bob")
+            let body = #"{"notificationIds":["\#(ids[0])","\#(APIBench.id(3))","\#(APIBench.id(9))"]}"#
+            #expect(try await api.call("PATCH", "/api/notifications", body)["updated"] == 1)
+            #expect(try await api.call("PATCH", "/api/notifications", body)["updated"] == 0)
+            #expect(try await api.unread() == 1)
+            #expect(try await api.unread("bob") == 1)
+            let unread = #"{"notificationIds":["\#(ids[0])"],"state":"unread"}"#
+            #expect(try await api.call("PATCH", "/api/notifications", unread)["updated"] == 1)
+            let seen = #"{"all":true,"state":"seen"}"#
+            // Who has read it has seen it.
+            #expect(try await api.call("PATCH", "/api/notifications", seen)["updated"] == 1)
+            #expect(try await api.unread() == 2)
+            #expect(try await api.call("PATCH", "/api/notifications", #"{"all":true}"#)["updated"] == 2)
+            #expect(try await api.unread() == 0)
+            #expect(try await api.unread("bob") == 1)
+        }
+    }
+
+    @Test("what falls or rises asks for a new number on the user's other devices", arguments: ["read", "archived"])
+    func badges(state: String) async throws {
+        try await APIBench.with { api in
+            try await api.notify(1)
+            let asked = "SELECT count(*) FROM badge_updates WHERE user_id = 'ada'"
+            _ = try await api.call("PATCH", "/api/notifications", #"{"all":true,"state":"seen"}"#)
+            #expect(try await api.bench.count(asked) == 0)
+            _ = try await api.call("PATCH", "/api/notifications", #"{"all":true,"state":"\#(state)"}"#)
+            #expect(try await api.bench.count(asked) == 1)
+            #expect(try await api.unread() == 0)
+        }
+    }
+
+    @Test("what is put away leaves the list and the count, and comes back where it was")
+    func archiving() async throws {
+        try await APIBench.with { api in
+            let ids = [try await api.notify(1), try await api.notify(2)]
+            _ = try await api.call("PATCH", "/api/notifications", #"{"all":true,"state":"archived"}"#)
+            #expect(try await api.ids("/api/notifications") == [])
+            #expect(try await api.unread() == 0)
+            #expect(try await api.ids("/api/notifications?state=archived") == ids.reversed())
+            let body = #"{"notificationIds":["\#(ids[0])"],"state":"unarchived"}"#
+            #expect(try await api.call("PATCH", "/api/notifications", body)["updated"] == 1)
+            #expect(try await api.ids("/api/notifications") == [ids[0]])
+        }
+    }
+
+    @Test("what sleeps is out of sight until its time, and wakes unread at the top")
+    func snoozing() async throws {
+        try await APIBench.with { api in
+            let ids = [try await api.notify(1), try await api.notify(2), try await api.notify(3)]
+            _ = try await api.call("PATCH", "/api/notifications", #"{"all":true}"#)
+            let until = ISO8601DateFormatter().string(from: Date(timeIntervalSinceNow: 3_600))
+            let body = #"{"notificationIds":["\#(ids[0])"],"state":"snoozed","until":"\#(until)"}"#
+            #expect(try await api.call("PATCH", "/api/notifications", body)["updated"] == 1)
+            #expect(try await api.ids("/api/notifications") == [ids[2], ids[1]])
+            #expect(try await api.ids("/api/notifications?state=snoozed") == [ids[0]])
+            #expect(try await api.unread() == 0)
+            _ = try await api.bench.owner.run("UPDATE inbox SET snoozed_until = now() WHERE snoozed_until IS NOT NULL")
+            #expect(try await api.ids("/api/notifications") == [ids[0], ids[2], ids[1]])
+            #expect(try await api.ids("/api/notifications?state=snoozed") == [])
+            #expect(try await api.unread() == 1)
+            let first = try await api.call("GET", "/api/notifications?limit=1")
+            let next = try #require(first["next"]?.string)
+            let behind = try await api.ids("/api/notifications?before=\(next)")
+            #expect(behind == [ids[2], ids[1]])
+        }
+    }
+
+    @Test("a local time to sleep until is the next one of the user's clock")
+    func localSnooze() async throws {
+        try await APIBench.with { api in
+            let id = try await api.notify(1)
+            _ = try await api.call("PATCH", "/api/settings", #"{"timezone":"Asia/Tokyo"}"#)
+            let body = #"{"notificationIds":["\#(id)"],"state":"snoozed","localTime":"07:30"}"#
+            #expect(try await api.call("PATCH", "/api/notifications", body)["updated"] == 1)
+            let clock = try await api.bench.column(
+                "SELECT to_char(snoozed_until AT TIME ZONE 'Asia/Tokyo', 'HH24:MI') FROM inbox"
+            )
+            #expect(clock == ["07:30"])
+        }
+    }
+
+    @Test(
+        "a change that cannot be meant is refused, and nothing changes",
+        arguments: [
+            (#"{}"#, "notificationIds"), (#"{"notificationIds":"x"}"#, "notificationIds"),
+            (#"{"notificationIds":["x"]}"#, "notificationIds/0"), (#"{"all":false}"#, "all"),
+            (#"{"all":true,"notificationIds":[]}"#, "all"), (#"{"all":true,"state":"gone"}"#, "state"),
+            (#"{"all":true,"state":"snoozed","localTime":"07:30"}"#, "all"),
+            (#"{"notificationIds":[],"state":"snoozed"}"#, "until"),
+            (#"{"notificationIds":[],"state":"snoozed","until":"2020-01-01T00:00:00Z"}"#, "until"),
+            (#"{"notificationIds":[],"state":"snoozed","until":"9999-01-01T00:00:00Z"}"#, "until"),
+            (#"{"notificationIds":[],"state":"snoozed","localTime":"25:00"}"#, "localTime"),
+            (#"{"all":true,"until":"2030-01-01T00:00:00Z"}"#, "until"), (#"{"all":true,"ids":[]}"#, "ids"),
+        ]
+    )
+    func refused(body: String, field: String) async throws {
+        try await APIBench.with { api in
+            try await api.notify(1)
+            let answer = try await api.call("PATCH", "/api/notifications", body)
+            #expect(answer.status == 422)
+            #expect(answer.field == field)
+            #expect(try await api.unread() == 1)
+        }
+    }
+
+    @Test("a hundred ids are marked at once, and one more is too many")
+    func mostIDs() async throws {
+        try await APIBench.with { api in
+            try await api.notify(1)
+            let ids = (1...101).map { "\"\(APIBench.id($0))\"" }
+            let tooMany = try await api.call(
+                "PATCH",
+                "/api/notifications",
+                "{\"notificationIds\":[\(ids.joined(separator: ","))]}"
+            )
+            #expect(tooMany.status == 422)
+            #expect(try await api.unread() == 1)
+            let most = ids.dropLast().joined(separator: ",")
+            #expect(
+                try await api.call("PATCH", "/api/notifications", "{\"notificationIds\":[\(most)]}")["updated"] == 1
+            )
+        }
+    }
+
+    @Test(
+        "a query that cannot be meant is refused",
+        arguments: [
+            ("limit=0", 422), ("limit=101", 422), ("limit=x", 422), ("unread=yes", 422), ("types=", 422),
+            ("state=gone", 422), ("before=x", 400), ("before=AAAAAAAAAAAAAAAAAAAAAA&limit=1", 200), ("page=2", 422),
+            ("limit=1&limit=2", 422), ("access_token=x", 422),
+        ]
+    )
+    func badQuery(query: String, status: Int) async throws {
+        try await APIBench.with { api in
+            let answer = try await api.call("GET", "/api/notifications?\(query)")
+            #expect(answer.status == status)
+        }
+    }
+}

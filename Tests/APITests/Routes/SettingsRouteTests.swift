@@ -1,0 +1,168 @@
+import BellhopJSON
+import BellhopRules
+import Postgres
+import ServiceRuntime
+import Store
+import TestSupport
+import Testing
+import Workbench
+
+@Suite(
+    "Settings routes",
+    .inTurn,
+    .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
+    .timeLimit(.minutes(5))
+)
+struct SettingsRouteTests {
+    @Test("settings begin with what holds for everybody, keep what is not mentioned, and lose what is null")
+    func settings() async throws {
+        try await APIBench.with { api in
+            let usual: JSONValue = [
+                "pushEnabled": true, "emailEnabled": true, "locale": .null, "timezone": .null, "email": .null,
+            ]
+            #expect(try await api.call("GET", "/api/settings").json == usual)
+            let body = #"{"pushEnabled":false,"locale":"SV_se","timezone":"Europe/Stockholm","email":"a@example.com"}"#
+            let changed = try await api.call("PATCH", "/api/settings", body)
+            #expect(changed["pushEnabled"] == false && changed["emailEnabled"] == true)
+            #expect(changed["locale"] == "sv-SE" && changed["email"] == "a@example.com")
+            let again = try await api.call("PATCH", "/api/settings", #"{"locale":null,"emailEnabled":false}"#)
+            #expect(again["locale"] == .some(.null) && again["timezone"] == "Europe/Stockholm")
+            #expect(try await api.call("GET", "/api/settings").json == again.json)
+            // Workers go by the copy.
+            let copy = "SELECT concat_ws('|', push_enabled, email_enabled, timezone) FROM people WHERE user_id = 'ada'"
+            #expect(try await api.bench.column(copy) == ["f|f|Europe/Stockholm"])
+        }
+    }
+
+    @Test(
+        "a setting that cannot be is refused",
+        arguments: [
+            (#"{"pushEnabled":"no"}"#, "pushEnabled"), (#"{"locale":"x"}"#, "locale"),
+            (#"{"timezone":"Mars/Olympus"}"#, "timezone"), (#"{"timezone":"../../etc/passwd"}"#, "timezone"),
+            (#"{"email":"a b@c"}"#, "email"), (#"{"userId":"bob"}"#, "userId"), (#"{"sentAtIso":"x"}"#, "sentAtIso"),
+        ]
+    )
+    func refused(body: String, field: String) async throws {
+        try await APIBench.with { api in
+            let answer = try await api.call("PATCH", "/api/settings", body)
+            #expect(answer.status == 422)
+            #expect(answer.field == field)
+        }
+    }
+
+    @Test("the user's word is newer than that of a source whose clock is ahead")
+    func newest() async throws {
+        try await APIBench.with { api in
+            _ = try await api.bench.owner.run(
+                """
+                INSERT INTO recipients (app, user_id, locale, source_time)
+                VALUES ('drop', 'ada', 'nb', now() + interval '1 h')
+                """
+            )
+            #expect(try await api.call("PATCH", "/api/settings", #"{"locale":"en"}"#)["locale"] == "en")
+            let document = #"{"enabled":false}"#
+            _ = try await api.call("PUT", "/api/preferences", document)
+            #expect(try await api.call("GET", "/api/preferences")["enabled"] == false)
+        }
+    }
+
+    @Test("a document of any age is answered and kept in its canonical form, and what had to be repaired is counted")
+    func preferences() async throws {
+        try await APIBench.with { api in
+            let usual = try await api.call("GET", "/api/preferences", app: "padel")
+            #expect(usual["enabled"] == true)
+            #expect(usual["quietHours"] == ["enabled": false, "startHour": 22, "endHour": 7])
+            let body = """
+                {"enabled":1,"eventToggles":{"scheduled_match_new":false,"gone":true},"old":7,
+                 "quietHours":{"enabled":true,"startHour":99,"endHour":-3.5}}
+                """
+            let kept = try await api.call("PUT", "/api/preferences", body, app: "padel")
+            #expect(kept.status == 200)
+            #expect(kept["enabled"] == true)
+            #expect(kept["eventToggles"]?["scheduled_match_new"] == false)
+            #expect(kept["eventToggles"]?["gone"] == nil)
+            #expect(kept["quietHours"] == ["enabled": true, "startHour": 23, "endHour": 0])
+            #expect(try await api.call("GET", "/api/preferences", app: "padel").json == kept.json)
+            #expect(api.metrics.text().contains(#"bellhop_preference_fallbacks_total{app="padel"} 1"#))
+        }
+    }
+
+    @Test("with If-None-Match preferences are written only where there are none")
+    func onlyNew() async throws {
+        try await APIBench.with { api in
+            let (first, second) = (#"{"enabled":false}"#, #"{"enabled":true}"#)
+            let made = try await api.call("PUT", "/api/preferences", first, headers: ["If-None-Match": "*"])
+            #expect(made.status == 200)
+            let late = try await api.call("PUT", "/api/preferences", second, headers: ["If-None-Match": "*"])
+            #expect(late.status == 412)
+            #expect(try await api.call("GET", "/api/preferences")["enabled"] == false)
+            let other = try await api.call("PUT", "/api/preferences", second, headers: ["If-None-Match": "\"x\""])
+            #expect(other.status == 422)
+            #expect(try await api.call("PUT", "/api/preferences", "[]").status == 422)
+        }
+    }
+
+    @Test("the catalogue comes in the user's language, in its order, with its defaults")
+    func catalog() async throws {
+        try await APIBench.with { api in
+            let answer = try await api.call("GET", "/api/catalog", app: "padel")
+            let shipped = api.bench.catalogs.catalogs.first { $0.app.text == "padel" }
+            let padel = try #require(shipped)
+            let types = answer["types"]?.array?.compactMap { $0["type"]?.string }
+            #expect(types == padel.types.map(\.type.text))
+            let label = answer["types"]?.array?.first?["label"]?.string
+            #expect(label == padel.types.first?.labels[padel.language])
+            #expect(answer["preferences"]?["quietHours"]?["startHour"] == 22)
+            #expect(answer["preferences"]?["master"]?["label"]?.string?.isEmpty == false)
+        }
+    }
+
+    @Test("the key for browsers is the app's own, and an app without one says so")
+    func webPushKey() async throws {
+        try await APIBench.with { api in
+            #expect(try await api.call("GET", "/api/web-push-key")["publicKey"] == "BPublic")
+            let none = try await api.call("GET", "/api/web-push-key", app: "padel")
+            #expect(none.status == 404 && none.code == "no-web-push")
+        }
+    }
+
+    @Test("the link of a mail asks first, ends the mails when it is posted, and knows no forged token")
+    func unsubscribe() async throws {
+        try await APIBench.with { api in
+            _ = try await api.call("PATCH", "/api/settings", #"{"locale":"nb"}"#)
+            let app = try #require(AppID(validating: "drop"))
+            let link = try APIBench.unsubscribeLink()
+            let token = link.token(for: .init(app: app, user: try #require(UserID(validating: "ada"))))
+            let page = try await api.call("GET", "/u/\(token)", as: nil)
+            #expect(page.status == 200 && page.text.contains("Vil du slutte"))
+            #expect(page.headers["Content-Security-Policy"]?.contains("default-src 'none'") == true)
+            #expect(try await api.call("GET", "/api/settings")["emailEnabled"] == true)
+            for _ in 0..<2 {
+                let done = try await api.call(
+                    "POST",
+                    "/u/\(token)",
+                    "List-Unsubscribe=One-Click",
+                    as: nil,
+                    headers: ["Content-Type": "application/x-www-form-urlencoded"]
+                )
+                #expect(done.status == 200)
+            }
+            #expect(try await api.call("GET", "/api/settings")["emailEnabled"] == false)
+            let forged = try await api.call("POST", "/u/\(token)x", as: nil)
+            #expect(forged.status == 404)
+            #expect(try await api.call("GET", "/u/forged", as: nil).status == 404)
+        }
+    }
+
+    @Test("a link of somebody who was erased does no harm and makes no row")
+    func unsubscribeErased() async throws {
+        try await APIBench.with { api in
+            let app = try #require(AppID(validating: "drop"))
+            let user = try #require(UserID(validating: "gone"))
+            let token = try APIBench.unsubscribeLink().token(for: .init(app: app, user: user))
+            let done = try await api.call("POST", "/u/\(token)", as: nil)
+            #expect(done.status == 200)
+            #expect(try await api.bench.count("SELECT count(*) FROM recipients") == 0)
+        }
+    }
+}

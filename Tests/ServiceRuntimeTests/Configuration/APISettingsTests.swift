@@ -1,0 +1,56 @@
+import ServiceRuntime
+import Testing
+
+@Suite("Settings of the inbox API")
+struct APISettingsTests {
+    private func read(_ environment: [String: String]) -> Result<BellhopConfiguration, ConfigurationFaults> {
+        BellhopConfiguration.read(environment: environment)
+    }
+
+    @Test("without a word any issuer, no origin, and the usual audience and rates hold")
+    func defaults() throws {
+        let configuration = try read([:]).get()
+        #expect(configuration.jwtAudience == "bellhop")
+        #expect(configuration.jwtIssuer == nil)
+        #expect(configuration.apiOrigins.isEmpty)
+        #expect(configuration.apiRate == CallRates(user: 20, address: 200))
+    }
+
+    @Test(
+        "rates are written as they are read, each in any order and either left out",
+        arguments: [
+            ("user=5/s,address=50/s", CallRates(user: 5, address: 50)),
+            ("address=off", CallRates(user: 20, address: nil)),
+            ("address=7/s,user=off", CallRates(user: nil, address: 7)),
+        ]
+    )
+    func rates(text: String, rates: CallRates) throws {
+        #expect(try read(["BELLHOP_API_RATE": text]).get().apiRate == rates)
+        #expect(CallRates(rates.text) == rates)
+    }
+
+    @Test(
+        "rates and origins that are none are faults",
+        arguments: [
+            ("BELLHOP_API_RATE", "user=0/s"), ("BELLHOP_API_RATE", "user=5"), ("BELLHOP_API_RATE", "user=1/s,user=2/s"),
+            ("BELLHOP_API_RATE", "everybody=1/s"), ("BELLHOP_API_ORIGINS", "*"),
+            ("BELLHOP_API_ORIGINS", "https://a.example,*"), ("BELLHOP_API_ORIGINS", "https://a.example/"),
+            ("BELLHOP_API_ORIGINS", "app.example.com"), ("BELLHOP_API_ORIGINS", "https://A.example"),
+            ("BELLHOP_API_ORIGINS", "https://u:p@a.example"), ("BELLHOP_API_ORIGINS", "null"),
+        ]
+    )
+    func faults(name: String, value: String) {
+        guard case .failure(let found) = read([name: value]) else {
+            Issue.record("\(value) was read")
+            return
+        }
+        #expect(found.faults.map(\.key) == [name])
+    }
+
+    @Test("origins are taken exactly, blanks between them aside")
+    func origins() throws {
+        let text = "https://app.example.com, http://localhost:3000"
+        let origins = try read(["BELLHOP_API_ORIGINS": text]).get().apiOrigins.map(\.text)
+        #expect(origins == ["https://app.example.com", "http://localhost:3000"])
+    }
+}

@@ -1,0 +1,142 @@
+import BellhopRules
+import Postgres
+import TestSupport
+import Testing
+import Workbench
+
+@testable import Store
+
+/// What a page of a long inbox costs: it must not hang on how long it is.
+@Suite(
+    "Long inboxes",
+    .inTurn,
+    .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
+    .timeLimit(.minutes(5))
+)
+struct LongInboxTests {
+    private static let reader = RecipientKey("drop", "ada")
+
+    @Test("every statement of a signed-in user goes by a key, also on tables that nobody has counted")
+    func byKey() async throws {
+        try await Self.withInbox(of: 0) { bench, pool in
+            try await Self.tour(ReaderDesk(pool: pool))
+            let keys = try await Keys(in: bench)
+            let looks = try await ServerPlans.looks(on: pool)
+            #expect(looks.count > 20)
+            for look in looks where !keys.suffice(for: look) {
+                Issue.record("\(look)")
+            }
+        }
+    }
+
+    @Test("a page of a hundred thousand reads no more rows than a page of a hundred, but for the count of the newest")
+    func fewRows() async throws {
+        try await Self.withInbox(of: 100_000) { bench, pool in
+            let desk = ReaderDesk(pool: pool)
+            let reader = try #require(Self.reader)
+            let first = try await desk.page(InboxQuery(limit: 20), of: reader)
+            let next = try #require(first.next)
+            let before = try await Crowd.rowsRead(bench, by: pool)["inbox"] ?? 0
+            _ = try await desk.page(InboxQuery(limit: 20, before: next), of: reader)
+            let after = try await Crowd.rowsRead(bench, by: pool)["inbox"] ?? 0
+            #expect(first.items.count == 20)
+            #expect(after - before < ReaderDesk.reach + 200, "\(after - before) rows")
+        }
+    }
+
+    @Test("a search that finds little ends after so many rows, goes on from there, and leaves nothing out")
+    func bounded() async throws {
+        try await Self.withInbox(of: 25_000) { _, pool in
+            let desk = ReaderDesk(pool: pool)
+            let reader = try #require(Self.reader)
+            let rare = try #require(EventType(validating: "rare"))
+            var query = InboxQuery(limit: 50, types: [rare])
+            var found: [String] = []
+            var pages = 0
+            while pages < 10 {
+                let page = try await desk.page(query, of: reader)
+                found += page.items.map(\.title)
+                pages += 1
+                guard let next = page.next else { break }
+                query.before = next
+            }
+            #expect(pages == 3)
+            let expected = (1...25).reversed().map { "t\($0 * 1_000)" }
+            #expect(found == expected)
+        }
+    }
+
+    private static func tour(_ desk: ReaderDesk) async throws {
+        let reader = try #require(reader)
+        let now = Timestamp(clamping: 1_800_000_000_000_000)
+        for state in InboxQuery.State.allCases {
+            _ = try await desk.page(InboxQuery(state: state), of: reader)
+        }
+        _ = try await desk.unreadCount(of: reader)
+        let marks: [InboxMark] = [.seen, .read, .unread, .archived, .unarchived, .snoozed(until: now)]
+        for mark in marks {
+            _ = try await desk.mark([NotificationID(bits: 1)], as: mark, of: reader)
+            if case .snoozed = mark { continue }
+            _ = try await desk.markAll(as: mark, of: reader)
+        }
+        _ = try await desk.settings(of: reader)
+        _ = try await desk.preferences(of: reader)
+        _ = try await desk.follows(of: reader)
+        _ = try await desk.reminders(of: reader)
+        try await words(desk, reader, now)
+    }
+
+    private static func words(_ desk: ReaderDesk, _ reader: RecipientKey, _ now: Timestamp) async throws {
+        let topic = try #require(Topic(validating: "venue:1"))
+        let reminder = try #require(ReminderID(validating: "r"))
+        let token = try #require(DeviceToken(validating: "t"))
+        let said: [(FeedType, JSONObject, ReaderCondition?)] = [
+            (.recipientUpserted, ["emailEnabled": false, "preferences": [:]], .hasNoPreferences),
+            (.recipientUpserted, ["timezone": "Europe/Oslo"], .isKnown),
+            (.subscriptionUpserted, ["token": "t", "platform": "ios", "provider": "fcm"], nil),
+            (.followAdded, ["topic": "venue:1"], .followsFewer(than: 9, beside: topic)),
+            (.reminderSet, reminderFields, .hasFewerReminders(than: 9, beside: reminder)),
+            (.reminderRemoved, ["id": "r"], .hasReminder(reminder)),
+            (.subscriptionRevoked, ["token": "t"], nil), (.followRemoved, ["topic": "venue:1"], nil),
+        ]
+        for (type, fields, condition) in said {
+            let update = try FeedUpdate.said(by: reader.user, of: reader.app, type, fields).get()
+            let isDone = try await desk.say(update, as: reader, at: now, where: condition)
+            #expect(isDone, "\(type)")
+        }
+        _ = try await desk.device(token, of: reader)
+        _ = try await desk.note(.denied, on: token, of: reader, at: now)
+    }
+
+    private static let reminderFields: JSONObject = ["id": "r", "localTime": "09:00", "title": "t", "body": ""]
+
+    /// Beside the crowd's, so many notifications of one user.
+    private static func withInbox(
+        of count: Int,
+        _ body: (Bench, PostgresPool) async throws -> Void
+    ) async throws {
+        try await Bench.withSchema { bench in
+            try await Crowd.stopCounting(in: bench)
+            let pool = try Bench.makePool(setUp: bench.namespace.setUp(as: .api), size: 1)
+            let result: Result<Void, any Error>
+            do {
+                _ = try await bench.owner.run(insert, [.integer(Int64(count))])
+                try await body(bench, pool)
+                result = .success(())
+            } catch {
+                result = .failure(error)
+            }
+            await pool.close()
+            try result.get()
+        }
+    }
+
+    private static let insert = Statement(
+        """
+        INSERT INTO inbox (person, id, event_id, content_hash, type, title, body, urgency, created_at)
+        SELECT raw_person('drop', 'ada'), n, 'e' || n, '', CASE n % 1000 WHEN 0 THEN 'rare' ELSE 'system' END,
+               't' || n, 'b', 1, now() - interval '10 d' + n * interval '1 s'
+        FROM generate_series(1, $1::bigint) n
+        """
+    )
+}
