@@ -134,8 +134,10 @@ extension Intake {
         if unconfirmed.isEmpty { batch.messages.close([entry.index]) } else { batch.messages.giveUp([entry.index]) }
     }
 
-    /// An event that was understood when it came, and is not here: another worker may have the newer catalogue, and this one
-    /// soon. When many have tried, its fan-out pauses.
+    /// Lets another worker try what this one cannot word.
+    ///
+    /// The event was understood when it came: some worker has the newer catalogue, and this one soon will. When many have
+    /// tried, its fan-out pauses.
     private func putOff(
         _ page: FanoutPage,
         because reason: RejectionReason,

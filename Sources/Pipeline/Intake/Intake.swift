@@ -80,11 +80,11 @@ package struct Intake: Sendable {
         return stored
     }
 
-    /// The second half: dead-letters what is at fault, sends what was claimed, and settles what came of it. The pages of
-    /// fan-outs go their own way.
+    /// The second half: dead-letters what is at fault, sends what was claimed, and settles what came of it.
     ///
     /// Each message is acknowledged as soon as all of it is settled, so that one that waits for a slow provider does not
-    /// hold up the others of its batch; what waits for the confirm of a dead letter may be done after this has returned.
+    /// hold up the others of its batch; what waits for the confirm of a dead letter may be done after this has returned. The
+    /// pages of fan-outs go their own way.
     func deliver(_ stored: StoredBatch) async {
         let batch = stored.batch
         let hasIdle = batch.messages.stored()

@@ -1,7 +1,8 @@
 import BellhopRules
 
-/// How many pages of fan-outs a worker reads, decides and records at once for each lane, however many have arrived: a page is
-/// as much work as hundreds of other messages. While its pushes are under way it holds no place here.
+/// How many pages of fan-outs a worker reads, decides and records at once for each lane, however many have arrived.
+///
+/// A page is as much work as hundreds of other messages. While its pushes are under way it holds no place here.
 struct PageGates: Sendable {
     private let gates: [Lane: Gate]
 

@@ -34,8 +34,9 @@ struct FeedsAndPlans: Sendable {
         fileprivate var events: [Entry<PlannedEvent>] = []
     }
 
-    /// Begins to expand what is for a wider audience, and returns the first pages, which no message names yet. What was
-    /// cancelled leads nowhere.
+    /// Begins to expand what is for a wider audience, and returns the first pages, which no message names yet.
+    ///
+    /// What was cancelled leads nowhere.
     func open(_ kept: inout Kept, _ batch: Batch) async -> [Entry<FanoutPage>] {
         let wide = kept.events.filter(\.work.isForNow)
         let opened = await batch.store(wide) { [store] plans throws(PostgresError) in try await store.open(plans) }

@@ -48,7 +48,11 @@ package struct FanoutBook: Sendable {
                 guard let place = try fresh.place(row, 3, in: pages.indices) else { continue }
                 pages[place].append(try FanoutPage(fresh, row))
             }
-            let known = events.indices.filter { pages[$0].isEmpty }
+            // Of copies in one batch the first one has the page.
+            let new = Set(
+                events.indices.filter { !pages[$0].isEmpty }.map { [events[$0].app.text, events[$0].id.text] }
+            )
+            let known = events.indices.filter { !new.contains([events[$0].app.text, events[$0].id.text]) }
             guard !known.isEmpty else { return pages }
             let orphans = try connection.run(
                 FanoutStatements.untakenOfEvents,

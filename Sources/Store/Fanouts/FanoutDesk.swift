@@ -134,7 +134,7 @@ package struct FanoutDesk: Sendable {
             let changed = Parameter.text(try rows.text(0, 1))
             switch act {
             case .cancel: _ = try connection.run(Self.dropPages, [changed])
-            case .resume: _ = try connection.run(FanoutStatements.free, [changed])
+            case .resume: _ = try connection.run(Self.freePages, [changed])
             case .pause: break
             }
             return try rows.number(0, 0)
@@ -175,6 +175,14 @@ package struct FanoutDesk: Sendable {
              LIMIT $2)
             """
     }
+
+    /// The pages that were parked while it was paused.
+    private static let freePages = Statement(
+        """
+        UPDATE fanout_pages SET handed_over_at = NULL, takes = 0
+        WHERE fanout = ANY ($1::bigint[]) AND handed_over_at = 'infinity'
+        """
+    )
 
     private static let pages = Statement(
         """

@@ -88,8 +88,10 @@ enum FanoutStatements {
         effect: .reads
     )
 
-    /// A page that nobody has, or that was lost by whoever had it: a message that the broker hands out once more says so, or
-    /// five minutes do. Whoever asks again for what it has already taken has it.
+    /// A page that nobody has, or that was lost by whoever had it.
+    ///
+    /// A message that the broker hands out once more says so, or five minutes do. Whoever asks again for what it has already
+    /// taken has it.
     static let take = Statement(
         """
         UPDATE fanout_pages p
@@ -110,14 +112,6 @@ enum FanoutStatements {
     /// Its message waits for a while.
     static let putBack = Statement(
         "UPDATE fanout_pages SET taken_at = NULL, handed_over_at = now() WHERE fanout = $1 AND page = $2"
-    )
-
-    /// The pages that were parked while it was paused.
-    static let free = Statement(
-        """
-        UPDATE fanout_pages SET handed_over_at = NULL, takes = 0
-        WHERE fanout = ANY ($1::bigint[]) AND handed_over_at = 'infinity'
-        """
     )
 
     static let endPage = Statement("DELETE FROM fanout_pages WHERE fanout = $1 AND page = $2")

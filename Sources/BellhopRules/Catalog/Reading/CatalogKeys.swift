@@ -7,7 +7,8 @@ enum CatalogKeys {
     static let reminders = ["type"]
     static let type = [
         "priority", "label", "icon", "color", "background", "mandatory", "defaults", "whenMuted", "roles",
-        "audience", "expiresAfter", "quietHours", "digest", "burst", "retryLimit", "sound", "badge", "android", "apns", "templates", "link",
+        "audience", "expiresAfter", "quietHours", "digest", "burst", "retryLimit", "sound", "badge", "android", "apns",
+        "templates", "link",
     ]
     static let link = ["web", "mobile", "scheme"]
     static let topics = ["foldCase", "venueId"]

@@ -81,7 +81,9 @@ struct CatalogTypeReader {
         guard let burst = scope.scope("burst") else { return nil }
         burst.expectKeys(CatalogKeys.burst)
         if priority == .high { scope.report("burst", "what has high priority cannot wait") }
-        if common.hasDigest, scope.object["digest"]?.bool ?? (priority == .low) { scope.report("burst", "it is gathered for the digest already") }
+        if common.hasDigest, scope.object["digest"]?.bool ?? (priority == .low) {
+            scope.report("burst", "it is gathered for the digest already")
+        }
         let window = burst.value("window", BurstPolicy.rule, required: true) { value in
             value.string.flatMap(Lifetime.init(validating:)).flatMap { $0.seconds <= BurstPolicy.longest ? $0 : nil }
         }

@@ -60,7 +60,12 @@ struct CatalogKeyTests {
         Wrong(type: "audience: 'all'", pointer: "/types/t/audience", part: "everyone"),
         Wrong(type: "audience: {topic: ''}", pointer: "/types/t/audience/topic", part: "1 to 255"),
         Wrong(type: "burst: {}", pointer: "/types/t/burst/window", part: "found nothing"),
-        Wrong(type: "burst: {window: '2h'}", pointer: "/types/t/burst/window", part: "at most 1h", isBeyondSchema: true),
+        Wrong(
+            type: "burst: {window: '2h'}",
+            pointer: "/types/t/burst/window",
+            part: "at most 1h",
+            isBeyondSchema: true
+        ),
         Wrong(
             app: "digest: {at: ['08:00'], templates: {en: {title: 'T'}}},",
             type: "digest: true, burst: {window: '60s'}",
