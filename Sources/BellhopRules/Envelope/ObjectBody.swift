@@ -5,8 +5,7 @@ package enum ObjectBody {
     package static func read(_ bytes: [UInt8]) -> Result<JSONObject, Rejection> {
         var document: JSONObject?
         do throws(FieldFault) {
-            let depth = JSONParser.Limits.event.depth
-            return .success(try InboundMessage.object(bytes, depth: depth, at: .root, &document))
+            return .success(try InboundMessage.object(bytes, .event, at: .root, &document))
         } catch {
             return .failure(Rejection(error, app: nil, type: nil, id: nil))
         }
