@@ -60,6 +60,7 @@ extension Explanation {
         if plan.expandedAt == nil, let deliverAt = plan.deliverAt, deliverAt > now {
             return "It is kept for later: it is due at \(instant(deliverAt))."
         }
+        if let fanout = plan.fanout { return underWay(fanout, plan) }
         if let expandedAt = plan.expandedAt {
             return
                 "It was published at \(instant(expandedAt)), and is not recorded for this user: it waits in its lane, "
@@ -69,6 +70,25 @@ extension Explanation {
         case .topic(let topic)?: return "It waits to be expanded to the followers of \(topic)."
         case .everyone?: return "It waits to be expanded to every user of the app."
         case .named?, nil: return "It is due, and not published yet: does a scheduler run?"
+        }
+    }
+
+    private func underWay(_ fanout: NotificationStory.Fanout, _ plan: NotificationStory.Plan) -> String {
+        let (whose, meant) =
+            if case .topic(let topic)? = plan.audience {
+                ("the followers of \(topic)", "followed it")
+            } else {
+                ("everyone", "were known")
+            }
+        let begun = "Its fan-out to \(whose) began at \(instant(fanout.startedAt))"
+        let ended = fanout.endedAt.map { " at \(instant($0))" } ?? ""
+        return switch fanout.state {
+        case .running: "\(begun) and is under way: this user is not reached yet, or not meant."
+        case .paused: "\(begun) and is paused: see bellhop fanouts."
+        case .cancelled: "\(begun) and was cancelled\(ended), before this user was reached."
+        case .finished:
+            "\(begun) and was finished\(ended): it was for those who \(meant) at its beginning and still did when their "
+                + "page came, as far as the rules keep it for them."
         }
     }
 

@@ -70,7 +70,7 @@ extension Explanation {
             ("sentAt", .instant(plan.sentAt)), ("deliverAt", .instant(plan.deliverAt)),
             ("keptAt", .instant(plan.keptAt)), ("handedOverAt", .instant(plan.handedOverAt)),
             ("publishedAt", .instant(plan.expandedAt)), ("cancelledAt", .instant(plan.cancelledAt)),
-            ("closedReason", .optional(plan.closing?.rawValue)),
+            ("closedReason", .optional(plan.closing?.rawValue)), ("fanout", .optional(plan.fanout?.state.rawValue)),
         ])
     }
 

@@ -62,6 +62,13 @@ extension NotificationStory.Plan {
         handedOverAt = try rows.timestamp(row, 7)
         expandedAt = try rows.timestamp(row, 8)
         cancelledAt = try rows.timestamp(row, 9)
+        if let state = try rows.optionalText(row, 11).flatMap(FanoutState.init(rawValue:)),
+            let startedAt = try rows.timestamp(row, 12)
+        {
+            fanout = NotificationStory.Fanout(state: state, startedAt: startedAt, endedAt: try rows.timestamp(row, 13))
+        } else {
+            fanout = nil
+        }
         closing = try rows.optionalText(row, 10).flatMap(DueEvent.Closing.init(rawValue:))
     }
 }

@@ -82,8 +82,19 @@ package struct NotificationStory: Sendable {
         package let handedOverAt: Timestamp?
         package let expandedAt: Timestamp?
         package let cancelledAt: Timestamp?
+        /// Nil for one that names its users, or that nobody has begun to expand.
+        package let fanout: Fanout?
         /// Why we ended it, where its producer did not take it back.
         package let closing: DueEvent.Closing?
+    }
+
+    /// How far an event for a wider audience has come.
+    package struct Fanout: Sendable, Equatable {
+        package let state: FanoutState
+        /// Who followed then is meant.
+        package let startedAt: Timestamp
+        /// When it was finished or cancelled.
+        package let endedAt: Timestamp?
     }
 
     /// Whom a kept event is for.

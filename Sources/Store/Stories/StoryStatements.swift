@@ -79,8 +79,13 @@ enum StoryStatements {
         """
         SELECT content ->> 'eventType', content ->> 'sentAtIso', content ->> 'deliverAt',
                jsonb_array_length(content -> 'to' -> 'users')::bigint, content -> 'to' -> 'users' ? $2,
-               content -> 'to' ->> 'topic', created_at, handed_over_at, expanded_at, cancelled_at, closed_reason
-        FROM events WHERE app = $1 AND id = $3
+               content -> 'to' ->> 'topic', created_at, handed_over_at, expanded_at, cancelled_at, closed_reason,
+               f.state, f.started_at, f.finished_at
+        FROM events e
+        LEFT JOIN LATERAL (
+            SELECT state, started_at, finished_at FROM fanouts WHERE app = e.app AND event_id = e.id OFFSET 0
+        ) AS f ON true
+        WHERE app = $1 AND id = $3
         """,
         effect: .reads
     )

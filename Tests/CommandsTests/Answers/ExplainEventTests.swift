@@ -47,6 +47,13 @@ struct ExplainEventTests {
             """
     }
 
+    private static func fanout(_ state: String) -> String {
+        """
+        ; INSERT INTO fanouts (app, event_id, type, urgency, state, started_at, finished_at) VALUES ('drop', 'e1', 'security',
+            0, '\(state)', '2026-03-02T10:00:00Z', '2026-03-02T10:01:00Z')
+        """
+    }
+
     @Test(
         "an event that is kept says for whom, for when, and what it waits for",
         arguments: [
@@ -60,6 +67,15 @@ struct ExplainEventTests {
             (
                 event(to: #"{"users": ["bo", "cleo"]}"#, deliverAt: "2099-12-24T16:00:00.000Z"),
                 "It is for 2 users, and this user is not among them."
+            ),
+            (
+                event(to: #"{"topic": "venue:42"}"#) + fanout("running"),
+                "Its fan-out to the followers of venue:42 began at 2026-03-02 10:00:00 UTC (11:00) and is under way"
+            ),
+            (event(to: #"{"everyone": true}"#) + fanout("paused"), "and is paused: see bellhop fanouts."),
+            (
+                event(to: #"{"topic": "venue:42"}"#) + fanout("finished"),
+                "was finished at 2026-03-02 10:01:00 UTC (11:01): it was for those who followed it at its beginning"
             ),
             (
                 event(columns: ", expanded_at", values: ", '2026-03-02T10:00:01Z'"),

@@ -19,7 +19,7 @@ struct KeyTests {
         arguments: [
             "", "no key", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n",
             String(TestKeys.rfc7515.dropLast(200)), TestKeys.p256Public, RefusedKeys.rsa1024, RefusedKeys.p384,
-            RefusedKeys.ed25519, RefusedKeys.encrypted,
+            RefusedKeys.x25519, RefusedKeys.encrypted,
         ]
     )
     func refused(_ pem: String) {

@@ -136,10 +136,10 @@ enum RefusedKeys {
         -----END PRIVATE KEY-----
         """
 
-    /// Another algorithm.
-    static let ed25519 = """
+    /// For agreements, not for signatures.
+    static let x25519 = """
         -----BEGIN PRIVATE KEY-----
-        MC4CAQAwBQYDK2VwBCIEIMnBID3i2LXTNlAm616782jWT3qor5P1CdOkqyvZVkfE
+        MC4CAQAwBQYDK2VuBCIEIHClnUrPCugRc8an2raXr0xmTot4vLVRwJFL7JYfDahw
         -----END PRIVATE KEY-----
         """
 
