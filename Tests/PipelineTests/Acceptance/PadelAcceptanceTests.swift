@@ -120,7 +120,10 @@ struct PadelAcceptanceTests {
                 "SELECT string_agg(key, ',' ORDER BY key) FROM notification_preferences, jsonb_object_keys(preferences) AS key"
             )
             #expect(keys == ["enabled,eventToggles,quietHours"])
-            #expect(rig.metrics.text().contains(#"bellhop_preference_fallbacks_total{app="padel"} 1"#))
+            // Counted when all of the batch is stored, and so after the row is there.
+            try await eventually("the repair is counted") {
+                rig.metrics.text().contains(#"bellhop_preference_fallbacks_total{app="padel"} 1"#)
+            }
             try await Self.match(counterpart, "night", route: "/schedule")
             try await rig.wait(for: 2, "SELECT count(*) FROM deliveries")
             #expect(
