@@ -128,7 +128,7 @@ struct BreakerTests {
                 "SELECT count(*) FROM deliveries WHERE state = 'delivered' AND attempts = 1"
             )
             let opening = #"bellhop_breaker_openings_total{app="drop",provider="fcm",reason="SENDER_ID_MISMATCH"} 1"#
-            #expect(rig.metrics.text().contains(opening))
+            try await eventually("it is counted") { rig.metrics.text().contains(opening) }
             #expect(
                 try await rig.bench.count("SELECT count(*) FROM push_subscriptions WHERE revoked_at IS NOT NULL") == 0
             )
