@@ -68,6 +68,9 @@ extension Proofs {
                         }
                     }
                 }
+                try await eventually("each has gone out, to nobody") {
+                    try await stage.count("fanouts WHERE state = 'finished'") == 30
+                }
                 try await worker.drain()
                 #expect(try await stage.count("events") == 30)
                 #expect(try await stage.count("(SELECT DISTINCT id FROM events) AS ids") == 30)
