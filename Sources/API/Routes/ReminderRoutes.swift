@@ -59,8 +59,14 @@ enum ReminderRoutes {
         let update = try call.said(.reminderSet, fields)
         guard case .reminderSet(let said) = update.change else { throw unknown }
         try call.expectZone(said.timezone)
-        if let type = said.type, call.catalog[type] == nil {
-            throw CallFault.field("eventType", "the app's catalogue does not know this type")
+        if let name = said.type {
+            guard let type = call.catalog[name] else {
+                throw CallFault.field("eventType", "the app's catalogue does not know this type")
+            }
+            // Its words are the user's own, and so is the address: nobody shall mail strangers in the app's name.
+            guard !type.emailByDefault else {
+                throw CallFault.field("eventType", "this type is mailed: choose another")
+            }
         }
         return (update, said)
     }

@@ -37,7 +37,10 @@ package final class TokenKeySource: Service {
             help: "Key sets that were read because their file had changed: accepted, or refused and the old ones kept.",
             labels: ["outcome"]
         )
-        state = Mutex(State(keys: try TokenKeySet.read(file: file).get(), content: Self.content(of: file)))
+        // One read for both: what is compared later is what the keys were made of.
+        let content = Self.content(of: file)
+        let keys = content.map { TokenKeySet.read($0, file: file) } ?? TokenKeySet.read(file: file)
+        state = Mutex(State(keys: try keys.get(), content: content))
         metrics.gauge("bellhop_token_keys", help: "Keys that tokens are checked with.") { [weak self] in
             self.map { Double($0.current.count) }
         }
@@ -59,18 +62,21 @@ package final class TokenKeySource: Service {
 
     /// Reads the file, and puts it into force where it has changed and can be used.
     package func refresh() {
-        let content = Self.content(of: file)
-        let isNew = state.withLock { state in
-            defer { state.content = content }
-            return state.content != content
+        // Two that look at the same time take turns, so that the older content is never the last one in force.
+        let read = state.withLock { state -> Result<TokenKeySet, DocumentFaults>? in
+            let content = Self.content(of: file)
+            guard state.content != content else { return nil }
+            state.content = content
+            let read = content.map { TokenKeySet.read($0, file: file) } ?? TokenKeySet.read(file: file)
+            if case .success(let keys) = read { state.keys = keys }
+            return read
         }
-        guard isNew else { return }
-        switch content.map({ TokenKeySet.read($0, file: file) }) ?? TokenKeySet.read(file: file) {
-        case .success(let keys):
-            state.withLock { $0.keys = keys }
+        switch read {
+        case nil: return
+        case .success(let keys)?:
             reads.with("accepted").increment()
             logger.notice("the token keys were read again", ["keys": .integer(keys.count)])
-        case .failure(let faults):
+        case .failure(let faults)?:
             reads.with("refused").increment()
             logger.error("the new token keys are not in force, the old ones stay", ["error": .error(faults)])
         }

@@ -27,7 +27,7 @@ public struct Decision: Hashable, Sendable {
 
     init(_ facts: DecisionFacts, telling listener: inout some RuleListener) {
         let general = GeneralRules.outcome(facts, &listener)
-        isRecorded = !(general?.leavesNoTrace(facts.type) ?? false)
+        isRecorded = GeneralRules.records(facts, after: general)
         if let general {
             push = general
             devices = []
@@ -74,7 +74,7 @@ public enum Outcome: Hashable, Sendable {
 
 extension Outcome {
     /// Whether nothing of the notification is kept, not even in the app.
-    fileprivate func leavesNoTrace(_ type: CatalogType) -> Bool {
+    func leavesNoTrace(_ type: CatalogType) -> Bool {
         switch self {
         case .suppress(.unfollowed), .suppress(.notAddressed): true
         case .suppress(.muted), .suppress(.typeMuted), .suppress(.topicMuted): type.whenMuted == .drop

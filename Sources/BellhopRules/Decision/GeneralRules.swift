@@ -2,7 +2,21 @@
 enum GeneralRules {
     /// The first rule that says no; nil where none does.
     static func outcome(_ facts: DecisionFacts, _ listener: inout some RuleListener) -> Outcome? {
-        history(facts, &listener) ?? follow(facts, &listener) ?? role(facts, &listener) ?? wish(facts, &listener)
+        history(facts, &listener) ?? standing(facts, &listener)
+    }
+
+    /// Whether the user finds it in the app, which does not depend on when it is decided: what came too late for a push is
+    /// there for those whom it is for, and for nobody else.
+    static func records(_ facts: DecisionFacts, after outcome: Outcome?) -> Bool {
+        guard let outcome else { return true }
+        var nobody = NobodyListens()
+        let first = outcome.leavesNoTrace(facts.type) ? outcome : standing(facts, &nobody)
+        return !(first?.leavesNoTrace(facts.type) ?? false)
+    }
+
+    /// What holds of the user, whatever has happened to the notification.
+    private static func standing(_ facts: DecisionFacts, _ listener: inout some RuleListener) -> Outcome? {
+        follow(facts, &listener) ?? role(facts, &listener) ?? wish(facts, &listener)
     }
 
     private static func history(_ facts: DecisionFacts, _ listener: inout some RuleListener) -> Outcome? {

@@ -8,7 +8,7 @@ import Store
 struct Batch: Sendable {
     /// Where its resumes go.
     var lane: Lane
-    let claim: Claim
+    private(set) var claim: Claim
     let messages: OpenMessages
     let persistence: Persistence
     let asides: Asides
@@ -45,6 +45,13 @@ struct Batch: Sendable {
     }
 
     var drain: DrainSignal { persistence.drain }
+
+    /// The same messages under a claim of its own: what one part has claimed no other part takes for its own.
+    func part(claiming claim: Claim) -> Batch {
+        var part = self
+        part.claim = claim
+        return part
+    }
 }
 
 /// A piece of work, and the position in its batch of the message that it came of.

@@ -60,7 +60,7 @@ struct RecentPushes: Sendable {
         let outcomes = decision.devices.map(\.outcome)
         let recipient = record.key.recipient
         let waits = outcomes.compactMap { outcome -> Timestamp? in
-            guard case .wait(let wait) = outcome else { return nil }
+            guard case .wait(let wait) = outcome, wait.reason == .burst else { return nil }
             return wait.until
         }
         let goes = outcomes.contains(.send) ? now : waits.max()

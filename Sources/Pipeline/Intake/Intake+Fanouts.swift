@@ -16,20 +16,23 @@ extension Intake {
     /// Takes the pages that a batch names, side by side as far as there is room for them.
     func expand(_ pages: StoredBatch.Pages) async {
         await withDiscardingTaskGroup { group in
-            for entry in pages.arrived { group.addTask { await expand(entry, pages) } }
+            for entry in pages.arrived {
+                var chance = context.chance
+                let batch = pages.batch.part(claiming: Claim(using: &chance))
+                group.addTask { await expand(entry, pages.heirs, batch) }
+            }
         }
     }
 
-    private func expand(_ entry: Entry<ArrivedPage>, _ pages: StoredBatch.Pages) async {
-        let batch = pages.batch
-        await batch.asides.room()
-        let recorded = await pageGates.pass(batch.lane) {
-            batch.drain.isDraining ? nil : await record(entry, pages)
+    private func expand(_ entry: Entry<ArrivedPage>, _ heirs: Set<Int>, _ batch: Batch) async {
+        let recorded = await pageGates.pass(batch.lane) { () -> PageRecord? in
+            await batch.asides.room()
+            return batch.drain.isDraining ? nil : await record(entry, heirs, batch)
         }
         guard let recorded else { return batch.messages.giveUp([entry.index]) }
         switch recorded {
         case .over(let next): await end(entry, publishing: next, batch)
-        case .recorded(let page): await deliver(page, entry, pages)
+        case .recorded(let page): await deliver(page, entry, batch)
         }
     }
 
@@ -50,9 +53,9 @@ extension Intake {
     }
 
     /// Nil where it has to be given up.
-    private func record(_ entry: Entry<ArrivedPage>, _ pages: StoredBatch.Pages) async -> PageRecord? {
-        let (page, batch) = (entry.work.page, pages.batch)
-        let isHeir = pages.heirs.contains(entry.index)
+    private func record(_ entry: Entry<ArrivedPage>, _ heirs: Set<Int>, _ batch: Batch) async -> PageRecord? {
+        let page = entry.work.page
+        let isHeir = heirs.contains(entry.index)
         let taken = await insist(batch) { store throws(PostgresError) in
             try await store.take(page, as: batch.claim, redelivered: isHeir)
         }
@@ -67,7 +70,7 @@ extension Intake {
         case .open(let open)?:
             // The next pages need not wait for this one.
             async let unconfirmed = settler.resumes.send(pages: open.further, until: batch.drain)
-            let recorded = await record(open, entry, pages)
+            let recorded = await record(open, entry, heirs, batch)
             return await unconfirmed.isEmpty ? recorded : nil
         }
     }
@@ -75,13 +78,16 @@ extension Intake {
     private func record(
         _ open: OpenPage,
         _ entry: Entry<ArrivedPage>,
-        _ pages: StoredBatch.Pages
+        _ heirs: Set<Int>,
+        _ batch: Batch
     ) async -> PageRecord? {
-        let (index, batch, decider) = (entry.index, pages.batch, pages.decider)
+        let index = entry.index
+        // A page may have waited for long since its batch was taken.
+        let decider = decider(at: Timestamp(clamping: context.time.now().microseconds))
         let words: InboxWords
         switch Self.words(of: open, decider) {
         case .success(let success): words = success
-        case .failure(let trouble): return await putOff(entry.work.page, because: trouble.reason, open.takes, batch)
+        case .failure(let trouble): return await putOff(entry.work.page, because: trouble.reason, open.age, batch)
         }
         guard
             let audience = await insist(batch, { store throws(PostgresError) in try await store.audience(of: open) })
@@ -102,7 +108,7 @@ extension Intake {
         return .recorded(
             RecordedPage(
                 work: work,
-                owed: StoredBatch.Rest(parts: duplicates, heirs: pages.heirs, decider: decider),
+                owed: StoredBatch.Rest(parts: duplicates, heirs: heirs, decider: decider),
                 letters: letters(recorded, of: words, entry),
                 app: words.app,
                 tally: tally
@@ -111,8 +117,7 @@ extension Intake {
     }
 
     /// The second half: the page ends when everything of it is settled, and every dead letter of it confirmed.
-    private func deliver(_ page: RecordedPage, _ entry: Entry<ArrivedPage>, _ pages: StoredBatch.Pages) async {
-        let batch = pages.batch
+    private func deliver(_ page: RecordedPage, _ entry: Entry<ArrivedPage>, _ batch: Batch) async {
         page.work.open(batch)
         page.owed.open(batch)
         batch.messages.open(page.letters.map(\.index))
@@ -136,15 +141,15 @@ extension Intake {
 
     /// Lets another worker try what this one cannot word.
     ///
-    /// The event was understood when it came: some worker has the newer catalogue, and this one soon will. When many have
-    /// tried, its fan-out pauses.
+    /// The event was understood when it came: some worker has the newer catalogue, and this one soon will. When a quarter
+    /// of an hour has not helped, its fan-out pauses.
     private func putOff(
         _ page: FanoutPage,
         because reason: RejectionReason,
-        _ takes: Int,
+        _ age: Duration,
         _ batch: Batch
     ) async -> PageRecord? {
-        if takes < Self.tries, let tier = tools.policy.ladder.tier(lasting: .seconds(1)) {
+        if age < Self.patienceWithCatalogs, let tier = tools.policy.ladder.tier(lasting: .seconds(10)) {
             let back: Void? = await insist(batch) { store throws(PostgresError) in try await store.putBack(page) }
             guard back != nil else { return nil }
             let unconfirmed = await settler.resumes.send(pages: [page], after: tier, until: batch.drain)
@@ -219,6 +224,6 @@ extension Intake {
     private static let shipmentBytes = 1024
     /// Bytes of contents that are read again at once, for what was recorded before.
     private static let contents = 8 << 20
-    /// Batches that try to word an event before its fan-out pauses.
-    private static let tries = 10
+    /// How long a new catalogue may take to reach all workers.
+    private static let patienceWithCatalogs = Duration.seconds(900)
 }

@@ -42,8 +42,8 @@ package struct Intake: Sendable {
     func store(_ messages: [IncomingMessage], _ shift: Batch.Shift) async -> StoredBatch {
         let started = context.time.now()
         let batch = Batch(messages, shift, context)
-        let catalogs = catalogs.current
-        let decider = Decider(catalogs: catalogs, senders: tools.senders, zones: zones, now: batch.now)
+        let decider = decider(at: batch.now)
+        let catalogs = decider.catalogs
         let sorted = SortedBatch(messages, catalogs: catalogs, names: tools.names, arrival: batch.now)
         async let kept = feedsAndPlans.keep(
             sorted.plans,
@@ -73,7 +73,7 @@ package struct Intake: Sendable {
             badges: badges,
             undeliverables: Self.undeliverables(faults, of: messages, sorted),
             opened: opened,
-            pages: StoredBatch.Pages(batch: batch, arrived: sorted.pages, heirs: sorted.heirs, decider: decider)
+            pages: StoredBatch.Pages(batch: batch, arrived: sorted.pages, heirs: sorted.heirs)
         )
         stored.open()
         account(sorted, stored, took: context.time.now() - started)
@@ -122,6 +122,11 @@ package struct Intake: Sendable {
             await batch.asides.carrying(work.footprint) { await deliver(work, batch) }
             batch.messages.close(part.map(\.index))
         }
+    }
+
+    /// Decides by the catalogues as they are now.
+    func decider(at now: Timestamp) -> Decider {
+        Decider(catalogs: catalogs.current, senders: tools.senders, zones: zones, now: now)
     }
 
     // MARK: - The steps

@@ -28,7 +28,6 @@ struct StoredBatch: Sendable {
         let batch: Batch
         let arrived: [Entry<ArrivedPage>]
         let heirs: Set<Int>
-        let decider: Decider
     }
 
     /// Bytes in memory while pushes are under way.

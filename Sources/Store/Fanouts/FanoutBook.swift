@@ -88,8 +88,7 @@ package struct FanoutBook: Sendable {
                 place + [.integer(claim.number), .boolean(redelivered)]
             )
             guard !taken.isEmpty else { return .over }
-            let takes = try taken.number(0, 2)
-            guard takes <= Self.mostTakes else {
+            guard try taken.number(0, 2) <= Self.mostTakes else {
                 try Self.pause(page, because: "page-fails", on: connection)
                 return .over
             }
@@ -110,15 +109,15 @@ package struct FanoutBook: Sendable {
                     content: Array(try event.text(0, 0).utf8),
                     contentHash: ContentHash(stored: try event.bytes(0, 1)),
                     further: Array(Set(further)),
-                    takes: takes,
+                    age: fanout.age,
                     range: range
                 )
             )
         }
     }
 
-    /// As many as the broker hands a message out, and some for what was lost.
-    private static let mostTakes = 25
+    /// As often as the broker hands a message out again.
+    private static let mostTakes = 20
 
     /// Pages of a fan-out that nobody has taken: their messages may have died with a worker.
     package func untaken(of fanout: Int64) async throws(PostgresError) -> [FanoutPage] {

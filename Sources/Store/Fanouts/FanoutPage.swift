@@ -33,8 +33,8 @@ package struct OpenPage: Sendable {
     package let contentHash: ContentHash
     /// Pages that were planned meanwhile, and such as no message may name.
     package let further: [FanoutPage]
-    /// By how many batches it was taken, this one included.
-    package let takes: Int
+    /// How long ago its fan-out began, or was resumed.
+    package let age: Duration
     let range: Range
 
     /// Whose ids are beyond `after` and not beyond `upto`, as far as they were meant at `snapshot`.

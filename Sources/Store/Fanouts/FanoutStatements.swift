@@ -14,9 +14,15 @@ enum FanoutStatements {
             FROM unnest($1::text[], $2::text[], $3::text[], $4::text[])
                  WITH ORDINALITY AS r (app, id, topic, type, position)
             ORDER BY r.app, r.id, r.position
+        ), held AS MATERIALIZED (
+            SELECT a.*, e.urgency FROM asked a
+            JOIN events e ON e.app = ANY (ARRAY[a.app]) AND e.id = a.id
+            WHERE e.cancelled_at IS NULL
+            ORDER BY a.app, a.id
+            FOR NO KEY UPDATE OF e
         ), opened AS (
             INSERT INTO fanouts (app, event_id, topic, type, urgency, planned, planned_to, is_planned)
-            SELECT w.app, w.id, w.topic, w.type, e.urgency, 1, coalesce(w.bound, w.last, ''), w.bound IS NULL
+            SELECT w.app, w.id, w.topic, w.type, w.urgency, 1, coalesce(w.bound, w.last, ''), w.bound IS NULL
             FROM (
                 SELECT a.*, CASE
                            WHEN a.topic IS NULL THEN (\(bound(of: everyone("a.app"), after: "''", "$5")))
@@ -26,10 +32,8 @@ enum FanoutStatements {
                            WHEN a.topic IS NULL THEN (\(last(of: everyone("a.app"), after: "''")))
                            ELSE (\(last(of: followers("a.app", "a.topic"), after: "''")))
                        END AS last
-                FROM asked a
+                FROM held a
             ) AS w
-            JOIN events e ON e.app = ANY (ARRAY[w.app]) AND e.id = w.id
-            WHERE e.cancelled_at IS NULL
             ORDER BY w.app, w.id
             ON CONFLICT (app, event_id) DO NOTHING
             RETURNING number, app, event_id, urgency, planned_to AS upto
@@ -74,7 +78,8 @@ enum FanoutStatements {
     /// Whoever plans a page or ends one holds the fan-out first.
     static let hold = Statement(
         """
-        SELECT app, topic, started_at, state, urgency::bigint, planned, planned_to, is_planned
+        SELECT app, topic, started_at, state, urgency::bigint, planned, planned_to, is_planned,
+               floor(extract(epoch FROM now() - resumed_at) * 1000)::bigint
         FROM fanouts WHERE number = $1 FOR NO KEY UPDATE
         """
     )
@@ -95,8 +100,9 @@ enum FanoutStatements {
     static let take = Statement(
         """
         UPDATE fanout_pages p
-        SET taken_at = now(), handed_over_at = now(), copies = 0, claim = $3,
-            takes = least(p.takes + (p.claim IS DISTINCT FROM $3::bigint)::integer, 1000)
+        SET taken_at = now(), handed_over_at = now(), claim = $3,
+            copies = CASE WHEN was.taken_at IS NULL THEN 0 ELSE p.copies END,
+            takes = least(p.takes + ($4::boolean AND p.claim IS DISTINCT FROM $3::bigint)::integer, 1000)
         FROM (SELECT taken_at, claim FROM fanout_pages WHERE fanout = $1 AND page = $2 FOR UPDATE) AS was
         WHERE p.fanout = $1 AND p.page = $2
           AND (was.taken_at IS NULL OR was.claim = $3 OR $4::boolean OR was.taken_at < now() - interval '5 min')
@@ -136,6 +142,8 @@ enum FanoutStatements {
         SET pages = pages + 1, users = users + $2::bigint, recorded = recorded + $3::bigint, sent = sent + $4::bigint,
             worked_at = now(),
             state = CASE WHEN end_of.is_last THEN 'finished' ELSE state END,
+            trouble = CASE WHEN end_of.is_last THEN NULL ELSE trouble END,
+            paused_at = CASE WHEN end_of.is_last THEN NULL ELSE paused_at END,
             finished_at = CASE WHEN end_of.is_last THEN now() ELSE finished_at END,
             planned_to = CASE WHEN end_of.is_last THEN '' ELSE planned_to END
         FROM (

@@ -9,6 +9,8 @@ struct HeldFanout {
     let startedAt: Int64
     let isRunning: Bool
     let isPaused: Bool
+    /// Since it began, or was resumed.
+    let age: Duration
     private let priority: Priority
     private let planned: Int64
     private let plannedTo: String
@@ -31,6 +33,7 @@ struct HeldFanout {
         planned = try rows.integer(0, 5)
         plannedTo = try rows.text(0, 6)
         isPlanned = try rows.boolean(0, 7)
+        age = .milliseconds(try rows.integer(0, 8))
     }
 
     /// Plans pages until enough of them are under way, and returns those that are to be published.

@@ -70,7 +70,9 @@ package struct RecentPushBook: Sendable {
                 ORDER BY created_at DESC, id DESC LIMIT 100
             ) AS n
             CROSS JOIN LATERAL (
-                SELECT count(*) AS lines, max((d.decision ->> 'until')::timestamptz) AS until FROM ledger d
+                SELECT count(*) FILTER (WHERE NOT (\(isOverdue))) AS lines,
+                       max((d.decision ->> 'until')::timestamptz) FILTER (WHERE d.reason = 'burst') AS until
+                FROM ledger d
                 WHERE d.person = n.person AND d.id = n.id AND \(isPush)
             ) AS l
             WHERE n.collapse_key = r.key AND l.lines > 0
@@ -93,6 +95,12 @@ package struct RecentPushBook: Sendable {
         """,
         effect: .reads
     )
+
+    /// About to go out, were it not for a newer one: that one goes in its place, or nothing would until the burst is over.
+    private static let isOverdue = """
+        d.state IN (\(DeliveryState.deferred.sql), \(DeliveryState.pending.sql))
+        AND coalesce((d.decision ->> 'until')::timestamptz <= now(), false)
+        """
 
     private static let isPush =
         "d.target <> \(TargetNumber.mailbox) AND d.state NOT IN (\(DeliveryState.suppressed.sql), \(DeliveryState.expired.sql))"

@@ -285,13 +285,15 @@ package struct EventBook: Sendable {
         """
     )
 
+    /// Those that are the same but for what a scheduler changes, and for what the catalogue fills in.
     private static let due = Statement(
         """
         SELECT r.position
         FROM unnest($1::text[], $2::text[], $3::jsonb[]) WITH ORDINALITY AS r (app, id, content, position)
         JOIN events e ON e.app = ANY (ARRAY[r.app]) AND e.id = r.id
-        WHERE e.planned_at <= now()
-          AND e.content - '{deliverAt,expiresAt}'::text[] = r.content - '{deliverAt,expiresAt}'::text[]
+        WHERE (e.planned_at <= now() OR NOT e.content ? 'deliverAt')
+          AND e.content - '{deliverAt,expiresAt,collapseKey,venueId}'::text[]
+              = r.content - '{deliverAt,expiresAt,collapseKey,venueId}'::text[]
         """,
         effect: .reads
     )

@@ -140,10 +140,9 @@ struct FanoutBookTests {
             // The answer of the commit was lost; so are, for all that is known, the messages of the other pages.
             guard case .open(let again) = try await Self.take(page, book) else { throw BenchError("it is not open") }
             #expect(again.further.map(\.page).sorted() == [1, 2, 3])
-            #expect(again.takes == 1)
             let heir = try await Self.take(page, book, as: other, redelivered: true)
-            guard case .open(let inherited) = heir else { throw BenchError("the heir does not have it") }
-            #expect(inherited.takes == 2)
+            guard case .open = heir else { throw BenchError("the heir does not have it") }
+            #expect(try await bench.column("SELECT takes::text FROM fanout_pages WHERE page = 0") == ["1"])
             var tally = PageTally()
             tally.users = 7
             #expect(try await book.finish(page, tally).map(\.page) == [4])
@@ -163,7 +162,7 @@ struct FanoutBookTests {
             let opened = try await book.open([try await Self.keep("e", in: bench)])
             let page = try #require(opened.first?.first)
             var chance = SeededChance(1)
-            for _ in 0..<25 {
+            for _ in 0..<20 {
                 let taken = try await Self.take(page, book, as: Claim(using: &chance), redelivered: true)
                 guard case .open = taken else { throw BenchError("the page is not open") }
             }
