@@ -71,7 +71,7 @@ package struct RecentPushBook: Sendable {
             ) AS n
             CROSS JOIN LATERAL (
                 SELECT count(*) FILTER (WHERE NOT (\(isOverdue))) AS lines,
-                       max((d.decision ->> 'until')::timestamptz) FILTER (WHERE d.reason = 'burst') AS until
+                       max((d.decision ->> 'until')::timestamptz) FILTER (WHERE d.decision ? '\(Wait.burstKey)') AS until
                 FROM ledger d
                 WHERE d.person = n.person AND d.id = n.id AND \(isPush)
             ) AS l

@@ -37,12 +37,16 @@ package struct OpeningDelivery: Sendable, Equatable {
 }
 
 extension Wait {
-    /// What the ledger keeps of it: `{"until": …}` with the slot of a digest.
+    /// What the ledger keeps of it: `{"until": …}` with the slot of a digest, or that it was for a burst.
     var json: [UInt8] {
         var object: JSONObject = ["until": .string(until.description)]
         if reason == .digest { object[Self.slotKey] = .string(until.description) }
+        if reason == .burst { object[Self.burstKey] = .bool(true) }
         return object.jsonBytes
     }
+
+    /// The member by which a line says that it waited for the end of a burst.
+    static let burstKey = "burst"
 
     /// The member by which a line says what digest it belongs to.
     static let slotKey = "digest"

@@ -54,7 +54,9 @@ struct DropAcceptanceTests {
             ])
             try await counterpart.waitUntilAnswered(4)
             #expect(counterpart.sandbox.received(.fcm).isEmpty)
-            try await eventually("it is counted") { rig.metrics.text().contains(#"bellhop_receipts_total{app="drop",outcome="delivered"} 2"#) }
+            try await eventually("it is counted") {
+                rig.metrics.text().contains(#"bellhop_receipts_total{app="drop",outcome="delivered"} 2"#)
+            }
             #expect(
                 try await counterpart.fates() == [
                     "login|jasmin|android|delivered", "offer|jasmin|-|suppressed|type-muted",

@@ -52,7 +52,9 @@ struct PadelAcceptanceTests {
             #expect(shown["body"] == "Tisdag 19:00 på PDL Center.")
             #expect(shown["url"] == "/schedule")
             #expect(shown["metadata"] == ["matchId": "m1"])
-            try await eventually("it is counted") { counterpart.rig.metrics.text().contains(#"bellhop_rerouted_total{app="padel"} 1"#) }
+            try await eventually("it is counted") {
+                counterpart.rig.metrics.text().contains(#"bellhop_rerouted_total{app="padel"} 1"#)
+            }
         }
     }
 

@@ -132,7 +132,9 @@ struct BacklogTests {
                 try await rig.wait(for: 60, Self.delivered)
                 #expect(Set(sender.tokens).count == 60)
                 #expect(sender.tokens.count == 60)
-                try await eventually("it is counted") { rig.metrics.text().contains(#"bellhop_backlog_pulled_total{app="drop",provider="fcm"}"#) }
+                try await eventually("it is counted") {
+                    rig.metrics.text().contains(#"bellhop_backlog_pulled_total{app="drop",provider="fcm"}"#)
+                }
             }
         }
     }

@@ -117,7 +117,9 @@ struct StrangerTests {
             counterpart.sandbox.setFaults([SandboxFault(.fcm, .answer(answer)).limited(count: users.count)])
             try await counterpart.publish(["e1"], to: users)
             try await rig.wait(for: 6, "SELECT count(*) FROM deliveries WHERE state = 'delivered' AND attempts = 1")
-            try await eventually("it is counted") { rig.metrics.text().contains(#"provider="fcm",reason="SENDER_ID_MISMATCH"} 1"#) }
+            try await eventually("it is counted") {
+                rig.metrics.text().contains(#"provider="fcm",reason="SENDER_ID_MISMATCH"} 1"#)
+            }
             let revoked = "SELECT count(*) FROM push_subscriptions WHERE revoked_at IS NOT NULL"
             #expect(try await rig.bench.count(revoked) == 0)
         }

@@ -66,7 +66,7 @@ struct RecentPushBookTests {
     @Test("what waited counts from the end of its wait, and what is gathered is not counted")
     func waited() async throws {
         try await Bench.withSchema { bench in
-            let until = #"{"until": "2099-01-01T00:00:00.000Z"}"#
+            let until = #"{"until": "2099-01-01T00:00:00.000Z", "burst": true}"#
             let digest = #"{"until": "2020-01-01T00:00:00.000Z", "digest": "2020-01-01T00:00:00.000Z"}"#
             try await Self.run(
                 [Self.notify(1, ago: 90, "'deferred'", until), Self.notify(2, ago: 20, "'delivered'", digest)],
@@ -75,6 +75,12 @@ struct RecentPushBookTests {
             let found = try await Self.ask(bench)
             #expect(found.ago.map { $0 < -1_000_000 } == true)
             #expect(found.count == 1)
+            // Another device's quiet hours say nothing about the burst, and what is about to go out gives way to what is new.
+            try await Self.run(["UPDATE ledger SET decision = decision - 'burst'"], on: bench)
+            #expect(try await Self.ask(bench).ago.map { (20...40).contains($0) } == true)
+            let overdue = #"'{"until": "2020-01-01T00:00:00.000Z", "burst": true}'"#
+            try await Self.run(["UPDATE ledger SET state = 'w', decision = \(overdue)"], on: bench)
+            #expect(try await Self.ask(bench).ago == nil)
         }
     }
 
