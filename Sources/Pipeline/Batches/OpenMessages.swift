@@ -51,10 +51,8 @@ final class OpenMessages: Sendable {
                 state.open[position] -= 1
                 if state.isDone(position) { done.append(position) }
             }
-            return done + state.takeIdle()
+            return (done + state.takeIdle(), state.takeWaiting(positions))
         }
-        let woken = state.withLock { $0.takeWaiting(positions) }
-        for continuation in woken { continuation.resume() }
     }
 
     /// Something of these messages stays undone.
@@ -94,12 +92,14 @@ final class OpenMessages: Sendable {
 
     /// Acknowledges those with which nothing was left to do.
     func acknowledgeIdle() {
-        settle { $0.takeIdle() }
+        settle { ($0.takeIdle(), []) }
     }
 
-    private func settle(_ change: (inout State) -> [Int]) {
-        let done = state.withLock { change(&$0) }
+    /// Acknowledges what is done with, and wakes whoever has waited for it.
+    private func settle(_ change: (inout State) -> (done: [Int], woken: [CheckedContinuation<Void, Never>])) {
+        let (done, woken) = state.withLock { change(&$0) }
         if !done.isEmpty { acknowledge(done.map { tags[$0] }) }
+        for continuation in woken { continuation.resume() }
     }
 }
 
