@@ -46,13 +46,13 @@ struct SortedBatch {
             if message.queue == replays, let replay = Replayed(marks: message.properties.headers) {
                 replayed[index] = replay
                 guard !names.carriesWork(exchange: replay.exchange, routingKey: replay.routingKey) else {
-                    addResume(message, index)
+                    addInternal(message, index)
                     continue
                 }
                 envelope = replay.envelope(of: message, eventsExchange: eventsExchange)
                 arrival = replay.arrivedAt ?? arrival
             } else if resumeQueues.contains(message.queue) {
-                addResume(message, index)
+                addInternal(message, index)
                 continue
             }
             add(parser.parse(envelope), index, catalogs, arrival)
@@ -97,26 +97,21 @@ struct SortedBatch {
         return sum
     }
 
-    private mutating func addResume(_ message: IncomingMessage, _ index: Int) {
-        if message.cut == nil, let badges = BadgeMessage.read(message.body) {
-            self.badges += badges.recipients.map { Entry(index: index, work: $0) }
-            return
-        }
-        if message.cut == nil, let page = PageMessage.read(message.body) {
-            pages.append(Entry(index: index, work: ArrivedPage(page: page, message: message)))
-            return
-        }
-        guard message.cut == nil, let resume = ResumeMessage.read(message.body) else {
+    private mutating func addInternal(_ message: IncomingMessage, _ index: Int) {
+        switch message.cut == nil ? InternalMessage.read(message.body) : nil {
+        case .resume(let resume)?:
+            if resume.isHeir { heirs.insert(index) }
+            resumed += resume.keys.map { Entry(index: index, work: $0) }
+        case .badges(let badges)?: self.badges += badges.recipients.map { Entry(index: index, work: $0) }
+        case .page(let page)?: pages.append(Entry(index: index, work: ArrivedPage(page: page, message: message)))
+        case nil:
             let fault = DeadLetterCause(
                 .resume,
                 reason: RejectionReason.malformedJSON.rawValue,
                 error: "not a resume message"
             )
             faults.append(Entry(index: index, work: fault))
-            return
         }
-        if resume.isHeir { heirs.insert(index) }
-        resumed += resume.keys.map { Entry(index: index, work: $0) }
     }
 
     private mutating func add(_ update: FeedUpdate, _ index: Int, _ catalogs: CatalogSet, _ arrival: Timestamp) {

@@ -8,11 +8,9 @@ struct BadgeMessage: Sendable, Equatable {
     /// Users that one message names at most.
     static let limit = 256
 
-    /// Reads a body; nil where it is not one of ours.
-    static func read(_ body: [UInt8]) -> BadgeMessage? {
-        guard case .success(.object(let object)) = JSONParser(limits: .event).parse(body),
-            case .array(let entries)? = object["badges"], !entries.isEmpty, entries.count <= limit
-        else { return nil }
+    /// Nil where it is not one of ours.
+    static func read(_ object: JSONObject) -> BadgeMessage? {
+        guard case .array(let entries)? = object["badges"], !entries.isEmpty, entries.count <= limit else { return nil }
         var recipients: [RecipientKey] = []
         for entry in entries {
             guard case .array(let parts) = entry, parts.count == 2, let app = parts[0].string,

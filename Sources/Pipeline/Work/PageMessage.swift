@@ -3,10 +3,9 @@ import Store
 
 /// Names a page of a fan-out; everything else is in the database.
 enum PageMessage {
-    /// Reads a body; nil where it is not one of ours.
-    static func read(_ body: [UInt8]) -> FanoutPage? {
-        guard case .success(.object(let object)) = JSONParser(limits: .event).parse(body),
-            let fanout = object["fanout"]?.number?.int64, let page = object["page"]?.number?.int64, fanout > 0,
+    /// Nil where it is not one of ours.
+    static func read(_ object: JSONObject) -> FanoutPage? {
+        guard let fanout = object["fanout"]?.number?.int64, let page = object["page"]?.number?.int64, fanout > 0,
             page >= 0,
             let priority = object["priority"]?.string.flatMap(Priority.init(rawValue:))
         else { return nil }

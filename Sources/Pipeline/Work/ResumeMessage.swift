@@ -41,11 +41,11 @@ struct ResumeMessage: Sendable, Equatable {
         }
     }
 
-    /// Reads a body; nil where it is not one of ours.
-    static func read(_ body: [UInt8]) -> ResumeMessage? {
-        guard case .success(.object(let object)) = JSONParser(limits: .event).parse(body),
-            case .array(let entries)? = object["notifications"], !entries.isEmpty, entries.count <= limit
-        else { return nil }
+    /// Nil where it is not one of ours.
+    static func read(_ object: JSONObject) -> ResumeMessage? {
+        guard case .array(let entries)? = object["notifications"], !entries.isEmpty, entries.count <= limit else {
+            return nil
+        }
         var keys: [NotificationKey] = []
         for entry in entries {
             guard let key = NotificationKey(entry) else { return nil }

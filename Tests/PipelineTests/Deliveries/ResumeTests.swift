@@ -91,7 +91,7 @@ struct ResumeTests {
         )
         for isHeir in [true, false] {
             let message = ResumeMessage(keys: [key], isHeir: isHeir)
-            #expect(ResumeMessage.read(message.body) == message)
+            #expect(InternalMessage.read(message.body) == .resume(message))
         }
     }
 }
