@@ -16,7 +16,9 @@ package struct PlannedEvent: Sendable {
         self.contentHash = contentHash
         self.priority = priority
         content = event.plainForm(expiresAt: expiresAt)
-        body = String(decoding: event.plainForm(expiresAt: expiresAt, withoutDeliverAt: true), as: UTF8.self)
+        let published =
+            event.deliverAt == nil ? content : event.plainForm(expiresAt: expiresAt, withoutDeliverAt: true)
+        body = String(decoding: published, as: UTF8.self)
     }
 
     /// Whether it is expanded at once: it is for a wider audience, and not for later.
