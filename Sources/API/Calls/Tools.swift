@@ -43,12 +43,8 @@ package struct Tools: Sendable {
         self.zones = zones
         self.time = time
         self.secrets = secrets
-        preferenceFallbacks = metrics.counter(
-            "bellhop_preference_fallbacks_total",
-            help: "Preference documents that had to be completed, clamped or trimmed.",
-            labels: ["app"]
-        )
+        preferenceFallbacks = metrics.preferenceFallbacks
     }
 
-    var now: Timestamp { Timestamp(clamping: time.now().microseconds) }
+    var now: Timestamp { time.timestamp }
 }

@@ -31,7 +31,7 @@ struct Batch: Sendable {
         self.messages = OpenMessages(messages.map(\.tag), acknowledge: shift.acknowledge)
         persistence = Persistence(drain: shift.drain, context: context)
         asides = shift.asides
-        now = Timestamp(clamping: context.time.now().microseconds)
+        now = context.time.timestamp
     }
 
     /// For what was pulled from a backlog: no message is behind it.
@@ -41,7 +41,7 @@ struct Batch: Sendable {
         messages = OpenMessages([]) { _ in }
         persistence = Persistence(drain: drain, context: context)
         self.asides = asides
-        now = Timestamp(clamping: context.time.now().microseconds)
+        now = context.time.timestamp
     }
 
     var drain: DrainSignal { persistence.drain }

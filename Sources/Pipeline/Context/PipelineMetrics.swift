@@ -93,11 +93,7 @@ struct RecordMetrics: Sendable {
             help: "Notifications whose event named a route that leads elsewhere by now.",
             labels: ["app"]
         )
-        repairs = registry.counter(
-            "bellhop_preference_fallbacks_total",
-            help: "Preference documents that had to be completed, clamped or trimmed.",
-            labels: ["app"]
-        )
+        repairs = registry.preferenceFallbacks
     }
 
     func count(_ outcomes: some Sequence<(app: AppID, outcome: Inbox.Outcome)>) {
@@ -219,5 +215,16 @@ extension ReceiptAnswer {
         case .missing: "missing"
         case .unanswered: "unanswered"
         }
+    }
+}
+
+extension MetricsRegistry {
+    /// Counted by whoever reads such a document: a worker that is fed, and the API.
+    package var preferenceFallbacks: Labelled<Counter> {
+        counter(
+            "bellhop_preference_fallbacks_total",
+            help: "Preference documents that had to be completed, clamped or trimmed.",
+            labels: ["app"]
+        )
     }
 }

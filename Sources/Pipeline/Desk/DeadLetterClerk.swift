@@ -82,7 +82,7 @@ package struct DeadLetterClerk: Service {
     }
 
     private func file(_ batch: [IncomingMessage]) async throws(PostgresError) -> Int {
-        let now = Timestamp(clamping: time.now().microseconds)
+        let now = time.timestamp
         return try await file(batch.map { DeadLetterReading.item(of: $0, at: now, names: names) }[...])
     }
 

@@ -80,7 +80,7 @@ package struct DeadLetterScan: Sendable {
     ) async throws -> Int {
         var held = 0
         while let batch = await next(consumer) {
-            let now = Timestamp(clamping: time.now().microseconds)
+            let now = time.timestamp
             let items = batch.map { DeadLetterReading.item(of: $0, at: now, names: names) }
             let done = try await body(items)
             consumer.acknowledge(done.sorted().map { batch[$0].tag })

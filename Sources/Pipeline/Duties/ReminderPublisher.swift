@@ -38,7 +38,7 @@ package struct ReminderPublisher: Service {
             try await book.open(atMost: Self.batch, within: span)
         }
         guard !open.isEmpty else { return .later }
-        let now = Timestamp(clamping: tools.time.now().microseconds)
+        let now = tools.time.timestamp
         var steps = open.map { step($0, now) }
         let due = steps.indices.filter { steps[$0].ring != nil }
         let outcomes = await tools.publisher.publish(due.compactMap { steps[$0].ring })

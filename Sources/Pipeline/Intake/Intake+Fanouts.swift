@@ -83,7 +83,7 @@ extension Intake {
     ) async -> PageRecord? {
         let index = entry.index
         // A page may have waited for long since its batch was taken.
-        let decider = decider(at: Timestamp(clamping: context.time.now().microseconds))
+        let decider = decider(at: context.time.timestamp)
         let words: InboxWords
         switch Self.words(of: open, decider) {
         case .success(let success): words = success

@@ -27,7 +27,7 @@ struct DeadLetterQueue: Sendable {
     ) async {
         guard !undeliverables.isEmpty else { return }
         var chance = context.chance
-        let now = Timestamp(clamping: context.time.now().microseconds)
+        let now = context.time.timestamp
         var waiting = undeliverables.enumerated().map { position, undeliverable in
             let letter = DeadLetter(undeliverable, to: exchange, at: now, using: &chance)
             return Waiting(position: position, cause: undeliverable.cause, letter: letter)

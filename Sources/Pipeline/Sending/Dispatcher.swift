@@ -34,7 +34,7 @@ struct Dispatcher: Sendable {
     /// Parts that wait for their provider hold no others up: neither those of other providers nor those that their own
     /// provider could not start.
     func send(_ shipments: [Shipment], lane: Lane, _ ended: @escaping Ended) async {
-        let sentAt = Timestamp(clamping: context.time.now().microseconds)
+        let sentAt = context.time.timestamp
         await withDiscardingTaskGroup { tasks in
             for (key, shipments) in Dictionary(grouping: shipments, by: \.outlet) {
                 tasks.addTask {
@@ -66,7 +66,7 @@ struct Dispatcher: Sendable {
             key: places.key,
             outlet: outlet,
             lane: places.lane,
-            sentAt: Timestamp(clamping: context.time.now().microseconds),
+            sentAt: context.time.timestamp,
             ended: ended
         )
         let free = probe == nil ? await free(of: shipments, turn) { _ in nil } : shipments
