@@ -53,18 +53,24 @@ enum ProcessTable {
     }
 
     /// The process that listens on a TCP port of this machine; nil where it is another user's.
+    ///
+    /// A child holds its parent's socket too, for as long as it has not become its own program: of all that hold it,
+    /// the one whose parent does not is meant.
     static func listener(onPort port: Int) -> Int? {
         let sockets = Set(["tcp", "tcp6"].flatMap { listeningSockets("/proc/net/\($0)", port) })
         guard !sockets.isEmpty else { return nil }
-        return processes().first { process in
-            let folder = "/proc/\(process)/fd"
-            let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-            return names.contains { name in
-                guard let end = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\(name)") else {
-                    return false
-                }
-                return sockets.contains(end)
+        let holders = Set(processes().filter { hasOpen(sockets, $0) })
+        return holders.first { process in parent(of: process).map { !holders.contains($0) } ?? false }
+    }
+
+    private static func hasOpen(_ sockets: Set<String>, _ process: Int) -> Bool {
+        let folder = "/proc/\(process)/fd"
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        return names.contains { name in
+            guard let end = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\(name)") else {
+                return false
             }
+            return sockets.contains(end)
         }
     }
 

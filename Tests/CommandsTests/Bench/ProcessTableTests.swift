@@ -41,6 +41,16 @@ struct ProcessTableTests {
         #expect(ProcessTable.listener(onPort: port) == nil)
         try #require(listen(socket, 1) == 0)
         #expect(ProcessTable.listener(onPort: port) == own)
+
+        var heir = pid_t()
+        var arguments = [strdup("sleep"), strdup("60"), nil]
+        defer { arguments.forEach { free($0) } }
+        try #require(posix_spawn(&heir, "/bin/sleep", nil, nil, &arguments, environ) == 0)
+        defer {
+            kill(heir, SIGKILL)
+            waitpid(heir, nil, 0)
+        }
+        #expect(ProcessTable.listener(onPort: port) == own, "also while a child holds the socket")
     }
 
     @Test("a process that is not there has neither time nor memory")
