@@ -86,8 +86,8 @@ let package = Package(
         .target(
             name: "Workbench",
             dependencies: [
-                "TestSupport", "AMQP", "Postgres", "Store", "Push", "Pipeline", "Sandbox", "BellhopRules",
-                "ServiceRuntime",
+                "TestSupport", "API", "AMQP", "Cryptography", "HTTPServer", "Postgres", "Store", "Push", "Pipeline",
+                "Sandbox", "BellhopRules", "ServiceRuntime",
             ],
             path: "Tests/Workbench",
             swiftSettings: settings
@@ -109,7 +109,10 @@ let package = Package(
         tests(of: "Store", ["Workbench", "Postgres", "BellhopRules", "ServiceRuntime"]),
         tests(
             of: "Pipeline",
-            ["Workbench", "AMQP", "Postgres", "Store", "Push", "Sandbox", "BellhopRules", "ServiceRuntime"]
+            [
+                "Workbench", "AMQP", "HTTPServer", "Postgres", "Store", "Push", "Sandbox", "BellhopRules",
+                "ServiceRuntime",
+            ]
         ),
         tests(
             of: "Sandbox",

@@ -34,6 +34,7 @@ package struct InboxAPI: Sendable {
     private let users: RateLimiter<RecipientKey>?
     private let addresses: RateLimiter<PeerAddress>?
     private let crossOrigin: CrossOrigin
+    private let memory = TokenMemory()
     private let logger: Logger
     private let metrics: APIMetrics
     private var router = Router()
@@ -121,7 +122,7 @@ package struct InboxAPI: Sendable {
     private func admitted(_ request: HTTPRequest) throws(CallFault) -> Call {
         let now = tools.now
         let signedIn: SignedIn
-        switch bearer(request).flatMap({ admission.verifier.check($0, with: admission.keys(), at: now) }) {
+        switch bearer(request).flatMap({ memory.check($0, with: admission.keys(), at: now, by: admission.verifier) }) {
         case .success(let found): signedIn = found
         case .failure(let fault):
             metrics.refused(fault)

@@ -27,6 +27,7 @@ needed_packages=(
     "ca-certificates         /etc/ssl/certs/ca-certificates.crt"
     "tzdata                  /usr/share/zoneinfo/Europe/Oslo"
     "python3                 /usr/bin/python3"
+    "python3-venv            /usr/lib/python3.*/ensurepip/__init__.py"
     "python3-cryptography    /usr/lib/python3/dist-packages/cryptography/__init__.py"
     "procps                  /usr/bin/pkill"
 )

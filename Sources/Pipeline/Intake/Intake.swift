@@ -175,8 +175,9 @@ package struct Intake: Sendable {
         _ batch: Batch
     ) async -> [RecipientKey: Recipient]? {
         let (keys, counted) = (Set(people), Set(counted))
-        let found = await batch.persistence.insist { [store = tools.store] () throws(PostgresError) in
-            try await PeopleLookUp(store: store).find(keys, counting: counted)
+        let lookUp = PeopleLookUp(store: tools.store, catalogs: catalogs.current)
+        let found = await batch.persistence.insist { () throws(PostgresError) in
+            try await lookUp.find(keys, counting: counted)
         }
         if found == nil { batch.messages.giveUp(positions) }
         return found
