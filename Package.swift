@@ -61,12 +61,14 @@ let package = Package(
                 "ServiceRuntime",
             ]
         ),
-        room(
-            "API",
-            [
-                "HTTPServer", "Store", "Pipeline", "Push", "Postgres", "Cryptography", "BellhopJSON", "BellhopRules",
-                "ServiceRuntime",
-            ]
+        .target(
+            name: "API",
+            dependencies: [
+                "HTTPServer", "Store", "Pipeline", "Push", "Postgres", "Compression", "Cryptography", "BellhopJSON",
+                "BellhopRules", "ServiceRuntime",
+            ],
+            resources: [.embedInCode("Pages/assets")],
+            swiftSettings: settings
         ),
         room(
             "Commands",
