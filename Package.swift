@@ -120,8 +120,8 @@ let package = Package(
         tests(
             of: "API",
             [
-                "Workbench", "HTTPServer", "Postgres", "Store", "Pipeline", "Push", "Cryptography", "BellhopJSON",
-                "BellhopRules", "ServiceRuntime",
+                "Workbench", "HTTPServer", "Postgres", "Store", "Pipeline", "Push", "Compression", "Cryptography",
+                "BellhopJSON", "BellhopRules", "ServiceRuntime",
             ]
         ),
         tests(

@@ -47,7 +47,8 @@ struct PageAsset: Sendable {
     private static func takesGzip(_ request: HTTPRequest) -> Bool {
         elements(request.headers["Accept-Encoding"] ?? "").contains { element in
             let parts = element.lowercased().split(separator: ";").map { $0.filter { $0 != " " } }
-            return parts.first == "gzip" && !parts.dropFirst().contains { $0.hasPrefix("q=0") && Double($0.dropFirst(2)) == 0 }
+            return parts.first == "gzip"
+                && !parts.dropFirst().contains { $0.hasPrefix("q=0") && Double($0.dropFirst(2)) == 0 }
         }
     }
 
