@@ -139,7 +139,7 @@ package struct InboxAPI: Sendable {
         }
         let reader = RecipientKey(app: signedIn.app, user: signedIn.user)
         if let wait = users?.wait(for: reader, at: tools.time.steady()) { throw Self.tooMany(wait) }
-        return Call(request: request, reader: reader, catalog: catalog, now: now, tools: tools)
+        return Call(request: request, reader: reader, catalog: catalog, now: now, until: signedIn.until, tools: tools)
     }
 
     /// The one token of the header; one in the query is none.

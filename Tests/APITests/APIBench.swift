@@ -22,6 +22,8 @@ struct APIBench: Sendable {
     let issuer: TokenIssuer
     let metrics: MetricsRegistry
     let desk: ReaderDesk
+    /// The open streams, and what tells them.
+    let live: (hub: LiveHub, herald: Herald)
     private let pool: PostgresPool
 
     /// What came back.
@@ -41,13 +43,14 @@ struct APIBench: Sendable {
     static func with<Value>(
         rates: CallRates = CallRates(user: nil, address: nil),
         origins: [String] = [],
+        limits: LiveLimits = LiveLimits(),
         _ body: (APIBench) async throws -> Value
     ) async throws -> Value {
         try await Bench.withSchema(catalogs: try Bench.shipped()) { bench in
             let pool = try Bench.makePool(setUp: bench.namespace.setUp(as: .api))
             let result: Result<Value, any Error>
             do {
-                result = .success(try await body(try APIBench(bench, pool, rates, origins)))
+                result = .success(try await body(try APIBench(bench, pool, rates, origins, limits)))
             } catch {
                 result = .failure(error)
             }
@@ -56,19 +59,29 @@ struct APIBench: Sendable {
         }
     }
 
-    private init(_ bench: Bench, _ pool: PostgresPool, _ rates: CallRates, _ origins: [String]) throws {
+    private init(
+        _ bench: Bench,
+        _ pool: PostgresPool,
+        _ rates: CallRates,
+        _ origins: [String],
+        _ limits: LiveLimits
+    ) throws {
         self.bench = bench
         self.pool = pool
         issuer = try TokenIssuer(key: .generateP256())
         metrics = MetricsRegistry()
         desk = ReaderDesk(pool: pool)
         let keys = try TokenKeySet.read(issuer.keySet, file: "test").get()
+        let catalogs = CatalogSource(bench.catalogs)
+        let logger = Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text))
+        live = try Self.hub(bench, desk, pool, catalogs, metrics, limits)
         let tools = Tools(
             desk: desk,
-            catalogs: CatalogSource(bench.catalogs),
+            catalogs: catalogs,
             zones: ZoneLibrary(environment: ProcessInfo.processInfo.environment),
             time: SystemTime(),
             secrets: try Self.secrets(),
+            live: live.hub,
             metrics: metrics
         )
         let admission = InboxAPI.Admission(
@@ -77,7 +90,6 @@ struct APIBench: Sendable {
             origins: origins.compactMap(WebOrigin.init),
             rates: rates
         )
-        let logger = Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text))
         api = InboxAPI(tools: tools, admission: admission, logger: logger, metrics: metrics)
     }
 
@@ -91,14 +103,38 @@ struct APIBench: Sendable {
         return UnsubscribeLink(base: "https://api.example.com/u", keys: keys)
     }
 
+    private static func hub(
+        _ bench: Bench,
+        _ desk: ReaderDesk,
+        _ pool: PostgresPool,
+        _ catalogs: CatalogSource,
+        _ metrics: MetricsRegistry,
+        _ limits: LiveLimits
+    ) throws -> (hub: LiveHub, herald: Herald) {
+        let logger = Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text))
+        let book = ListenerBook(pool: pool, namespace: bench.namespace)
+        let herald = Herald(book: book, logger: logger, metrics: metrics)
+        let here = LiveHub.Surroundings(desk: desk, book: book, catalogs: catalogs, herald: herald, logger: logger)
+        let url = try DatabaseURL(try #require(Servers.databaseURL))
+        let listener = ListenerOptions(url: url, channels: [])
+        return (LiveHub(here, listener: listener, limits: limits, metrics: metrics), herald)
+    }
+
     /// As when the database is away.
     func closePool() async {
         await pool.close()
     }
 
-    func token(_ user: String, app: String = "drop") throws -> String {
+    func recipient(_ user: String, app: String = "drop") throws -> RecipientKey {
+        RecipientKey(
+            app: try #require(AppID(validating: app)),
+            user: try #require(UserID(validating: user))
+        )
+    }
+
+    func token(_ user: String, app: String = "drop", holds span: Duration = .seconds(600)) throws -> String {
         let now = Timestamp(clamping: SystemTime().now().microseconds)
-        let end = Timestamp(clamping: now.microseconds + 600_000_000)
+        let end = Timestamp(clamping: now.microseconds + span.microseconds)
         return try issuer.token(
             app: try #require(AppID(validating: app)),
             user: try #require(UserID(validating: user)),
@@ -132,7 +168,12 @@ struct APIBench: Sendable {
     }
 
     private func read(_ response: HTTPResponse) async throws -> Answer {
-        guard case .bytes(let bytes) = response.body else { throw BenchError("a stream in place of an answer") }
+        var bytes: [UInt8] = []
+        switch response.body {
+        case .bytes(let whole): bytes = whole
+        // Dropped unread, it ends.
+        case .stream: break
+        }
         let isJSON = response.headers["Content-Type"] == "application/json"
         let json = isJSON ? try JSONParser().parse(bytes).get() : nil
         return Answer(
@@ -173,6 +214,16 @@ struct APIBench: Sendable {
                     '{"web":"/transactions/1","mobile":"/tx/1"}', now() - interval '1 day' + $5::bigint * interval '1 s')
             """,
             [.text(app), .text(user), .text(id), .text(type), .integer(Int64(number)), .text(priority)]
+        )
+        return id
+    }
+
+    /// Writes one that has come just now.
+    func arrive(_ number: Int, for user: String = "ada", app: String = "drop") async throws -> String {
+        let id = try await notify(number, for: user, app: app)
+        _ = try await bench.owner.run(
+            "UPDATE notifications SET created_at = clock_timestamp() WHERE app = $1 AND user_id = $2 AND id = $3",
+            [.text(app), .text(user), .text(id)]
         )
         return id
     }

@@ -20,7 +20,7 @@ struct CrossOrigin: Sendable {
             status: 204,
             headers: [
                 "Access-Control-Allow-Methods": methods,
-                "Access-Control-Allow-Headers": "Authorization, Content-Type, If-None-Match",
+                "Access-Control-Allow-Headers": "Authorization, Content-Type, If-None-Match, Last-Event-ID",
                 "Access-Control-Max-Age": "600",
             ]
         )
