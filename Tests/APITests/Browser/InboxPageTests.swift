@@ -91,6 +91,27 @@ extension BrowserTests {
             }
         }
 
+        @Test("what comes while the page is open stands on top, is said aloud, and takes nothing from the reader")
+        func arrival() async throws {
+            try await InboxStage.with { stage in
+                try await stage.deliverSamples()
+                try await stage.open()
+                try await stage.until("$('[part=bell]').ariaLabel === '0 uleste varsler'", "all are read")
+                try await stage.ask("$$('a')[1].focus()")
+                try await stage.deliver(9, InboxStage.Letter(title: "Kom nettopp", at: "2026-02-22T08:00:00Z"))
+                try await stage.api.announce()
+                try await stage.until("$$('[part=title]')[1].textContent === 'Kom nettopp'", "it is there")
+                let spoken = try await stage.ask("$('.spoken').textContent")
+                #expect(spoken == "Nytt varsel: Kom nettopp")
+                let focus = try await stage.ask("inbox.shadowRoot.activeElement === $$('a')[2]")
+                #expect(focus == true, "the reader is where they were")
+                // What another device does is seen here, too.
+                _ = try await stage.api.call("PATCH", "/api/notifications", #"{"all":true,"state":"archived"}"#)
+                try await stage.until("$('[part=empty]')?.textContent === 'Ingen varsler ennå'")
+                try await stage.expectQuiet()
+            }
+        }
+
         @Test("while offline it says so, and catches up once there is a network again")
         func offline() async throws {
             try await InboxStage.with { stage in

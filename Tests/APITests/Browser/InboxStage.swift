@@ -14,7 +14,7 @@ import Workbench
 struct InboxStage: Sendable {
     let api: APIBench
     let browser: WebDriver
-    /// `http://127.0.0.1:…`
+    /// Scheme, host and port: `http://127.0.0.1:40001`.
     let origin: String
 
     /// What a page that embeds the component looks like.
@@ -41,7 +41,7 @@ struct InboxStage: Sendable {
             let result: Result<Void, any Error>
             do {
                 try await stage.settle()
-                result = .success(try await body(stage))
+                result = .success(try await api.whileLive { try await body(stage) })
             } catch {
                 result = .failure(error)
             }

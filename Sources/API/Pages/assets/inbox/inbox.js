@@ -152,6 +152,8 @@ class BellhopInbox extends HTMLElement {
       event: (type, data) => this.#heard(type, data),
       catchUp: () => this.#catchUp(),
       failed: (error) => this.#failed(error),
+      connected: () => this.#answered(),
+      since: () => model.lastEventId,
     });
     this.#start(model);
   }
@@ -254,13 +256,12 @@ class BellhopInbox extends HTMLElement {
 
   #heard(type, data) {
     this.status = "ready";
-    const { notification, item, unreadCount, ...rest } = data ?? {};
-    const arrived = notification ?? item ?? (rest.id ? rest : null);
-    if (type === "notification" && arrived?.id) {
-      if (this.model.arrive(arrived, unreadCount)) this.screen.say(this.#words.arrived(arrived.title), { isShown: false });
+    if (type === "notification" && data?.id) {
+      const { unreadCount, ...item } = data;
+      if (this.model.arrive(item, unreadCount)) this.screen.say(this.#words.arrived(item.title), { isShown: false });
     } else if (type === "read") this.model.setRead(data);
     else if (type === "badge") this.model.setCount(data);
-    else if (type === "state" || type === "resync") this.#catchUp();
+    else if (type === "resync" || (type === "state" && data?.state !== "seen")) this.#catchUp();
   }
 
   // What is on the screen

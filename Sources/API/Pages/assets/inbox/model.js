@@ -13,7 +13,10 @@ class InboxModel {
     this.viewed = new Set();
     this.unread = 0;
     this.next = null;
+    /** The place in the stream that the list belongs to. */
+    this.lastEventId = null;
     this.isLoaded = false;
+    this.wishes = 0;
   }
 
   /** What the reader sees as unread. */
@@ -21,9 +24,24 @@ class InboxModel {
     return !item.read || this.viewed.has(item.id);
   }
 
-  /** Reads the first page again and fits it to what is there. */
-  async load() {
-    const page = await this.client.list();
+  /** Reads the first page again, and once more where something has happened meanwhile that it may not have seen. */
+  load() {
+    this.wishes += 1;
+    this.loading ??= this.readFirst().finally(() => (this.loading = null));
+    return this.loading;
+  }
+
+  async readFirst() {
+    let page;
+    for (let round = 0, wish = -1; wish !== this.wishes && round < 3; round += 1) {
+      wish = this.wishes;
+      page = await this.client.list();
+    }
+    this.fit(page);
+  }
+
+  /** Fits the first page to what is there. */
+  fit(page) {
     const known = new Set(this.order);
     const ids = page.data.map(({ id }) => id);
     const oldest = page.data.at(-1)?.createdAt ?? "";
@@ -33,11 +51,14 @@ class InboxModel {
       : [];
     if (older.length === 0) this.next = page.next;
     this.order = [...ids, ...older];
-    for (const item of [...page.data, ...page.pinned]) this.items.set(item.id, item);
+    for (const item of [...page.data, ...page.pinned]) {
+      this.items.set(item.id, { ...item, read: item.read || this.viewed.has(item.id) });
+    }
     const pins = page.pinned.map(({ id }) => id);
     const stay = this.pinned.filter((id) => !pins.includes(id) && this.order.includes(id));
     this.pinned = [...pins, ...stay];
     this.unread = page.unreadCount;
+    this.lastEventId = page.lastEventId ?? null;
     this.forgetOthers();
     this.isLoaded = true;
     this.changed();
@@ -59,6 +80,7 @@ class InboxModel {
 
   /** One that has just come; false for one that is known. */
   arrive(item, unread) {
+    this.wishes += 1;
     const isNew = !this.items.has(item.id);
     this.items.set(item.id, item);
     this.order = this.order.filter((id) => id !== item.id);
@@ -72,6 +94,7 @@ class InboxModel {
 
   /** What the user did elsewhere, or here a moment ago. */
   setRead({ ids, all, unreadCount }) {
+    this.wishes += 1;
     for (const id of all ? this.order : (ids ?? [])) this.alter(id, { read: true, seen: true });
     if (Number.isInteger(unreadCount)) this.unread = unreadCount;
     this.changed();

@@ -42,7 +42,9 @@ class EventReader {
 
 /**
  * Keeps in touch with the server until it is stopped: `handler.event(type, data)` for what it says, `handler.catchUp()`
- * wherever something may have been missed, `handler.failed(error)` for what came between.
+ * wherever something may have been missed, `handler.connected()` and
+ * `handler.failed(error)` for how it is, `handler.since()` for the place
+ * in the stream that the list belongs to.
  */
 class LiveConnection {
   constructor(client, handler, timing = {}) {
@@ -93,9 +95,11 @@ class LiveConnection {
   async afterFailure(error, failures) {
     const absent = [404, 405, 406, 501].includes(error.status);
     if (!absent) this.handler.failed(error);
+    // A place that is not known any more: the list is read anew, and has another.
+    if (error.status === 400) this.lastID = null;
     const backOff = Math.min(this.timing.longest, this.timing.first * 2 ** Math.min(failures - 1, 10));
     const wait = Math.max(absent ? this.timing.poll : backOff, (error.retryAfter ?? 0) * 1_000);
-    if (absent || error.status >= 500) await this.handler.catchUp();
+    if (error.status !== 0 && error.status !== 401) await this.handler.catchUp();
     return error.status === 401 ? this.timing.longest : wait;
   }
 
@@ -108,12 +112,14 @@ class LiveConnection {
     document.addEventListener("visibilitychange", hide);
     addEventListener("offline", finish);
     let watch = setTimeout(finish, this.timing.silence);
+    const since = this.lastID ?? this.handler.since();
     try {
       const response = await this.client.fetch("GET", "/api/notifications/stream", {
-        headers: { Accept: "text/event-stream", ...(this.lastID ? { "Last-Event-ID": this.lastID } : {}) },
+        headers: { Accept: "text/event-stream", ...(since ? { "Last-Event-ID": since } : {}) },
         signal: end.signal,
       });
-      this.handler.catchUp();
+      if (!since) this.handler.catchUp();
+      this.handler.connected();
       const events = new EventReader((type, data) => this.handler.event(type, data));
       const reader = response.body.getReader();
       for (;;) {
