@@ -61,12 +61,14 @@ let package = Package(
                 "ServiceRuntime",
             ]
         ),
-        room(
-            "API",
-            [
-                "HTTPServer", "Store", "Pipeline", "Push", "Postgres", "Cryptography", "BellhopJSON", "BellhopRules",
-                "ServiceRuntime",
-            ]
+        .target(
+            name: "API",
+            dependencies: [
+                "HTTPServer", "Store", "Pipeline", "Push", "Postgres", "Compression", "Cryptography", "BellhopJSON",
+                "BellhopRules", "ServiceRuntime",
+            ],
+            resources: [.embedInCode("Pages/assets")],
+            swiftSettings: settings
         ),
         room(
             "Commands",
@@ -121,8 +123,8 @@ let package = Package(
         tests(
             of: "API",
             [
-                "Workbench", "HTTPServer", "Postgres", "Store", "Pipeline", "Push", "Cryptography", "BellhopJSON",
-                "BellhopRules", "ServiceRuntime",
+                "Workbench", "HTTPServer", "Postgres", "Store", "Pipeline", "Push", "Compression", "Cryptography",
+                "BellhopJSON", "BellhopRules", "ServiceRuntime",
             ]
         ),
         tests(

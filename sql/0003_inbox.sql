@@ -211,6 +211,14 @@ CREATE TRIGGER inbox_read AFTER UPDATE ON inbox
     REFERENCING OLD TABLE AS was NEW TABLE AS now_is
     FOR EACH STATEMENT EXECUTE FUNCTION note_badge_updates();
 
+-- Processes to which pages of users are open that want to hear at once of what is new. While there is none, nobody announces
+-- anything.
+CREATE TABLE listeners (
+    process bigint PRIMARY KEY,
+    until   timestamptz NOT NULL
+);
+COMMENT ON TABLE listeners IS 'Who has streams of users open; whoever does not renew its row in time is taken for dead.';
+
 -- An event for a wider audience than named users, or for later, is kept once until it is expanded.
 CREATE TABLE events (
     app            text COLLATE "C" NOT NULL,

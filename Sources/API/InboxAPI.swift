@@ -56,6 +56,10 @@ package struct InboxAPI: Sendable {
     /// Methods and paths, as `docs/openapi.yaml` lists them.
     package static let routes: [(method: String, path: String)] =
         RouteTable.signedIn.map { ($0.method, $0.path) } + [("GET", "/u/{token}"), ("POST", "/u/{token}")]
+        + InboxPages.all.map { ("GET", $0.path) }
+
+    /// Paths of the notification centre, which nobody signs in for.
+    package static let pages: [String] = InboxPages.all.map(\.path)
 
     package func respond(to request: HTTPRequest) async -> HTTPResponse {
         var response: HTTPResponse
@@ -67,7 +71,7 @@ package struct InboxAPI: Sendable {
             response = await router.respond(to: request)
         }
         crossOrigin.mark(&response, for: request)
-        response.headers["Cache-Control"] = "no-store"
+        if response.headers["Cache-Control"] == nil { response.headers["Cache-Control"] = "no-store" }
         response.headers["X-Content-Type-Options"] = "nosniff"
         return response
     }
@@ -86,6 +90,9 @@ package struct InboxAPI: Sendable {
         }
         router.add("POST", "/u/{token}") { request in
             await guarded("/u/{token}", request) { try await unsubscribe.end(request) }
+        }
+        for page in InboxPages.all {
+            router.add("GET", page.path) { request in await guarded(page.path, request) { page.answer(to: request) } }
         }
         self.router = router
     }
@@ -133,7 +140,7 @@ package struct InboxAPI: Sendable {
         }
         let reader = RecipientKey(app: signedIn.app, user: signedIn.user)
         if let wait = users?.wait(for: reader, at: tools.time.steady()) { throw Self.tooMany(wait) }
-        return Call(request: request, reader: reader, catalog: catalog, now: now, tools: tools)
+        return Call(request: request, reader: reader, catalog: catalog, now: now, until: signedIn.until, tools: tools)
     }
 
     /// The one token of the header; one in the query is none.

@@ -2,6 +2,7 @@ import API
 import BellhopRules
 import HTTPServer
 import Pipeline
+import Postgres
 import Push
 import ServiceRuntime
 import Store
@@ -23,7 +24,7 @@ enum APICommand: Command {
         let secrets = try setup.configuration.providers.map { try ProviderConfiguration.read(file: $0) }
         let keys = try setup.tokenKeys(signals: hangups, process)
         try await setup.expectSchema(zones: process.zones, pool: process.pool)
-        return await serve(process, CatalogSource(catalogs), keys, secrets.map(Tools.AppSecrets.init) ?? .init())
+        return try await serve(process, CatalogSource(catalogs), keys, secrets.map(Tools.AppSecrets.init) ?? .init())
     }
 
     private static func serve(
@@ -31,14 +32,18 @@ enum APICommand: Command {
         _ catalogs: CatalogSource,
         _ keys: TokenKeySource,
         _ secrets: Tools.AppSecrets
-    ) async -> ExitCode {
+    ) async throws -> ExitCode {
         let configuration = process.setup.configuration
+        let herald = process.herald()
+        let desk = ReaderDesk(pool: process.pool)
+        let hub = try process.liveHub(desk, catalogs, herald)
         let tools = Tools(
-            desk: ReaderDesk(pool: process.pool),
+            desk: desk,
             catalogs: catalogs,
             zones: process.zones,
             time: process.time,
             secrets: secrets,
+            live: hub,
             metrics: process.metrics
         )
         let admission = InboxAPI.Admission(
@@ -56,7 +61,7 @@ enum APICommand: Command {
             handler: api.respond(to:)
         )
         return await process.run(
-            [service, keys, process.reload(of: catalogs)],
+            [service, hub, herald, keys, process.reload(of: catalogs)],
             listen: configuration.metricsListen.shifted(by: portOffset) ?? configuration.metricsListen,
             checks: [
                 ReadinessCheck("inbox API") { service.boundAddress == nil ? "it does not listen" : nil },
@@ -67,6 +72,25 @@ enum APICommand: Command {
 
     /// Where the API's endpoint for probes stands above the base that workers use.
     private static let portOffset = 101
+}
+
+extension RoleProcess {
+    /// The open streams, which hear of changes on a connection of their own.
+    fileprivate func liveHub(_ desk: ReaderDesk, _ catalogs: CatalogSource, _ herald: Herald) throws -> LiveHub {
+        guard let url = setup.configuration.listenURL else { throw Setup.missing(.listenURL) }
+        var listener = ListenerOptions(url: try DatabaseURL(url.revealed), channels: [])
+        listener.applicationName = "bellhop api, listening"
+        listener.setUp = setup.configuration.namespace.setUp(as: .api)
+        let here = LiveHub.Surroundings(
+            desk: desk,
+            book: ListenerBook(pool: pool, namespace: setup.configuration.namespace),
+            catalogs: catalogs,
+            herald: herald,
+            time: time,
+            logger: logger.labelled("live")
+        )
+        return LiveHub(here, listener: listener, metrics: metrics)
+    }
 }
 
 extension Setup {

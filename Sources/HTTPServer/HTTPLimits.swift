@@ -10,7 +10,7 @@ package struct HTTPLimits: Sendable {
     ///
     /// Whoever takes longer is disconnected, however steadily they drip.
     package var receiveTimeout: Duration
-    /// From the first byte of an answer until its last has been taken; a stream has no such bound.
+    /// From the first byte of an answer until its last has been taken; a stream has this long from its end on.
     ///
     /// Whoever reads more slowly is disconnected, since a few such readers could hold every connection.
     package var sendTimeout: Duration

@@ -32,6 +32,14 @@ needed_packages=(
     "procps                  /usr/bin/pkill"
 )
 
+# What the tests need beside it: a browser for the notification centre, a font for it, and a way to PyPI for axe-core.
+test_packages=(
+    "chromium                /usr/bin/chromium"
+    "chromium-driver         /usr/bin/chromedriver"
+    "fonts-dejavu-core       /usr/share/fonts/truetype/dejavu/DejaVuSans.ttf"
+    "python3-pip             /usr/bin/pip3"
+)
+
 # Packages of the list whose proof is missing, one a line.
 missing_packages() {
     local line package proof

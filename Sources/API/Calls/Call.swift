@@ -9,6 +9,8 @@ struct Call: Sendable {
     let reader: RecipientKey
     let catalog: Catalog
     let now: Timestamp
+    /// How long the token holds.
+    let until: Timestamp
     let tools: Tools
 
     /// The values of a query, of which only these names may stand, each once.

@@ -12,6 +12,8 @@ enum CatalogRoutes {
         let words = { (phrases: [LanguageTag: String]) in JSONValue.optional(call.catalog.words(phrases, for: language))
         }
         return .object([
+            "language": .string(call.catalog.language.text), "timezone": .string(call.catalog.timezone.text),
+            "schemes": .array(call.catalog.schemes.map(JSONValue.string)),
             "types": .array(call.catalog.types.map { json($0, words($0.labels)) }),
             "preferences": [
                 "master": ["label": words(page.masterLabels), "default": true],
@@ -39,6 +41,11 @@ enum CatalogRoutes {
             "icon": .optional(type.icon), "color": .optional(type.color), "background": .optional(type.background),
             "mandatory": .bool(type.isMandatory),
             "defaults": ["push": .bool(type.pushByDefault), "email": .bool(type.emailByDefault)],
+            "quietHours": .object(
+                JSONObject(
+                    DevicePlatform.allCases.map { ($0.rawValue, .string(type.quietHours[$0].rawValue)) }
+                )
+            ),
         ]
     }
 }

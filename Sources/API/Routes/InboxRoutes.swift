@@ -14,7 +14,14 @@ enum InboxRoutes {
             "pinned": .array(page.pinned.map { $0.json(call.catalog) }),
             "unreadCount": .number(page.unread),
             "next": .optional(page.next?.text),
+            "lastEventId": .optional(cursor(query, page)?.text),
         ])
+    }
+
+    /// Where a stream goes on that shall tell what has come since this page: of the beginning of the whole list alone.
+    private static func cursor(_ query: InboxQuery, _ page: InboxPage) -> InboxCursor? {
+        guard query == InboxQuery(limit: query.limit) else { return nil }
+        return InboxCursor(page.items, unread: page.unread)
     }
 
     /// Answers `GET /api/notifications/unread-count`.

@@ -75,6 +75,15 @@ struct RoleProcess: Sendable {
         )
     }
 
+    /// What tells open pages that something has changed.
+    func herald() -> Herald {
+        Herald(
+            book: ListenerBook(pool: pool, namespace: setup.configuration.namespace),
+            logger: logger.labelled("live"),
+            metrics: metrics
+        )
+    }
+
     /// The role's publisher, at work.
     func startPublisher() throws -> Publisher {
         let publisher = Publisher(

@@ -20,11 +20,14 @@ final class StreamBody: Sendable {
 
     private let stream: AsyncStream<[UInt8]>
     private let connection: Connection
+    /// Called once when the last piece is there, while the connection is still open.
+    private let onEnd: @Sendable () -> Void
     private let state = Mutex(State())
 
-    init(_ stream: AsyncStream<[UInt8]>, on connection: Connection) {
+    init(_ stream: AsyncStream<[UInt8]>, on connection: Connection, onEnd: @escaping @Sendable () -> Void) {
         self.stream = stream
         self.connection = connection
+        self.onEnd = onEnd
     }
 
     /// Ends the response after what the client has got so far.
@@ -97,6 +100,8 @@ final class StreamBody: Sendable {
 
     private func finish(discarding: Bool) {
         let (pump, waiting) = state.withLock { state in
+            // Under the lock: until then the response is not released, and the connection not closed.
+            if !state.hasEnded, !discarding { onEnd() }
             state.hasEnded = true
             if discarding {
                 // What libmicrohttpd is in the middle of is sent to its end.

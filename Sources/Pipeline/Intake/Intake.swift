@@ -30,7 +30,7 @@ package struct Intake: Sendable {
         self.tools = tools
         self.context = context
         recorder = Recorder(store: tools.store, context: context)
-        feedsAndPlans = FeedsAndPlans(store: tools.store, metrics: context.metrics.records)
+        feedsAndPlans = FeedsAndPlans(store: tools.store, metrics: context.metrics.records, herald: context.herald)
         resumption = Resumption(store: tools.store, ladder: tools.policy.ladder, time: context.time)
         dispatcher = tools.dispatcher(context)
         settler = tools.settler(context)

@@ -44,7 +44,7 @@ extension ReaderDesk {
         return InboxPlace(listedAt: try rows.moment(0, 0), id: NotificationID(number: try rows.integer(0, 1)))
     }
 
-    private static func place(_ place: InboxPlace) -> [Parameter] {
+    static func place(_ place: InboxPlace) -> [Parameter] {
         [.instant(place.listedAt.microseconds), .integer(place.id.number)]
     }
 
@@ -77,10 +77,10 @@ extension ReaderDesk {
         """
     }
 
-    private static func list(_ parts: [String]) -> Statement {
+    static func list(_ parts: [String], of columns: String = InboxItem.columns) -> Statement {
         Statement(
             """
-            SELECT \(InboxItem.columns) FROM (\(parts.joined(separator: " UNION ALL "))) AS listed
+            SELECT \(columns) FROM (\(parts.joined(separator: " UNION ALL "))) AS listed
             ORDER BY listed_at DESC, id DESC LIMIT $5
             """,
             effect: .reads
@@ -88,10 +88,12 @@ extension ReaderDesk {
     }
 
     /// What has woken stands where it would if it had come then.
-    private static let activeList = list([
+    static let activeParts = [
         chosen(rows(by: "created_at"), where: "archived_at IS NULL AND snoozed_until IS NULL"),
         chosen(rows(by: "snoozed_until", where: "snoozed_until <= now()"), where: "archived_at IS NULL"),
-    ])
+    ]
+
+    private static let activeList = list(activeParts)
 
     private static let archivedList = list([
         chosen(rows(by: "created_at", where: "archived_at IS NOT NULL"), where: "true")
@@ -110,7 +112,7 @@ extension ReaderDesk {
         effect: .reads
     )
 
-    private static let unread = Statement(
+    static let unread = Statement(
         """
         SELECT count(*) FROM (
             SELECT read_at, archived_at, snoozed_until FROM inbox WHERE person = (SELECT signed_in_person())
