@@ -77,7 +77,13 @@ let package = Package(
                 "Cryptography", "BellhopJSON", "BellhopRules", "ServiceRuntime",
             ]
         ),
-        .executableTarget(name: "bellhop", dependencies: ["Commands"], swiftSettings: settings),
+        .executableTarget(
+            name: "bellhop",
+            dependencies: ["Commands"],
+            swiftSettings: settings,
+            // Takes the place of the C library's malloc: a worker allocates in some threads and frees in others.
+            linkerSettings: [.linkedLibrary("jemalloc", .when(platforms: [.linux]))]
+        ),
 
         .target(
             name: "TestSupport",

@@ -14,6 +14,7 @@ needed_packages=(
     "libmicrohttpd-dev       /usr/include/microhttpd.h"
     "libnghttp2-dev          /usr/include/nghttp2/nghttp2.h"
     "zlib1g-dev              /usr/include/zlib.h"
+    "libjemalloc-dev         /usr/include/jemalloc/jemalloc.h"
     "pkg-config              /usr/bin/pkg-config"
     "g++                     /usr/include/c++/*/string"
     "libc6-dev               /usr/include/stdio.h"
