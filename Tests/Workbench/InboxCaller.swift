@@ -3,7 +3,7 @@ package import BellhopRules
 import Cryptography
 import Foundation
 package import HTTPServer
-import Pipeline
+package import Pipeline
 import Postgres
 package import ServiceRuntime
 package import Store
@@ -15,6 +15,8 @@ package struct InboxCaller: Sendable {
     package let issuer: TokenIssuer
     package let metrics: MetricsRegistry
     package let desk: ReaderDesk
+    /// The open streams, and what tells them.
+    package let live: (hub: LiveHub, herald: Herald)
     private let pool: PostgresPool
 
     /// What came back.
@@ -36,6 +38,7 @@ package struct InboxCaller: Sendable {
         package var rates = CallRates(user: nil, address: nil)
         package var origins: [String] = []
         package var secrets = Tools.AppSecrets()
+        package var limits = LiveLimits()
 
         package init() {}
     }
@@ -62,12 +65,20 @@ package struct InboxCaller: Sendable {
         metrics = MetricsRegistry()
         desk = ReaderDesk(pool: pool)
         let keys = try TokenKeySet.read(issuer.keySet, file: "test").get()
+        let catalogs = CatalogSource(bench.catalogs)
+        let logger = Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text))
+        let book = ListenerBook(pool: pool, namespace: bench.namespace)
+        let herald = Herald(book: book, logger: logger, metrics: metrics)
+        let here = LiveHub.Surroundings(desk: desk, book: book, catalogs: catalogs, herald: herald, logger: logger)
+        let listener = ListenerOptions(url: try Bench.databaseURL, channels: [])
+        live = (LiveHub(here, listener: listener, limits: setting.limits, metrics: metrics), herald)
         let tools = Tools(
             desk: desk,
-            catalogs: CatalogSource(bench.catalogs),
+            catalogs: catalogs,
             zones: ZoneLibrary(environment: ProcessInfo.processInfo.environment),
             time: SystemTime(),
             secrets: setting.secrets,
+            live: live.hub,
             metrics: metrics
         )
         let admission = InboxAPI.Admission(
@@ -76,7 +87,6 @@ package struct InboxCaller: Sendable {
             origins: setting.origins.compactMap(WebOrigin.init),
             rates: setting.rates
         )
-        let logger = Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text))
         api = InboxAPI(tools: tools, admission: admission, logger: logger, metrics: metrics)
     }
 
@@ -85,9 +95,9 @@ package struct InboxCaller: Sendable {
         await pool.close()
     }
 
-    package func token(_ user: String, app: String) throws -> String {
+    package func token(_ user: String, app: String, holds span: Duration = .seconds(600)) throws -> String {
         let now = Timestamp(clamping: SystemTime().now().microseconds)
-        let end = Timestamp(clamping: now.microseconds + 600_000_000)
+        let end = Timestamp(clamping: now.microseconds + span.microseconds)
         guard let app = AppID(validating: app), let user = UserID(validating: user) else {
             throw BenchError("\(app) and \(user) make no token")
         }
@@ -120,7 +130,9 @@ package struct InboxCaller: Sendable {
     }
 
     private func read(_ response: HTTPResponse) throws -> Answer {
-        guard case .bytes(let bytes) = response.body else { throw BenchError("a stream in place of an answer") }
+        var bytes: [UInt8] = []
+        // A stream is dropped unread, and ends.
+        if case .bytes(let whole) = response.body { bytes = whole }
         let isJSON = response.headers["Content-Type"] == "application/json"
         let json = isJSON ? try JSONParser().parse(bytes).get() : nil
         return Answer(
