@@ -13,8 +13,7 @@ extension DailyAcceptanceTests {
             try await counterpart.withInbox { inbox in
                 try await inbox.register("jo", "android", token: "jo-android", more: #","provider":"fcm""#)
                 let now = SystemTime().now().microseconds
-                let minute = (now / 60_000_000 + 1440 - 5) % 1440
-                let time = try #require(LocalTime(hour: Int(minute / 60), minute: Int(minute % 60)))
+                let time = try Self.fiveMinutesAgo()
                 let words = #""title":"Daily Message","body":"Hi","timezone":"UTC","eventType":"daily_reminder""#
                 let set = try await inbox.call(
                     "POST",
@@ -43,6 +42,12 @@ extension DailyAcceptanceTests {
         }
     }
 
+    /// On a clock of UTC.
+    private static func fiveMinutesAgo() throws -> LocalTime {
+        let minute = (SystemTime().now().microseconds / 60_000_000 + 1440 - 5) % 1440
+        return try #require(LocalTime(hour: Int(minute / 60), minute: Int(minute % 60)))
+    }
+
     private static func instant(_ value: JSONValue?) -> Int64? {
         value?.string.flatMap(Timestamp.init(validating:))?.microseconds
     }
@@ -54,7 +59,8 @@ extension DailyAcceptanceTests {
                 try await inbox.register("jo", "ios", token: "jo-ios", more: #","provider":"fcm""#)
                 let change = #"{"token":"jo-ios","permission":"denied"}"#
                 try await inbox.call("PATCH", "/api/push-token", change, as: "jo")
-                let words = #""localTime":"09:00","title":"Daily Message","body":"Hi""#
+                let time = try Self.fiveMinutesAgo()
+                let words = #""localTime":"\#(time)","title":"Daily Message","body":"Hi""#
                 try await inbox.call("POST", "/api/reminders", "{\(words)}", as: "jo", expecting: 201)
                 _ = try await counterpart.rig.bench.owner.run(
                     "UPDATE reminders SET planned_from = now() - interval '1 day', next_fire_at = now()"
