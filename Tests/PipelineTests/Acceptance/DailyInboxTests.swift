@@ -24,6 +24,7 @@ extension DailyAcceptanceTests {
                 )
                 let first = try #require(Self.instant(set["nextFireAt"]))
                 #expect((23 * 3_600...24 * 3_600).contains((first - now) / 1_000_000))
+                try await rig.wait(for: 1, Self.planned)
                 _ = try await rig.bench.owner.run(
                     "UPDATE reminders SET planned_from = now() - interval '1 day', next_fire_at = now()"
                 )
@@ -41,6 +42,9 @@ extension DailyAcceptanceTests {
             }
         }
     }
+
+    /// Past today: it is planned for tomorrow.
+    private static let planned = "SELECT count(*) FROM reminders WHERE next_fire_at > now() + interval '23 hours'"
 
     /// On a clock of UTC.
     private static func fiveMinutesAgo() throws -> LocalTime {
@@ -62,6 +66,7 @@ extension DailyAcceptanceTests {
                 let time = try Self.fiveMinutesAgo()
                 let words = #""localTime":"\#(time)","title":"Daily Message","body":"Hi""#
                 try await inbox.call("POST", "/api/reminders", "{\(words)}", as: "jo", expecting: 201)
+                try await counterpart.rig.wait(for: 1, Self.planned)
                 _ = try await counterpart.rig.bench.owner.run(
                     "UPDATE reminders SET planned_from = now() - interval '1 day', next_fire_at = now()"
                 )
