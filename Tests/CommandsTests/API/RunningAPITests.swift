@@ -56,7 +56,7 @@ struct RunningAPITests {
                     "--header", "Authorization: Bearer \(token)", "--checks", Self.checks,
                     "--phases", "examples,coverage,fuzzing", "--max-examples", "20", "--workers", "2",
                     // The same calls every time.
-                    "--seed", "1", "--generation-deterministic", "--generation-database", "none", "--no-color",
+                    "--seed", "1", "--generation-deterministic", "--no-color",
                     "--request-timeout", "10", "--suppress-health-check", "all", "--warnings", "off",
                 ]
                 let line = ([program] + words).map { "'\($0)'" }.joined(separator: " ")

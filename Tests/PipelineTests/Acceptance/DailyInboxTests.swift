@@ -13,8 +13,7 @@ extension DailyAcceptanceTests {
             try await counterpart.withInbox { inbox in
                 try await inbox.register("jo", "android", token: "jo-android", more: #","provider":"fcm""#)
                 let now = SystemTime().now().microseconds
-                let minute = (now / 60_000_000 + 1440 - 5) % 1440
-                let time = try #require(LocalTime(hour: Int(minute / 60), minute: Int(minute % 60)))
+                let time = try Self.fiveMinutesAgo()
                 let words = #""title":"Daily Message","body":"Hi","timezone":"UTC","eventType":"daily_reminder""#
                 let set = try await inbox.call(
                     "POST",
@@ -25,6 +24,7 @@ extension DailyAcceptanceTests {
                 )
                 let first = try #require(Self.instant(set["nextFireAt"]))
                 #expect((23 * 3_600...24 * 3_600).contains((first - now) / 1_000_000))
+                try await rig.wait(for: 1, Self.planned)
                 _ = try await rig.bench.owner.run(
                     "UPDATE reminders SET planned_from = now() - interval '1 day', next_fire_at = now()"
                 )
@@ -43,6 +43,15 @@ extension DailyAcceptanceTests {
         }
     }
 
+    /// Past today: it is planned for tomorrow.
+    private static let planned = "SELECT count(*) FROM reminders WHERE next_fire_at > now() + interval '23 hours'"
+
+    /// On a clock of UTC.
+    private static func fiveMinutesAgo() throws -> LocalTime {
+        let minute = (SystemTime().now().microseconds / 60_000_000 + 1440 - 5) % 1440
+        return try #require(LocalTime(hour: Int(minute / 60), minute: Int(minute % 60)))
+    }
+
     private static func instant(_ value: JSONValue?) -> Int64? {
         value?.string.flatMap(Timestamp.init(validating:))?.microseconds
     }
@@ -54,8 +63,10 @@ extension DailyAcceptanceTests {
                 try await inbox.register("jo", "ios", token: "jo-ios", more: #","provider":"fcm""#)
                 let change = #"{"token":"jo-ios","permission":"denied"}"#
                 try await inbox.call("PATCH", "/api/push-token", change, as: "jo")
-                let words = #""localTime":"09:00","title":"Daily Message","body":"Hi""#
+                let time = try Self.fiveMinutesAgo()
+                let words = #""localTime":"\#(time)","title":"Daily Message","body":"Hi""#
                 try await inbox.call("POST", "/api/reminders", "{\(words)}", as: "jo", expecting: 201)
+                try await counterpart.rig.wait(for: 1, Self.planned)
                 _ = try await counterpart.rig.bench.owner.run(
                     "UPDATE reminders SET planned_from = now() - interval '1 day', next_fire_at = now()"
                 )

@@ -24,6 +24,7 @@ extension PadelAcceptanceTests {
     func verbatim() async throws {
         try await Counterpart.run(app: "padel", over: .apns) { counterpart in
             try await counterpart.withInbox { inbox in
+                for player in ["anna", "bo"] { try await counterpart.feed(player, #""locale":"sv""#) }
                 let token = String(repeating: "b22b", count: 16)
                 try await inbox.register("anna", "ios", token: token, more: #","permission":"granted""#)
                 _ = try await counterpart.subscribeBrowser("bo")
