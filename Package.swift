@@ -64,8 +64,8 @@ let package = Package(
         room(
             "API",
             [
-                "HTTPServer", "Store", "Pipeline", "Push", "Postgres", "Cryptography", "BellhopJSON", "BellhopRules",
-                "ServiceRuntime",
+                "HTTPServer", "Store", "Pipeline", "Push", "Postgres", "Compression", "Cryptography", "BellhopJSON",
+                "BellhopRules", "ServiceRuntime",
             ]
         ),
         room(
@@ -118,8 +118,8 @@ let package = Package(
         tests(
             of: "API",
             [
-                "Workbench", "HTTPServer", "Postgres", "Store", "Pipeline", "Push", "Cryptography", "BellhopJSON",
-                "BellhopRules", "ServiceRuntime",
+                "Workbench", "HTTPServer", "Postgres", "Store", "Pipeline", "Push", "Compression", "Cryptography",
+                "BellhopJSON", "BellhopRules", "ServiceRuntime",
             ]
         ),
         tests(

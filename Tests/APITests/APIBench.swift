@@ -1,6 +1,7 @@
 import API
 import BellhopJSON
 import BellhopRules
+import Compression
 import Cryptography
 import Foundation
 import HTTPServer
@@ -173,6 +174,9 @@ struct APIBench: Sendable {
         case .bytes(let whole): bytes = whole
         // Dropped unread, it ends.
         case .stream: break
+        }
+        if response.headers["Content-Encoding"] == "gzip" {
+            bytes = try #require(Gzip.expanded(bytes, atMost: 1 << 20))
         }
         let isJSON = response.headers["Content-Type"] == "application/json"
         let json = isJSON ? try JSONParser().parse(bytes).get() : nil

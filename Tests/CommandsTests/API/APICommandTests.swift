@@ -3,6 +3,7 @@ import BellhopRules
 import Foundation
 import FoundationNetworking
 import ServiceRuntime
+import Store
 import TestSupport
 import Testing
 import Workbench
@@ -111,6 +112,53 @@ struct RunningAPITests {
                 child.terminate()
                 let ending = await child.ending()
                 #expect(ending == .exited(0))
+            }
+        }
+    }
+
+    @Test("what another process announces is in an open stream, which ends when the process drains")
+    func live() async throws {
+        try await Bench.withSchema(catalogs: try Bench.shipped()) { bench in
+            try await Workplace.with { folder in
+                let (key, set) = (folder.appendingPathComponent("key").path, folder.appendingPathComponent("set").path)
+                let (log, heard) = (
+                    folder.appendingPathComponent("log").path, folder.appendingPathComponent("heard").path
+                )
+                let prompt = Prompt(environment: [
+                    "BELLHOP_DATABASE_URL": Servers.databaseURL ?? "", "BELLHOP_NAMESPACE": "\(bench.namespace)",
+                    "BELLHOP_CATALOGS": Checkout.file("deploy/catalogs").path, "BELLHOP_JWT_KEYS": set,
+                    "BELLHOP_API_LISTEN": "127.0.0.1:0", "BELLHOP_METRICS_LISTEN": "127.0.0.1:0",
+                    "BELLHOP_LOG": "info,json",
+                ])
+                _ = await prompt.run("keys", "tokens", "--out", key, "--set", set)
+                let made = await prompt.run("token", "--key", key, "--app", "drop", "--user", "ada").output
+                let token = made.trimmingCharacters(in: .whitespacesAndNewlines)
+                let api = try RealProgram(prompt).start("exec '\(RunningPool.executable)' api 2>'\(log)'")
+                try await eventually("it listens") { Self.address("inbox API", in: log) != nil }
+                let url = "\(try #require(Self.address("inbox API", in: log)))/api/notifications/stream"
+                let reader = try RealProgram(prompt).start(
+                    "exec curl -sN -m 60 -H 'Authorization: Bearer \(token)' '\(url)' >'\(heard)'"
+                )
+                func text() -> String { (try? String(contentsOfFile: heard, encoding: .utf8)) ?? "" }
+                try await eventually("the stream begins") { text().contains("event: badge") }
+                let id = "noti_00000000000000aa"
+                _ = try await bench.owner.run(
+                    """
+                    INSERT INTO notifications (app, user_id, id, event_id, content_hash, type, title, body, priority)
+                    VALUES ('drop', 'ada', $1, 'e', '', 'system', 'Hei', '', 'normal')
+                    """,
+                    [.text(id)]
+                )
+                let app = try #require(AppID(validating: "drop"))
+                let user = try #require(UserID(validating: "ada"))
+                let book = ListenerBook(pool: bench.pool, namespace: bench.namespace)
+                #expect(try await book.isHeard())
+                try await book.announce([InboxSign(RecipientKey(app: app, user: user))])
+                try await eventually("it is told") { text().contains(id) }
+                api.terminate()
+                #expect(await api.ending() == .exited(0))
+                #expect(await reader.ending() == .exited(0), "the stream ended in good order")
+                #expect(try await !book.isHeard())
             }
         }
     }
