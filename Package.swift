@@ -94,7 +94,8 @@ let package = Package(
         .target(
             name: "Workbench",
             dependencies: [
-                "TestSupport", "API", "AMQP", "Cryptography", "HTTPServer", "Postgres", "Store", "Push", "Pipeline",
+                "TestSupport", "API", "AMQP", "Compression", "Cryptography", "HTTPServer", "Postgres", "Store", "Push",
+                "Pipeline",
                 "Sandbox", "BellhopRules", "ServiceRuntime",
             ],
             path: "Tests/Workbench",

@@ -1,5 +1,6 @@
 package import API
 package import BellhopRules
+import Compression
 import Cryptography
 import Foundation
 package import HTTPServer
@@ -133,6 +134,10 @@ package struct InboxCaller: Sendable {
         var bytes: [UInt8] = []
         // A stream is dropped unread, and ends.
         if case .bytes(let whole) = response.body { bytes = whole }
+        if response.headers["Content-Encoding"] == "gzip" {
+            guard let expanded = Gzip.expanded(bytes, atMost: 1 << 20) else { throw BenchError("no gzip after all") }
+            bytes = expanded
+        }
         let isJSON = response.headers["Content-Type"] == "application/json"
         let json = isJSON ? try JSONParser().parse(bytes).get() : nil
         return Answer(

@@ -30,7 +30,9 @@ struct RunningAPI {
         prompt = Prompt(environment: usual.merging(settings) { _, given in given })
         _ = await prompt.run("keys", "tokens", "--out", files.key, "--set", files.set)
         child = try RealProgram(prompt).start("exec '\(RunningPool.executable)' api 2>'\(log)'")
-        try await eventually("it listens") { Self.address("inbox API", in: log) != nil }
+        try await eventually("it listens") {
+            Self.address("inbox API", in: log) != nil && Self.address("operations endpoint", in: log) != nil
+        }
         address = try #require(Self.address("inbox API", in: log))
         probe = try #require(Self.address("operations endpoint", in: log))
     }

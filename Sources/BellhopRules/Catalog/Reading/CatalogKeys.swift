@@ -12,7 +12,7 @@ enum CatalogKeys {
         "templates", "link",
     ]
     static let link = ["web", "mobile", "scheme"]
-    static let topics = ["foldCase", "venueId"]
+    static let topics = ["foldCase", "venueId", "followable"]
     static let cap = ["perHour"]
     static let audience = ["topic"]
     static let burst = ["window"]

@@ -106,7 +106,11 @@ extension CatalogReader {
         scope.expectKeys(CatalogKeys.topics)
         let expected = "a kind of topic such as safe, without a colon"
         let kinds = scope.list("foldCase", expected) { $0.string.flatMap(Self.kind) }
-        return TopicRules(folding: kinds ?? [], venue: scope.text("venueId", expected) { Self.kind($0) != nil })
+        return TopicRules(
+            folding: kinds ?? [],
+            venue: scope.text("venueId", expected) { Self.kind($0) != nil },
+            followable: scope.list("followable", expected) { $0.string.flatMap(Self.kind) }
+        )
     }
 
     private static func kind(_ text: String) -> String? {
