@@ -298,12 +298,14 @@ class BellhopInbox extends HTMLElement {
   #render() {
     if (!this.screen || !this.model) return;
     const words = this.#words;
+    // Until the user's language and zone are known there is nothing to say.
+    const model = this.settings ? this.model : (this.blank ??= new InboxModel());
     this.screen.render({
       words,
       view: this.#view,
       isOpen: this.#isOpen,
       status: this.status,
-      model: this.model,
+      model,
       look: {
         words,
         status: this.status,
@@ -314,7 +316,7 @@ class BellhopInbox extends HTMLElement {
         addressOf: (item) => this.#addressOf(item),
       },
     });
-    this.#tellCount();
+    this.#tellCount(model.unread);
   }
 
   /** Nothing for a notification that leads nowhere. */
@@ -322,8 +324,7 @@ class BellhopInbox extends HTMLElement {
     return item.link ? safeAddress(item.link.web, location.origin, this.catalog?.schemes) : null;
   }
 
-  #tellCount() {
-    const count = this.model.unread;
+  #tellCount(count) {
     if (this.told === count) return;
     this.told = count;
     this.dispatchEvent(new CustomEvent("bellhop-unread", { detail: { count }, bubbles: true, composed: true }));
