@@ -225,14 +225,25 @@ class BellhopInbox extends HTMLElement {
 
   async #catchUp() {
     const model = this.model;
+    const known = model.isLoaded ? new Set(model.order) : null;
     try {
       await model.load();
       if (model !== this.model) return;
+      this.#tellArrivals(known);
       if (!this.catalog) await this.#learn(model);
       this.#answered();
     } catch (error) {
       if (model === this.model) this.#failed(error);
     }
+  }
+
+  /** What has come while nobody told is said, too. */
+  #tellArrivals(known) {
+    if (!known) return;
+    const fresh = this.model.above(known);
+    const words = this.#words;
+    if (fresh.length === 1 && !fresh[0].read) this.screen.say(words.arrived(fresh[0].title), { isShown: false });
+    else if (fresh.length > 1) this.screen.say(words.unreadCount(this.model.unread), { isShown: false });
   }
 
   #answered() {
