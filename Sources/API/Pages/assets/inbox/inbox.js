@@ -132,7 +132,6 @@ class BellhopInbox extends HTMLElement {
   }
 
   // Signing in and keeping in touch
-
   #begin() {
     this.#end();
     this.catalog = this.settings = this.preferences = null;
@@ -241,9 +240,9 @@ class BellhopInbox extends HTMLElement {
   #tellArrivals(known) {
     if (!known) return;
     const fresh = this.model.above(known);
-    const words = this.#words;
-    if (fresh.length === 1 && !fresh[0].read) this.screen.say(words.arrived(fresh[0].title), { isShown: false });
-    else if (fresh.length > 1) this.screen.say(words.unreadCount(this.model.unread), { isShown: false });
+    const { arrived, unreadCount } = this.#words;
+    if (fresh.length > 1) this.screen.say(unreadCount(this.model.unread), { isShown: false });
+    else if (fresh[0]?.read === false) this.screen.say(arrived(fresh[0].title), { isShown: false });
   }
 
   #answered() {
@@ -362,9 +361,9 @@ class BellhopInbox extends HTMLElement {
     } catch (error) {
       return this.#failed(error);
     }
-    const { catalog, settings, preferences } = this;
+    const facts = { catalog: this.catalog, settings: this.settings, preferences: this.preferences };
     const zone = this.#zones.find((name) => name && clockOf(name)) ?? "UTC";
-    this.form.render({ words: this.#words, level: this.#isPage ? 1 : 2, catalog, settings, preferences, zone });
+    this.form.render({ words: this.#words, level: this.#isPage ? 1 : 2, zone, ...facts });
     if (this.#view === "settings") return;
     this.#view = "settings";
     this.#render();
@@ -392,8 +391,8 @@ class BellhopInbox extends HTMLElement {
   #open(item, event) {
     this.model.markViewed([item.id]);
     const detail = { notification: item, url: this.#addressOf(item) };
-    const wish = new CustomEvent("bellhop-open", { detail, bubbles: true, composed: true, cancelable: true });
-    if (!this.dispatchEvent(wish)) event.preventDefault();
+    const wish = { detail, bubbles: true, composed: true, cancelable: true };
+    if (!this.dispatchEvent(new CustomEvent("bellhop-open", wish))) event.preventDefault();
   }
 }
 
