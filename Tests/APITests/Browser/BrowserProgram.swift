@@ -14,27 +14,31 @@ actor BrowserProgram {
 
     /// Ends the programs when the tests have ended, however they did: nobody holds the other end any more.
     private var lifeline: Lifeline?
-    private var session: WebDriver?
+    private var session: Result<WebDriver, any Error>?
 
-    /// The browser; started with the first call.
+    /// The browser; started with the first call, and not tried again where that has failed.
     func driver() async throws -> WebDriver {
-        if let session { return session }
-        let driver = try await WebDriver.begin(at: start(), binary: Self.chromium)
-        session = driver
-        return driver
+        if let session { return try session.get() }
+        let result: Result<WebDriver, any Error>
+        do { result = .success(try await WebDriver.begin(at: start(), binary: Self.chromium)) } catch {
+            result = .failure(error)
+        }
+        session = result
+        return try result.get()
     }
 
     /// Starts chromedriver on a port of its own choice, which it says in its first lines.
-    private func start() async throws -> URL {
+    private func start() async throws -> UInt16 {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(Servers.uniqueName("browser"))
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let log = folder.appendingPathComponent("log").path
         // The shell outlives the tests by as long as it takes to end the programs and to remove what they wrote.
         let script = """
-            "$0" --port=0 >"$1/log" 2>&1 & driver=$!
+            exec 2>/dev/null
+            "$0" --port=0 >"$1/log" & driver=$!
             cat >/dev/null
             kill $driver; wait $driver
-            rm -rf "$1" || { sleep 1; rm -rf "$1"; }
+            for pause in 0.2 1 5; do rm -rf "$1" && break; sleep $pause; done
             """
         let inherited = ProcessInfo.processInfo.environment
         var environment = inherited.filter { ["PATH", "HOME", "LANG"].contains($0.key) }
@@ -55,10 +59,8 @@ actor BrowserProgram {
             port = text.firstMatch(of: /started successfully on port ([0-9]+)/)?.1
             return port != nil
         }
-        guard let port, let address = URL(string: "http://127.0.0.1:\(port)") else {
-            throw BrowserFailure("chromedriver said no port")
-        }
-        return address
+        guard let number = port.flatMap({ UInt16($0) }) else { throw BrowserFailure("chromedriver said no port") }
+        return number
     }
 }
 

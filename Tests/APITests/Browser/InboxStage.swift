@@ -104,7 +104,7 @@ struct InboxStage: Sendable {
         try await browser.go(to: "about:blank")
         try await browser.go(to: "\(origin)/#token=\(token)")
         try await eventually("the list is there") {
-            try await ask("inbox.model?.isLoaded && $('.list').ariaBusy === 'false'") == true
+            try await ask("Boolean(inbox.settings && inbox.model.isLoaded && $('.list').ariaBusy === 'false')") == true
         }
     }
 
@@ -155,6 +155,7 @@ struct InboxStage: Sendable {
         var at = "2026-02-21T13:32:00Z"
         var link: JSONValue? = ["web": "/transactions?id=tx_rem_1", "mobile": "/tx"]
         var data: JSONValue = [:]
+        var isRead = false
     }
 
     @discardableResult
@@ -168,14 +169,15 @@ struct InboxStage: Sendable {
         _ = try await api.bench.owner.run(
             """
             INSERT INTO notifications (app, user_id, id, event_id, content_hash, type, title, body, priority, data, link,
-                                       created_at)
-            VALUES ($1, $2, $3, $3, '', $4, $5, $6, $7, $8, $9, $10::text::timestamptz)
+                                       created_at, read_at)
+            VALUES ($1, $2, $3, $3, '', $4, $5, $6, $7, $8, $9, $10::text::timestamptz,
+                    CASE WHEN $11 THEN now() END)
             """,
             [
                 .text(app), .text(user), .text(id), .text(letter.type), .text(letter.title), .text(letter.body),
                 .text(type.priority.rawValue),
                 .text(String(decoding: JSONWriter.canonicalBytes(of: letter.data), as: UTF8.self)),
-                link.map(Parameter.text) ?? .null, .text(letter.at),
+                link.map(Parameter.text) ?? .null, .text(letter.at), .boolean(letter.isRead),
             ]
         )
         return id
@@ -184,12 +186,19 @@ struct InboxStage: Sendable {
     /// What the table of the app drop's document shows, over three days; the clock of a page stands at `evening`.
     func deliverSamples(to user: String = "ada") async throws {
         let samples: [Letter] = [
-            Letter(type: "promotional", title: "Nytt tilbud", body: "0% gebyr denne uken!", at: "2026-02-19T08:00:00Z"),
+            Letter(
+                type: "promotional",
+                title: "Nytt tilbud",
+                body: "0% gebyr denne uken!",
+                at: "2026-02-19T08:00:00Z",
+                isRead: true
+            ),
             Letter(
                 type: "rate_update",
                 title: "Valutakurs oppdatert",
                 body: "1 NOK = 11.70 RSD",
-                at: "2026-02-20T17:45:00Z"
+                at: "2026-02-20T17:45:00Z",
+                isRead: true
             ),
             Letter(type: "security", title: "Ny pålogging fra iPhone", body: "Oslo, Norge", at: "2026-02-20T18:10:00Z"),
             Letter(
@@ -205,4 +214,7 @@ struct InboxStage: Sendable {
 
     /// A page's clock stands still: the evening of 21 February 2026.
     static let evening = "Date.now = () => Date.parse('2026-02-21T20:00:00Z');"
+
+    /// Nothing is ever on the screen, as far as the page can see, so that what is unread stays so.
+    static let unseen = "window.IntersectionObserver = class { observe() {} unobserve() {} disconnect() {} };"
 }

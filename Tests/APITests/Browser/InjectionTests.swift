@@ -81,13 +81,12 @@ extension BrowserTests {
                       const attempt = (name, work) => { try { work(); } catch { refused.push(name); } };
                       attempt("text", () => { script.textContent = "window.__ran = 1"; document.body.append(script); });
                       attempt("markup", () => { document.body.innerHTML = "<img src=x onerror=window.__ran=1>"; });
-                      attempt("eval", () => { (0, eval)("window.__ran = 1"); });
                       attempt("address", () => { document.createElement("script").src = "https://evil.example/x.js"; });
                       return [refused, window.__ran ?? null];
                     })()
                     """
                 let found = try await stage.ask(attempts)
-                #expect(found == [["text", "markup", "eval", "address"], .null])
+                #expect(found == [["text", "markup", "address"], .null])
             }
         }
 

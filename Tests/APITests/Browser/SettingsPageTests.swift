@@ -61,7 +61,6 @@ extension BrowserTests {
             try await InboxStage.with { stage in
                 try await stage.open()
                 try await stage.openSettings()
-                try await stage.ask("inbox.client.base = new URL('/nowhere/', location.href) && 'http://127.0.0.1:9'")
                 try await stage.ask("(inbox.client.base = 'http://127.0.0.1:9/') && true")
                 try await stage.click("[name=push]")
                 try await stage.until("$('[part=toast]').classList.contains('fault')")

@@ -1,17 +1,12 @@
 import BellhopJSON
-import Foundation
-import FoundationNetworking
 
 /// A session of the WebDriver protocol: HTTP and JSON, one command at a time.
 struct WebDriver: Sendable {
-    private let address: URL
-    private let client: URLSession
+    private let port: UInt16
+    private let session: String
 
     /// Opens the one window.
-    static func begin(at driver: URL, binary: String) async throws -> WebDriver {
-        let configuration = URLSessionConfiguration.ephemeral
-        configuration.timeoutIntervalForRequest = 180
-        let client = URLSession(configuration: configuration)
+    static func begin(at port: UInt16, binary: String) async throws -> WebDriver {
         // Without a sandbox it runs as root too, and with a pipe it ends with chromedriver.
         let arguments: [JSONValue] = [
             "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--remote-debugging-pipe",
@@ -28,15 +23,15 @@ struct WebDriver: Sendable {
                 ]
             ]
         ]
-        let answer = try await send("POST", driver.appendingPathComponent("session"), wanted, client)
+        let answer = try await send("POST", port, "/session", wanted)
         guard let id = answer["sessionId"]?.string else { throw BrowserFailure("chromedriver gave no session") }
-        return WebDriver(address: driver.appendingPathComponent("session/\(id)"), client: client)
+        return WebDriver(port: port, session: id)
     }
 
     /// A command of the protocol, such as `url`; its value comes back.
     @discardableResult
     func call(_ method: String, _ path: String, _ body: JSONValue? = nil) async throws -> JSONValue {
-        try await Self.send(method, address.appendingPathComponent(path), body, client)
+        try await Self.send(method, port, "/session/\(session)/\(path)", body)
     }
 
     /// A command of the DevTools protocol.
@@ -81,24 +76,16 @@ struct WebDriver: Sendable {
         return (entries.array ?? []).filter { $0["level"] == "SEVERE" }.compactMap { $0["message"]?.string }
     }
 
-    private static func send(
-        _ method: String,
-        _ url: URL,
-        _ body: JSONValue?,
-        _ client: URLSession
-    ) async throws -> JSONValue {
-        var request = URLRequest(url: url)
-        request.httpMethod = method
-        if let body {
-            request.httpBody = Data(JSONWriter.canonicalBytes(of: body))
-            request.setValue("application/json", forHTTPHeaderField: "Content-Type")
-        }
-        let (data, response) = try await client.data(for: request)
+    private static func send(_ method: String, _ port: UInt16, _ path: String, _ body: JSONValue?) async throws
+        -> JSONValue
+    {
+        let bytes = body.map { JSONWriter.canonicalBytes(of: $0) } ?? []
+        let answer = try await PlainCall(port: port, method: method, path: path, body: bytes).answer()
         let parser = JSONParser(limits: JSONParser.Limits(bytes: 64 << 20, depth: 64))
-        let answer = try parser.parse([UInt8](data)).get()
-        guard (response as? HTTPURLResponse)?.statusCode == 200, let value = answer["value"] else {
-            let message = answer["value"]?["message"]?.string ?? "no message"
-            throw BrowserFailure("\(method) \(url.lastPathComponent): \(message.prefix(1_000))")
+        let json = try parser.parse(answer.body).get()
+        guard answer.status == 200, let value = json["value"] else {
+            let message = json["value"]?["message"]?.string ?? "no message"
+            throw BrowserFailure("\(method) \(path): \(message.prefix(1_000))")
         }
         return value
     }

@@ -15,11 +15,9 @@ struct TimeWordsTests {
             let zone = try Zones.named(fields[1])
             let instant = try #require(Timestamp(validating: fields[2]))
             let now = try #require(Timestamp(validating: fields[3]))
-            let words = TimeWords(for: language)
-            let day = words.day(of: instant, now: now, in: zone)
-            let time = words.time(of: instant, now: now, in: zone)
-            #expect(day == row["day"]?.string, "\(row)")
-            #expect(time == row["time"]?.string, "\(row)")
+            let words = BellhopRulesTests.row(instant, now: now, zone: zone, language: language)
+            #expect(words.day == row["day"]?.string, "\(row)")
+            #expect(words.time == row["time"]?.string, "\(row)")
         }
     }
 }

@@ -132,7 +132,6 @@ class BellhopInbox extends HTMLElement {
   }
 
   // Signing in and keeping in touch
-
   #begin() {
     this.#end();
     this.catalog = this.settings = this.preferences = null;
@@ -225,14 +224,25 @@ class BellhopInbox extends HTMLElement {
 
   async #catchUp() {
     const model = this.model;
+    const known = model.isLoaded ? new Set(model.order) : null;
     try {
       await model.load();
       if (model !== this.model) return;
+      this.#tellArrivals(known);
       if (!this.catalog) await this.#learn(model);
       this.#answered();
     } catch (error) {
       if (model === this.model) this.#failed(error);
     }
+  }
+
+  /** What has come while nobody told is said, too. */
+  #tellArrivals(known) {
+    if (!known) return;
+    const fresh = this.model.above(known);
+    const { arrived, unreadCount } = this.#words;
+    if (fresh.length > 1) this.screen.say(unreadCount(this.model.unread), { isShown: false });
+    else if (fresh[0]?.read === false) this.screen.say(arrived(fresh[0].title), { isShown: false });
   }
 
   #answered() {
@@ -298,12 +308,14 @@ class BellhopInbox extends HTMLElement {
   #render() {
     if (!this.screen || !this.model) return;
     const words = this.#words;
+    // Until the user's language and zone are known there is nothing to say.
+    const model = this.settings ? this.model : (this.blank ??= new InboxModel());
     this.screen.render({
       words,
       view: this.#view,
       isOpen: this.#isOpen,
       status: this.status,
-      model: this.model,
+      model,
       look: {
         words,
         status: this.status,
@@ -314,7 +326,7 @@ class BellhopInbox extends HTMLElement {
         addressOf: (item) => this.#addressOf(item),
       },
     });
-    this.#tellCount();
+    this.#tellCount(model.unread);
   }
 
   /** Nothing for a notification that leads nowhere. */
@@ -322,8 +334,7 @@ class BellhopInbox extends HTMLElement {
     return item.link ? safeAddress(item.link.web, location.origin, this.catalog?.schemes) : null;
   }
 
-  #tellCount() {
-    const count = this.model.unread;
+  #tellCount(count) {
     if (this.told === count) return;
     this.told = count;
     this.dispatchEvent(new CustomEvent("bellhop-unread", { detail: { count }, bubbles: true, composed: true }));
@@ -350,9 +361,9 @@ class BellhopInbox extends HTMLElement {
     } catch (error) {
       return this.#failed(error);
     }
-    const { catalog, settings, preferences } = this;
+    const facts = { catalog: this.catalog, settings: this.settings, preferences: this.preferences };
     const zone = this.#zones.find((name) => name && clockOf(name)) ?? "UTC";
-    this.form.render({ words: this.#words, level: this.#isPage ? 1 : 2, catalog, settings, preferences, zone });
+    this.form.render({ words: this.#words, level: this.#isPage ? 1 : 2, zone, ...facts });
     if (this.#view === "settings") return;
     this.#view = "settings";
     this.#render();
@@ -380,8 +391,8 @@ class BellhopInbox extends HTMLElement {
   #open(item, event) {
     this.model.markViewed([item.id]);
     const detail = { notification: item, url: this.#addressOf(item) };
-    const wish = new CustomEvent("bellhop-open", { detail, bubbles: true, composed: true, cancelable: true });
-    if (!this.dispatchEvent(wish)) event.preventDefault();
+    const wish = { detail, bubbles: true, composed: true, cancelable: true };
+    if (!this.dispatchEvent(new CustomEvent("bellhop-open", wish))) event.preventDefault();
   }
 }
 

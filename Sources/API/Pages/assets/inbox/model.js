@@ -92,6 +92,12 @@ class InboxModel {
     return isNew;
   }
 
+  /** What stands above everything that was known. */
+  above(known) {
+    const end = this.order.findIndex((id) => known.has(id));
+    return this.order.slice(0, end < 0 ? this.order.length : end).map((id) => this.items.get(id));
+  }
+
   /** What the user did elsewhere, or here a moment ago. */
   setRead({ ids, all, unreadCount }) {
     this.wishes += 1;
