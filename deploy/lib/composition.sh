@@ -6,7 +6,7 @@
 
 project=bellhop-check
 users=400
-events_of_a_user=10
+events_of_a_user=50
 events=$((users * events_of_a_user))
 
 copy_composition() {
@@ -155,10 +155,16 @@ show_containers() {
     done
 }
 
+# Workers drain first: podman-compose knows those alone that the file names, and none that scaling has added.
 take_down() {
+    local ours=(--filter "label=com.docker.compose.project=$project")
     [[ -d $work/checkout ]] || return 0
-    compose down --volumes --timeout 30 >>"$work/compose.log" 2>&1 || true
-    podman ps --all --quiet --filter "label=com.docker.compose.project=$project" | xargs -r podman rm --force --time 1 >/dev/null
-    podman volume ls --quiet --filter "label=com.docker.compose.project=$project" | xargs -r podman volume rm --force >/dev/null
+    {
+        podman ps --quiet "${ours[@]}" | xargs -r podman stop --time 30
+        podman ps --all --quiet "${ours[@]}" | xargs -r podman rm --force
+        compose down --volumes
+        podman volume ls --quiet "${ours[@]}" | xargs -r podman volume rm --force
+    } >>"$work/compose.log" 2>&1 || true
+    [[ -z $(podman ps --all --quiet "${ours[@]}") ]] || die "not all containers are gone; see podman ps --all"
     say containers "taken down"
 }

@@ -87,7 +87,7 @@ make_images() {
     make_stand_in swift "$swift_image"
     make_stand_in rabbitmq "$rabbitmq_image"
     make_stand_in postgres "$postgres_image"
-    step "building the image from deploy/Dockerfile" nice podman build --network=host \
+    step "building the image from deploy/Dockerfile" nice podman build --network=host --format docker \
         --build-arg SWIFT_IMAGE="$swift_image" --build-arg DEBIAN_IMAGE="$base_image" \
         --file "$checkout/deploy/Dockerfile" --tag "$image" "$checkout"
 }

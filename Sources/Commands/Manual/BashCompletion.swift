@@ -56,33 +56,42 @@ enum BashCompletion {
         return "            \(pattern(words)) words=\"\(options)\" ;;"
     }
 
-    /// What follows an option that takes a value, and a verb's place among the operands.
+    /// What follows an option that takes a value; behind a switch, an operand.
     private static func values(of words: CommandWords) -> [String] {
         let settings = Setting.spellings.map { (name: $0.flagName, value: CommandWords.value(of: $0)) }
         let options = words.options.compactMap { option, value in value.map { (name: option.name, value: $0) } }
         let switches = words.options.filter { $0.value == nil }.map(\.option.name)
-        var lines = (options + settings).compactMap { name, value -> String? in
-            switch value {
-            case .file: "            \"\(words.command.name) --\(name)\") _bellhop_files ;;"
-            case .words(let some):
-                "            \"\(words.command.name) --\(name)\") words=\"\(some.joined(separator: " "))\" ;;"
-            case .anything: nil
-            }
+        let lines = (options + settings).compactMap { name, value in
+            action(value).map { line(words, " --\(name)\"", $0) }
         }
-        lines += switches.map { "            \"\(words.command.name) --\($0)\") _bellhop_operand ;;" }
-        return lines
+        return lines + switches.map { line(words, " --\($0)\"", "_bellhop_operand") }
+    }
+
+    private static func action(_ value: CommandWords.Value) -> String? {
+        switch value {
+        case .file: "_bellhop_files"
+        case .words(let some): "words=\"\(some.joined(separator: " "))\""
+        case .anything: nil
+        }
     }
 
     private static func operands(of words: CommandWords) -> [String] {
-        var lines: [String] = []
-        if !words.verbs.isEmpty {
-            lines.append("        \"\(words.command.name) 2\") words=\"\(words.verbs.joined(separator: " "))\" ;;")
-        }
-        if words.takesFiles { lines.append("        \"\(words.command.name) \"*) _bellhop_files ;;") }
-        return lines
+        let verbs = words.verbs.joined(separator: " ")
+        let first = verbs.isEmpty ? [] : [line(words, " 2\"", "words=\"\(verbs)\"")]
+        return first + (words.takesFiles ? [line(words, " \"*", "_bellhop_files")] : [])
+    }
+
+    /// One case of a `case`: a word behind the command's name, or behind its shorter one.
+    private static func line(_ words: CommandWords, _ rest: String, _ action: String) -> String {
+        let patterns = names(of: words).map { "\"\($0)\(rest)" }
+        return "            \(patterns.joined(separator: " | "))) \(action) ;;"
     }
 
     private static func pattern(_ words: CommandWords) -> String {
-        [words.command.name, words.command.alias].compactMap { $0 }.joined(separator: " | ") + ")"
+        names(of: words).joined(separator: " | ") + ")"
+    }
+
+    private static func names(of words: CommandWords) -> [String] {
+        [words.command.name, words.command.alias].compactMap { $0 }
     }
 }

@@ -15,7 +15,7 @@ struct MetricNames {
     /// Reads all of `Sources`: a metric is registered where a literal name follows the word of its kind.
     init() throws {
         let pattern =
-            /\.(counter|gauge|histogram|callback)\(\s*"(bellhop_[a-z_]+)",\s*(?:\.(counter|gauge),\s*)?help:\s*"([^"]*)"/
+            /[.\s](counter|gauge|histogram|callback)\(\s*"(bellhop_[a-z_]+)",\s*(?:\.(counter|gauge),\s*)?help:\s*"([^"]*)"/
         // The registry counts by itself what the metrics in it cut off.
         var found: Set = [
             Metric(name: "bellhop_metric_label_overflows_total", kind: "counter", help: "Cut off by a metric's cap.")
