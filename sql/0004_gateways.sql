@@ -17,6 +17,22 @@ COMMENT ON COLUMN breakers.probe_at IS 'From when on one worker may try a single
 COMMENT ON COLUMN breakers.deaths_since IS
     'Devices that were called dead from then on live again when it closes; null where nobody doubts such answers.';
 
+-- The hand brake: what an operator keeps from being sent, until they release it.
+CREATE TABLE holds (
+    number    bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    app       text COLLATE "C" NOT NULL,
+    type      text COLLATE "C" NOT NULL DEFAULT '',
+    provider  text COLLATE "C" NOT NULL DEFAULT '',
+    placed_at timestamptz NOT NULL DEFAULT now(),
+    operator  text NOT NULL,
+    because   text NOT NULL,
+    CONSTRAINT holds_scope UNIQUE (app, type, provider)
+);
+COMMENT ON TABLE holds IS
+    'What is not sent: a row is a hold that is in force, and what it concerns waits in its backlog. The audit keeps those that are over.';
+COMMENT ON COLUMN holds.type IS 'Empty for every type.';
+COMMENT ON COLUMN holds.provider IS 'Empty for every provider, e-mail included.';
+
 CREATE TABLE provider_budgets (
     name        text COLLATE "C" PRIMARY KEY,
     tokens      double precision NOT NULL,

@@ -16,7 +16,7 @@ package struct StoreStatus: Sendable {
 
     /// Deliveries that wait for their outlet to have room.
     package struct Backlog: Sendable, Equatable {
-        /// The app, the provider, and the platform where only that is held up, such as `drop/fcm`.
+        /// The app, the provider, and the platform or the type where only that is held up, such as `drop/fcm`.
         package let name: String
         package let count: Int
         /// When the first was recorded, in microseconds since 1970.
@@ -64,11 +64,12 @@ package struct StoreStatus: Sendable {
     package let deadLetters: [DeadLetters]
     /// Providers that refuse us, in the order of their apps.
     package let breakers: [OpenBreaker]
+    /// What operators keep from being sent, the first one first.
+    package let holds: [OperatorHold]
 
     /// Reads all of it; each part is a statement of its own.
     package init(of pool: PostgresPool) async throws(PostgresError) {
         let owedRows = try await pool.run(Self.owedStatement, [])
-        let backlogRows = try await pool.run(Self.backlogStatement, [])
         let plannedRows = try await pool.run(Self.plannedStatement, [])
         let letterRows = try await pool.run(Self.deadLetterStatement, [])
         owed = try owedRows.map { (rows, row) throws(PostgresError) in
@@ -79,9 +80,7 @@ package struct StoreStatus: Sendable {
                 oldestDue: try rows.instant(row, 3)
             )
         }
-        backlogs = try backlogRows.map { (rows, row) throws(PostgresError) in
-            Backlog(name: try rows.text(row, 0), count: try rows.number(row, 1), oldest: try rows.instant(row, 2))
-        }
+        backlogs = try await Self.backlogs(pool)
         overdue = try owedRows.map { (rows, row) throws(PostgresError) in try rows.number(row, 4) }.reduce(0, +)
         deadLetters = try letterRows.map { (rows, row) throws(PostgresError) in
             DeadLetters(
@@ -97,7 +96,15 @@ package struct StoreStatus: Sendable {
             overdue: try plannedRows.number(0, 2)
         )
         breakers = try await BreakerBook(pool: pool).all()
+        holds = try await HoldBook(pool: pool).all()
         fanouts = try await Self.fanouts(pool)
+    }
+
+    /// What waits for outlets to have room, by the names of the backlogs.
+    package static func backlogs(_ pool: PostgresPool) async throws(PostgresError) -> [Backlog] {
+        try await pool.run(backlogStatement, []).map { (rows, row) throws(PostgresError) in
+            Backlog(name: try rows.text(row, 0), count: try rows.number(row, 1), oldest: try rows.instant(row, 2))
+        }
     }
 
     private static func fanouts(_ pool: PostgresPool) async throws(PostgresError) -> Fanouts {

@@ -228,6 +228,7 @@ struct StatementTour {
     // MARK: - Providers
 
     private func gateways() async throws {
+        _ = try await HoldBook(pool: pool).all()
         let breakers = BreakerBook(pool: pool)
         let key = BreakerKey(app: try Self.recipient(users[0]).app, provider: "fcm")
         try await breakers.open(key, reason: RevocationBook.massDeath)
