@@ -50,13 +50,14 @@ final class Backlogs: Sendable {
 
     // MARK: - Whoever sends
 
-    /// Behind whom a shipment has to wait: those of its platform, or of its whole outlet, that are no less urgent.
+    /// Behind whom a shipment has to wait: those of its platform, of its type, or of its whole outlet, that are no less
+    /// urgent.
     func ahead(of shipment: Shipment, in lane: Lane, _ outlet: OutletKey) -> BacklogKey? {
         guard let priority = shipment.priority(in: lane) else { return nil }
         return state.withLock { state in
             guard !state.standing.isEmpty else { return nil }
             let now = state.clock.map { $0.said.microseconds + (time.steady() - $0.at).microseconds }
-            var keys = [BacklogKey(outlet)]
+            var keys = [BacklogKey(outlet, type: shipment.type), BacklogKey(outlet)]
             if let platform = shipment.platform { keys.insert(BacklogKey(outlet, platform: platform), at: 0) }
             return keys.first { key in
                 state.standing[key]?.contains { other in
