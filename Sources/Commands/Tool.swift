@@ -11,7 +11,7 @@ package enum Tool {
         SandboxCommand.self,
         BenchCommand.self, QuietCommand.self, NextRunCommand.self, DecideCommand.self, ExplainCommand.self,
         RevokeStaleCommand.self, CheckProviderCommand.self, KeysCommand.self, TokenCommand.self,
-        DeadLettersCommand.self, FanoutsCommand.self,
+        DeadLettersCommand.self, FanoutsCommand.self, HoldCommand.self,
     ]
 
     /// Runs the command that the words name, as `main` does.

@@ -23,11 +23,18 @@ enum ExplainCommand: Command {
         let (recipient, subject) = (try recipient(call.words), try subject(call.words))
         let setup = try call.setup(requiring: [.databaseURL])
         let catalogs = setup.configuration.catalogs == nil ? nil : try setup.catalogs()
-        let story = try await setup.withPool(as: .admin, name: name, patience: .seconds(10)) { pool in
-            try await StoryBook(pool: pool).story(of: subject, for: recipient)
+        let (story, holds) = try await setup.withPool(as: .admin, name: name, patience: .seconds(10)) { pool in
+            let story = try await StoryBook(pool: pool).story(of: subject, for: recipient)
+            return (story, try await HoldBook(pool: pool).all())
         }
         let zones = ZoneLibrary(environment: call.shell.environment)
-        let explanation = Explanation(story, catalogs: catalogs, zones: zones, now: SystemTime().timestamp)
+        let explanation = Explanation(
+            story,
+            holds: holds,
+            catalogs: catalogs,
+            zones: zones,
+            now: SystemTime().timestamp
+        )
         call.answer(explanation.json, explanation.text)
         return story.isUnknown ? .answerIsNo : .done
     }

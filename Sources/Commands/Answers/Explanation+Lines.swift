@@ -40,6 +40,7 @@ extension Explanation {
     private func waiting(_ line: LedgerLine) -> String {
         if let backlog = line.backlog {
             return "waits in the backlog of \(backlog.name) since \(instant(backlog.queuedAt))\(because(line))"
+                + brake(on: backlog.name)
         }
         return switch line.reason {
         case Wait.Reason.quietHours.rawValue?: "waits for the end of the user's quiet hours, \(due(line))"
@@ -49,6 +50,17 @@ extension Explanation {
             "is gathered for the digest of \(due(line))\(companions(line, none: ", alone so far"))"
         default: "waits until \(due(line))\(because(line))"
         }
+    }
+
+    /// Who holds it at this moment, and why, whatever it was put there for.
+    private func brake(on backlog: String) -> String {
+        guard let part = OutletPart(backlog) else { return "" }
+        let type = part.type ?? story.record?.notification.content.type
+        let holds = holds.filter { $0.scope.covers(part.app, provider: part.provider, type: type) }
+        return holds.map { hold in
+            "; \(hold.operator) holds \(hold.scope.words) since \(instant(hold.placedAt)): \(hold.because) "
+                + "(bellhop hold release \(hold.number))"
+        }.joined()
     }
 
     private func due(_ line: LedgerLine) -> String {
@@ -94,6 +106,9 @@ extension Explanation {
     private static let ledgerReasons = [
         tooLate: "it was too late already when it came",
         "expired-while-waiting": "it became too late while it waited",
+        "expired-while-held": "it became too late while an operator held it",
+        HoldBook.reason: "an operator keeps it from being sent",
+        HoldDesk.discarded: "an operator discarded it while it was held",
         "attempts-exhausted": "every attempt failed, and there were as many as are allowed; it is in the dead letters",
         "payload-refused": "the provider will never take this message; it is in the dead letters",
         "window-full": "the provider has no room for it yet, or its budget is spent",

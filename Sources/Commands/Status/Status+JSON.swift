@@ -46,6 +46,7 @@ extension Status {
             ("fanouts", store.map { Self.fanouts($0.fanouts) } ?? .null),
             ("deadLetters", store.map(Self.deadLetters) ?? .null),
             ("breakers", store.map { .list($0.breakers.map(Self.breaker)) } ?? .null),
+            ("holds", store.map { store in .list(HoldView.all(store).map(\.json)) } ?? .null),
         ]
     }
 

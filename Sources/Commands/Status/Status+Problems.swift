@@ -5,7 +5,7 @@ import Store
 extension Status {
     /// What somebody should do something about, the worst first; each a sentence.
     var problems: [String] {
-        obstacles + setupProblems + idleProblems + refusals + leftovers
+        obstacles + setupProblems + idleProblems + refusals + brakes + leftovers
     }
 
     private var obstacles: [String] {
@@ -87,6 +87,11 @@ extension Status {
             let what = CheckedProvider(rawValue: breaker.key.provider) == .email ? "mails" : "pushes"
             return "\(whose) for \(since), \(breaker.reason): its \(what) wait; see docs/providers.md"
         }
+    }
+
+    /// What somebody holds on purpose, and may have forgotten.
+    private var brakes: [String] {
+        database.value?.store.map { store in HoldView.all(store).map(\.problem) } ?? []
     }
 
     private var leftovers: [String] {
