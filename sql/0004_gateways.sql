@@ -33,6 +33,27 @@ COMMENT ON TABLE holds IS
 COMMENT ON COLUMN holds.type IS 'Empty for every type.';
 COMMENT ON COLUMN holds.provider IS 'Empty for every provider, e-mail included.';
 
+-- Who runs: each worker and scheduler says so every ten seconds, with what it goes by and what troubles it.
+CREATE TABLE processes (
+    id         text COLLATE "C" PRIMARY KEY,
+    role       text COLLATE "C" NOT NULL,
+    version    text COLLATE "C" NOT NULL,
+    host       text NOT NULL,
+    process    integer NOT NULL,
+    catalogs   text COLLATE "C" NOT NULL,
+    refusal    text,
+    troubles   jsonb NOT NULL DEFAULT '[]',
+    pulls      jsonb NOT NULL DEFAULT '{}',
+    started_at timestamptz NOT NULL DEFAULT now(),
+    seen_at    timestamptz NOT NULL DEFAULT now()
+);
+CREATE INDEX processes_seen ON processes (seen_at);
+COMMENT ON TABLE processes IS 'A row for each process; who has not been seen for half a minute is gone.';
+COMMENT ON COLUMN processes.catalogs IS 'A fingerprint of the catalogues in force: the same files have the same.';
+COMMENT ON COLUMN processes.refusal IS 'Why the last reload was refused; null where the files on disk are in force.';
+COMMENT ON COLUMN processes.troubles IS 'Providers that take nothing: app, provider, their word, since when, how many answers.';
+COMMENT ON COLUMN processes.pulls IS 'Deliveries a second that it pulls from each backlog.';
+
 CREATE TABLE provider_budgets (
     name        text COLLATE "C" PRIMARY KEY,
     tokens      double precision NOT NULL,

@@ -78,6 +78,7 @@ enum WorkerCommand: Command {
         let ending = await process.run(
             workers + [
                 receipts, BreakerWatch(breakers), intake.puller(for: lanes), intake.report, process.reload(of: source),
+                intake.rollCall(process.identity, book: ProcessBook(pool: process.pool)),
             ],
             listen: configuration.metricsListen,
             untilInputEnds: untilInputEnds,

@@ -23,7 +23,7 @@ extension Explanation {
         case .delivered: "delivered" + inDigest(line) + identity(line)
         case .suppressed: "not sent: \(Self.words(of: line.reason))"
         case .expired: "not sent: \(lateness(line))"
-        case .failed: "given up: \(Self.words(of: line.reason))"
+        case .failed: "given up: \(Self.words(of: line.reason))" + end(of: line)
         case .unknown: "nobody learnt what became of it\(because(line))"
         case nil: "in a state that this program does not know"
         }
@@ -40,7 +40,7 @@ extension Explanation {
     private func waiting(_ line: LedgerLine) -> String {
         if let backlog = line.backlog {
             return "waits in the backlog of \(backlog.name) since \(instant(backlog.queuedAt))\(because(line))"
-                + brake(on: backlog.name)
+                + refusal(at: backlog.name) + brake(on: backlog.name)
         }
         return switch line.reason {
         case Wait.Reason.quietHours.rawValue?: "waits for the end of the user's quiet hours, \(due(line))"
@@ -50,6 +50,15 @@ extension Explanation {
             "is gathered for the digest of \(due(line))\(companions(line, none: ", alone so far"))"
         default: "waits until \(due(line))\(because(line))"
         }
+    }
+
+    /// The word of a provider whose breaker is open.
+    private func refusal(at backlog: String) -> String {
+        guard let part = OutletPart(backlog) else { return "" }
+        let open = breakers.first { breaker in
+            breaker.key.provider == part.provider && (part.platform == nil || breaker.key.platform == part.platform)
+        }
+        return open.map { "; \($0.key.provider) says \($0.reason)" } ?? ""
     }
 
     /// Who holds it at this moment, and why, whatever it was put there for.
@@ -65,6 +74,14 @@ extension Explanation {
 
     private func due(_ line: LedgerLine) -> String {
         line.dueAt.map(instant) ?? "an unknown time"
+    }
+
+    /// Whether its device was ended since, as it is by a provider's word that it is gone.
+    private func end(of line: LedgerLine) -> String {
+        guard let device = story.devices.first(where: { $0.subscription == line.target }),
+            let revokedAt = device.revokedAt
+        else { return "" }
+        return "; the device was ended at \(instant(revokedAt))"
     }
 
     private func again(_ line: LedgerLine) -> String {

@@ -10,6 +10,8 @@ struct Explanation {
     let today: Today
     /// What operators hold of the app.
     let holds: [OperatorHold]
+    /// The app's providers that refuse us.
+    let breakers: [OpenBreaker]
     /// The user's quiet hours; nil where they never set any and the app's own are not known.
     let quietHours: QuietHours?
 
@@ -26,11 +28,13 @@ struct Explanation {
     init(
         _ story: NotificationStory,
         holds: [OperatorHold] = [],
+        breakers: [OpenBreaker] = [],
         catalogs: CatalogSet?,
         zones: ZoneLibrary,
         now: Timestamp
     ) {
         self.story = story
+        self.breakers = breakers.filter { $0.key.app == story.key.recipient.app }
         self.holds = holds.filter { $0.scope.app == story.key.recipient.app }
         self.now = now
         let catalog = catalogs?[story.key.recipient.app]

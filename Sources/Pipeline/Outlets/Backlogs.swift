@@ -25,6 +25,8 @@ final class Backlogs: Sendable {
         var rests: [BacklogKey: ContinuousClock.Instant] = [:]
         /// Which begin with little, since something has held them up.
         var gentle: Set<BacklogKey> = []
+        /// How many were pulled since somebody asked.
+        var pulls: [BacklogKey: Int] = [:]
         /// Fires when there is news; each rings once.
         var bell = DrainSignal()
     }
@@ -120,11 +122,20 @@ final class Backlogs: Sendable {
     func pulled(_ turns: [Timestamp], by glance: Glance) {
         let place = glance.look.place
         state.withLock { state in
+            if !turns.isEmpty { state.pulls[place.key, default: 0] += turns.count }
             if let last = turns.max() {
                 state.mark(place, last)
             } else {
                 state.forget(place, unlessWrittenSince: glance.writes)
             }
+        }
+    }
+
+    /// How many were pulled from each since this was asked last.
+    func takePulls() -> [BacklogKey: Int] {
+        state.withLock { state in
+            defer { state.pulls = [:] }
+            return state.pulls
         }
     }
 

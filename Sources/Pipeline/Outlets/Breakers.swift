@@ -34,6 +34,7 @@ package final class Breakers: Sendable {
 
     /// What operators hold, before any provider is asked.
     package let brakes: HandBrakes
+    package let streaks = ProviderStreaks()
 
     private let state = Mutex(State())
     private let store: any OutletStore
@@ -135,6 +136,7 @@ package final class Breakers: Sendable {
     func judge(_ verdicts: [Verdict], of shipments: [Shipment], _ outlet: OutletKey, probe: BreakerKey?) async
         -> [Verdict?]
     {
+        streaks.note(verdicts, outlet, at: time.timestamp)
         let alarm = probe.flatMap { probe in state.withLock { $0.open[probe]?.reason } }
         var judgement = BatchJudgement(verdicts, of: shipments, outlet, despite: alarm)
         note(judgement, outlet)

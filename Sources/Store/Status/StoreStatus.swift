@@ -49,6 +49,14 @@ package struct StoreStatus: Sendable {
         package let latest: [FanoutProgress]
     }
 
+    /// A replay that somebody has paused, or that paused by itself.
+    package struct PausedReplay: Sendable, Equatable {
+        package let id: Int64
+        /// Items that have not gone out.
+        package let waiting: Int
+        package let reason: String?
+    }
+
     /// Above this nothing is counted.
     package static let most = 100_000
 
@@ -66,6 +74,10 @@ package struct StoreStatus: Sendable {
     package let breakers: [OpenBreaker]
     /// What operators keep from being sent, the first one first.
     package let holds: [OperatorHold]
+    /// Replays that wait for a person.
+    package let pausedReplays: [PausedReplay]
+    /// Who was seen within half a minute.
+    package let processes: [SeenProcess]
 
     /// Reads all of it; each part is a statement of its own.
     package init(of pool: PostgresPool) async throws(PostgresError) {
@@ -97,6 +109,14 @@ package struct StoreStatus: Sendable {
         )
         breakers = try await BreakerBook(pool: pool).all()
         holds = try await HoldBook(pool: pool).all()
+        processes = try await ProcessBook(pool: pool).all()
+        pausedReplays = try await pool.run(Self.pausedStatement, []).map { (rows, row) throws(PostgresError) in
+            PausedReplay(
+                id: try rows.integer(row, 0),
+                waiting: try rows.number(row, 1),
+                reason: try rows.optionalText(row, 2)
+            )
+        }
         fanouts = try await Self.fanouts(pool)
     }
 
@@ -150,6 +170,19 @@ package struct StoreStatus: Sendable {
         ) AS o
         WHERE n.outlet IS NOT NULL AND o.oldest IS NOT NULL
         ORDER BY n.outlet
+        """,
+        effect: .reads
+    )
+
+    private static let pausedStatement = Statement(
+        """
+        SELECT r.id, w.count, r.pause_reason FROM replays r
+        CROSS JOIN LATERAL (
+            SELECT count(*) AS count FROM (
+                SELECT FROM replay_items i WHERE i.replay_id = r.id AND i.state = 'waiting' LIMIT \(most)
+            ) AS counted
+        ) AS w
+        WHERE r.finished_at IS NULL AND r.state = 'paused' ORDER BY r.id LIMIT 20
         """,
         effect: .reads
     )
