@@ -55,7 +55,7 @@ package enum Tool {
         do {
             guard let command else { throw unknown(name) }
             if words.dropFirst().contains(where: { $0 == "--help" || $0 == "-h" }) {
-                shell.print(command.help)
+                shell.print(command.help(for: Array(words.dropFirst())))
                 return .done
             }
             let parsed = try Words(Array(words.dropFirst()), options: command.options, of: command.name)

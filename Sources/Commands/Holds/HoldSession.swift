@@ -117,7 +117,7 @@ struct HoldSession: Sendable {
     private static func result(_ count: Int) -> JSONText { .object([("discarded", .number(count))]) }
 
     private func deliveries(_ count: Int) -> String {
-        count == 1 ? "1 delivery" : "\(count.grouped) deliveries"
+        count.of("delivery", "deliveries")
     }
 
     private func views(_ holds: [OperatorHold]) async throws -> [HoldView] {
