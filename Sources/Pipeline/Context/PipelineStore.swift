@@ -70,6 +70,7 @@ package protocol OutletStore: Sendable {
     func giveBackProbe(of key: BreakerKey) async throws(PostgresError)
 
     func platformsReached(of app: AppID, by provider: String) async throws(PostgresError) -> Set<DevicePlatform>
+    func holds() async throws(PostgresError) -> [OperatorHold]
     func deathsSince(_ key: BreakerKey) async throws(PostgresError) -> Timestamp?
     func takeBack(_ key: BreakerKey, since: Timestamp) async throws(PostgresError) -> Int
 }

@@ -31,7 +31,12 @@ package struct Intake: Sendable {
         self.context = context
         recorder = Recorder(store: tools.store, context: context)
         feedsAndPlans = FeedsAndPlans(store: tools.store, metrics: context.metrics.records, herald: context.herald)
-        resumption = Resumption(store: tools.store, ladder: tools.policy.ladder, time: context.time)
+        resumption = Resumption(
+            store: tools.store,
+            ladder: tools.policy.ladder,
+            time: context.time,
+            brakes: tools.breakers.brakes
+        )
         dispatcher = tools.dispatcher(context)
         settler = tools.settler(context)
         pageGates = PageGates()

@@ -342,6 +342,7 @@ final class MemoryStore: PipelineStore, OutletStore {
         [.android]
     }
 
+    func holds() async throws(PostgresError) -> [OperatorHold] { [] }
     func deathsSince(_ key: BreakerKey) async throws(PostgresError) -> Timestamp? { nil }
     func takeBack(_ key: BreakerKey, since: Timestamp) async throws(PostgresError) -> Int { 0 }
 }

@@ -228,6 +228,12 @@ struct StatementTour {
     // MARK: - Providers
 
     private func gateways() async throws {
+        _ = try await HoldBook(pool: pool).all()
+        let processes = ProcessBook(pool: pool)
+        let identity = ProcessReport.Identity(id: "tour", role: "worker", version: "1", host: "here", process: 1)
+        try await processes.announce(ProcessReport(identity, catalogs: "0"))
+        _ = try await processes.all()
+        try await processes.leave("tour")
         let breakers = BreakerBook(pool: pool)
         let key = BreakerKey(app: try Self.recipient(users[0]).app, provider: "fcm")
         try await breakers.open(key, reason: RevocationBook.massDeath)
