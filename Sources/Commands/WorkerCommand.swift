@@ -77,7 +77,8 @@ enum WorkerCommand: Command {
         }
         let ending = await process.run(
             workers + [
-                receipts, herald, BreakerWatch(breakers), intake.puller(for: lanes), intake.report, process.reload(of: source),
+                receipts, herald, BreakerWatch(breakers), intake.puller(for: lanes), intake.report,
+                process.reload(of: source),
             ],
             listen: configuration.metricsListen,
             untilInputEnds: untilInputEnds,
