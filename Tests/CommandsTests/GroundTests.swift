@@ -31,7 +31,7 @@ struct GroundTests {
             try await Workplace.withPrompt(on: bench) { prompt, _ in
                 let applied = await prompt.run("topology", "apply")
                 #expect(applied.code == .done)
-                #expect(applied.output.contains("6 event types and 9 keys of feeds and cancellations"))
+                #expect(applied.output.contains("6 event types and 10 keys of feeds and cancellations"))
                 #expect(await prompt.run("topology", "check").code == .done)
                 try await BrokerSession.with(try bench.broker, name: "test") { [names = bench.names] session in
                     _ = try session.deleteQueue(names.replay)

@@ -19,9 +19,10 @@ enum WrittenStatements {
         }
     }
 
-    /// What only commands of operators, benchmarks, migrations and the API run, with plans of their own.
+    /// What only commands of operators, benchmarks, migrations and the API run, with plans of their own; and what open pages
+    /// are told by, whose one table has a row for each process that serves any.
     private static let forOperators: Set<String> = [
-        "Readers", "Benchmarks", "Schema", "Status", "Stories", "Topology", "ReplayBook+Ledger.swift",
+        "Readers", "Live", "Benchmarks", "Schema", "Status", "Stories", "Topology", "ReplayBook+Ledger.swift",
         "ReplayBook.swift",
         "DeadLetterDesk.swift", "DeadLetterDesk+Acts.swift", "DeadLetterDesk+Editing.swift",
         "DeadLetterDesk+Import.swift",
