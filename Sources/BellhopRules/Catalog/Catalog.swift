@@ -28,6 +28,8 @@ public final class Catalog: Sendable {
     public let reminderType: EventType?
     /// The types in the order of the file, which is that of a settings page.
     public let types: [CatalogType]
+    /// On which devices any type sets the number on the app's icon; where nobody sees it, nobody need count.
+    public let badgePlatforms: Set<DevicePlatform>
     private let positions: [EventType: Int]
 
     init(_ outline: Outline, types: [CatalogType]) {
@@ -44,6 +46,7 @@ public final class Catalog: Sendable {
         digest = outline.digest
         reminderType = outline.reminderType
         self.types = types
+        badgePlatforms = types.reduce(into: []) { $0.formUnion($1.badgePlatforms) }
         positions = Dictionary(types.enumerated().map { ($1.type, $0) }, uniquingKeysWith: { first, _ in first })
     }
 

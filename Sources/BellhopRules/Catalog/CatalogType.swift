@@ -54,8 +54,8 @@ public final class CatalogType: Sendable {
     public let deviceUrgency: Priority?
     /// What clients find in its push.
     public let clientNames: ClientNames
-    /// Whether its push sets the number on the app's icon.
-    public let setsBadge: Bool
+    /// On which devices its push sets the number on the app's icon; none for what is not counted by it.
+    public let badgePlatforms: Set<DevicePlatform>
     /// What Android is told.
     public let android: AndroidOptions
     /// What Apple's systems are told.
@@ -85,7 +85,7 @@ public final class CatalogType: Sendable {
         hasSound = outline.hasSound
         deviceUrgency = outline.deviceUrgency
         clientNames = outline.clientNames
-        setsBadge = outline.setsBadge
+        badgePlatforms = outline.badgePlatforms
         android = outline.android
         apple = outline.apple
         link = outline.link
@@ -114,12 +114,15 @@ public final class CatalogType: Sendable {
         let hasSound: Bool
         let deviceUrgency: Priority?
         let clientNames: ClientNames
-        let setsBadge: Bool
+        let badgePlatforms: Set<DevicePlatform>
         let android: AndroidOptions
         let apple: AppleOptions
         let link: LinkTemplate?
         let words: LanguageSet
     }
+
+    /// Whether the number on the app's icon counts it.
+    public var setsBadge: Bool { !badgePlatforms.isEmpty }
 
     /// Whether a follower in this role hears of it.
     public func reaches(_ role: FollowRole?) -> Bool {

@@ -6,11 +6,10 @@ import Store
 extension Decider {
     /// The updates of a user's devices that show a number: what is unread, and nothing else.
     ///
-    /// They have no line in the ledger: the next number is right, whatever became of this one. A browser must
-    /// show something for whatever reaches it, so that it learns the number with the next notification.
+    /// They have no line in the ledger: the next number is right, whatever became of this one.
     func badgeUpdates(for key: RecipientKey, _ recipient: Recipient, index: Int) -> [Shipment] {
-        guard let catalog = catalogs[key.app], catalog.types.contains(where: \.setsBadge), recipient.pushEnabled,
-            let unread = recipient.unread, let words = BadgeUpdate.names
+        guard let catalog = catalogs[key.app], recipient.pushEnabled, let unread = recipient.unread,
+            let words = BadgeUpdate.names
         else { return [] }
         let hash = SHA256.digest(of: NotificationID.hashInput(app: key.app, event: words.event, user: key.user))
         guard let notification = NotificationID(digest: hash.bytes) else { return [] }
@@ -34,9 +33,13 @@ extension Decider {
         }
     }
 
+    /// What can take a number in silence: a browser must show something for whatever reaches it, so that it learns the
+    /// number with the next notification.
+    static let silentPlatforms: Set<DevicePlatform> = [.ios, .android]
+
     private func showsNumber(_ device: Device, _ app: AppID, _ catalog: Catalog) -> Bool {
-        device.platform != .web && device.permission != .denied && catalog.uses(device.provider)
-            && senders.serves(app, device.provider)
+        catalog.badgePlatforms.contains(device.platform) && Self.silentPlatforms.contains(device.platform)
+            && device.permission != .denied && catalog.uses(device.provider) && senders.serves(app, device.provider)
     }
 }
 

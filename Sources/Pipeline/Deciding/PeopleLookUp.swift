@@ -7,18 +7,23 @@ struct PeopleLookUp: Sendable {
     let store: any PipelineStore
     let catalogs: CatalogSet
 
-    /// One round trip, and a second one for those in `counted` who have a device that may get it.
+    /// One round trip, and a second one for those in `counted` who have a device, among those of `platforms`, on which
+    /// their app shows the number.
     ///
-    /// Counting reads a part of the inbox: who has no device, or has them switched off, does without.
+    /// Counting reads a part of the inbox: who has no such device, or has pushes switched off, does without.
     func find(
         _ keys: Set<RecipientKey>,
-        counting counted: Set<RecipientKey>
+        counting counted: Set<RecipientKey>,
+        on platforms: Set<DevicePlatform> = Set(DevicePlatform.allCases)
     ) async throws(PostgresError) -> [RecipientKey: Recipient] {
         guard !keys.isEmpty else { return [:] }
         var people = try await store.recipients(of: keys)
         guard !counted.isEmpty else { return people }
         let shown = people.filter { key, person in
-            counted.contains(key) && person.pushEnabled && !person.devices.isEmpty
+            guard counted.contains(key), person.pushEnabled, let catalog = catalogs[key.app] else { return false }
+            return person.devices.contains { device in
+                platforms.contains(device.platform) && catalog.badgePlatforms.contains(device.platform)
+            }
         }
         guard !shown.isEmpty else { return people }
         let unread = try await store.unread(of: Array(shown.keys), leavingOut: typesWithoutNumber(of: shown.keys))

@@ -29,7 +29,7 @@ extension PushMessage {
         message.priority = content.priority
         message.expiry = content.extras.expiresAt
         message.sentAt = content.extras.sentAt
-        message.badge = type.setsBadge ? unread : nil
+        message.badge = type.badgePlatforms.contains(device.platform) ? unread : nil
         message.presentation = PushPresentation(type)
         self.init(message)
     }

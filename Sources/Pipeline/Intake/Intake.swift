@@ -176,13 +176,14 @@ package struct Intake: Sendable {
     private func lookUp(
         _ people: [RecipientKey],
         counting counted: [RecipientKey],
+        on platforms: Set<DevicePlatform> = Set(DevicePlatform.allCases),
         _ positions: [Int],
         _ batch: Batch
     ) async -> [RecipientKey: Recipient]? {
         let (keys, counted) = (Set(people), Set(counted))
         let lookUp = PeopleLookUp(store: tools.store, catalogs: catalogs.current)
         let found = await batch.persistence.insist { () throws(PostgresError) in
-            try await lookUp.find(keys, counting: counted)
+            try await lookUp.find(keys, counting: counted, on: platforms)
         }
         if found == nil { batch.messages.giveUp(positions) }
         return found
@@ -191,7 +192,8 @@ package struct Intake: Sendable {
     private func badges(_ entries: [Entry<RecipientKey>], _ decider: Decider, _ batch: Batch) async -> [Shipment] {
         guard !entries.isEmpty else { return [] }
         let readers = entries.map(\.work)
-        let people = await lookUp(readers, counting: readers, entries.map(\.index), batch) ?? [:]
+        let platforms = Decider.silentPlatforms
+        let people = await lookUp(readers, counting: readers, on: platforms, entries.map(\.index), batch) ?? [:]
         return entries.flatMap { entry in
             people[entry.work].map { decider.badgeUpdates(for: entry.work, $0, index: entry.index) } ?? []
         }

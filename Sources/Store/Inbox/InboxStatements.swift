@@ -119,7 +119,8 @@ enum InboxStatements {
                    SELECT count(*) FROM (
                        SELECT read_at, archived_at, snoozed_until, type FROM inbox WHERE person = k.person
                        ORDER BY created_at DESC, id DESC LIMIT 10000
-                   ) AS newest WHERE \(isUnread) AND type <> ALL (string_to_array(k.uncounted, ' '))
+                   ) AS newest WHERE \(isUnread)
+                     AND (k.uncounted = '' OR type <> ALL (string_to_array(k.uncounted, ' ')))
                )
         FROM (
             SELECT generate_subscripts($1::bigint[], 1)::bigint AS position, unnest($1::bigint[]) AS person,

@@ -5,7 +5,7 @@ import Workbench
 
 /// What the payments app's clients say and see by the inbox API.
 extension DropAcceptanceTests {
-    @Test("a phone is registered without naming a provider, a tap marks as read, and the number falls on the others")
+    @Test("a phone is registered without naming a provider, a tap marks as read, and the number falls on the iPhone")
     func tapping() async throws {
         try await Counterpart.run(app: "drop", over: .expo) { counterpart in
             try await counterpart.withInbox { inbox in
@@ -20,7 +20,6 @@ extension DropAcceptanceTests {
                     try await counterpart.waitUntilAnswered(2 * number)
                 }
                 #expect(Self.badges(counterpart, of: phone) == [1, 2])
-                #expect(Self.badges(counterpart, of: tablet) == [1, 2])
                 let pushed = try #require(counterpart.sandbox.received(.expo).first { $0.token == tablet })
                 #expect(pushed.body["channelId"] == "transactions")
                 #expect(pushed.body["data"]?["route"] == "/(tabs)/history?id=tx_1")
@@ -34,10 +33,11 @@ extension DropAcceptanceTests {
                 )
                 #expect(marked == ["updated": 1])
                 #expect(try await inbox.unread("jasmin") == 1)
-                try await eventually("both devices hear the lower number") {
+                try await eventually("the phone hears the lower number") {
                     Self.badges(counterpart, of: phone) == [1, 2, 1]
-                        && Self.badges(counterpart, of: tablet) == [1, 2, 1]
                 }
+                // Android's launcher counts by itself what it shows.
+                #expect(Self.badges(counterpart, of: tablet) == [nil, nil])
             }
         }
     }

@@ -14,6 +14,12 @@ import Workbench
     .timeLimit(.minutes(5))
 )
 struct BadgeTests {
+    /// An app that asks for the number on every platform.
+    private static func everywhere() throws -> CatalogSet {
+        let all = #"badgePlatforms: ["ios", "android", "web"]"#
+        return try Bench.shipped("drop", replacing: #"badgePlatforms: ["ios"]"#, with: all)
+    }
+
     /// What came to a device, in the order of its coming.
     private static func messages(_ counterpart: Counterpart, to token: String) -> [JSONValue] {
         counterpart.sandbox.received(.fcm).filter { $0.token == token }.compactMap { $0.body["message"] }
@@ -33,7 +39,7 @@ struct BadgeTests {
 
     @Test("a push says how many are unread, where each platform looks for it")
     func counting() async throws {
-        try await Counterpart.run { counterpart in
+        try await Counterpart.run(catalogs: try Self.everywhere()) { counterpart in
             try await counterpart.register("u1", "ios", token: "apple")
             try await counterpart.register("u1", "android", token: "android")
             for event in 1...3 {
@@ -70,7 +76,7 @@ struct BadgeTests {
         "a read by the inbox API tells each phone the number once in silence, however many were read, and nobody else"
     )
     func reading() async throws {
-        try await Counterpart.run { counterpart in
+        try await Counterpart.run(catalogs: try Self.everywhere()) { counterpart in
             try await counterpart.register("u1", "ios", token: "phone")
             try await counterpart.register("u1", "ios", token: "tablet")
             try await counterpart.register("u1", "android", token: "android")
@@ -109,7 +115,7 @@ struct BadgeTests {
 
     @Test("a browser, which would have to show something, is told nothing, and neither is who has pushes off")
     func nothingToTell() async throws {
-        try await Counterpart.run { counterpart in
+        try await Counterpart.run(catalogs: try Self.everywhere()) { counterpart in
             try await counterpart.register("u1", "web", token: "browser")
             try await counterpart.register("u2", "ios", token: "phone")
             try await counterpart.publish(["e1"], to: ["u1", "u2"])

@@ -35,6 +35,8 @@ final class MemoryStore: PipelineStore, OutletStore {
         var records: [NotificationKey: InboxRecord] = [:]
         var lines: [DeliveryKey: Line] = [:]
         var plans: [EventID: ContentHash] = [:]
+        /// Users whose unread were asked for, in turn.
+        var counted: [String] = []
         var fed = 0
         var revoked: [String] = []
         /// So many of the next calls fail.
@@ -85,6 +87,7 @@ final class MemoryStore: PipelineStore, OutletStore {
         leavingOut types: [AppID: [EventType]]
     ) async throws(PostgresError) -> [RecipientKey: Int] {
         try answering { state in
+            state.counted += people.map(\.user.text)
             var unread: [RecipientKey: Int] = [:]
             for key in people { unread[key] = state.records.keys.count { $0.recipient == key } }
             return unread

@@ -26,8 +26,14 @@ final class SpineGround: Sendable {
     static let tiers = [10, 60].map { RetryTier(.seconds($0)) }
     static let app = "drop"
 
-    /// All of the apps have the one provider.
-    init(seed: UInt64 = 1, retryLimit: Int = 3, budget: PushBudget? = nil, apps: [String] = [app]) throws {
+    /// All of the apps have the one provider; the catalogue is that of drop, unless `catalogs` is another.
+    init(
+        seed: UInt64 = 1,
+        retryLimit: Int = 3,
+        budget: PushBudget? = nil,
+        apps: [String] = [app],
+        catalogs: CatalogSet? = nil
+    ) throws {
         provider = ScriptedSender(budget: budget)
         let chance = Mutex(SeededChance(seed))
         context = .test(time: time, chance: Chance { chance.withLock { $0.next() } })
@@ -45,7 +51,7 @@ final class SpineGround: Sendable {
             time: time
         )
         intake = Intake(
-            catalogs: CatalogSource(try Bench.shipped { $0 == "drop.json5" }),
+            catalogs: CatalogSource(try catalogs ?? Bench.drop()),
             zones: ZoneLibrary(folder: "/usr/share/zoneinfo"),
             tools: tools,
             context: context
@@ -78,6 +84,12 @@ final class SpineGround: Sendable {
         )
     }
 
+    /// Users who have read, as the scheduler hands them over.
+    func readers(_ users: [String]) throws -> IncomingMessage {
+        let message = BadgeMessage(recipients: try users.map(key))
+        return broker.arriving(message.body, from: names.resume(.normal), by: names.work, names.resume(.normal))
+    }
+
     /// What waits in retry tiers comes back when the longest of them is over.
     func resumes() -> [IncomingMessage] {
         let waiting = broker.take(from: "spine.retry.") + broker.take(from: names.work)
@@ -85,23 +97,27 @@ final class SpineGround: Sendable {
         return waiting.map { broker.arriving($0.body, from: names.resume(.urgent), by: $0.exchange, $0.routingKey) }
     }
 
-    /// A user with an Android device.
-    func person(_ user: String, device: String) throws {
+    /// A user with one device.
+    func person(_ user: String, device: String, _ platform: DevicePlatform = .android) throws {
         var recipient = Recipient()
         recipient.devices = [
             Device(
                 subscription: device,
                 token: try #require(DeviceToken(validating: "token-\(device)")),
-                platform: .android,
+                platform: platform,
                 provider: .fcm
             )
         ]
         let person = recipient
-        let key = RecipientKey(
+        let key = try key(user)
+        store.state.withLock { $0.people[key] = person }
+    }
+
+    private func key(_ user: String) throws -> RecipientKey {
+        RecipientKey(
             app: try #require(AppID(validating: Self.app)),
             user: try #require(UserID(validating: user))
         )
-        store.state.withLock { $0.people[key] = person }
     }
 
     // MARK: - What becomes of it
@@ -174,10 +190,13 @@ final class SpineGround: Sendable {
 final class ScriptedSender: PushSender {
     let provider = PushProvider.fcm
     let budget: PushBudget?
-    private let state = Mutex((script: [Verdict](), sent: [String]()))
+    private let state = Mutex((script: [Verdict](), sent: [String](), numbers: [String: Int]()))
 
     /// To whom something went, in the order of sending.
     var sent: [String] { state.withLock { $0.sent } }
+
+    /// The number that each device was told last, where it was told one.
+    var numbers: [String: Int] { state.withLock { $0.numbers } }
 
     init(budget: PushBudget? = nil) {
         self.budget = budget
@@ -191,6 +210,7 @@ final class ScriptedSender: PushSender {
         state.withLock { state in
             batch.map { message in
                 state.sent.append(message.device.subscription)
+                if let badge = message.badge { state.numbers[message.device.subscription] = badge }
                 return state.script.isEmpty ? .delivered(providerMessageID: nil) : state.script.removeFirst()
             }
         }

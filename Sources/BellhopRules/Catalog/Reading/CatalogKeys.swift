@@ -2,7 +2,8 @@
 enum CatalogKeys {
     static let app = [
         "app", "language", "timezone", "providers", "aliases", "phrases", "link", "routes", "topics", "preferences",
-        "quietHours", "digest", "cap", "reminders", "idFromContent", "clientData", "android", "apns", "types",
+        "quietHours", "digest", "cap", "reminders", "idFromContent", "clientData", "badgePlatforms", "android", "apns",
+        "types",
     ]
     static let reminders = ["type"]
     static let type = [

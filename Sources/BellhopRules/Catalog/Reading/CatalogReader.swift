@@ -72,7 +72,8 @@ struct CatalogReader {
             topics: topics,
             android: root.android(over: .none),
             apple: root.apple(over: .none),
-            clientNames: clientNames()
+            clientNames: clientNames(),
+            badgePlatforms: Set(root.words("badgePlatforms", as: DevicePlatform.self) ?? [.ios])
         )
         guard let scope = root.scope("types", required: true) else { return [] }
         if scope.object.isEmpty { root.report("types", expected: "at least one type") }

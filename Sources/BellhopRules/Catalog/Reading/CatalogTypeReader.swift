@@ -10,6 +10,7 @@ struct CatalogTypeReader {
         let android: AndroidOptions
         let apple: AppleOptions
         let clientNames: ClientNames
+        let badgePlatforms: Set<DevicePlatform>
     }
 
     let scope: JSONScope
@@ -46,7 +47,7 @@ struct CatalogTypeReader {
             hasSound: scope.flag("sound") ?? (priority != .low),
             deviceUrgency: scope.word("deviceUrgency", as: Priority.self),
             clientNames: common.clientNames,
-            setsBadge: scope.flag("badge") ?? true,
+            badgePlatforms: scope.flag("badge") ?? true ? common.badgePlatforms : [],
             android: scope.android(over: common.android),
             apple: scope.apple(over: common.apple),
             link: scope.link(common.gaps),

@@ -86,6 +86,11 @@ struct PadelCatalogTests {
         #expect(rendered.reroutedFrom == "/schema")
     }
 
+    @Test("the number is set by iPhones and by the service worker of browsers")
+    func numbers() throws {
+        #expect(try Repository.catalog("padel").badgePlatforms == [.ios, .web])
+    }
+
     @Test("iPhones are reached through Apple, browsers through Web Push")
     func providers() throws {
         #expect(try Repository.catalog("padel").providers == [.apns, .webpush])

@@ -101,7 +101,7 @@ struct SafeCatalogTests {
             #expect(type.android.channel != nil)
             #expect(type.android.display == .app)
             #expect(type.apple.isMutable)
-            #expect(type.setsBadge && type.hasSound)
+            #expect(type.badgePlatforms == [.ios, .android] && type.hasSound)
         }
     }
 

@@ -77,6 +77,15 @@ struct PolicyTests {
         #expect(type.quietHours[.android] == .defer)
     }
 
+    @Test("the number is for iOS, or for what the app asks for, and of no type that says it is not counted")
+    func badges() throws {
+        #expect(try load().badgePlatforms == [.ios])
+        let asking = try load("badgePlatforms: ['web', 'android'],")
+        #expect(asking.badgePlatforms == [.web, .android] && asking.types.first?.badgePlatforms == [.web, .android])
+        let uncounted = try load("badgePlatforms: ['web', 'android'],", "badge: false")
+        #expect(uncounted.badgePlatforms.isEmpty && uncounted.types.first?.badgePlatforms.isEmpty == true)
+    }
+
     @Test("what is urgent passes quiet hours unless the type itself says otherwise")
     func urgent() throws {
         let app = "quietHours: 'drop',"
