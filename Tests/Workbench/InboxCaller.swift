@@ -24,15 +24,15 @@ package struct InboxCaller: Sendable {
 
     /// The key set that is in force.
     private final class KeyRing: Sendable {
-        private let set: Mutex<TokenKeySet>
+        private let held: Mutex<TokenKeySet>
 
         init(_ set: TokenKeySet) {
-            self.set = Mutex(set)
+            held = Mutex(set)
         }
 
         var current: TokenKeySet {
-            get { set.withLock { $0 } }
-            set { set.withLock { $0 = newValue } }
+            get { held.withLock { $0 } }
+            set { held.withLock { $0 = newValue } }
         }
     }
 

@@ -149,8 +149,9 @@ struct RoleProcess: Sendable {
         checks: [ReadinessCheck]
     ) async -> ExitCode {
         let endpoint = OperationsEndpoint(listen: listen, registry: metrics, checks: checks, logger: logger)
+        let heralds: [any Service] = herald.map { [$0] } ?? []
         let group = ServiceGroup(
-            services + [endpoint] + (herald.map { [$0] } ?? []),
+            services + heralds + [endpoint],
             drainTimeout: setup.configuration.drainTimeout,
             logger: logger
         )
