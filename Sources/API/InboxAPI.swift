@@ -143,8 +143,9 @@ package struct InboxAPI: Sendable {
     /// The call of a user who may make it.
     private func admitted(_ request: HTTPRequest) throws(CallFault) -> Call {
         let now = tools.now
+        let keys = admission.keys()
         let signedIn: SignedIn
-        switch bearer(request).flatMap({ memory.check($0, with: admission.keys(), at: now, by: admission.verifier) }) {
+        switch bearer(request).flatMap({ memory.check($0, with: keys, at: now, by: admission.verifier) }) {
         case .success(let found): signedIn = found
         case .failure(let fault):
             metrics.refused(fault)
@@ -155,7 +156,15 @@ package struct InboxAPI: Sendable {
         }
         let reader = RecipientKey(app: signedIn.app, user: signedIn.user)
         if let wait = users?.wait(for: reader, at: tools.time.steady()) { throw Self.tooMany(wait) }
-        return Call(request: request, reader: reader, catalog: catalog, now: now, until: signedIn.until, tools: tools)
+        return Call(
+            request: request,
+            reader: reader,
+            catalog: catalog,
+            now: now,
+            until: signedIn.until,
+            keys: keys.mark,
+            tools: tools
+        )
     }
 
     /// The one token of the header; one in the query is none.

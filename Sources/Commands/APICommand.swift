@@ -46,7 +46,7 @@ enum APICommand: Command {
         let configuration = process.setup.configuration
         let herald = process.herald()
         let desk = ReaderDesk(pool: process.pool)
-        let hub = try process.liveHub(desk, catalogs, herald)
+        let hub = try process.liveHub(desk, catalogs, keys, herald)
         let tools = Tools(
             desk: desk,
             catalogs: catalogs,
@@ -72,9 +72,10 @@ enum APICommand: Command {
             handler: api.respond(to:)
         )
         return await process.run(
-            [service, hub, herald, keys, process.reload(of: catalogs)],
+            [service, hub, keys, process.reload(of: catalogs)],
             listen: configuration.metricsListen.shifted(by: portOffset) ?? configuration.metricsListen,
             untilInputEnds: untilInputEnds,
+            herald: herald,
             checks: [
                 ReadinessCheck("inbox API") { service.boundAddress == nil ? "it does not listen" : nil },
                 process.databaseCheck,
@@ -98,7 +99,12 @@ enum APICommand: Command {
 
 extension RoleProcess {
     /// The open streams, which hear of changes on a connection of their own.
-    fileprivate func liveHub(_ desk: ReaderDesk, _ catalogs: CatalogSource, _ herald: Herald) throws -> LiveHub {
+    fileprivate func liveHub(
+        _ desk: ReaderDesk,
+        _ catalogs: CatalogSource,
+        _ keys: TokenKeySource,
+        _ herald: Herald
+    ) throws -> LiveHub {
         guard let url = setup.configuration.listenURL else { throw Setup.missing(.listenURL) }
         var listener = ListenerOptions(url: try DatabaseURL(url.revealed), channels: [])
         listener.applicationName = "bellhop api, listening"
@@ -107,11 +113,13 @@ extension RoleProcess {
             desk: desk,
             book: ListenerBook(pool: pool, namespace: setup.configuration.namespace),
             catalogs: catalogs,
+            keys: { keys.current },
             herald: herald,
             time: time,
             logger: logger.labelled("live")
         )
-        return LiveHub(here, listener: listener, metrics: metrics)
+        let limits = LiveLimits(connections: setup.configuration.apiConnections.total)
+        return LiveHub(here, listener: listener, limits: limits, metrics: metrics)
     }
 }
 

@@ -79,12 +79,13 @@ enum WorkerCommand: Command {
         }
         let ending = await process.run(
             workers + [
-                receipts, herald, BreakerWatch(breakers), intake.puller(for: lanes), intake.report,
+                receipts, BreakerWatch(breakers), intake.puller(for: lanes), intake.report,
                 process.reload(of: source),
                 intake.rollCall(process.identity, book: ProcessBook(pool: process.pool)),
             ],
             listen: configuration.metricsListen,
             untilInputEnds: untilInputEnds,
+            herald: herald,
             checks: checks + [
                 ReadinessCheck(receipts.name) { receipts.isReady ? nil : "it does not consume" }
             ] + process.checks(publisher)

@@ -23,6 +23,7 @@ struct APIBench: Sendable {
         rates: CallRates = CallRates(user: nil, address: nil),
         origins: [String] = [],
         limits: LiveLimits = LiveLimits(),
+        time: any TimeSource = SystemTime(),
         _ body: (APIBench) async throws -> Value
     ) async throws -> Value {
         var setting = InboxCaller.Setting()
@@ -30,6 +31,7 @@ struct APIBench: Sendable {
         setting.origins = origins
         setting.secrets = try secrets()
         setting.limits = limits
+        setting.time = time
         return try await Bench.withSchema(catalogs: try Bench.shipped()) { [setting] bench in
             try await InboxCaller.with(bench, setting) { try await body(APIBench(bench: bench, caller: $0)) }
         }
@@ -41,6 +43,11 @@ struct APIBench: Sendable {
     var desk: ReaderDesk { caller.desk }
     /// The open streams, and what tells them.
     var live: (hub: LiveHub, herald: Herald) { caller.live }
+
+    /// Puts a key set in force that was read anew.
+    func renewKeys() throws {
+        try caller.renewKeys()
+    }
 
     /// As when the database is away.
     func closePool() async {

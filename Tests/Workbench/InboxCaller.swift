@@ -8,6 +8,7 @@ package import Pipeline
 import Postgres
 package import ServiceRuntime
 package import Store
+import Synchronization
 import TestSupport
 
 /// The inbox API on a bench's schema, with the rights of `bellhop_api`, called without a socket in between.
@@ -18,7 +19,22 @@ package struct InboxCaller: Sendable {
     package let desk: ReaderDesk
     /// The open streams, and what tells them.
     package let live: (hub: LiveHub, herald: Herald)
+    private let keys: KeyRing
     private let pool: PostgresPool
+
+    /// The key set that is in force.
+    private final class KeyRing: Sendable {
+        private let held: Mutex<TokenKeySet>
+
+        init(_ set: TokenKeySet) {
+            held = Mutex(set)
+        }
+
+        var current: TokenKeySet {
+            get { held.withLock { $0 } }
+            set { held.withLock { $0 = newValue } }
+        }
+    }
 
     /// What came back.
     package struct Answer: Sendable {
@@ -40,6 +56,8 @@ package struct InboxCaller: Sendable {
         package var origins: [String] = []
         package var secrets = Tools.AppSecrets()
         package var limits = LiveLimits()
+        /// The clock of calls and streams; tokens are made by the machine's.
+        package var time: any TimeSource = SystemTime()
 
         package init() {}
     }
@@ -65,30 +83,44 @@ package struct InboxCaller: Sendable {
         issuer = try TokenIssuer(key: .generateP256())
         metrics = MetricsRegistry()
         desk = ReaderDesk(pool: pool)
-        let keys = try TokenKeySet.read(issuer.keySet, file: "test").get()
+        let keys = KeyRing(try TokenKeySet.read(issuer.keySet, file: "test").get())
+        self.keys = keys
         let catalogs = CatalogSource(bench.catalogs)
         let logger = Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text))
         let book = ListenerBook(pool: pool, namespace: bench.namespace)
         let herald = Herald(book: book, logger: logger, metrics: metrics)
-        let here = LiveHub.Surroundings(desk: desk, book: book, catalogs: catalogs, herald: herald, logger: logger)
+        let here = LiveHub.Surroundings(
+            desk: desk,
+            book: book,
+            catalogs: catalogs,
+            keys: { keys.current },
+            herald: herald,
+            time: setting.time,
+            logger: logger
+        )
         let listener = ListenerOptions(url: try Bench.databaseURL, channels: [])
         live = (LiveHub(here, listener: listener, limits: setting.limits, metrics: metrics), herald)
         let tools = Tools(
             desk: desk,
             catalogs: catalogs,
             zones: ZoneLibrary(environment: ProcessInfo.processInfo.environment),
-            time: SystemTime(),
+            time: setting.time,
             secrets: setting.secrets,
             live: live.hub,
             metrics: metrics
         )
         let admission = InboxAPI.Admission(
             verifier: TokenVerifier(audience: "bellhop"),
-            keys: { keys },
+            keys: { keys.current },
             origins: setting.origins.compactMap(WebOrigin.init),
             rates: setting.rates
         )
         api = InboxAPI(tools: tools, admission: admission, logger: logger, metrics: metrics)
+    }
+
+    /// Puts a key set in force that was read anew, with the same keys in it.
+    package func renewKeys() throws {
+        keys.current = try TokenKeySet.read(issuer.keySet, file: "test").get()
     }
 
     /// As when the database is away.

@@ -30,6 +30,8 @@ package struct Rig: Sendable {
         package var grace = Duration.seconds(2)
         /// So small that a few followers are many pages.
         package var usersPerPage = 7
+        /// Whom it tells what has changed.
+        package var herald: Herald?
 
         package init(senders: [AppID: [PushProvider: any PushSender]] = [:]) {
             self.senders = senders
@@ -88,7 +90,8 @@ package struct Rig: Sendable {
         PipelineContext(
             time: SystemTime(),
             logger: logger,
-            metrics: PipelineMetrics(metrics)
+            metrics: PipelineMetrics(metrics),
+            herald: outfit.herald
         )
     }
 

@@ -11,6 +11,8 @@ struct Call: Sendable {
     let now: Timestamp
     /// How long the token holds.
     let until: Timestamp
+    /// What the token was checked with.
+    let keys: TokenKeySet.Mark
     let tools: Tools
 
     /// The values of a query, of which only these names may stand, each once.

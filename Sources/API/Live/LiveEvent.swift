@@ -34,6 +34,9 @@ struct LiveEvent: Sendable {
 
     private static let mostBytes = 16 * 1_024
 
+    /// All that one look tells at most, which may wait for a reader some dozen times.
+    static let mostTogether = 256 * 1_024
+
     /// A line that clients overlook, so that both ends and all between see that the stream is alive.
     static let heartbeat = Array(":\n\n".utf8)
 
@@ -41,4 +44,9 @@ struct LiveEvent: Sendable {
     static func opening(chance: Double) -> [UInt8] {
         Array("retry: \(1_000 + Int(4_000 * min(max(chance, 0), 1)))\n\n".utf8)
     }
+}
+
+extension [LiveEvent] {
+    /// As they stand on the wire, one behind the other.
+    var bytes: [UInt8] { flatMap(\.bytes) }
 }

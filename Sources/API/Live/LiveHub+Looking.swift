@@ -31,8 +31,13 @@ extension LiveHub {
     private func hear(_ event: NotificationListener.Event) {
         switch event {
         case .notification(_, let payload):
-            guard let signs = InboxSign.read(payload) else { return }
-            streams.withLock { $0.enqueue(signs) }
+            if payload == InboxSign.everybody {
+                streams.withLock { $0.enqueueAll() }
+            } else if let signs = InboxSign.read(payload) {
+                streams.withLock { $0.enqueue(signs) }
+            } else {
+                return
+            }
         case .listening, .overflowed: streams.withLock { $0.enqueueAll() }
         case .interrupted(let error, let pause):
             here.logger.warning("open streams hear nothing", ["error": .error(error), "again": .span(pause)])
@@ -46,7 +51,7 @@ extension LiveHub {
                 await drain.wait()
                 self.ring.finish()
             }
-            for await _ in bell where !drain.isDraining { await lookAtQueue() }
+            for await _ in bell where !drain.isDraining { await lookAtQueue(until: drain) }
             group.cancelAll()
         }
     }
@@ -54,20 +59,31 @@ extension LiveHub {
     /// Looks that are under way at once: the connections of calls are the same.
     private static let looksAtOnce = 4
 
-    private func lookAtQueue() async {
+    /// Looks at all who wait, unless the database is away: then whoever is left waits for the next tick.
+    private func lookAtQueue(until drain: DrainSignal) async {
         await keepPresence()
-        while true {
-            let readers = streams.withLock { $0.takeQueue() }
+        while !drain.isDraining {
+            let (readers, rank) = streams.withLock { $0.takeQueue() }
             guard !readers.isEmpty else { return }
-            await withTaskGroup(of: Void.self) { group in
-                for first in 0..<min(Self.looksAtOnce, readers.count) {
-                    group.addTask {
-                        for place in stride(from: first, to: readers.count, by: Self.looksAtOnce) {
-                            await self.look(readers[place])
-                        }
-                    }
+            let left = await look(at: readers, until: drain)
+            guard left.isEmpty else {
+                streams.withLock { $0.enqueue(left, rank) }
+                return
+            }
+        }
+    }
+
+    /// Looks at these, several at once, and returns those who could not be looked at now.
+    private func look(at readers: [RecipientKey], until drain: DrainSignal) async -> [RecipientKey] {
+        await withTaskGroup(of: [RecipientKey].self) { group in
+            for first in 0..<min(Self.looksAtOnce, readers.count) {
+                group.addTask {
+                    var mine = stride(from: first, to: readers.count, by: Self.looksAtOnce).map { readers[$0] }[...]
+                    while !drain.isDraining, let reader = mine.first, await self.look(reader) { mine.removeFirst() }
+                    return Array(mine)
                 }
             }
+            return await group.reduce(into: []) { $0 += $1 }
         }
     }
 
@@ -85,15 +101,18 @@ extension LiveHub {
         while !drain.isDraining, !Task.isCancelled {
             await drain.pause(for: pace.tick)
             await keepPresence()
-            let now = here.time.steady()
-            let isSettling = presence.isSettling(at: now)
+            let now = LiveStreams.Moment(
+                steady: here.time.steady(),
+                date: here.time.timestamp,
+                keys: here.keys().mark
+            )
+            let isSettling = presence.isSettling(at: now.steady)
             let (tick, hasQueue) = streams.withLock { streams in
-                let tick = streams.tick(pace, at: now, date: here.time.timestamp)
+                let tick = streams.tick(pace, at: now)
                 if isSettling { streams.enqueueAll() }
                 return (tick, streams.hasQueue)
             }
-            end(tick.expired, .expired)
-            end(tick.slow, .slow)
+            for (reason, streams) in tick.ending { end(streams, reason) }
             if hasQueue { ring.yield() }
         }
     }
@@ -116,13 +135,17 @@ extension LiveHub {
         }
     }
 
-    private func look(_ reader: RecipientKey) async {
-        guard let asking = Asking(streams.withLock({ $0.watches[reader] })) else { return }
+    /// False where nobody can be looked at for now.
+    private func look(_ reader: RecipientKey) async -> Bool {
+        guard let asking = Asking(streams.withLock({ $0.watches[reader] })) else { return true }
         do {
             try await look(reader, asking)
+            return true
         } catch {
-            streams.withLock { $0.fail(reader) }
             here.logger.debug("an inbox cannot be looked at", ["error": .error(error)])
+            if error.isTransient { return false }
+            streams.withLock { $0.fail(reader) }
+            return true
         }
     }
 
@@ -141,7 +164,13 @@ extension LiveHub {
         let events = difference.flatMap { difference in before.map { news.events(of: difference, since: $0) } } ?? []
         let joins = asking.joins.mapValues { news.events(since: $0.cursor) }
         let slow = streams.withLock { streams in
-            streams.tell(reader, events, joins: joins, glimpse, at: here.time.steady())
+            streams.tell(
+                reader,
+                events.bytes,
+                joins: joins.mapValues(\.bytes),
+                glimpse,
+                at: here.time.steady()
+            )
         }
         for event in events + joins.values.joined() { metrics.told(event) }
         end(slow, .slow)

@@ -16,6 +16,7 @@ package final class LiveHub: Service {
         let desk: ReaderDesk
         let book: ListenerBook
         let catalogs: CatalogSource
+        let keys: @Sendable () -> TokenKeySet
         let herald: Herald
         let time: any TimeSource
         let chance: Chance
@@ -25,6 +26,7 @@ package final class LiveHub: Service {
             desk: ReaderDesk,
             book: ListenerBook,
             catalogs: CatalogSource,
+            keys: @escaping @Sendable () -> TokenKeySet,
             herald: Herald,
             time: any TimeSource = SystemTime(),
             chance: Chance = .system,
@@ -33,6 +35,7 @@ package final class LiveHub: Service {
             self.desk = desk
             self.book = book
             self.catalogs = catalogs
+            self.keys = keys
             self.herald = herald
             self.time = time
             self.chance = chance
@@ -44,7 +47,7 @@ package final class LiveHub: Service {
     let here: Surroundings
     let listener: ListenerOptions
     let metrics: LiveMetrics
-    let streams = Mutex(LiveStreams())
+    let streams: Mutex<LiveStreams>
     let pace: LivePace
     private let limits: LiveLimits
     let bell: AsyncStream<Void>
@@ -75,6 +78,7 @@ package final class LiveHub: Service {
         self.limits = limits
         self.pace = pace
         self.metrics = LiveMetrics(metrics)
+        streams = Mutex(LiveStreams(chance: here.chance))
         var chance = here.chance
         presence = LivePresence(book: here.book, process: .random(in: 1 ... .max, using: &chance), pace: pace)
         (bell, ring) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
@@ -94,7 +98,7 @@ package final class LiveHub: Service {
     private static let mostPieces = 32
 
     /// A new stream, which tells what has happened since `cursor`, and then what happens.
-    func open(_ reader: RecipientKey, since cursor: InboxCursor?, until: Timestamp) throws(CallFault) -> HTTPResponse {
+    func open(_ reader: RecipientKey, since cursor: InboxCursor?, _ hold: LiveHold) throws(CallFault) -> HTTPResponse {
         let (stream, out) = AsyncStream.makeStream(
             of: [UInt8].self,
             bufferingPolicy: .bufferingOldest(Self.mostPieces)
@@ -103,7 +107,7 @@ package final class LiveHub: Service {
         var chance = here.chance
         out.yield(LiveEvent.opening(chance: .random(in: 0..<1, using: &chance)))
         let added = streams.withLock {
-            $0.add(out, of: reader, join, until: until, limits, at: here.time.steady())
+            $0.add(out, of: reader, join, bounded(hold), limits, at: here.time.steady())
         }
         switch added {
         case .failure(let refusal):
@@ -119,6 +123,14 @@ package final class LiveHub: Service {
         // A proxy that gathers answers would hold every event back.
         response.headers["X-Accel-Buffering"] = "no"
         return response
+    }
+
+    /// What was decided about a token once shall not count for ever; streams that began together end apart.
+    private func bounded(_ hold: LiveHold) -> LiveHold {
+        var chance = here.chance
+        let life = pace.life * Double.random(in: 0.9...1, using: &chance)
+        let end = Timestamp(clamping: here.time.timestamp.microseconds + life.microseconds)
+        return LiveHold(until: min(hold.until, end), keys: hold.keys)
     }
 
     /// Ends streams; outside of the lock, which their ends take.

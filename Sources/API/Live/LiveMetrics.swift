@@ -4,7 +4,7 @@ import ServiceRuntime
 struct LiveMetrics: Sendable {
     /// Why a stream was ended by this side.
     enum Ending: String {
-        case expired, slow, stopped
+        case expired, keys, slow, stopped
     }
 
     let registry: MetricsRegistry
@@ -21,7 +21,8 @@ struct LiveMetrics: Sendable {
         )
         endings = registry.counter(
             "bellhop_live_streams_ended_total",
-            help: "Streams that this side ended: the token had expired, the reader was too slow, the process stopped.",
+            help: "Streams that this side ended: their time was over, the keys have changed, the reader was too slow, "
+                + "the process stopped.",
             labels: ["reason"]
         )
         refusals = registry.counter(

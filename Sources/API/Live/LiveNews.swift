@@ -20,7 +20,7 @@ struct LiveNews {
         let told = marks.enumerated().map { place, mark in
             LiveEvent(mark.kind, mark.data, known: place == marks.count - 1 ? base : before)
         }
-        return told + arrivals(difference.arrived)
+        return bounded(told + arrivals(difference.arrived))
     }
 
     /// For somebody who comes with a cursor, or with none.
@@ -29,9 +29,13 @@ struct LiveNews {
         switch cursor.gap(to: after) {
         case .nothing: return []
         case .badge: return [badge]
-        case .arrived(let ids): return arrivals(ids)
+        case .arrived(let ids): return bounded(arrivals(ids))
         case .unclear: return [resync]
         }
+    }
+
+    private func bounded(_ events: [LiveEvent]) -> [LiveEvent] {
+        events.reduce(0) { $0 + $1.bytes.count } <= LiveEvent.mostTogether ? events : [resync]
     }
 
     private var resync: LiveEvent { LiveEvent(.resync, [:], known: after) }

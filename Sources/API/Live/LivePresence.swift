@@ -7,7 +7,7 @@ final class LivePresence: Sendable {
     private struct State {
         /// When it was last said; nil where it is not.
         var saidAt: ContinuousClock.Instant?
-        /// When it was first said.
+        /// When it was first said, or again after its lease had ended.
         var since: ContinuousClock.Instant?
         /// When a stream was last open.
         var neededAt: ContinuousClock.Instant?
@@ -36,8 +36,9 @@ final class LivePresence: Sendable {
         guard isDue else { return }
         try await book.listen(as: process, for: pace.lease)
         state.withLock { state in
+            let holds = state.saidAt.map { now - $0 < pace.lease } ?? false
             state.saidAt = now
-            if state.since == nil { state.since = now }
+            if !holds { state.since = now }
         }
     }
 

@@ -1,4 +1,5 @@
 import BellhopRules
+import ServiceRuntime
 import Store
 
 /// How many streams may be open.
@@ -12,6 +13,18 @@ package struct LiveLimits: Sendable {
         self.user = user
         self.process = process
     }
+
+    /// The usual ones for a server with so many connections: a quarter of them is left to calls.
+    package init(connections: Int) {
+        self.init()
+        process = min(process, connections - max(1, connections / 4))
+    }
+}
+
+/// How long a stream may last: by its token, and for as long as the keys are in force that the token was checked with.
+struct LiveHold {
+    let until: Timestamp
+    let keys: TokenKeySet.Mark
 }
 
 /// The open streams of a process, by user; a value, so that what happens to it is plain.
@@ -21,8 +34,10 @@ struct LiveStreams {
         let number: UInt64
         let reader: RecipientKey
         let out: AsyncStream<[UInt8]>.Continuation
-        /// When its token ends.
-        let until: Timestamp
+        /// How long it may last.
+        let hold: LiveHold
+        /// When it ends because its keys are in force no more.
+        var outlivesKeysUntil: ContinuousClock.Instant?
         /// What its reader knows; nil once it is told of everything that happens.
         var joinsFrom: Join?
         var saidAt: ContinuousClock.Instant
@@ -42,18 +57,24 @@ struct LiveStreams {
         /// What all of them know that do not join.
         var glimpse: InboxGlimpse?
         var lookedAt: ContinuousClock.Instant
-        var isQueued = false
+        /// Which part of the usual time passes between two looks that nobody asked for: those who came together part.
+        let patience: Double
         /// The last look failed.
         var hasFailed = false
     }
 
     private(set) var watches: [RecipientKey: Watch] = [:]
     private var readers: [InboxSign: Set<RecipientKey>] = [:]
-    private var queue: [RecipientKey] = []
+    private var queue = LookQueue()
     private(set) var count = 0
     private var latest: UInt64 = 0
+    private var chance: Chance
     /// No more may begin.
     private(set) var isClosed = false
+
+    init(chance: Chance = .system) {
+        self.chance = chance
+    }
 
     /// Why a stream may not begin.
     enum Refusal: Error {
@@ -65,7 +86,7 @@ struct LiveStreams {
         _ out: AsyncStream<[UInt8]>.Continuation,
         of reader: RecipientKey,
         _ join: Join,
-        until: Timestamp,
+        _ hold: LiveHold,
         _ limits: LiveLimits,
         at now: ContinuousClock.Instant
     ) -> Result<UInt64, Refusal> {
@@ -74,10 +95,11 @@ struct LiveStreams {
         guard watches[reader]?.streams.count ?? 0 < limits.user else { return .failure(.tooManyOfUser) }
         latest += 1
         count += 1
-        let stream = Stream(number: latest, reader: reader, out: out, until: until, joinsFrom: join, saidAt: now)
-        watches[reader, default: Watch(lookedAt: now)].streams.append(stream)
+        let stream = Stream(number: latest, reader: reader, out: out, hold: hold, joinsFrom: join, saidAt: now)
+        let fresh = Watch(lookedAt: now, patience: .random(in: 0.75...1.25, using: &chance))
+        watches[reader, default: fresh].streams.append(stream)
         readers[InboxSign(reader), default: []].insert(reader)
-        enqueue(reader)
+        queue.add(reader, .soon)
         return .success(latest)
     }
 
@@ -89,6 +111,7 @@ struct LiveStreams {
         watch.streams.remove(at: place)
         watches[reader] = watch.streams.isEmpty ? nil : watch
         guard watch.streams.isEmpty else { return }
+        queue.remove(reader)
         let sign = InboxSign(reader)
         readers[sign]?.remove(reader)
         if readers[sign]?.isEmpty ?? false { readers[sign] = nil }
@@ -96,30 +119,23 @@ struct LiveStreams {
 
     // MARK: - Whom to look at
 
-    mutating func enqueue(_ reader: RecipientKey) {
-        guard let watch = watches[reader], !watch.isQueued else { return }
-        watches[reader]?.isQueued = true
-        queue.append(reader)
+    /// Those of them who have streams.
+    mutating func enqueue(_ readers: some Sequence<RecipientKey>, _ rank: LookQueue.Rank) {
+        for reader in readers where watches[reader] != nil { queue.add(reader, rank) }
     }
 
     mutating func enqueue(_ signs: [InboxSign]) {
-        for sign in signs {
-            for reader in readers[sign] ?? [] { enqueue(reader) }
-        }
+        for sign in signs { enqueue(readers[sign] ?? [], .soon) }
     }
 
     mutating func enqueueAll() {
-        for reader in Array(watches.keys) { enqueue(reader) }
+        enqueue(watches.keys, .whenQuiet)
     }
 
     var hasQueue: Bool { !queue.isEmpty }
 
-    /// All who wait to be looked at; what changes from here on is another look's.
-    mutating func takeQueue() -> [RecipientKey] {
-        defer { queue = [] }
-        for reader in queue { watches[reader]?.isQueued = false }
-        return queue.filter { watches[$0] != nil }
-    }
+    /// Who is to be looked at now; what changes from here on is another look's.
+    mutating func takeQueue() -> (readers: [RecipientKey], rank: LookQueue.Rank) { queue.take() }
 
     // MARK: - Telling
 
@@ -129,10 +145,12 @@ struct LiveStreams {
     }
 
     /// Tells those who know what stood there before, and those of `joins` by their numbers; returns whoever is too slow.
+    ///
+    /// What one look tells is one piece, so that a reader who comes back to many arrivals is not taken for a slow one.
     mutating func tell(
         _ reader: RecipientKey,
-        _ events: [LiveEvent],
-        joins: [UInt64: [LiveEvent]],
+        _ news: [UInt8],
+        joins: [UInt64: [UInt8]],
         _ glimpse: InboxGlimpse,
         at now: ContinuousClock.Instant
     ) -> [Stream] {
@@ -143,41 +161,60 @@ struct LiveStreams {
         var slow: [Stream] = []
         for place in watch.streams.indices {
             let stream = watch.streams[place]
-            guard let mine = stream.joinsFrom == nil ? events : joins[stream.number] else { continue }
+            guard let mine = stream.joinsFrom == nil ? news : joins[stream.number] else { continue }
             watch.streams[place].joinsFrom = nil
             guard !mine.isEmpty else { continue }
             watch.streams[place].saidAt = now
-            if !mine.allSatisfy({ stream.out.takes($0.bytes) }) { slow.append(stream) }
+            if !stream.out.takes(mine) { slow.append(stream) }
         }
         watches[reader] = watch
         return slow
     }
 
+    /// When a tick is.
+    struct Moment {
+        let steady: ContinuousClock.Instant
+        let date: Timestamp
+        /// The key set in force.
+        let keys: TokenKeySet.Mark
+    }
+
     /// What a tick comes to.
     struct Tick {
-        var expired: [Stream] = []
-        var slow: [Stream] = []
+        var ending: [LiveMetrics.Ending: [Stream]] = [:]
     }
 
     /// Sends what is due by time alone, and queues whoever is.
-    mutating func tick(_ pace: LivePace, at now: ContinuousClock.Instant, date: Timestamp) -> Tick {
+    mutating func tick(_ pace: LivePace, at now: Moment) -> Tick {
         var tick = Tick()
         for reader in Array(watches.keys) {
             guard var watch = watches[reader] else { continue }
             for place in watch.streams.indices {
-                let stream = watch.streams[place]
-                if stream.until <= date {
-                    tick.expired.append(stream)
-                } else if now - stream.saidAt >= pace.heartbeat {
-                    watch.streams[place].saidAt = now
-                    if !stream.out.takes(LiveEvent.heartbeat) { tick.slow.append(stream) }
-                }
+                guard let ending = beat(&watch.streams[place], pace, at: now) else { continue }
+                tick.ending[ending, default: []].append(watch.streams[place])
             }
             watches[reader] = watch
-            let isAwake = watch.glimpse?.wakesAt.map { $0 <= date } ?? false
-            if isAwake || watch.hasFailed || now - watch.lookedAt >= pace.review { enqueue(reader) }
+            if watch.glimpse?.wakesAt.map({ $0 <= now.date }) ?? false {
+                queue.add(reader, .soon)
+            } else if watch.hasFailed || now.steady - watch.lookedAt >= pace.review * watch.patience {
+                queue.add(reader, .whenQuiet)
+            }
         }
         return tick
+    }
+
+    /// Says that a stream is alive where it is time to, or why it is to end.
+    private mutating func beat(_ stream: inout Stream, _ pace: LivePace, at now: Moment) -> LiveMetrics.Ending? {
+        if stream.hold.until <= now.date { return .expired }
+        if stream.hold.keys !== now.keys {
+            // Its token may be of a key that was taken away. Who holds another comes again, but not all at once.
+            let end = stream.outlivesKeysUntil ?? now.steady + pace.rekeying * Double.random(in: 0..<1, using: &chance)
+            stream.outlivesKeysUntil = end
+            if end <= now.steady { return .keys }
+        }
+        guard now.steady - stream.saidAt >= pace.heartbeat else { return nil }
+        stream.saidAt = now.steady
+        return stream.out.takes(LiveEvent.heartbeat) ? nil : .slow
     }
 
     /// From here on nothing begins any more; returns what is open.
@@ -198,6 +235,10 @@ struct LivePace: Sendable {
     var renewal = Duration.seconds(10)
     /// Until every worker has seen that somebody listens.
     var settling = Duration.seconds(3)
+    /// A stream ends after so long, or up to a tenth sooner, however long its token holds.
+    var life = Duration.seconds(3_600)
+    /// Within so long streams end that began under other keys.
+    var rekeying = Duration.seconds(10)
 }
 
 extension AsyncStream<[UInt8]>.Continuation {

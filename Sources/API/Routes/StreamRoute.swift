@@ -2,7 +2,7 @@ import BellhopRules
 import HTTPServer
 import Store
 
-/// Answers `GET /api/notifications/stream`: server-sent events for as long as the token holds.
+/// Answers `GET /api/notifications/stream`: server-sent events for as long as the token holds, and an hour at most.
 enum StreamRoute {
     static func open(_ call: Call) async throws -> HTTPResponse {
         _ = try call.query()
@@ -13,7 +13,7 @@ enum StreamRoute {
             }
             cursor = read
         }
-        return try call.tools.live.open(call.reader, since: cursor, until: end(call))
+        return try call.tools.live.open(call.reader, since: cursor, LiveHold(until: end(call), keys: call.keys))
     }
 
     /// Clocks may differ where a call is let in; an open stream ends with its token all the same, unless it began after.

@@ -139,16 +139,19 @@ struct RoleProcess: Sendable {
 
     /// Runs the services beside the endpoint until a signal, and closes the pool behind them.
     ///
-    /// With `untilInputEnds` the end of stdin counts as a signal: it is the lifeline of a parent process.
+    /// With `untilInputEnds` the end of stdin counts as a signal: it is the lifeline of a parent process. The herald's last
+    /// words are those of whatever has ended after it.
     func run(
         _ services: [any Service],
         listen: ListenAddress,
         untilInputEnds: Bool = false,
+        herald: Herald? = nil,
         checks: [ReadinessCheck]
     ) async -> ExitCode {
         let endpoint = OperationsEndpoint(listen: listen, registry: metrics, checks: checks, logger: logger)
+        let heralds: [any Service] = herald.map { [$0] } ?? []
         let group = ServiceGroup(
-            services + [endpoint],
+            services + heralds + [endpoint],
             drainTimeout: setup.configuration.drainTimeout,
             logger: logger
         )
@@ -160,6 +163,7 @@ struct RoleProcess: Sendable {
             }
         }
         let ending = await running.value
+        await herald?.flush()
         await pool.close()
         logger.notice("stopped", ["because": .text("\(ending)")])
         return ending.exitCode

@@ -17,18 +17,34 @@ package final class Herald: Service {
     private let logger: Logger
     private let announced: Counter
     private let isHeard = Atomic<Bool>(false)
-    private let pending = Mutex<Set<InboxSign>>([])
+    private let pending = Mutex(Pending())
     private let bell: AsyncStream<Void>
     private let ring: AsyncStream<Void>.Continuation
 
-    /// How often it looks for listeners, and how long it gathers what has changed.
+    /// How often it looks for listeners, how long it gathers what has changed, and of how many.
     package struct Rhythm: Sendable {
         package var look: Duration
         package var gather: Duration
+        package var most: Int
 
-        package init(look: Duration = .seconds(1), gather: Duration = .milliseconds(100)) {
+        package init(look: Duration = .seconds(1), gather: Duration = .milliseconds(100), most: Int = 200_000) {
             self.look = look
             self.gather = gather
+            self.most = most
+        }
+    }
+
+    /// What is to be announced.
+    private struct Pending {
+        var signs: Set<InboxSign> = []
+        /// There were too many to keep.
+        var isEverybody = false
+
+        mutating func add(_ more: some Sequence<InboxSign>, atMost most: Int) {
+            guard !isEverybody else { return }
+            signs.formUnion(more)
+            guard signs.count > most else { return }
+            self = Pending(isEverybody: true)
         }
     }
 
@@ -64,8 +80,6 @@ package final class Herald: Service {
         isHeard.store(true, ordering: .relaxed)
     }
 
-    private static let mostPending = 200_000
-
     package func run(until drain: DrainSignal) async throws {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.look(until: drain) }
@@ -74,6 +88,15 @@ package final class Herald: Service {
                 await drain.wait()
                 self.ring.yield()
             }
+        }
+    }
+
+    /// Announces what is left when those who change inboxes have ended, which is after ``run(until:)``.
+    package func flush() async {
+        do {
+            try await announce()
+        } catch {
+            logger.warning("open pages hear late of what has changed", ["error": .error(error)])
         }
     }
 
@@ -111,25 +134,26 @@ package final class Herald: Service {
 
     /// Announces what has gathered; after an error it is still there.
     private func announce() async throws(PostgresError) {
-        let signs = pending.withLock { pending in
-            defer { pending = [] }
+        let gathered = pending.withLock { pending in
+            defer { pending = Pending() }
             return pending
         }
-        guard !signs.isEmpty else { return }
         do throws(PostgresError) {
-            try await book.announce(signs)
+            if gathered.isEverybody {
+                try await book.announceEverybody()
+            } else {
+                try await book.announce(gathered.signs)
+            }
         } catch {
-            gather(signs)
+            pending.withLock { pending in
+                if gathered.isEverybody { pending = gathered } else { pending.add(gathered.signs, atMost: rhythm.most) }
+            }
             throw error
         }
-        announced.increment(by: signs.count)
+        announced.increment(by: gathered.isEverybody ? 1 : gathered.signs.count)
     }
 
     private func gather(_ signs: some Sequence<InboxSign>) {
-        pending.withLock { pending in
-            pending.formUnion(signs)
-            // Nobody takes them: the database is away, and whoever listens looks at everything when it is back.
-            if pending.count > Self.mostPending { pending.removeAll() }
-        }
+        pending.withLock { $0.add(signs, atMost: rhythm.most) }
     }
 }

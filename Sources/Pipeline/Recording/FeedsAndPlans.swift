@@ -15,7 +15,7 @@ struct FeedsAndPlans: Sendable {
             try await store.apply(entries)
         }
         for (entry, _) in stored.written { metrics.countFeed(entry.work.update) }
-        herald?.changed(stored.written.lazy.compactMap(\.entry.work.update.erased))
+        herald?.changed(stored.written.lazy.compactMap(\.entry.work.update.changedInbox))
         return stored.refused.map { Entry(index: $0.index, work: .refused($0.work, $1)) }
     }
 
@@ -72,9 +72,13 @@ struct FeedsAndPlans: Sendable {
 }
 
 extension FeedUpdate {
-    /// Whose inbox is gone with it.
-    fileprivate var erased: RecipientKey? {
-        guard case .recipientDeleted(let user) = change else { return nil }
-        return RecipientKey(app: app, user: user)
+    /// Whose inbox is not the same after it.
+    fileprivate var changedInbox: RecipientKey? {
+        switch change {
+        case .recipientDeleted, .notificationRead: RecipientKey(app: app, user: change.user)
+        case .recipientUpserted, .subscriptionUpserted, .subscriptionRevoked, .followAdded, .followRemoved,
+            .reminderSet, .reminderRemoved:
+            nil
+        }
     }
 }

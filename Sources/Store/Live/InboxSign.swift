@@ -38,6 +38,9 @@ package struct InboxSign: Hashable, Sendable {
         return payloads
     }
 
+    /// A payload that stands for all users: nobody knows any more who it was.
+    package static let everybody = "*"
+
     /// The signs of a payload; nil for one that no program of ours wrote.
     package static func read(_ payload: String) -> [InboxSign]? {
         let bytes = Array(payload.utf8)

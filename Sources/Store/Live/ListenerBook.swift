@@ -37,7 +37,16 @@ package struct ListenerBook: Sendable {
     /// It is not waited for that the disk has it: what a crash takes away with it is found by the next look.
     package func announce(_ signs: some Collection<InboxSign> & Sendable) async throws(PostgresError) {
         guard !signs.isEmpty else { return }
-        _ = try await pool.run(Self.announce, [.text(channel), .textArray(InboxSign.payloads(signs))])
+        try await announce(InboxSign.payloads(signs))
+    }
+
+    /// Announces that any inbox may have changed.
+    package func announceEverybody() async throws(PostgresError) {
+        try await announce([InboxSign.everybody])
+    }
+
+    private func announce(_ payloads: [String]) async throws(PostgresError) {
+        _ = try await pool.run(Self.announce, [.text(channel), .textArray(payloads)])
     }
 
     private static let heard = Statement(

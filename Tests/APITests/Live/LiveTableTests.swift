@@ -9,6 +9,7 @@ import Testing
 struct LiveTableTests {
     private let start = ContinuousClock.now
     private let date = Timestamp(clamping: 1_800_000_000_000_000)
+    private let keys = TokenKeySet([]).mark
 
     private func reader(_ user: String) throws -> RecipientKey {
         RecipientKey(app: try #require(AppID(validating: "drop")), user: try #require(UserID(validating: user)))
@@ -18,9 +19,15 @@ struct LiveTableTests {
     private func add(_ user: String, to streams: inout LiveStreams) throws -> AsyncStream<[UInt8]> {
         let (stream, out) = AsyncStream.makeStream(of: [UInt8].self, bufferingPolicy: .bufferingOldest(2))
         let until = Timestamp(clamping: date.microseconds + 3_600_000_000)
-        let added = streams.add(out, of: try reader(user), .withNothing, until: until, LiveLimits(), at: start)
+        let hold = LiveHold(until: until, keys: keys)
+        let added = streams.add(out, of: try reader(user), .withNothing, hold, LiveLimits(), at: start)
         _ = try added.get()
         return stream
+    }
+
+    private func moment(_ seconds: Int, keys: TokenKeySet.Mark? = nil, late: Int64 = 0) -> LiveStreams.Moment {
+        let date = Timestamp(clamping: date.microseconds + late * 1_000_000)
+        return LiveStreams.Moment(steady: start + .seconds(seconds), date: date, keys: keys ?? self.keys)
     }
 
     @Test("a heartbeat comes when nothing was said for long, and a reader who takes none of them is too slow")
@@ -28,14 +35,14 @@ struct LiveTableTests {
         var streams = LiveStreams()
         let kept = try add("ada", to: &streams)
         let pace = LivePace()
-        let early = streams.tick(pace, at: start + .seconds(14), date: date)
-        #expect(early.slow.isEmpty && early.expired.isEmpty)
+        let early = streams.tick(pace, at: moment(14))
+        #expect(early.ending.isEmpty)
         for beat in 1...2 {
-            let tick = streams.tick(pace, at: start + .seconds(15 * beat), date: date)
-            #expect(tick.slow.isEmpty)
+            let tick = streams.tick(pace, at: moment(15 * beat))
+            #expect(tick.ending.isEmpty)
         }
-        let late = streams.tick(pace, at: start + .seconds(45), date: date)
-        #expect(late.slow.count == 1)
+        let late = streams.tick(pace, at: moment(45))
+        #expect(late.ending[.slow]?.count == 1)
         _ = kept
     }
 
@@ -45,8 +52,9 @@ struct LiveTableTests {
         let kept = [try add("ada", to: &streams), try add("ada", to: &streams), try add("bob", to: &streams)]
         let ada = try reader("ada")
         streams.enqueue([InboxSign(ada), InboxSign(ada)])
-        #expect(streams.takeQueue() == [ada, try reader("bob")])
-        #expect(streams.takeQueue().isEmpty)
+        let bob = try reader("bob")
+        #expect(streams.takeQueue().readers == [ada, bob])
+        #expect(streams.takeQueue().readers.isEmpty)
         streams.enqueue([InboxSign(try reader("eva"))])
         #expect(!streams.hasQueue)
         _ = kept
@@ -56,9 +64,67 @@ struct LiveTableTests {
     func expiry() throws {
         var streams = LiveStreams()
         let kept = try add("ada", to: &streams)
-        let late = Timestamp(clamping: date.microseconds + 3_600_000_000)
-        let tick = streams.tick(LivePace(), at: start, date: late)
-        #expect(tick.expired.count == 1)
+        let tick = streams.tick(LivePace(), at: moment(0, late: 3_600))
+        #expect(tick.ending[.expired]?.count == 1)
         _ = kept
+    }
+
+    @Test("streams that began under other keys end one after the other, the last within ten seconds")
+    func otherKeys() throws {
+        var streams = LiveStreams()
+        let kept = try (1...200).map { try add("user\($0)", to: &streams) }
+        let other = TokenKeySet([]).mark
+        var ended: [Int] = []
+        for second in 0...10 {
+            let ending = streams.tick(LivePace(), at: moment(second, keys: other)).ending[.keys] ?? []
+            for stream in ending { streams.remove(stream.number, of: stream.reader) }
+            ended.append(ending.count)
+        }
+        #expect(ended.reduce(0, +) == kept.count)
+        let most = ended.max() ?? 0
+        #expect(most < 100)
+        #expect(streams.count == 0)
+    }
+
+    @Test("those who came together are not looked at together when nothing has happened")
+    func reviews() throws {
+        var streams = LiveStreams()
+        let kept = try (1...200).map { try add("user\($0)", to: &streams) }
+        _ = streams.takeQueue()
+        var pace = LivePace()
+        pace.heartbeat = .seconds(100_000)
+        _ = streams.tick(pace, at: moment(224))
+        #expect(!streams.hasQueue)
+        _ = streams.tick(pace, at: moment(300))
+        let early = streams.takeQueue().readers.count
+        #expect((50...150).contains(early))
+        _ = streams.tick(pace, at: moment(375))
+        #expect(streams.takeQueue().readers.count == kept.count)
+    }
+
+    @Test("whoever was spoken of is looked at before everybody else, and nobody is looked at twice")
+    func ranks() throws {
+        let readers = try (1...300).map { try reader("user\($0)") }
+        var queue = LookQueue()
+        for reader in readers { queue.add(reader, .whenQuiet) }
+        queue.add(readers[299], .soon)
+        queue.add(readers[299], .whenQuiet)
+        let first = queue.take()
+        #expect(first.readers == [readers[299]])
+        #expect(first.rank == .soon)
+        let few = queue.take().readers
+        #expect(few.count < readers.count)
+        queue.add(readers[298], .soon)
+        #expect(queue.take().readers == [readers[298]])
+        let rest = queue.take().readers
+        #expect(few + rest == Array(readers.dropLast(2)))
+        #expect(queue.isEmpty)
+    }
+
+    @Test("streams never take all connections of a server", arguments: [1, 2, 100, 8_000, 16_384, 100_000])
+    func room(connections: Int) {
+        let limits = LiveLimits(connections: connections)
+        #expect(limits.process <= connections - max(1, connections / 4))
+        #expect(LiveLimits().process < ConnectionLimits.usual.total)
     }
 }

@@ -1,0 +1,28 @@
+import ServiceRuntime
+import Store
+import TestSupport
+import Testing
+import Workbench
+
+@testable import API
+
+@Suite("The word that somebody listens", .inTurn, .enabled(if: Servers.databaseURL != nil), .timeLimit(.minutes(3)))
+struct LivePresenceTests {
+    @Test("after a lapse nobody may have known of it, and everybody is looked at as in the beginning")
+    func lapse() async throws {
+        try await Bench.withSchema { bench in
+            let book = ListenerBook(pool: bench.pool, namespace: bench.namespace)
+            let presence = LivePresence(book: book, process: 7, pace: LivePace())
+            let start = ContinuousClock.now
+            for second in stride(from: 0, through: 20, by: 10) {
+                try await presence.keep(isNeeded: true, at: start + .seconds(second))
+            }
+            #expect(presence.isSettling(at: start + .seconds(3)))
+            #expect(!presence.isSettling(at: start + .seconds(21)))
+            // The database was away.
+            try await presence.keep(isNeeded: true, at: start + .seconds(50))
+            #expect(presence.isSettling(at: start + .seconds(52)))
+            #expect(!presence.isSettling(at: start + .seconds(54)))
+        }
+    }
+}
