@@ -77,7 +77,13 @@ let package = Package(
                 "Cryptography", "BellhopJSON", "BellhopRules", "ServiceRuntime",
             ]
         ),
-        .executableTarget(name: "bellhop", dependencies: ["Commands"], swiftSettings: settings),
+        .executableTarget(
+            name: "bellhop",
+            dependencies: ["Commands"],
+            swiftSettings: settings,
+            // Takes the place of the C library's malloc: a worker allocates in some threads and frees in others.
+            linkerSettings: [.linkedLibrary("jemalloc", .when(platforms: [.linux]))]
+        ),
 
         .target(
             name: "TestSupport",
@@ -88,8 +94,9 @@ let package = Package(
         .target(
             name: "Workbench",
             dependencies: [
-                "TestSupport", "AMQP", "Postgres", "Store", "Push", "Pipeline", "Sandbox", "BellhopRules",
-                "ServiceRuntime",
+                "TestSupport", "API", "AMQP", "Compression", "Cryptography", "HTTPServer", "Postgres", "Store", "Push",
+                "Pipeline",
+                "Sandbox", "BellhopRules", "ServiceRuntime",
             ],
             path: "Tests/Workbench",
             swiftSettings: settings
@@ -111,7 +118,10 @@ let package = Package(
         tests(of: "Store", ["Workbench", "Postgres", "BellhopRules", "ServiceRuntime"]),
         tests(
             of: "Pipeline",
-            ["Workbench", "AMQP", "Postgres", "Store", "Push", "Sandbox", "BellhopRules", "ServiceRuntime"]
+            [
+                "Workbench", "AMQP", "HTTPServer", "Postgres", "Store", "Push", "Sandbox", "BellhopRules",
+                "ServiceRuntime",
+            ]
         ),
         tests(
             of: "Sandbox",

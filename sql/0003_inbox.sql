@@ -34,7 +34,7 @@ COMMENT ON COLUMN inbox.unsent IS
 COMMENT ON COLUMN inbox.content_hash IS
     'First 16 bytes of SHA-256 over the content: the same id with another hash is an id-conflict.';
 COMMENT ON COLUMN inbox.extras IS
-    'What only a push needs, so that a retry finds everything here: targetId, metadata, imageUrl, expiresAt, topic.';
+    'What only a push needs, so that a retry finds everything here: targetId, metadata, imageUrl, expiresAt, sentAtIso, topic.';
 COMMENT ON COLUMN inbox.seen_at IS 'When its user had it before their eyes, whether or not they read it.';
 COMMENT ON COLUMN inbox.archived_at IS 'When its user put it away; null for what is in the list.';
 COMMENT ON COLUMN inbox.snoozed_until IS

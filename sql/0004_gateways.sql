@@ -17,6 +17,43 @@ COMMENT ON COLUMN breakers.probe_at IS 'From when on one worker may try a single
 COMMENT ON COLUMN breakers.deaths_since IS
     'Devices that were called dead from then on live again when it closes; null where nobody doubts such answers.';
 
+-- The hand brake: what an operator keeps from being sent, until they release it.
+CREATE TABLE holds (
+    number    bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    app       text COLLATE "C" NOT NULL,
+    type      text COLLATE "C" NOT NULL DEFAULT '',
+    provider  text COLLATE "C" NOT NULL DEFAULT '',
+    placed_at timestamptz NOT NULL DEFAULT now(),
+    operator  text NOT NULL,
+    because   text NOT NULL,
+    CONSTRAINT holds_scope UNIQUE (app, type, provider)
+);
+COMMENT ON TABLE holds IS
+    'What is not sent: a row is a hold that is in force, and what it concerns waits in its backlog. The audit keeps those that are over.';
+COMMENT ON COLUMN holds.type IS 'Empty for every type.';
+COMMENT ON COLUMN holds.provider IS 'Empty for every provider, e-mail included.';
+
+-- Who runs: each worker and scheduler says so every ten seconds, with what it goes by and what troubles it.
+CREATE TABLE processes (
+    id         text COLLATE "C" PRIMARY KEY,
+    role       text COLLATE "C" NOT NULL,
+    version    text COLLATE "C" NOT NULL,
+    host       text NOT NULL,
+    process    integer NOT NULL,
+    catalogs   text COLLATE "C" NOT NULL,
+    refusal    text,
+    troubles   jsonb NOT NULL DEFAULT '[]',
+    pulls      jsonb NOT NULL DEFAULT '{}',
+    started_at timestamptz NOT NULL DEFAULT now(),
+    seen_at    timestamptz NOT NULL DEFAULT now()
+);
+CREATE INDEX processes_seen ON processes (seen_at);
+COMMENT ON TABLE processes IS 'A row for each process; who has not been seen for half a minute is gone.';
+COMMENT ON COLUMN processes.catalogs IS 'A fingerprint of the catalogues in force: the same files have the same.';
+COMMENT ON COLUMN processes.refusal IS 'Why the last reload was refused; null where the files on disk are in force.';
+COMMENT ON COLUMN processes.troubles IS 'Providers that take nothing: app, provider, their word, since when, how many answers.';
+COMMENT ON COLUMN processes.pulls IS 'Deliveries a second that it pulls from each backlog.';
+
 CREATE TABLE provider_budgets (
     name        text COLLATE "C" PRIMARY KEY,
     tokens      double precision NOT NULL,

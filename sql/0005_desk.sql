@@ -88,9 +88,11 @@ CREATE TABLE dead_letter_history (
     kind     text COLLATE "C" NOT NULL CHECK (kind IN (
                  'died', 'noted', 'discarded', 'restored', 'edited', 'imported')),
     operator text,
-    words    text NOT NULL
+    words    text NOT NULL,
+    act      bigint
 );
 CREATE INDEX dead_letter_history_item ON dead_letter_history (dead_id, number);
+COMMENT ON COLUMN dead_letter_history.act IS 'The number in the audit of the act that did it, by which it is undone.';
 COMMENT ON COLUMN dead_letter_history.words IS 'For an earlier death its error; for an act the operator''s reason.';
 
 CREATE TABLE replays (
@@ -108,6 +110,7 @@ CREATE TABLE replays (
     started_at   timestamptz NOT NULL DEFAULT now(),
     resumed_at   timestamptz NOT NULL DEFAULT now(),
     finished_at  timestamptz,
+    not_before   timestamptz,
     runner       text,
     runner_until timestamptz
 );
@@ -115,6 +118,7 @@ CREATE INDEX replays_unfinished ON replays (id) WHERE finished_at IS NULL;
 CREATE INDEX replays_user ON replays ((filter ->> 'user')) WHERE filter ->> 'user' IS NOT NULL;
 COMMENT ON COLUMN replays.rate IS 'Items a second at most; null for as many as the replay lane takes.';
 COMMENT ON COLUMN replays.ramp IS 'Items that may go out next before all have an outcome: 1, 2, 5, 10, …; null where nobody asked for a ramp.';
+COMMENT ON COLUMN replays.not_before IS 'When it begins to send; null for at once.';
 COMMENT ON COLUMN replays.runner IS 'Who carries it on at the moment, until runner_until; then anyone may.';
 
 -- The frozen set of a replay, and what became of each item.

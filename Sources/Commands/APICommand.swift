@@ -12,7 +12,10 @@ enum APICommand: Command {
     static let name = "api"
     static let summary = "Serves the inbox API to signed-in users; any number may run side by side."
     static let isRole = true
-    static let synopsis = ["api"]
+    static let synopsis = ["api [--until-stdin-ends]"]
+    static let options = [
+        Option.switch("until-stdin-ends", "drain too when stdin ends, so that it cannot outlive its pool")
+    ]
 
     static func run(_ call: Call) async throws -> ExitCode {
         try call.words.expectNoOperands()
@@ -21,17 +24,24 @@ enum APICommand: Command {
         let hangups = ProcessSignal.arrivals(of: [.hangup])
         let process = try RoleProcess(setup, role: name, rights: .api, connections: 16)
         let catalogs = try setup.catalogs()
-        let secrets = try setup.configuration.providers.map { try ProviderConfiguration.read(file: $0) }
+        let secrets = try setup.configuration.providers.map { try ProviderConfiguration.readForClients(file: $0) }
         let keys = try setup.tokenKeys(signals: hangups, process)
         try await setup.expectSchema(zones: process.zones, pool: process.pool)
-        return try await serve(process, CatalogSource(catalogs), keys, secrets.map(Tools.AppSecrets.init) ?? .init())
+        return try await serve(
+            process,
+            CatalogSource(catalogs),
+            keys,
+            secrets.map(Tools.AppSecrets.init) ?? .init(),
+            untilInputEnds: call.words.has("until-stdin-ends")
+        )
     }
 
     private static func serve(
         _ process: RoleProcess,
         _ catalogs: CatalogSource,
         _ keys: TokenKeySource,
-        _ secrets: Tools.AppSecrets
+        _ secrets: Tools.AppSecrets,
+        untilInputEnds: Bool
     ) async throws -> ExitCode {
         let configuration = process.setup.configuration
         let herald = process.herald()
@@ -50,24 +60,36 @@ enum APICommand: Command {
             verifier: TokenVerifier(audience: configuration.jwtAudience, issuer: configuration.jwtIssuer),
             keys: { keys.current },
             origins: configuration.apiOrigins,
-            rates: configuration.apiRate
+            rates: configuration.apiRate,
+            proxies: configuration.apiProxies
         )
         let api = InboxAPI(tools: tools, admission: admission, logger: process.logger, metrics: process.metrics)
         let service = HTTPService(
             name: "inbox API",
             at: HTTPService.Place(configuration.apiListen, from: .apiListen),
-            limits: InboxAPI.limits,
+            limits: limits(configuration),
             logger: process.logger,
             handler: api.respond(to:)
         )
         return await process.run(
             [service, hub, herald, keys, process.reload(of: catalogs)],
             listen: configuration.metricsListen.shifted(by: portOffset) ?? configuration.metricsListen,
+            untilInputEnds: untilInputEnds,
             checks: [
                 ReadinessCheck("inbox API") { service.boundAddress == nil ? "it does not listen" : nil },
                 process.databaseCheck,
             ]
         )
+    }
+
+    private static func limits(_ configuration: BellhopConfiguration) -> HTTPLimits {
+        var limits = InboxAPI.limits
+        limits.connections = configuration.apiConnections.total
+        limits.connectionsPerAddress = configuration.apiConnections.address
+        limits.manyFrom = configuration.apiProxies
+        // A stream is a file, and a process may have few of them unless it asks.
+        OpenFiles.raiseLimit()
+        return limits
     }
 
     /// Where the API's endpoint for probes stands above the base that workers use.

@@ -3,6 +3,7 @@ import BellhopRules
 import HTTPServer
 import Pipeline
 import ServiceRuntime
+import Store
 
 /// The command `bellhop scheduler`.
 enum SchedulerCommand: Command {
@@ -49,6 +50,12 @@ enum SchedulerCommand: Command {
                 FanoutMeter(tools: tools, catalogs: source),
                 ErasureDuty(tools: tools), RetentionDuty(tools: tools, retention: configuration.retention),
                 process.reload(of: source),
+                RollCall(
+                    process.identity,
+                    book: ProcessBook(pool: process.pool),
+                    source: source,
+                    logger: process.logger
+                ),
             ] + (letters.map { [$0] } ?? []) + (stale.map { [$0] } ?? []),
             listen: configuration.metricsListen.shifted(by: portOffset) ?? configuration.metricsListen,
             checks: [

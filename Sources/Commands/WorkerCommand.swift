@@ -43,6 +43,8 @@ enum WorkerCommand: Command {
         let source = CatalogSource(catalogs)
         let store = PostgresStore(pool: process.pool, lease: process.setup.policy.lease)
         let breakers = Breakers(store: store, time: process.time, logger: process.logger, metrics: process.metrics)
+        // What is held must be known before anything is sent.
+        try await breakers.brakes.load()
         let tools = WorkerTools(
             store: store,
             publisher: publisher,
@@ -77,7 +79,9 @@ enum WorkerCommand: Command {
         }
         let ending = await process.run(
             workers + [
-                receipts, herald, BreakerWatch(breakers), intake.puller(for: lanes), intake.report, process.reload(of: source),
+                receipts, herald, BreakerWatch(breakers), intake.puller(for: lanes), intake.report,
+                process.reload(of: source),
+                intake.rollCall(process.identity, book: ProcessBook(pool: process.pool)),
             ],
             listen: configuration.metricsListen,
             untilInputEnds: untilInputEnds,

@@ -1,11 +1,8 @@
 import API
 import BellhopJSON
 import BellhopRules
-import Cryptography
-import Foundation
 import HTTPServer
 import Pipeline
-import Postgres
 import Push
 import ServiceRuntime
 import Store
@@ -17,28 +14,10 @@ import Workbench
 ///
 /// Every answer is held against `docs/openapi.yaml`.
 struct APIBench: Sendable {
+    typealias Answer = InboxCaller.Answer
+
     let bench: Bench
-    let api: InboxAPI
-    let issuer: TokenIssuer
-    let metrics: MetricsRegistry
-    let desk: ReaderDesk
-    /// The open streams, and what tells them.
-    let live: (hub: LiveHub, herald: Herald)
-    private let pool: PostgresPool
-
-    /// What came back.
-    struct Answer: Sendable {
-        let status: Int
-        let headers: HTTPHeaders
-        let text: String
-        /// Nil where the body is none.
-        let json: JSONValue?
-
-        subscript(key: String) -> JSONValue? { json?[key] }
-
-        var code: String? { json?["error"]?["code"]?.string }
-        var field: String? { json?["error"]?["field"]?.string }
-    }
+    private let caller: InboxCaller
 
     static func with<Value>(
         rates: CallRates = CallRates(user: nil, address: nil),
@@ -46,51 +25,37 @@ struct APIBench: Sendable {
         limits: LiveLimits = LiveLimits(),
         _ body: (APIBench) async throws -> Value
     ) async throws -> Value {
-        try await Bench.withSchema(catalogs: try Bench.shipped()) { bench in
-            let pool = try Bench.makePool(setUp: bench.namespace.setUp(as: .api))
-            let result: Result<Value, any Error>
-            do {
-                result = .success(try await body(try APIBench(bench, pool, rates, origins, limits)))
-            } catch {
-                result = .failure(error)
-            }
-            await pool.close()
-            return try result.get()
+        var setting = InboxCaller.Setting()
+        setting.rates = rates
+        setting.origins = origins
+        setting.secrets = try secrets()
+        setting.limits = limits
+        return try await Bench.withSchema(catalogs: try Bench.shipped()) { [setting] bench in
+            try await InboxCaller.with(bench, setting) { try await body(APIBench(bench: bench, caller: $0)) }
         }
     }
 
-    private init(
-        _ bench: Bench,
-        _ pool: PostgresPool,
-        _ rates: CallRates,
-        _ origins: [String],
-        _ limits: LiveLimits
-    ) throws {
-        self.bench = bench
-        self.pool = pool
-        issuer = try TokenIssuer(key: .generateP256())
-        metrics = MetricsRegistry()
-        desk = ReaderDesk(pool: pool)
-        let keys = try TokenKeySet.read(issuer.keySet, file: "test").get()
-        let catalogs = CatalogSource(bench.catalogs)
-        let logger = Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text))
-        live = try Self.hub(bench, desk, pool, catalogs, metrics, limits)
-        let tools = Tools(
-            desk: desk,
-            catalogs: catalogs,
-            zones: ZoneLibrary(environment: ProcessInfo.processInfo.environment),
-            time: SystemTime(),
-            secrets: try Self.secrets(),
-            live: live.hub,
-            metrics: metrics
+    var api: InboxAPI { caller.api }
+    var issuer: TokenIssuer { caller.issuer }
+    var metrics: MetricsRegistry { caller.metrics }
+    var desk: ReaderDesk { caller.desk }
+    /// The open streams, and what tells them.
+    var live: (hub: LiveHub, herald: Herald) { caller.live }
+
+    /// As when the database is away.
+    func closePool() async {
+        await caller.closePool()
+    }
+
+    func recipient(_ user: String, app: String = "drop") throws -> RecipientKey {
+        RecipientKey(
+            app: try #require(AppID(validating: app)),
+            user: try #require(UserID(validating: user))
         )
-        let admission = InboxAPI.Admission(
-            verifier: TokenVerifier(audience: "bellhop"),
-            keys: { keys },
-            origins: origins.compactMap(WebOrigin.init),
-            rates: rates
-        )
-        api = InboxAPI(tools: tools, admission: admission, logger: logger, metrics: metrics)
+    }
+
+    func token(_ user: String, app: String = "drop", holds span: Duration = .seconds(600)) throws -> String {
+        try caller.token(user, app: app, holds: span)
     }
 
     static func secrets() throws -> Tools.AppSecrets {
@@ -103,46 +68,7 @@ struct APIBench: Sendable {
         return UnsubscribeLink(base: "https://api.example.com/u", keys: keys)
     }
 
-    private static func hub(
-        _ bench: Bench,
-        _ desk: ReaderDesk,
-        _ pool: PostgresPool,
-        _ catalogs: CatalogSource,
-        _ metrics: MetricsRegistry,
-        _ limits: LiveLimits
-    ) throws -> (hub: LiveHub, herald: Herald) {
-        let logger = Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text))
-        let book = ListenerBook(pool: pool, namespace: bench.namespace)
-        let herald = Herald(book: book, logger: logger, metrics: metrics)
-        let here = LiveHub.Surroundings(desk: desk, book: book, catalogs: catalogs, herald: herald, logger: logger)
-        let url = try DatabaseURL(try #require(Servers.databaseURL))
-        let listener = ListenerOptions(url: url, channels: [])
-        return (LiveHub(here, listener: listener, limits: limits, metrics: metrics), herald)
-    }
-
-    /// As when the database is away.
-    func closePool() async {
-        await pool.close()
-    }
-
-    func recipient(_ user: String, app: String = "drop") throws -> RecipientKey {
-        RecipientKey(
-            app: try #require(AppID(validating: app)),
-            user: try #require(UserID(validating: user))
-        )
-    }
-
-    func token(_ user: String, app: String = "drop", holds span: Duration = .seconds(600)) throws -> String {
-        let now = Timestamp(clamping: SystemTime().now().microseconds)
-        let end = Timestamp(clamping: now.microseconds + span.microseconds)
-        return try issuer.token(
-            app: try #require(AppID(validating: app)),
-            user: try #require(UserID(validating: user)),
-            TokenIssuer.Terms(audience: "bellhop", issuedAt: now, expiresAt: end)
-        )
-    }
-
-    /// Calls as a user; `route` is the path as documented, where it is another than the one called.
+    /// Calls as a user; every answer is held against the document.
     func call(
         _ method: String,
         _ path: String,
@@ -151,37 +77,10 @@ struct APIBench: Sendable {
         app: String = "drop",
         headers: HTTPHeaders = [:]
     ) async throws -> Answer {
-        var fields = headers
-        if let user { fields.add("Authorization", "Bearer \(try token(user, app: app))") }
-        if body != nil, fields["Content-Type"] == nil { fields.add("Content-Type", "application/json") }
         let target = try #require(RequestTarget(path))
-        let request = HTTPRequest(
-            method: method,
-            target: target,
-            headers: fields,
-            body: Array((body ?? "").utf8),
-            peer: PeerAddress(ipv4: 0x7F00_0001)
-        )
-        let answer = try await read(api.respond(to: request))
+        let answer = try await caller.call(method, target, body, as: user.map { ($0, app) }, headers: headers)
         for fault in documentFaults(method, target, answer) { Issue.record("\(fault)") }
         return answer
-    }
-
-    private func read(_ response: HTTPResponse) async throws -> Answer {
-        var bytes: [UInt8] = []
-        switch response.body {
-        case .bytes(let whole): bytes = whole
-        // Dropped unread, it ends.
-        case .stream: break
-        }
-        let isJSON = response.headers["Content-Type"] == "application/json"
-        let json = isJSON ? try JSONParser().parse(bytes).get() : nil
-        return Answer(
-            status: response.status,
-            headers: response.headers,
-            text: String(decoding: bytes, as: UTF8.self),
-            json: json
-        )
     }
 
     private func documentFaults(_ method: String, _ target: RequestTarget, _ answer: Answer) -> [String] {

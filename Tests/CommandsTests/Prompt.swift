@@ -56,6 +56,14 @@ final class CapturedOutput: Sendable {
         }
     }
 
+    /// A terminal that shows colours.
+    func screen(width: Int) -> PrintedOutput {
+        PrintedOutput(width: width) { [self] piece in
+            bytes.withLock { $0 += piece }
+            return 0
+        }
+    }
+
     /// Without the newline at its end.
     var text: String {
         let text = String(decoding: bytes.withLock { $0 }, as: UTF8.self)

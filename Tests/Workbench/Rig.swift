@@ -65,6 +65,7 @@ package struct Rig: Sendable {
             usersPerPage: outfit.usersPerPage
         )
         let breakers = Breakers(store: store, logger: rig.logger, metrics: rig.metrics)
+        try await breakers.brakes.load()
         let watch = BreakerWatch(breakers, interval: .milliseconds(200))
         let tools = rig.tools(store, breakers)
         let workers: [any Service] = try rig.lanes(tools) + [try rig.receipts(tools)]

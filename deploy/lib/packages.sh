@@ -14,6 +14,7 @@ needed_packages=(
     "libmicrohttpd-dev       /usr/include/microhttpd.h"
     "libnghttp2-dev          /usr/include/nghttp2/nghttp2.h"
     "zlib1g-dev              /usr/include/zlib.h"
+    "libjemalloc-dev         /usr/include/jemalloc/jemalloc.h"
     "pkg-config              /usr/bin/pkg-config"
     "g++                     /usr/include/c++/*/string"
     "libc6-dev               /usr/include/stdio.h"
@@ -27,6 +28,7 @@ needed_packages=(
     "ca-certificates         /etc/ssl/certs/ca-certificates.crt"
     "tzdata                  /usr/share/zoneinfo/Europe/Oslo"
     "python3                 /usr/bin/python3"
+    "python3-venv            /usr/lib/python3.*/ensurepip/__init__.py"
     "python3-cryptography    /usr/lib/python3/dist-packages/cryptography/__init__.py"
     "procps                  /usr/bin/pkill"
 )

@@ -25,9 +25,9 @@ package struct Tools: Sendable {
         }
 
         /// From the file of the providers.
-        package init(_ providers: ProviderConfiguration) {
-            webPushKeys = providers.apps.compactMapValues { $0.webPush?.keys.usual.publicKey }
-            unsubscribe = providers.apps.compactMapValues { $0.email?.letterhead.unsubscribe }
+        package init(_ parts: [AppID: ProviderConfiguration.ClientPart]) {
+            webPushKeys = parts.compactMapValues(\.webPushKey)
+            unsubscribe = parts.compactMapValues(\.unsubscribe)
         }
     }
 

@@ -11,7 +11,7 @@ enum CatalogRoutes {
         let page = call.catalog.settings
         let words = { (phrases: [LanguageTag: String]) in JSONValue.optional(call.catalog.words(phrases, for: language))
         }
-        return .object([
+        let answer = HTTPResponse.object([
             "language": .string(call.catalog.language.text), "timezone": .string(call.catalog.timezone.text),
             "schemes": .array(call.catalog.schemes.map(JSONValue.string)),
             "types": .array(call.catalog.types.map { json($0, words($0.labels)) }),
@@ -24,6 +24,7 @@ enum CatalogRoutes {
                 ],
             ],
         ])
+        return answer.kept(for: call.request)
     }
 
     /// Answers `GET /api/web-push-key`.
@@ -32,7 +33,7 @@ enum CatalogRoutes {
         guard let key = call.tools.secrets.webPushKeys[call.reader.app] else {
             throw CallFault(404, "no-web-push", "the app does not reach browsers")
         }
-        return .object(["publicKey": .string(key)])
+        return HTTPResponse.object(["publicKey": .string(key)]).kept(for: call.request)
     }
 
     private static func json(_ type: CatalogType, _ label: JSONValue) -> JSONValue {
@@ -47,5 +48,14 @@ enum CatalogRoutes {
                 )
             ),
         ]
+    }
+}
+
+extension HTTPResponse {
+    /// What is the same for long: a browser may keep it, and asks each time whether it still holds.
+    fileprivate func kept(for request: HTTPRequest) -> HTTPResponse {
+        var response = tagged(for: request)
+        response.headers["Cache-Control"] = "private, no-cache"
+        return response
     }
 }

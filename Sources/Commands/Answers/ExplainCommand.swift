@@ -23,13 +23,38 @@ enum ExplainCommand: Command {
         let (recipient, subject) = (try recipient(call.words), try subject(call.words))
         let setup = try call.setup(requiring: [.databaseURL])
         let catalogs = setup.configuration.catalogs == nil ? nil : try setup.catalogs()
-        let story = try await setup.withPool(as: .admin, name: name, patience: .seconds(10)) { pool in
-            try await StoryBook(pool: pool).story(of: subject, for: recipient)
+        let (story, holds, breakers): (NotificationStory, [OperatorHold], [OpenBreaker])
+        do {
+            (story, holds, breakers) = try await look(subject, recipient, setup)
+        } catch {
+            throw CommandFailure(
+                unreachable: error,
+                attempted: "looking what became of it",
+                whatToDo: "bring the database back, which alone knows; bellhop status tells how things stand"
+            ) ?? error
         }
         let zones = ZoneLibrary(environment: call.shell.environment)
-        let explanation = Explanation(story, catalogs: catalogs, zones: zones, now: SystemTime().timestamp)
+        let explanation = Explanation(
+            story,
+            holds: holds,
+            breakers: breakers,
+            catalogs: catalogs,
+            zones: zones,
+            now: SystemTime().timestamp
+        )
         call.answer(explanation.json, explanation.text)
         return story.isUnknown ? .answerIsNo : .done
+    }
+
+    private static func look(
+        _ subject: NotificationStory.Subject,
+        _ recipient: RecipientKey,
+        _ setup: Setup
+    ) async throws -> (NotificationStory, [OperatorHold], [OpenBreaker]) {
+        try await setup.withPool(as: .admin, name: name, patience: .seconds(10)) { pool in
+            let story = try await StoryBook(pool: pool).story(of: subject, for: recipient)
+            return (story, try await HoldBook(pool: pool).all(), try await BreakerBook(pool: pool).all())
+        }
     }
 
     private static func recipient(_ words: Words) throws(CommandFailure) -> RecipientKey {

@@ -38,7 +38,12 @@ extension Explanation {
                 + "for later or was refused"
         }
         return "Bellhop knows nothing of event \(event) for \(user): it never came, it is still in its lane, or it was "
-            + "muted and its type keeps nothing then"
+            + "muted and its type keeps nothing then" + (isUserUnknown ? "; the user is unknown, too" : "")
+    }
+
+    /// Whether nothing at all was ever fed of the user.
+    private var isUserUnknown: Bool {
+        story.settings.changedAt == nil && story.settings.preferencesChangedAt == nil && story.devices.isEmpty
     }
 
     private func reading(_ record: NotificationStory.Record) -> String {

@@ -23,7 +23,7 @@ extension Explanation {
         case .delivered: "delivered" + inDigest(line) + identity(line)
         case .suppressed: "not sent: \(Self.words(of: line.reason))"
         case .expired: "not sent: \(lateness(line))"
-        case .failed: "given up: \(Self.words(of: line.reason))"
+        case .failed: "given up: \(Self.words(of: line.reason))" + end(of: line)
         case .unknown: "nobody learnt what became of it\(because(line))"
         case nil: "in a state that this program does not know"
         }
@@ -40,6 +40,7 @@ extension Explanation {
     private func waiting(_ line: LedgerLine) -> String {
         if let backlog = line.backlog {
             return "waits in the backlog of \(backlog.name) since \(instant(backlog.queuedAt))\(because(line))"
+                + refusal(at: backlog.name) + brake(on: backlog.name)
         }
         return switch line.reason {
         case Wait.Reason.quietHours.rawValue?: "waits for the end of the user's quiet hours, \(due(line))"
@@ -51,8 +52,36 @@ extension Explanation {
         }
     }
 
+    /// The word of a provider whose breaker is open.
+    private func refusal(at backlog: String) -> String {
+        guard let part = OutletPart(backlog) else { return "" }
+        let open = breakers.first { breaker in
+            breaker.key.provider == part.provider && (part.platform == nil || breaker.key.platform == part.platform)
+        }
+        return open.map { "; \($0.key.provider) says \($0.reason)" } ?? ""
+    }
+
+    /// Who holds it at this moment, and why, whatever it was put there for.
+    private func brake(on backlog: String) -> String {
+        guard let part = OutletPart(backlog) else { return "" }
+        let type = part.type ?? story.record?.notification.content.type
+        let holds = holds.filter { $0.scope.covers(part.app, provider: part.provider, type: type) }
+        return holds.map { hold in
+            "; \(hold.operator) holds \(hold.scope.words) since \(instant(hold.placedAt)): \(hold.because) "
+                + "(bellhop hold release \(hold.number))"
+        }.joined()
+    }
+
     private func due(_ line: LedgerLine) -> String {
         line.dueAt.map(instant) ?? "an unknown time"
+    }
+
+    /// Whether its device was ended since, as it is by a provider's word that it is gone.
+    private func end(of line: LedgerLine) -> String {
+        guard let device = story.devices.first(where: { $0.subscription == line.target }),
+            let revokedAt = device.revokedAt
+        else { return "" }
+        return "; the device was ended at \(instant(revokedAt))"
     }
 
     private func again(_ line: LedgerLine) -> String {
@@ -94,6 +123,9 @@ extension Explanation {
     private static let ledgerReasons = [
         tooLate: "it was too late already when it came",
         "expired-while-waiting": "it became too late while it waited",
+        "expired-while-held": "it became too late while an operator held it",
+        HoldBook.reason: "an operator keeps it from being sent",
+        HoldDesk.discarded: "an operator discarded it while it was held",
         "attempts-exhausted": "every attempt failed, and there were as many as are allowed; it is in the dead letters",
         "payload-refused": "the provider will never take this message; it is in the dead letters",
         "window-full": "the provider has no room for it yet, or its budget is spent",

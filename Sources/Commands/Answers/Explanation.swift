@@ -8,6 +8,10 @@ struct Explanation {
     let now: Timestamp
     let clock: UserClock
     let today: Today
+    /// What operators hold of the app.
+    let holds: [OperatorHold]
+    /// The app's providers that refuse us.
+    let breakers: [OpenBreaker]
     /// The user's quiet hours; nil where they never set any and the app's own are not known.
     let quietHours: QuietHours?
 
@@ -21,8 +25,17 @@ struct Explanation {
     }
 
     /// `catalogs` is nil where none are configured, so that the rules cannot be asked.
-    init(_ story: NotificationStory, catalogs: CatalogSet?, zones: ZoneLibrary, now: Timestamp) {
+    init(
+        _ story: NotificationStory,
+        holds: [OperatorHold] = [],
+        breakers: [OpenBreaker] = [],
+        catalogs: CatalogSet?,
+        zones: ZoneLibrary,
+        now: Timestamp
+    ) {
         self.story = story
+        self.breakers = breakers.filter { $0.key.app == story.key.recipient.app }
+        self.holds = holds.filter { $0.scope.app == story.key.recipient.app }
         self.now = now
         let catalog = catalogs?[story.key.recipient.app]
         isStranger = catalogs != nil && catalog == nil

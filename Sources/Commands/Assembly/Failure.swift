@@ -24,6 +24,16 @@ struct Failure {
     }
 }
 
+extension CommandFailure {
+    /// What a person reads where the database is away: what they wanted of it, and what they can do meanwhile.
+    ///
+    /// Nil for every other error.
+    init?(unreachable error: any Error, attempted: String, whatToDo: String) {
+        guard let error = error as? PostgresError, Failure(error).exitCode == .unavailable else { return nil }
+        self.init(.unavailable, attempted: attempted, cameBack: "\(error)", whatToDo: whatToDo)
+    }
+}
+
 extension AMQPError {
     fileprivate var exitCode: ExitCode {
         switch code {

@@ -84,6 +84,17 @@ struct RoleProcess: Sendable {
         )
     }
 
+    /// How it is called among all processes.
+    var identity: ProcessReport.Identity {
+        ProcessReport.Identity(
+            id: String(UInt64.random(in: .min ... .max), radix: 36),
+            role: role,
+            version: Tool.version,
+            host: ProcessInfo.processInfo.hostName,
+            process: Int(ProcessInfo.processInfo.processIdentifier)
+        )
+    }
+
     /// The role's publisher, at work.
     func startPublisher() throws -> Publisher {
         let publisher = Publisher(

@@ -4,6 +4,8 @@ import ServiceRuntime
 struct Call: Sendable {
     let words: Words
     let shell: Shell
+    /// All commands of the program, for those that speak of the others.
+    var commands: [any Command.Type] = []
 
     /// Whether a program asks.
     var isJSON: Bool { words.has("json") }
@@ -14,7 +16,26 @@ struct Call: Sendable {
     }
 
     /// Prints an answer: one value for a program, lines for people, none of which anything in it can end.
-    func answer(_ json: @autoclosure () -> JSONText, lines: @autoclosure () -> [String]) {
-        for line in isJSON ? [json().description] : lines() { shell.print(line: line) }
+    func answer(
+        _ json: @autoclosure () -> JSONText,
+        lines: @autoclosure () -> [String],
+        emphasis: (_ index: Int, _ line: String) -> Emphasis = { _, _ in .plain }
+    ) {
+        guard !isJSON else { return shell.print(line: json().description) }
+        for (index, line) in lines().enumerated() { shell.output.print(line: line, emphasis(index, line)) }
+    }
+
+    /// Shows lines that are read anew every two seconds, until Ctrl-C.
+    func watch(
+        _ lines: () async throws -> [String],
+        emphasis: (_ index: Int, _ line: String) -> Emphasis
+    ) async throws -> Never {
+        guard shell.output.isTerminal, !isJSON else { throw words.misuse("--watch wants a terminal, and no --json") }
+        while true {
+            let read = try await lines()
+            shell.output.showScreen(read.enumerated().map { (text: $1, emphasis: emphasis($0, $1)) })
+            guard shell.output.isOpen else { throw CancellationError() }
+            try await Task.sleep(for: .seconds(2))
+        }
     }
 }

@@ -13,6 +13,9 @@ protocol Command: Sendable {
     /// Whether it runs until a signal ends it, and its stderr is a log.
     static var isRole: Bool { get }
 
+    /// What `--help` says among these words; of a verb, where the command has verbs and one is named.
+    static func help(for words: [String]) -> String
+
     static func run(_ call: Call) async throws -> ExitCode
 }
 
@@ -21,13 +24,18 @@ extension Command {
     static var alias: String? { nil }
     static var isRole: Bool { false }
 
-    static var help: String {
+    static func help(for words: [String]) -> String { help }
+
+    static var help: String { help(synopsis: synopsis, summary, options: options, example: nil) }
+
+    static func help(synopsis: [String], _ summary: String, options: [Option], example: String?) -> String {
         let lead = "bellhop "
         var lines = synopsis.flatMap { usage in
             usage.replacing(" [", with: "\n[").split(separator: "\n")
                 .lines(behind: lead, indent: lead.count + name.count + 1)
         }
-        lines += ["", summary]
+        lines += [""] + summary.split(separator: " ").lines(behind: "")
+        if let example { lines += ["", "For example:", "  \(lead)\(example)"] }
         if !options.isEmpty {
             lines += ["", "Options:"]
             lines += options.flatMap { option in

@@ -4,14 +4,17 @@ struct Option: Sendable {
     /// What stands for the value in the usage text; nil for a switch.
     let value: String?
     let help: String
+    /// Whether it may be given more than once; else the second one is a misunderstanding.
+    var isRepeatable = false
 
-    static func taking(_ name: String, _ value: String, _ help: String) -> Option {
-        Option(name: name, value: value, help: help)
+    static func taking(_ name: String, _ value: String, _ help: String, isRepeatable: Bool = false) -> Option {
+        Option(name: name, value: value, help: help, isRepeatable: isRepeatable)
     }
 
     static func `switch`(_ name: String, _ help: String) -> Option {
         Option(name: name, value: nil, help: help)
     }
 
+    static let watch = Option.switch("watch", "show it anew every two seconds, until Ctrl-C")
     static let json = Option.switch("json", "print JSON on stdout and nothing else")
 }

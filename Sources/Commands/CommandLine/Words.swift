@@ -41,6 +41,8 @@ struct Words: Sendable {
             guard let value = attached ?? rest.popFirst() else {
                 throw misuse("--\(name) needs a value")
             }
+            let isRepeatable = isSetting || options.contains { $0.name == name && $0.isRepeatable }
+            guard isRepeatable || values[name] == nil else { throw misuse("--\(name) is given more than once") }
             if isSetting { settings[name] = value } else { values[name, default: []].append(value) }
         }
     }
@@ -48,7 +50,7 @@ struct Words: Sendable {
     /// The names of all options that are given; settings are none.
     var given: Set<String> { switches.union(values.keys) }
 
-    /// The value of an option; of several, the last.
+    /// The value of an option.
     func value(_ name: String) -> String? { values[name]?.last }
 
     /// All values of an option that may be given more than once, in their order.

@@ -6,6 +6,11 @@ enum DeadLetterAdvice {
         byReason[cause.reason] ?? (cause.stage == .broker ? broker : unknown)
     }
 
+    /// Where the runbook says it at length.
+    static func runbook(for cause: DeadLetterCause) -> String {
+        "docs/runbooks/dead-letters.md#" + (byReason[cause.reason] == nil ? "what-to-do-by-reason" : cause.reason)
+    }
+
     /// Every reason that the pipeline gives.
     static let byReason = [
         "malformed-json":

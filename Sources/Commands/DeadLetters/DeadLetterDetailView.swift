@@ -12,11 +12,19 @@ struct DeadLetterDetailView: Sendable {
 
     private let detail: DeadLetterDetail
     private let event: Event?
+    private let conflict: [JSONEdits.Difference]
     private let isRevealed: Bool
     private let now: Timestamp
 
-    init(_ detail: DeadLetterDetail, event: Event?, isRevealed: Bool, now: Timestamp) {
+    init(
+        _ detail: DeadLetterDetail,
+        event: Event?,
+        conflict: [JSONEdits.Difference] = [],
+        isRevealed: Bool,
+        now: Timestamp
+    ) {
         self.detail = detail
+        self.conflict = conflict
         self.event = event
         self.isRevealed = isRevealed
         self.now = now
@@ -31,9 +39,11 @@ struct DeadLetterDetailView: Sendable {
         text.add("", item.deadID)
         for (label, words) in facts { text.add(label, width: Self.label, words) }
         text.add("what to do", width: Self.label, DeadLetterAdvice.words(for: item.cause))
+        text.add("runbook", width: Self.label, DeadLetterAdvice.runbook(for: item.cause))
         var lines = text.lines
         if let event { lines += [""] + eventLines(event) }
         if item.delivery == nil { lines += [""] + messageLines }
+        if !conflict.isEmpty { lines += [""] + conflictLines }
         return lines + [""] + historyLines
     }
 
@@ -98,6 +108,16 @@ struct DeadLetterDetailView: Sendable {
         return lines + PrettyJSON.lines(isRevealed ? body : MaskedJSON.body(body), indentation: "  ").indented
     }
 
+    /// What is personal is masked on both sides: that they differ is seen all the same.
+    private var conflictLines: [String] {
+        func text(_ value: JSONValue) -> String { Self.oneLine(isRevealed ? value : MaskedJSON.part(value)) }
+        return ["What is stored under this id (-), and what came later (+)"]
+            + conflict.flatMap { change in
+                (change.before.map { ["  - \(change.place.text) \(text($0))"] } ?? [])
+                    + (change.after.map { ["  + \(change.place.text) \(text($0))"] } ?? [])
+            }
+    }
+
     private var headers: JSONValue? {
         Self.parsed(detail.origin.headers).map { isRevealed ? $0 : MaskedJSON.headers($0) }
     }
@@ -129,6 +149,8 @@ struct DeadLetterDetailView: Sendable {
     var json: JSONText {
         var members = item.members
         members.append(("advice", .text(DeadLetterAdvice.words(for: item.cause))))
+        members.append(("runbook", .text(DeadLetterAdvice.runbook(for: item.cause))))
+        members.append(("conflict", .list(conflict.map { .text($0.place.text) })))
         members.append(("editedInto", .optional(detail.editedInto)))
         members.append(("revealed", .flag(isRevealed)))
         members.append(("origin", originJSON))

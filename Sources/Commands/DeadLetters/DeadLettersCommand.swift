@@ -9,12 +9,31 @@ enum DeadLettersCommand: Command {
     static let synopsis = DeskVerb.allCases.map { "dead-letters \($0.usage)" }
     static let options = DeskOptions.all
 
+    static func help(for words: [String]) -> String {
+        words.lazy.compactMap(DeskVerb.init(rawValue:)).first?.help ?? help
+    }
+
     static func run(_ call: Call) async throws -> ExitCode {
         let words = call.words
         let verb = try verb(words)
         let required: Set<Setting> = words.has("from-queue") ? [.amqpURL] : [.databaseURL]
         let request = DeskRequest(call: call, verb: verb, setup: try call.setup(requiring: required))
         if words.has("from-queue") { return try await QueueSession(request).run() }
+        do {
+            return try await attend(to: request)
+        } catch {
+            throw CommandFailure(
+                unreachable: error,
+                attempted: "\(verb.rawValue) of dead letters",
+                whatToDo:
+                    "bring the database back; meanwhile bellhop dead-letters --from-queue list, export and replay "
+                    + "work on the broker's queue alone"
+            ) ?? error
+        }
+    }
+
+    private static func attend(to request: DeskRequest) async throws -> ExitCode {
+        let verb = request.verb
         return try await DeskSession.with(request) { session in
             switch verb {
             case .groups: try await session.groups()
@@ -27,6 +46,7 @@ enum DeadLettersCommand: Command {
             case .export: try await session.export()
             case .import: try await session.importLetters()
             case .note, .discard, .restore: try await session.act()
+            case .undo: try await session.undo()
             case .audit: try await session.audit()
             }
         }

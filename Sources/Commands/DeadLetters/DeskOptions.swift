@@ -14,9 +14,10 @@ enum DeskOptions {
             "given up at this stage: intake, record, feed, resume, dispatch, receipt, broker, desk"
         ),
         Option.taking("provider", "P", "refused by this provider, such as fcm"),
-        Option.taking("fingerprint", "F", "of this group, as groups lists them"),
+        Option.taking("fingerprint", "F", "of this group, as groups lists them; its beginning will do"),
         Option.taking("user", "U", "about this user"),
         Option.taking("event", "ID", "of this event"),
+        Option.taking("text", "WORDS", "with this in the error, the event's id or the routing key, in whatever case"),
         Option.taking("since", "WHEN", "failed last at this instant or later; 2h means two hours ago"),
         Option.taking("until", "WHEN", "failed last before this instant"),
         Option.taking("state", "S", "open (unless given), replaying, resolved, discarded, or all"),
@@ -27,13 +28,22 @@ enum DeskOptions {
 
     static let all =
         filterOptions + [
+            .switch("all", "all that an act can be about, where there is no filter"),
+            .taking("sort", "ORDER", "list: newest (unless given), oldest or deaths first"),
+            .watch,
+            .taking("at", "WHEN", "replay: begin at this instant, or after a span such as 2h"),
             .switch("dry-run", "say what a replay would make of each item, and change nothing"),
             .taking("rate", "N/s", "replay so many items a second at most"),
             .switch("ramp", "replay 1 item, then 2, 5, 10, …, each time after all before have an outcome"),
             .taking("pause-at", "PERCENT", "pause when so many of the latest hundred outcomes failed (20)"),
             .taking("cap", "N", "leave out what was replayed N times before (5)"),
             .switch("detach", "return once the replay has begun"),
-            .taking("set", "PLACE=VALUE", "edit: put a value at a place of the body, /id=evt-1; may be given again"),
+            .taking(
+                "set",
+                "PLACE=VALUE",
+                "edit: put a value at a place of the body, /id=evt-1; may be given again",
+                isRepeatable: true
+            ),
             .taking("file", "FILE", "edit: take the whole body from a file, - for stdin"),
             .taking("routing-key", "KEY", "edit: send the copy under this routing key"),
             .taking("output", "FILE", "export: write to a new file; to stdout unless given"),
@@ -58,6 +68,7 @@ extension DeadLetterFilter {
         fingerprint = words.value("fingerprint")
         user = words.value("user")
         event = words.value("event")
+        text = words.value("text")
         since = try words.moment("since", now)
         until = try words.moment("until", now)
         limit = try words.number("limit", in: 1...10_000_000)
@@ -69,6 +80,16 @@ extension DeadLetterFilter {
 }
 
 extension Words {
+    /// An instant, or a span from now on; nil where the option is not given.
+    func time(ahead option: String, _ now: Timestamp) throws(CommandFailure) -> Timestamp? {
+        try optional(option, "an instant to come such as 2026-02-15T03:00:00Z, or a span such as 2h") { text in
+            let span = Duration(text: text).map {
+                Timestamp(clamping: now.microseconds + min($0.microseconds, 1 << 50))
+            }
+            return (Timestamp(validating: text) ?? span).flatMap { $0 > now ? $0 : nil }
+        }
+    }
+
     /// An instant, or a span before now.
     fileprivate func moment(_ option: String, _ now: Timestamp) throws(CommandFailure) -> Timestamp? {
         try optional(option, "an instant such as 2026-02-15T13:45:00Z, or a span before now such as 2h") { text in

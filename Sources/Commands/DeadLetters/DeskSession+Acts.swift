@@ -11,11 +11,33 @@ extension DeskSession {
         case .restore: act = .restore
         default: act = .note
         }
-        var filter = try await filter()
+        var filter = try await filterOfAct()
         if let state = act.acceptedState { filter = filter.with(state: state) }
         if act == .note, words.value("state") == nil, !operands.isEmpty {
             filter.states = Set(DeadLetterState.allCases)
         }
+        return try await perform(act, on: filter)
+    }
+
+    /// `undo ACT`: takes back what one act did, as far as nobody has touched it since.
+    func undo() async throws -> ExitCode {
+        guard let text = operands.first, operands.count == 1, let number = Int64(text) else {
+            throw words.misuse("undo takes the number of one act; audit has them")
+        }
+        guard let entry = try await desk.auditEntry(number) else {
+            throw failure(.answerIsNo, "there is no such act", "bellhop dead-letters audit lists them", text)
+        }
+        guard let reverse = entry.reverse else {
+            throw failure(.answerIsNo, "it was \(entry.act), which is not undone like this", entry.remedy, text)
+        }
+        var filter = DeadLetterFilter()
+        filter.act = number
+        if let state = reverse.acceptedState { filter = filter.with(state: state) }
+        return try await perform(reverse, on: filter)
+    }
+
+    private func perform(_ act: DeskAct, on filter: DeadLetterFilter) async throws -> ExitCode {
+        var filter = filter
         let count = try await desk.count(filter)
         guard count.items > 0 else {
             let state = act.acceptedState?.rawValue ?? "known"
@@ -25,12 +47,16 @@ extension DeskSession {
         let deed = "\(act.words) \(count.items.of("item")) of \(count.users.of("user"))"
         guard try confirm(count.items, deed) else { return .answerIsNo }
         filter.filedBy = count.asOf
-        let outcome = try await desk.perform(act, on: filter, agreed: count.items, by: try deskOperator())
+        let (outcome, number) = try await desk.carryOut(act, on: filter, agreed: count.items, by: try deskOperator())
         switch outcome {
         case .moreThanAgreed(let items):
             throw moreThanAgreed(items, count.items, "nothing was changed")
         case .done(let items):
-            answer(Self.result(items), lines: ["\(act.pastWords) \(items.of("item"))."])
+            let undoing = act == .note ? nil : number.map { " bellhop dead-letters undo \($0) takes it back." }
+            answer(
+                .object([("items", .number(items)), ("act", number.map { .number(Int(clamping: $0)) } ?? .null)]),
+                lines: ["\(act.pastWords) \(items.of("item")).\(undoing ?? "")"]
+            )
             return .done
         }
     }
@@ -44,16 +70,17 @@ extension DeskSession {
         let entries = try await desk.auditLog(atMost: limit)
         let rows = entries.map { entry in
             [
-                DeskText.instant(entry.at), DeskText.cut(entry.operator, to: 20),
+                String(entry.number), DeskText.instant(entry.at), DeskText.cut(entry.operator, to: 20),
                 DeskText.cut(entry.login ?? "-", to: 20), entry.act + (entry.replay.map { " \($0)" } ?? ""),
-                entry.items.grouped, DeskText.cut(entry.filterWords, to: 60), DeskText.cut(entry.because, to: 60),
+                entry.items.grouped, DeskText.cut(entry.filterWords, to: 500), DeskText.cut(entry.because, to: 500),
             ]
         }
-        let columns = ["when", "who", "log-in", "act", "items", "filter", "because"]
-        let table = TextTable(columns, texts: [1, 2, 3, 5, 6], rows: rows)
+        let columns = ["number", "when", "who", "log-in", "act", "items", "filter", "because"]
+        let table = TextTable(columns, texts: [1, 2, 3, 4, 6, 7], flexible: [6, 7], optional: [3], rows: rows)
         answer(
             .list(entries.map(\.json)),
-            lines: entries.isEmpty ? ["Nobody has done anything yet."] : table.lines()
+            lines: entries.isEmpty ? ["Nobody has done anything yet."] : table.lines(fitting: width),
+            emphasis: { index, _ in index == 0 ? .heading : .plain }
         )
         return .done
     }
@@ -79,11 +106,33 @@ extension DeskAct {
 }
 
 extension AuditEntry {
+    /// What takes it back; nil for what no act takes back.
+    fileprivate var reverse: DeskAct? {
+        switch DeskAct(rawValue: act) {
+        case .discard: .restore
+        case .restore: .discard
+        case .note, nil: nil
+        }
+    }
+
+    /// What there is instead.
+    fileprivate var remedy: String {
+        switch act {
+        case "replay", "resume", "edit":
+            replay.map { "bellhop dead-letters cancel \($0) stops what has not gone out" } ?? "nothing is to be done"
+        case "pause": replay.map { "bellhop dead-letters resume \($0)" } ?? "nothing is to be done"
+        case "hold-add": "bellhop hold list, then release it"
+        default: "nothing takes it back"
+        }
+    }
+
     /// `app drop, reason malformed-json`.
     fileprivate var filterWords: String {
         let words = filter.members.map { member in
+            let list = member.value.array.map { $0.compactMap(\.string).joined(separator: ", ") }
             let value =
-                member.value.string ?? String(decoding: JSONWriter.canonicalBytes(of: member.value), as: UTF8.self)
+                member.value.string ?? list
+                ?? String(decoding: JSONWriter.canonicalBytes(of: member.value), as: UTF8.self)
             return "\(member.key) \(value)"
         }
         return words.isEmpty ? "all open items" : words.joined(separator: ", ")
@@ -91,7 +140,8 @@ extension AuditEntry {
 
     fileprivate var json: JSONText {
         .object([
-            ("at", .text(at.description)), ("by", .text(self.operator)), ("login", .optional(login)),
+            ("number", .number(Int(clamping: number))), ("at", .text(at.description)), ("by", .text(self.operator)),
+            ("login", .optional(login)),
             ("act", .text(act)),
             ("filter", .object(filter.members.map { ($0.key, JSONText($0.value)) })), ("items", .number(items)),
             ("because", .text(because)), ("replay", replay.map { .number(Int(clamping: $0)) } ?? .null),

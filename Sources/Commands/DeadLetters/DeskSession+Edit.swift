@@ -6,31 +6,77 @@ import Store
 extension DeskSession {
     /// `edit`: sends a corrected copy of a message that was never taken in, and marks the original as resolved by it.
     func edit() async throws -> ExitCode {
+        if operands.isEmpty { return try await editMany() }
         let detail = try await detail()
         let id = detail.summary.deadID
         let forecast = try forecast()
         try await refuseRecorded(detail, forecast)
         try await refuseTooOld(detail.summary)
         let original = try? JSONParser().parse(detail.origin.body).get()
-        let desk = try deskOperator()
+        // Whoever sees a body in an editor is written down first; everybody else is asked for the reason last.
+        let desk = needsEditor ? try deskOperator() : nil
         let body = try await newBody(of: detail, original, desk)
+        var draft = desk == nil ? nil : EditedDraft.keep(body, of: id)
+        do {
+            let correction = try await correction(body, for: detail, original, forecast)
+            guard try confirm(1, "sends a corrected copy of 1 item in its place") else {
+                if let draft { print(draft.words) }
+                return .answerIsNo
+            }
+            let outcome = try await self.desk.hand(in: [correction], by: try desk ?? deskOperator())
+            guard case .sent(let replay, _) = outcome else {
+                throw failure(.tryAgain, "it is not open any more", "look again", id)
+            }
+            draft?.remove()
+            draft = nil
+            if !isJSON { print("The copy is \(correction.copy.deadID), sent by replay \(replay).") }
+            return words.has("detach") ? .done : try await watch(replay)
+        } catch let failure as CommandFailure {
+            throw draft?.telling(failure) ?? failure
+        }
+    }
+
+    /// Whether a person writes the text now.
+    private var needsEditor: Bool {
+        words.value("file") == nil && words.allValues("set").isEmpty && words.value("routing-key") == nil
+    }
+
+    /// The copy with this body, once it is known that it can be taken in; shows what has changed.
+    private func correction(
+        _ body: [UInt8],
+        for detail: DeadLetterDetail,
+        _ original: JSONValue?,
+        _ forecast: ReplayForecast
+    ) async throws -> Correction {
+        let id = detail.summary.deadID
         let copy = forecast.naming(
-            detail.copy(with: body, routingKey: words.value("routing-key"), at: now)
+            DeadLetterItem(
+                correcting: detail.summary,
+                detail.origin,
+                body,
+                routingKey: words.value("routing-key"),
+                at: now
+            )
         )
         try await refuseInvalid(copy, forecast)
         let changes = JSONEdits.differences(original, try? JSONParser().parse(body).get())
         guard !changes.isEmpty || copy.origin.routingKey != detail.origin.routingKey || original == nil else {
             throw failure(.answerIsNo, "nothing was changed", "replay sends it as it is", id)
         }
-        if !isJSON { show(changes, copy, detail) }
-        guard try confirm(1, "sends a corrected copy of 1 item in its place") else { return .answerIsNo }
-        let places = changes.map { $0.place.text.isEmpty ? "the whole body" : $0.place.text }.joined(separator: ", ")
-        let outcome = try await self.desk.hand(in: copy, correcting: id, changes: places, by: desk)
-        guard case .sent(let replay) = outcome else {
-            throw failure(.tryAgain, "it is not open any more", "look again", id)
-        }
-        if !isJSON { print("The copy is \(copy.deadID), sent by replay \(replay).") }
-        return words.has("detach") ? .done : try await watch(replay)
+        if !isJSON { show(changes, copy, detail.origin) }
+        return Correction(copy, of: id, changes: Self.places(changes, copy, detail.origin))
+    }
+
+    /// Which places differ, for the history.
+    static func places(
+        _ changes: [JSONEdits.Difference],
+        _ copy: DeadLetterItem,
+        _ before: DeadLetterItem.Origin
+    ) -> String {
+        let places = changes.map { $0.place.text.isEmpty ? "the whole body" : $0.place.text }
+        return (places + (copy.origin.routingKey == before.routingKey ? [] : ["the routing key"])).joined(
+            separator: ", "
+        )
     }
 
     // MARK: - What may be edited
@@ -99,7 +145,7 @@ extension DeskSession {
     private func newBody(
         of detail: DeadLetterDetail,
         _ original: JSONValue?,
-        _ desk: DeskOperator
+        _ desk: DeskOperator?
     ) async throws -> [UInt8] {
         if let path = words.value("file") { return try EventFile.read(path, request.shell) }
         if let cut = detail.origin.cutBody {
@@ -111,9 +157,9 @@ extension DeskSession {
             )
         }
         let sets = words.allValues("set")
-        if !sets.isEmpty { return try edited(original, sets) }
+        if !sets.isEmpty { return try edited(original, sets, operands[0]) }
         if words.value("routing-key") != nil { return detail.origin.body }
-        guard request.shell.terminal != nil else {
+        guard let desk, request.shell.terminal != nil else {
             throw words.misuse(
                 "edit needs --set, --file, or a terminal for $EDITOR"
             )
@@ -125,13 +171,14 @@ extension DeskSession {
         return try await TextEditor(request.shell.environment).edit(text ?? detail.origin.body)
     }
 
-    private func edited(_ original: JSONValue?, _ sets: [String]) throws(CommandFailure) -> [UInt8] {
+    /// The body with the values of `--set` in their places; `item` names it where that cannot be.
+    func edited(_ original: JSONValue?, _ sets: [String], _ item: String) throws(CommandFailure) -> [UInt8] {
         guard var document = original else {
             throw failure(
                 .badInput,
                 "its body is no JSON, so it has no places",
                 "hand in the whole body with --file",
-                operands[0]
+                item
             )
         }
         for set in sets {
@@ -145,7 +192,7 @@ extension DeskSession {
             // What is no JSON is a text: nobody wants to quote twice on a command line.
             let value = (try? JSONParser().parse(Array(parts[1].utf8)).get()) ?? .string(parts[1])
             guard let changed = JSONEdits.setting(value, at: place.steps[...], in: document) else {
-                throw failure(.badInput, "there can be nothing at \(place.text)", "show prints its places", operands[0])
+                throw failure(.badInput, "there can be nothing at \(place.text)", "show prints its places", item)
             }
             document = changed
         }
@@ -153,7 +200,7 @@ extension DeskSession {
     }
 
     /// The old side stays masked: it is a person's.
-    private func show(_ changes: [JSONEdits.Difference], _ copy: DeadLetterItem, _ detail: DeadLetterDetail) {
+    func show(_ changes: [JSONEdits.Difference], _ copy: DeadLetterItem, _ before: DeadLetterItem.Origin) {
         func text(_ value: JSONValue) -> String {
             DeskText.cut(String(decoding: JSONWriter.canonicalBytes(of: value), as: UTF8.self), to: 200)
         }
@@ -165,16 +212,22 @@ extension DeskSession {
             }
             if let after = change.after { print("+ \(place) \(text(after))") }
         }
-        guard copy.origin.routingKey != detail.origin.routingKey else { return }
-        print("- routing key \(DeskText.cut(detail.origin.routingKey, to: 100))")
+        guard copy.origin.routingKey != before.routingKey else { return }
+        print("- routing key \(DeskText.cut(before.routingKey, to: 100))")
         print("+ routing key \(copy.origin.routingKey)")
     }
 }
 
-extension DeadLetterDetail {
+extension DeadLetterItem {
     /// The item of a corrected copy: headers and properties are locked, body and routing key are new.
-    fileprivate func copy(with body: [UInt8], routingKey: String?, at now: Timestamp) -> DeadLetterItem {
-        var origin = origin
+    init(
+        correcting summary: DeadLetterSummary,
+        _ original: Origin,
+        _ body: [UInt8],
+        routingKey: String?,
+        at now: Timestamp
+    ) {
+        var origin = original
         origin.body = body
         origin.markWhole()
         origin.routingKey = routingKey ?? origin.routingKey
@@ -184,7 +237,7 @@ extension DeadLetterDetail {
         cause.pointer = nil
         cause.provider = nil
         cause.error = "the corrected copy of \(summary.deadID)"
-        return DeadLetterItem(
+        self.init(
             "edit-" + String(mark, radix: 16),
             cause,
             failedAt: now,

@@ -6,20 +6,27 @@ extension DeskSession {
     /// `groups`: what is wrong, the largest first.
     func groups() async throws -> ExitCode {
         try expectNoItems()
-        let filter = try DeadLetterFilter(words, now: now)
+        let filter = try await filter()
+        let emphasis = { (index: Int, line: String) -> Emphasis in
+            index == 2 ? .heading : line.hasPrefix("    ") ? .faint : .plain
+        }
+        if words.has("watch") {
+            try await request.call.watch({ try await desk.groups(filter).lines(fitting: width) }, emphasis: emphasis)
+        }
         let found = try await desk.groups(filter)
-        answer(found.json, lines: found.lines)
+        answer(found.json, lines: found.lines(fitting: width), emphasis: emphasis)
         return found.items == 0 ? .answerIsNo : .done
     }
 }
 
 extension DeadLetterGroups {
     /// Each group in a line of a table, with its latest error below.
-    fileprivate var lines: [String] {
+    fileprivate func lines(fitting width: Int?) -> [String] {
         guard items > 0 else { return ["No items match."] }
         var table = TextTable(
             ["group", "items", "users", "first", "last", "last 24 hours", "reason"],
-            texts: [3, 4, 5, 6]
+            texts: [3, 4, 5, 6],
+            optional: [5, 3]
         )
         for group in groups {
             table.add([
@@ -28,9 +35,9 @@ extension DeadLetterGroups {
             ])
         }
         var lines = ["\(items.of("item")) in \(count.of("group")), \(DeskText.instant(asOf))", ""]
-        for (line, group) in zip(table.lines(), [nil] + groups.map(Optional.some)) {
+        for (line, group) in zip(table.lines(fitting: width), [nil] + groups.map(Optional.some)) {
             lines.append(line)
-            if let group { lines.append("    " + DeskText.cut(group.latestWords, to: 92)) }
+            if let group { lines.append("    " + DeskText.cut(group.latestWords, to: (width ?? 96) - 4)) }
         }
         if groups.count < count {
             lines.append("The \(groups.count) largest groups of \(count.grouped); a filter shows others.")

@@ -6,8 +6,16 @@ extension DeskSession {
     /// `list`: single items, those that failed last first.
     func list() async throws -> ExitCode {
         let filter = try await filter()
-        let page = try await desk.page(filter, atMost: filter.limit ?? Self.usualPage)
-        answer(page.json, lines: page.lines)
+        let order = try words.optional("sort", "newest, oldest or deaths", DeadLetterOrder.init) ?? .newest
+        let look = { () async throws -> DeadLetterPage in
+            try await desk.page(filter, atMost: filter.limit ?? Self.usualPage, in: order)
+        }
+        let emphasis = { (index: Int, _: String) -> Emphasis in index == 0 ? .heading : .plain }
+        if words.has("watch") {
+            try await request.call.watch({ try await look().lines(fitting: width) }, emphasis: emphasis)
+        }
+        let page = try await look()
+        answer(page.json, lines: page.lines(fitting: width), emphasis: emphasis)
         return page.count == 0 ? .answerIsNo : .done
     }
 
@@ -15,24 +23,29 @@ extension DeskSession {
 }
 
 extension DeadLetterPage {
-    fileprivate var lines: [String] {
+    fileprivate func lines(fitting width: Int?) -> [String] {
         guard count > 0 else { return ["No items match."] }
         let showsState = items.contains { $0.state != .open }
         var header = ["item", "failed", "app", "type", "user", "reason", "deaths", "error"]
         if showsState { header.insert("state", at: 1) }
         let shift = showsState ? 1 : 0
-        var table = TextTable(header, texts: Set((1...5).map { $0 + shift } + [1, 7 + shift]))
+        var table = TextTable(
+            header,
+            texts: Set((1...5).map { $0 + shift } + [1, 7 + shift]),
+            flexible: [7, 4, 3, 2].map { $0 + shift },
+            optional: []
+        )
         for (item, id) in zip(items, DeskText.shortened(items.map(\.deadID))) {
             let cause = item.cause
             var cells = [
                 id, DeskText.ago(item.lastFailedAt, asOf), DeskText.cut(cause.app ?? "-", to: 16),
                 DeskText.cut(cause.eventType ?? "-", to: 24), DeskText.cut(cause.user ?? "-", to: 16), cause.reason,
-                String(item.deaths), DeskText.cut(cause.error, to: 60),
+                String(item.deaths), DeskText.cut(cause.error, to: 500),
             ]
             if showsState { cells.insert(item.state.rawValue, at: 1) }
             table.add(cells)
         }
-        return table.lines() + DeskText.rest(items.count, of: count)
+        return table.lines(fitting: width) + DeskText.rest(items.count, of: count)
     }
 
     fileprivate var json: JSONText {

@@ -13,7 +13,8 @@ extension DeskSession {
             perItem: try words.number("cap", in: 1...1_000) ?? ReplayLimits.usualPerItem,
             failedSince: cutoff.earliest
         )
-        var order = ReplayOrder(try await filter(), limits: limits, pace: try words.pace())
+        let filter = words.has("dry-run") ? try await filter() : try await filterOfAct()
+        var order = ReplayOrder(filter, limits: limits, pace: try words.pace(now))
         let survey = try await book.survey(order)
         order.filter.filedBy = survey.eligible.asOf
         if words.has("dry-run") { return try await foresee(order, survey, cutoff) }
@@ -31,7 +32,8 @@ extension DeskSession {
             if !isJSON {
                 print("Replay \(id) has begun: \(items.of("item")). It goes on whatever becomes of this terminal.")
             }
-            guard !words.has("detach") else {
+            if let begin = order.pace.notBefore, !isJSON { print("It sends from \(DeskText.instant(begin)) on.") }
+            guard !words.has("detach"), order.pace.notBefore == nil else {
                 if isJSON { print(JSONText.object([("replay", .number(Int(clamping: id)))]).description) }
                 return .done
             }
@@ -94,19 +96,37 @@ extension DeskSession {
             }
         }
         let counts = tally.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+        let ahead = try await waiting(before: order.filter)
         answer(
             .object([
                 ("items", .number(survey.eligible.items)), ("tooOld", .number(survey.tooOld)),
                 ("tooOften", .number(survey.tooOften)), ("bodyCut", .number(survey.cut)),
                 ("predictions", .object(counts.map { ($0.key, .number($0.value)) })), ("each", .list(items)),
+                (
+                    "ahead",
+                    .list(
+                        ahead.map { .object([("outlet", .text($0.name)), ("waiting", .number($0.count))]) }
+                    )
+                ),
             ]),
             lines: leftOut(survey, cutoff) + [
                 "A replay of \(survey.eligible.items.of("item")) at this moment; nothing was changed:"
             ]
                 + TextTable(["prediction", "items"], rows: counts.map { ["  \($0.key)", $0.value.grouped] }).lines()
                 .dropFirst()
+                + ahead.map {
+                    "\($0.count.grouped) wait in the backlog of \($0.name): what is sent there goes behind them."
+                }
         )
         return survey.eligible.items == 0 ? .answerIsNo : .done
+    }
+
+    /// What waits already for the outlets that a replay may go through, as far as its filter tells.
+    private func waiting(before filter: DeadLetterFilter) async throws -> [StoreStatus.Backlog] {
+        try await StoreStatus.backlogs(pool).filter { backlog in
+            guard let part = OutletPart(backlog.name) else { return false }
+            return part.app.text == filter.app ?? part.app.text && part.provider == filter.provider ?? part.provider
+        }
     }
 
     /// Foresees with the rules and the tables as they are.
@@ -129,10 +149,11 @@ extension ReplayPrediction {
 
 extension Words {
     /// `--rate`, `--ramp` and `--pause-at`.
-    fileprivate func pace() throws(CommandFailure) -> ReplayOrder.Pace {
+    fileprivate func pace(_ now: Timestamp) throws(CommandFailure) -> ReplayOrder.Pace {
         var pace = ReplayOrder.Pace(isRamped: has("ramp"))
         pace.rate = try number("rate", in: 1...100_000, unit: "/s")
         if let share = try number("pause-at", in: 1...100) { pace.pauseShare = share }
+        pace.notBefore = try time(ahead: "at", now)
         return pace
     }
 }

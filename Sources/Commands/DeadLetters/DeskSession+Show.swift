@@ -15,11 +15,33 @@ extension DeskSession {
         let view = DeadLetterDetailView(
             detail,
             event: try await event(of: detail),
+            conflict: try await conflict(of: detail),
             isRevealed: words.has("reveal"),
             now: now
         )
         answer(view.json, lines: view.lines)
         return .done
+    }
+
+    /// Of an id that was used before, where what is stored under it differs from what came later.
+    private func conflict(of detail: DeadLetterDetail) async throws -> [JSONEdits.Difference] {
+        let cause = detail.summary.cause
+        guard cause.reason == RejectionReason.idConflict.rawValue,
+            let app = cause.app.flatMap(AppID.init(validating:)),
+            let user = cause.user.flatMap(UserID.init(validating:)),
+            let event = cause.eventID.flatMap(EventID.init(validating:)),
+            let later = try? JSONParser().parse(detail.origin.body).get().object
+        else { return [] }
+        let key = RecipientKey(app: app, user: user)
+        let story = try await StoryBook(pool: pool).story(of: .event(event), for: key)
+        guard let stored = story.record?.notification.content else { return [] }
+        let before: [(String, JSONValue)] = [
+            ("title", .string(stored.title)), ("body", .string(stored.body)), ("data", .object(stored.data)),
+        ]
+        // What the catalogue's template says in the producer's place is no difference of the producer's.
+        return before.filter { later[$0.0] != nil }.flatMap { name, value in
+            JSONEdits.differences(value, later[name], at: JSONPointer.root.key(name))
+        }
     }
 
     /// Of a delivery, its notification and its line in the ledger as they stand.

@@ -8,27 +8,38 @@ extension DeskSession {
     /// Ctrl-C ends the watching alone.
     func watch(_ id: Int64) async throws -> ExitCode {
         let terminal = isJSON ? nil : request.shell.terminal
-        var uncarried = 0
+        var (uncarried, looks) = (0, 0)
         while true {
             let progress = try await progress(of: id)
-            terminal?.show(ReplayView(progress, now: SystemTime().timestamp).bar)
+            let bar = ReplayView(progress, now: SystemTime().timestamp).bar
+            terminal?.show(bar)
             if progress.isFinished || progress.replay.state == .paused {
                 terminal?.show("")
-                return report(progress)
+                return try await report(progress)
             }
+            looks += 1
+            if request.shell.terminal == nil, looks.isMultiple(of: Self.breath) { say(bar) }
             uncarried = progress.replay.isCarried ? 0 : uncarried + 1
             if uncarried == Self.patience {
                 terminal?.show("")
-                print(await whyNobodyCarries())
+                let why = await whyNobodyCarries()
+                isJSON ? say(why) : print(why)
+            }
+            // Nobody sits there who could end it.
+            if request.shell.terminal == nil, uncarried == Self.endurance {
+                throw failure(.tryAgain, "nobody has carried it on for two minutes", Self.goesOn, "replay \(id)")
             }
             try await Task.sleep(for: .milliseconds(250))
         }
     }
 
+    /// What is no part of the answer.
+    private func say(_ line: String) { request.shell.complaints.print(line: line) }
+
     /// `replays [N]`: one replay, or all of them, those that have not ended first.
     func replays() async throws -> ExitCode {
         if let id = try replayNumber() {
-            return report(try await progress(of: id))
+            return try await report(try await progress(of: id))
         }
         let records = try await book.latest(atMost: 20)
         let rows = records.map { record in
@@ -36,13 +47,19 @@ extension DeskSession {
             return [
                 String(record.id), record.state.rawValue + (isEnding ? ", ending" : ""),
                 DeskText.ago(record.startedAt, now), DeskText.cut(record.operator, to: 20), record.items.grouped,
-                DeskText.cut(record.because, to: 60),
+                DeskText.cut(record.because, to: 500),
             ]
         }
-        let table = TextTable(["replay", "state", "begun", "by", "items", "because"], texts: [1, 2, 3, 5], rows: rows)
+        let table = TextTable(
+            ["replay", "state", "begun", "by", "items", "because"],
+            texts: [1, 2, 3, 5],
+            flexible: [5],
+            rows: rows
+        )
         answer(
             .list(records.map { .object($0.members) }),
-            lines: records.isEmpty ? ["Nothing was ever replayed."] : table.lines()
+            lines: records.isEmpty ? ["Nothing was ever replayed."] : table.lines(fitting: width),
+            emphasis: { index, _ in index == 0 ? .heading : .plain }
         )
         return .done
     }
@@ -65,12 +82,14 @@ extension DeskSession {
         case .resume: control = .resume
         default: control = .cancel
         }
+        // Before anybody is asked why.
+        _ = try await self.progress(of: id)
         guard try await book.control(id, control, by: try deskOperator()) else {
             let state = try await book.progress(of: id).map { "it is \($0.replay.state.rawValue)" }
             throw failure(.answerIsNo, state ?? "there is no such replay", Self.listing, "replay \(id)")
         }
         guard let progress = try await book.progress(of: id) else { return .done }
-        _ = report(progress)
+        _ = try await report(progress)
         return .done
     }
 
@@ -85,8 +104,9 @@ extension DeskSession {
     }
 
     /// Prints how it stands; the code says whether all went well.
-    private func report(_ progress: ReplayProgress) -> ExitCode {
-        let view = ReplayView(progress, now: SystemTime().timestamp)
+    private func report(_ progress: ReplayProgress) async throws -> ExitCode {
+        let failures = try await book.failures(of: progress.replay.id, atMost: Self.failuresShown)
+        let view = ReplayView(progress, failures: failures, now: SystemTime().timestamp)
         answer(view.json, lines: view.lines)
         switch progress.replay.state {
         case .done: return progress.outcomes.keys.contains { $0.isFailure || $0 == .tooOld } ? .answerIsNo : .done
@@ -100,4 +120,10 @@ extension DeskSession {
 
     /// So many looks without a runner are worth a word: five seconds.
     private static let patience = 20
+    /// So many without a word are silence: ten seconds.
+    private static let breath = 40
+    /// Two minutes.
+    private static let endurance = 480
+    private static let failuresShown = 10
+    private static let goesOn = "it goes on as soon as somebody does; bellhop dead-letters replays shows how it stands"
 }

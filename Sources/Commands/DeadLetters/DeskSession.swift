@@ -46,17 +46,61 @@ struct DeskSession: Sendable {
     }
 
     /// Prints an answer: one value for a program, lines for people, whatever a letter brought into them.
-    func answer(_ json: @autoclosure () -> JSONText, lines: @autoclosure () -> [String]) {
-        request.call.answer(json(), lines: lines())
+    func answer(
+        _ json: @autoclosure () -> JSONText,
+        lines: @autoclosure () -> [String],
+        emphasis: (_ index: Int, _ line: String) -> Emphasis = { _, _ in .plain }
+    ) {
+        request.call.answer(json(), lines: lines(), emphasis: emphasis)
     }
+
+    /// How wide the reader's terminal is; nil where nobody knows.
+    var width: Int? { request.shell.output.width }
 
     // MARK: - Who, which, how many
 
     /// The filter of the command line, with the items that it names by the beginnings of their ids.
     func filter() async throws -> DeadLetterFilter {
         var filter = try DeadLetterFilter(words, now: now)
+        try await expectKnown(filter)
+        if let beginning = filter.fingerprint { filter.fingerprint = try await fingerprint(beginning) }
         for text in operands { filter.ids.append(try await item(text)) }
         return filter
+    }
+
+    /// The same for an act, which nobody wants to do to everything by forgetting a word.
+    func filterOfAct() async throws -> DeadLetterFilter {
+        let filter = try await filter()
+        try filter.expectMeant(words, request.verb)
+        return filter
+    }
+
+    /// A word that nothing here or anywhere has ever had is a slip: "no items match" would be believed.
+    private func expectKnown(_ filter: DeadLetterFilter) async throws {
+        let known: [(DeadLetterCause.Member, String?, [String])] = [
+            (.reason, filter.reason, DeadLetterAdvice.byReason.keys.sorted()),
+            (.stage, filter.stage, DeadLetterCause.Stage.known.map(\.rawValue)),
+            (.provider, filter.provider, CheckedProvider.allCases.map(\.rawValue)),
+        ]
+        for (member, word, words) in known {
+            guard let word, !words.contains(word), try await !desk.has(member, word) else { continue }
+            let near = NearestName.find(word, among: words).map { ", did you mean \($0)?" } ?? ""
+            throw self.words.misuse(
+                "no \(member.rawValue) is called \(word)\(near.isEmpty ? "; there are \(words.joined(separator: ", "))" : near)"
+            )
+        }
+    }
+
+    /// The one group whose fingerprint begins like this.
+    private func fingerprint(_ text: String) async throws -> String {
+        let found = try await desk.fingerprints(beginningWith: text, atMost: 2)
+        guard found.count > 1, !found.contains(text) else { return found.first ?? text }
+        throw failure(
+            .badInput,
+            "several groups begin like this, such as \(found[0]) and \(found[1])",
+            "say more",
+            text
+        )
     }
 
     func expectNoItems() throws(CommandFailure) {
@@ -102,5 +146,16 @@ struct DeskSession: Sendable {
             throw failure(.answerIsNo, "it was deleted at this moment", "look again", id)
         }
         return detail
+    }
+}
+
+extension DeadLetterFilter {
+    /// Says what is missing where an act has neither items, nor a filter, nor the word for everything.
+    func expectMeant(_ words: Words, _ verb: DeskVerb) throws(CommandFailure) {
+        let isNarrow = isNarrow || words.value("state") != nil
+        if isNarrow, words.has("all") { throw words.misuse("--all means everything, and there is a filter beside it") }
+        guard isNarrow || words.has("all") else {
+            throw words.misuse("\(verb.rawValue) wants to know which: items, a filter, or --all")
+        }
     }
 }

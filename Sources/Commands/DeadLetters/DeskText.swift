@@ -68,7 +68,10 @@ extension Int {
     }
 
     /// `1 item`, `12,431 items`.
-    func of(_ noun: String) -> String {
-        "\(grouped) \(noun)\(self == 1 ? "" : "s")"
+    func of(_ noun: String) -> String { of(noun, noun + "s") }
+
+    /// `1 delivery`, `12,431 deliveries`.
+    func of(_ one: String, _ many: String) -> String {
+        "\(grouped) \(self == 1 ? one : many)"
     }
 }

@@ -12,6 +12,7 @@ enum DeskVerb: String, CaseIterable, Sendable {
     case note
     case discard
     case restore
+    case undo
     case export
     case `import`
     case audit
@@ -19,13 +20,16 @@ enum DeskVerb: String, CaseIterable, Sendable {
     /// Its words on the command line.
     var usage: String {
         switch self {
-        case .groups, .list: "\(rawValue) [FILTER] [--json]"
+        case .groups: "groups [FILTER] [--watch] [--json]"
+        case .list: "list [FILTER] [--sort ORDER] [--watch] [--json]"
         case .show: "show ITEM [--reveal] [--json]"
-        case .note, .discard, .restore: "\(rawValue) [ITEM …] [FILTER] [--yes] [--by NAME] [--because TEXT] [--json]"
+        case .note, .discard, .restore:
+            "\(rawValue) [ITEM …] [FILTER|--all] [--yes] [--by NAME] [--because TEXT] [--json]"
+        case .undo: "undo ACT [--yes] [--by NAME] [--because TEXT] [--json]"
         case .replay:
-            "replay [ITEM …] [FILTER] [--dry-run] [--rate N/s] [--ramp] [--pause-at PERCENT] [--cap N] [--detach] …"
+            "replay [ITEM …] [FILTER|--all] [--dry-run] [--at WHEN] [--rate N/s] [--ramp] [--pause-at PERCENT] [--cap N] [--detach] …"
         case .edit:
-            "edit ITEM [--set PLACE=VALUE …] [--file FILE] [--routing-key KEY] [--yes] [--by NAME] [--because TEXT]"
+            "edit ITEM|FILTER [--set PLACE=VALUE …] [--file FILE] [--routing-key KEY] [--yes] [--by NAME] [--because TEXT]"
         case .export: "export [ITEM …] [FILTER] [--output FILE] [--by NAME] [--because TEXT]"
         case .import: "import FILE|- [--by NAME] [--because TEXT] [--json]"
         case .replays: "replays [REPLAY] [--json]"
@@ -42,24 +46,28 @@ enum DeskVerb: String, CaseIterable, Sendable {
             let scan = DeskOptions.filters.subtracting(["state"]).union(["from-queue"])
             switch self {
             case .list: return scan.union(["json"])
-            case .replay: return scan.subtracting(["limit"]).union(["yes", "by"])
+            case .replay: return scan.subtracting(["limit"]).union(["all", "yes", "by"])
             case .export: return scan.subtracting(["limit"]).union(["output"])
             default: return []
             }
         }
         return switch self {
-        case .groups, .list: DeskOptions.filters.union(["json"])
+        case .groups: DeskOptions.filters.union(["json", "watch"])
+        case .list: DeskOptions.filters.union(["json", "watch", "sort"])
         case .show: act.union(["reveal"])
         case .replay:
             DeskOptions.filters.subtracting(["state"]).union(act)
-                .union(["yes", "dry-run", "rate", "ramp", "pause-at", "cap", "detach"])
-        case .edit: act.union(["yes", "set", "file", "routing-key", "detach"])
+                .union(["all", "yes", "dry-run", "at", "rate", "ramp", "pause-at", "cap", "detach"])
+        case .edit:
+            DeskOptions.filters.subtracting(["state"]).union(act)
+                .union(["all", "yes", "set", "file", "routing-key", "detach"])
         case .export: DeskOptions.filters.union(act).union(["output"])
         case .import: act
         case .replays: ["json"]
         case .pause, .resume, .cancel: act
-        case .note: DeskOptions.filters.union(act).union(["yes"])
-        case .discard, .restore: DeskOptions.filters.subtracting(["state"]).union(act).union(["yes"])
+        case .note: DeskOptions.filters.union(act).union(["all", "yes"])
+        case .discard, .restore: DeskOptions.filters.subtracting(["state"]).union(act).union(["all", "yes"])
+        case .undo: act.union(["yes"])
         case .audit: ["limit", "json"]
         }
     }

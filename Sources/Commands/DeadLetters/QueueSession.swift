@@ -22,6 +22,7 @@ struct QueueSession: Sendable {
         scan = DeadLetterScan(broker: broker, names: names)
         var filter = try DeadLetterFilter(request.words, now: SystemTime().timestamp)
         filter.ids = Array(request.words.operands.dropFirst())
+        if request.verb == .replay { try filter.expectMeant(request.words, .replay) }
         self.filter = filter
     }
 
@@ -47,9 +48,20 @@ struct QueueSession: Sendable {
             latest = Array((latest + items.map(Self.withoutBody)).sorted { $0.failedAt > $1.failedAt }.prefix(limit))
             return []
         }
+        if count == 0, let holders = await consumers(), holders > 0, !request.call.isJSON {
+            let who = holders.of("scheduler")
+            say("\(who) may hold what was there; what they cannot file comes back within half a minute.")
+        }
         let code = show(latest, of: count)
         if let short { throw short }
         return code
+    }
+
+    /// Who takes from the queue; what they hold nobody else sees.
+    private func consumers() async -> Int? {
+        let name = names.dead
+        let queue = try? await BrokerSession.with(broker, name: "bellhop dead-letters") { try $0.checkQueue(name) }
+        return queue.map { Int($0.consumers) }
     }
 
     private func show(_ latest: [DeadLetterItem], of count: Int) -> ExitCode {

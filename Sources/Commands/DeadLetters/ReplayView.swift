@@ -5,10 +5,12 @@ import Store
 /// How a replay stands, for people and for programs.
 struct ReplayView: Sendable {
     private let progress: ReplayProgress
+    private let failures: [ReplayFailure]
     private let now: Timestamp
 
-    init(_ progress: ReplayProgress, now: Timestamp) {
+    init(_ progress: ReplayProgress, failures: [ReplayFailure] = [], now: Timestamp) {
         self.progress = progress
+        self.failures = failures
         self.now = now
     }
 
@@ -54,6 +56,13 @@ struct ReplayView: Sendable {
             table.add(["  \(outcome.words)", count.grouped])
         }
         lines += table.lines().dropFirst()
+        if replay.finishedAt == nil, let begin = replay.pace.notBefore, begin > now {
+            lines.append("It sends from \(DeskText.instant(begin)) on.")
+        }
+        if !failures.isEmpty { lines.append("What failed last; bellhop dead-letters show ITEM says all of one:") }
+        for failure in failures {
+            lines.append("  \(failure.deadID)  \(failure.reason): \(DeskText.cut(failure.error, to: 200))")
+        }
         if replay.state == .paused {
             lines.append("bellhop dead-letters resume \(replay.id) goes on, cancel \(replay.id) opens the rest again.")
         }
@@ -68,6 +77,14 @@ struct ReplayView: Sendable {
             progress.outcomes[outcome].map { (outcome.rawValue, JSONText.number($0)) }
         }
         members.append(("outcomes", .object(outcomes)))
+        let failed = failures.map { failure in
+            JSONText.object([
+                ("id", .text(failure.deadID)), ("outcome", .text(failure.outcome.rawValue)),
+                ("reason", .text(failure.reason)), ("error", .text(failure.error)),
+                ("at", .text(failure.at.description)),
+            ])
+        }
+        members.append(("failures", .list(failed)))
         return .object(members)
     }
 }
@@ -79,7 +96,8 @@ extension ReplayRecord {
             ("replay", .number(Int(clamping: id))), ("state", .text(state.rawValue)), ("by", .text(self.operator)),
             ("because", .text(because)), ("items", .number(items)),
             ("rate", pace.rate.map(JSONText.number) ?? .null), ("ramp", .flag(pace.isRamped)),
-            ("pauseAt", .number(pace.pauseShare)), ("pauseReason", .optional(pauseReason)),
+            ("pauseAt", .number(pace.pauseShare)), ("notBefore", .optional(pace.notBefore?.description)),
+            ("pauseReason", .optional(pauseReason)),
             ("startedAt", .text(startedAt.description)), ("finishedAt", .optional(finishedAt?.description)),
             ("filter", .object(filter.members.map { ($0.key, JSONText($0.value)) })),
         ]

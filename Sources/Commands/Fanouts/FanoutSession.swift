@@ -46,6 +46,7 @@ struct FanoutSession: Sendable {
         let detail = try await desk.detail(of: progress.record.number)
         let surroundings = FanoutSurroundings(
             status: progress.record.finishedAt == nil ? try await StoreStatus(of: pool) : nil,
+            holds: try await HoldBook(pool: pool).all(),
             consumers: progress.isWaiting(detail) ? await consumers(progress.record.priority.lane) : nil
         )
         let view = FanoutView(progress, detail: detail, surroundings: surroundings)

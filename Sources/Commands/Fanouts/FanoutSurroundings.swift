@@ -6,6 +6,8 @@ import Store
 struct FanoutSurroundings: Sendable {
     /// Nil for one that has ended.
     let status: StoreStatus?
+    /// What operators hold.
+    let holds: [OperatorHold]
     /// Workers that take its pages; nil where nobody could be asked, or nobody had to.
     let consumers: Int?
 }
@@ -23,12 +25,22 @@ extension FanoutProgress {
     /// Why it does not get on, each a sentence; nothing where it does.
     func obstacles(_ detail: FanoutDetail, _ surroundings: FanoutSurroundings) -> [String] {
         switch record.state {
-        case .finished: return []
+        case .finished: return held(surroundings.holds)
         case .cancelled:
             let taken = detail.pages.filter { $0.takenAt != nil }.count
-            return taken == 0 ? [] : ["Nothing more is planned; \(taken.of("page")) in hand may still end."]
-        case .paused: return [pause(detail)]
-        case .running: return idle(detail, surroundings.consumers) + outlets(surroundings.status)
+            return held(surroundings.holds)
+                + (taken == 0 ? [] : ["Nothing more is planned; \(taken.of("page")) in hand may still end."])
+        case .paused: return [pause(detail)] + held(surroundings.holds)
+        case .running:
+            return held(surroundings.holds) + idle(detail, surroundings.consumers) + outlets(surroundings.status)
+        }
+    }
+
+    /// What is held is recorded all the same, and its pages come to their end: its pushes wait, maybe long after that.
+    private func held(_ holds: [OperatorHold]) -> [String] {
+        holds.filter { $0.scope.mayConcern(record) }.map { hold in
+            "\(hold.operator) holds \(hold.scope.words) since \(DeskText.ago(hold.placedAt, asOf)): \(hold.because). "
+                + "It is recorded in the app, and what it would send waits: bellhop hold release \(hold.number)."
         }
     }
 
@@ -68,5 +80,11 @@ extension FanoutProgress {
             return "\(count) of its app wait in the backlog of \(backlog.name): recorded, and sent as it has room."
         }
         return breakers + backlogs
+    }
+}
+
+extension HoldScope {
+    fileprivate func mayConcern(_ record: FanoutRecord) -> Bool {
+        app.text == record.app && (type == nil || type?.text == record.type)
     }
 }

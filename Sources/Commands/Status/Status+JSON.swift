@@ -41,11 +41,27 @@ extension Status {
     private func tables(_ store: StoreStatus?) -> [(String, JSONText)] {
         [
             ("deliveries", store.map(Self.deliveries) ?? .null),
-            ("backlogs", store.map { .list($0.backlogs.map(Self.backlog)) } ?? .null),
+            ("backlogs", store.map { .list($0.backlogs.map(backlog)) } ?? .null),
             ("plannedEvents", store.map(Self.planned) ?? .null),
             ("fanouts", store.map { Self.fanouts($0.fanouts) } ?? .null),
             ("deadLetters", store.map(Self.deadLetters) ?? .null),
             ("breakers", store.map { .list($0.breakers.map(Self.breaker)) } ?? .null),
+            ("failingProviders", store.map { _ in troublesJSON } ?? .null),
+            ("catalogs", .optional(catalogs)), ("processes", store.map { _ in processesJSON } ?? .null),
+            (
+                "pausedReplays",
+                store.map { store in
+                    .list(
+                        store.pausedReplays.map { replay in
+                            .object([
+                                ("replay", .number(Int(clamping: replay.id))), ("waiting", .number(replay.waiting)),
+                                ("reason", .optional(replay.reason)),
+                            ])
+                        }
+                    )
+                } ?? .null
+            ),
+            ("holds", store.map { store in .list(HoldView.all(store).map(\.json)) } ?? .null),
         ]
     }
 
@@ -100,10 +116,11 @@ extension Status {
         ])
     }
 
-    private static func backlog(_ backlog: StoreStatus.Backlog) -> JSONText {
+    private func backlog(_ backlog: StoreStatus.Backlog) -> JSONText {
         .object([
             ("outlet", .text(backlog.name)), ("waiting", .number(backlog.count)),
             ("waitingIsCapped", .flag(backlog.count >= StoreStatus.most)), ("oldestAt", .instant(backlog.oldest)),
+            ("perSecond", .optional(pace(of: backlog.name))),
         ])
     }
 

@@ -5,7 +5,7 @@ import Store
 extension Status {
     /// What somebody should do something about, the worst first; each a sentence.
     var problems: [String] {
-        obstacles + setupProblems + idleProblems + refusals + leftovers
+        obstacles + setupProblems + idleProblems + processProblems + refusals + failures + brakes + leftovers
     }
 
     private var obstacles: [String] {
@@ -26,7 +26,7 @@ extension Status {
         }
         if let differences = topologyDifferences, let first = differences.first {
             let others = differences.count > 1 ? " (and \(differences.count - 1) more: bellhop topology check)" : ""
-            problems.append("the topology differs from the catalogues: \(first)\(others); run bellhop topology apply")
+            problems.append("the topology differs from the catalogues: \(first)\(others); \(topologyAdvice)")
         } else if topologyDifferences == nil, let missing = broker.value?.first(where: { $0.counts == nil }) {
             problems.append("queue \(missing.name) is missing: run bellhop topology apply")
         }
@@ -74,7 +74,7 @@ extension Status {
 
     /// `1 message waits`, `2 messages wait`.
     private static func counted(_ count: Int, _ noun: String, _ one: String, _ many: String) -> String {
-        let shown = count >= StoreStatus.most ? "\(count) or more" : String(count)
+        let shown = count >= StoreStatus.most ? "\(count.grouped) or more" : count.grouped
         return count == 1 ? "1 \(noun) \(one)" : "\(shown) \(noun)s \(many)"
     }
 
@@ -89,11 +89,16 @@ extension Status {
         }
     }
 
+    /// What somebody holds on purpose, and may have forgotten.
+    private var brakes: [String] {
+        database.value?.store.map { store in HoldView.all(store).map(\.problem) } ?? []
+    }
+
     private var leftovers: [String] {
         var problems: [String] = []
         if let store = database.value?.store {
             if store.overdue > 0 {
-                let late = store.overdue == 1 ? "1 delivery is" : "\(store.overdue) deliveries are"
+                let late = store.overdue == 1 ? "1 delivery is" : "\(store.overdue.grouped) deliveries are"
                 problems.append("\(late) overdue by more than 10 minutes: does a scheduler run?")
             }
             if store.planned.overdue > 0 {
@@ -108,6 +113,11 @@ extension Status {
                     + "bellhop fanouts show \(progress.record.number)"
             }
             let open = store.deadLetters.map(\.count).reduce(0, +)
+            problems += store.pausedReplays.map { replay in
+                let why = replay.reason.map { " (\($0))" } ?? ""
+                return "replay \(replay.id) is paused\(why), \(Self.counted(replay.waiting, "item", "waits", "wait")): "
+                    + "bellhop dead-letters resume \(replay.id) goes on, cancel \(replay.id) opens them again"
+            }
             if open > 0 {
                 let letters = Self.counted(open, "open dead letter", "waits", "wait")
                 problems.append("\(letters) for somebody: bellhop dead-letters groups")

@@ -2,16 +2,20 @@ import ServiceRuntime
 import Store
 
 extension Status {
+    /// All of it in one text.
+    var text: String { lines().joined(separator: "\n") }
+
     /// For people: what is wrong first, then the figures; `-` is what nobody can tell.
-    var text: String {
+    func lines(fitting width: Int? = nil) -> [String] {
         var lines = [
             "Bellhop, namespace \(namespace), \(String("\(time)".prefix(19)).replacing("T", with: " ")) UTC", "",
         ]
-        lines += problems.isEmpty ? ["All is well."] : problems.flatMap(Self.item)
+        lines += problems.isEmpty ? ["All is well."] : problems.flatMap { Self.item($0, width) }
         if let queues = broker.value { lines += [""] + table(of: queues) }
         if let store = database.value?.store {
             let parts = [owed(store), backlogs(store), fanouts(store.fanouts), deadLetters(store)]
             for part in parts { lines += [""] + part }
+            if !crews.isEmpty { lines += [""] + table(of: crews, width) }
             lines.append("")
             lines.append("planned events".filled(to: Self.firstColumn) + plannedWords(store.planned))
         } else {
@@ -20,8 +24,19 @@ extension Status {
         lines.append("schema".filled(to: Self.firstColumn) + (schemaWord ?? "-"))
         let topology = topologyDifferences.map { $0.isEmpty ? "current" : "differs from the catalogues" }
         lines.append("topology".filled(to: Self.firstColumn) + (topology ?? "-"))
-        return lines.joined(separator: "\n")
+        return lines
     }
+
+    /// What is wrong stands out, and so do the headings of the tables.
+    static let emphasis: @Sendable (Int, String) -> Emphasis = { index, line in
+        if line.hasPrefix("!") || index > 1 && line.hasPrefix("   ") { return .bad }
+        if line == "All is well." { return .good }
+        return headings.contains { line.hasPrefix($0) } ? .heading : .plain
+    }
+
+    private static let headings = [
+        "queue ", "owed deliveries ", "backlogs ", "fan-outs ", "open dead letters ", "processes ",
+    ]
 
     private static let firstColumn = 34
 
@@ -35,7 +50,7 @@ extension Status {
             // Nobody is meant to consume a queue that empties itself.
             let consumers = if case .retry = queue.purpose { "" } else { String(counts.consumers) }
             table.add([
-                queue.title, String(counts.ready), counts.unacked.map(String.init) ?? "-",
+                queue.title, counts.ready.grouped, counts.unacked.map(\.grouped) ?? "-",
                 age(queue)?.roughly ?? "-", consumers,
             ])
         }
@@ -51,8 +66,18 @@ extension Status {
     }
 
     /// A problem in lines that fit a terminal.
-    private static func item(_ text: String) -> [String] {
-        text.onOneLine.split(separator: " ").lines(behind: "!  ")
+    private static func item(_ text: String, _ width: Int?) -> [String] {
+        text.onOneLine.split(separator: " ").lines(of: max(40, width ?? 100), behind: "!  ")
+    }
+
+    private func table(of crews: [Crew], _ width: Int?) -> [String] {
+        var table = TextTable(
+            ["processes", "count", "version", "catalogues", "where"],
+            texts: [2, 3, 4],
+            flexible: [4]
+        )
+        for crew in crews { table.add([crew.role, String(crew.count), crew.version, crew.catalogs, crew.places]) }
+        return table.lines(firstColumn: Self.firstColumn, fitting: width)
     }
 
     private func owed(_ store: StoreStatus) -> [String] {
@@ -67,9 +92,12 @@ extension Status {
 
     private func backlogs(_ store: StoreStatus) -> [String] {
         guard !store.backlogs.isEmpty else { return ["backlogs".filled(to: Self.firstColumn) + "none"] }
-        var table = TextTable(["backlogs", "count", "oldest"])
+        // Where no process says anything of itself, there is no pace to tell.
+        let hasPace = !store.processes.isEmpty
+        var table = TextTable(["backlogs", "count", "oldest"] + (hasPace ? ["a second"] : []))
         for backlog in store.backlogs {
-            table.add([backlog.name, Self.capped(backlog.count), distance(to: backlog.oldest)])
+            let pace = hasPace ? [pace(of: backlog.name).map(\.grouped) ?? "-"] : []
+            table.add([backlog.name, Self.capped(backlog.count), distance(to: backlog.oldest)] + pace)
         }
         return table.lines(firstColumn: Self.firstColumn)
     }
@@ -103,7 +131,7 @@ extension Status {
     }
 
     private static func capped(_ count: Int) -> String {
-        count >= StoreStatus.most ? "\(count) or more" : String(count)
+        count >= StoreStatus.most ? "\(count.grouped) or more" : count.grouped
     }
 
     /// `in 3 h`, `2 min ago`, from microseconds since 1970.

@@ -32,6 +32,8 @@ struct Status: Sendable {
     let database: Sight<Database>
     /// How the topology differs from the catalogues; nil where it takes more than could be seen to say so.
     let topologyDifferences: [String]?
+    /// The fingerprint of this shell's catalogues; nil where it has none.
+    var catalogs: String?
     /// Why the management API told nothing; nil also where none is configured.
     let managementObstacle: String?
 

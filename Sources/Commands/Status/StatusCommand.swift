@@ -1,4 +1,5 @@
 import AMQP
+import BellhopRules
 import Pipeline
 import Postgres
 import ServiceRuntime
@@ -8,19 +9,26 @@ import Store
 enum StatusCommand: Command {
     static let name = "status"
     static let summary = "Shows what waits, what failed and who works on it; what is wrong comes first."
-    static let synopsis = ["status [--json]"]
-    static let options = [Option.json]
+    static let synopsis = ["status [--watch] [--json]"]
+    static let options = [Option.watch, .json]
 
     static func run(_ call: Call) async throws -> ExitCode {
         try call.words.expectNoOperands()
         let setup = try call.setup(requiring: [.amqpURL, .databaseURL])
-        let plan = setup.configuration.catalogs == nil ? nil : setup.plan(try setup.catalogs())
+        let catalogs = setup.configuration.catalogs == nil ? nil : try setup.catalogs()
         let management = try setup.configuration.managementURL.map { try ManagementAPI($0) }
         let broker = try setup.broker()
         let status = try await setup.withPool(as: .admin, name: name, patience: .seconds(10)) { pool in
-            await Look(setup: setup, broker: broker, pool: pool, plan: plan, management: management).look()
+            let look = Look(setup: setup, broker: broker, pool: pool, catalogs: catalogs, management: management)
+            if call.words.has("watch") {
+                try await call.watch(
+                    { await look.look().lines(fitting: call.shell.output.width) },
+                    emphasis: Status.emphasis
+                )
+            }
+            return await look.look()
         }
-        call.answer(status.json, status.text)
+        call.answer(status.json, lines: status.lines(fitting: call.shell.output.width), emphasis: Status.emphasis)
         return status.isWhole ? .done : .unavailable
     }
 }
@@ -30,8 +38,8 @@ private struct Look: Sendable {
     let setup: Setup
     let broker: BrokerAddress
     let pool: PostgresPool
-    /// Nil where no catalogues are configured, so that nothing can be said of the bindings.
-    let plan: TopologyPlan?
+    /// Nil where none are configured, so that nothing can be said of the bindings.
+    let catalogs: CatalogSet?
     let management: ManagementAPI?
 
     func look() async -> Status {
@@ -51,6 +59,7 @@ private struct Look: Sendable {
             broker: seenQueues,
             database: seenDatabase,
             topologyDifferences: isSeen ? await differences() : nil,
+            catalogs: catalogs?.fingerprint,
             managementObstacle: managementObstacle
         )
     }
@@ -111,7 +120,7 @@ private struct Look: Sendable {
     }
 
     private func differences() async -> [String]? {
-        guard let plan else { return nil }
+        guard let plan = catalogs.map(setup.plan) else { return nil }
         let applier = TopologyApplier(broker: broker, plan: plan, records: BindingBook(pool: pool))
         return try? await applier.differences(comparingArguments: false)
     }

@@ -60,7 +60,9 @@ package struct BacklogPuller: Service {
         var pace = Pace()
         while !shift.drain.isDraining, !Task.isCancelled, let priority = backlogs.next(of: key, among: priorities) {
             let place = BacklogPlace(key, priority)
-            if let hold = breakers.hold(OutletKey(key), platform: key.platform) {
+            if let hold = breakers.hold(OutletKey(key), platform: key.platform, type: key.type) {
+                // What an operator releases goes on as any backlog does: nobody has refused anything.
+                guard hold.hindrance != .held else { return hold.wait }
                 backlogs.startGently(key)
                 // It may open sooner than it says: another's probe closes it, or an operator does.
                 guard hold.mayBeOver else { return min(hold.wait, Self.longestRest) }

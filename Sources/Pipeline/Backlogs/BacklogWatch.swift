@@ -40,7 +40,7 @@ struct BacklogWatch {
         nextLook = begin + interval
         let isWhole = begin >= nextWholeLook
         do throws(PostgresError) {
-            try await look(at: keys(outlets, isWhole: isWhole), isWhole: isWhole)
+            try await look(at: try await keys(outlets, isWhole: isWhole), isWhole: isWhole)
             // Never more than a twentieth of the time, however much lies dead at the head of the index.
             let took = context.time.steady() - begin
             if isWhole { nextWholeLook = begin + max(Self.wholePeriod, took * 20) }
@@ -66,18 +66,20 @@ struct BacklogWatch {
         metrics.note(oldest, of: keys, now: heads.now)
     }
 
-    /// Those of whole outlets, and those of platforms where something is known to wait; from the beginning all that there
-    /// may be.
-    private func keys(_ outlets: [OutletKey], isWhole: Bool) -> [BacklogKey] {
+    /// Those of whole outlets, and those of platforms and types where something is known to wait; from the beginning all
+    /// that there may be.
+    private func keys(_ outlets: [OutletKey], isWhole: Bool) async throws(PostgresError) -> [BacklogKey] {
         let whole = outlets.map { BacklogKey($0) }
-        guard isWhole else {
-            let known = backlogs.known.filter { key in key.platform != nil && outlets.contains(OutletKey(key)) }
-            return whole + known
+        let known = backlogs.known.filter { key in !key.isWhole && outlets.contains(OutletKey(key)) }
+        guard isWhole else { return whole + known }
+        let platforms = outlets.filter(\.hasPlatforms).flatMap { outlet in
+            DevicePlatform.allCases.map { BacklogKey(outlet, platform: $0) }
         }
-        return whole
-            + outlets.filter(\.hasPlatforms).flatMap { outlet in
-                DevicePlatform.allCases.map { BacklogKey(outlet, platform: $0) }
-            }
+        // Which types were ever held nobody knows but the ledger.
+        let typed = try await store.backlogNames().compactMap { BacklogKey($0) }.filter { key in
+            key.type != nil && outlets.contains(OutletKey(key))
+        }
+        return whole + Set(platforms + known + typed)
     }
 
     private func releaseUnserved(_ outlets: [OutletKey]) async throws(PostgresError) {

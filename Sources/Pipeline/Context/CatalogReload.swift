@@ -48,11 +48,15 @@ package struct CatalogReload: Service {
     package func reload() async {
         do {
             let catalogs = try read()
-            if let key = try await strayKey(catalogs) {
+            if let stray = try await stray(catalogs) {
                 logger.error(
-                    "the new catalogues are not in force: a type would change its lane",
-                    ["routingKey": .text(key), "whatToDo": .text("run bellhop topology apply, then send SIGHUP again")]
+                    "the new catalogues are not in force: \(stray.why)",
+                    [
+                        "routingKey": .text(stray.key),
+                        "whatToDo": .text("run bellhop topology apply, then send SIGHUP again"),
+                    ]
                 )
+                source.refuse(because: "\(stray.why) (\(stray.key)): bellhop topology apply, then SIGHUP again")
                 return reloads.with("refused").increment()
             }
             source.replace(catalogs)
@@ -60,13 +64,16 @@ package struct CatalogReload: Service {
             reloads.with("accepted").increment()
         } catch {
             logger.error("the new catalogues are not in force, the old ones stay", ["error": .error(error)])
+            source.refuse(because: String(String(describing: error).prefix(500)))
             reloads.with("refused").increment()
         }
     }
 
     /// A routing key that does not lead to the lane that the catalogues want; nil where all do.
-    private func strayKey(_ catalogs: CatalogSet) async throws -> String? {
+    private func stray(_ catalogs: CatalogSet) async throws -> (key: String, why: String)? {
         let applied = try await bindings.all()
-        return plan(catalogs).lanes.sorted { $0.key < $1.key }.first { applied[$0.key] != $0.value }?.key
+        let keys = plan(catalogs).lanes.sorted { $0.key < $1.key }
+        guard let key = keys.first(where: { applied[$0.key] != $0.value })?.key else { return nil }
+        return (key, applied[key] == nil ? "a new type is not bound yet" : "a type would change its lane")
     }
 }

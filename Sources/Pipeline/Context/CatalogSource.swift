@@ -3,18 +3,28 @@ import Synchronization
 
 /// The catalogues in force, which a reload replaces between two batches.
 package final class CatalogSource: Sendable {
-    private let catalogs: Mutex<CatalogSet>
+    private let state: Mutex<(catalogs: CatalogSet, refusal: String?)>
 
     package init(_ catalogs: CatalogSet) {
-        self.catalogs = Mutex(catalogs)
+        state = Mutex((catalogs, nil))
     }
 
     package var current: CatalogSet {
-        catalogs.withLock { $0 }
+        state.withLock(\.catalogs)
+    }
+
+    /// Why what was found on disk last is not in force; nil where it is.
+    package var refusal: String? {
+        state.withLock(\.refusal)
+    }
+
+    /// What was found on disk cannot be used.
+    func refuse(because reason: String) {
+        state.withLock { $0.refusal = reason }
     }
 
     /// Puts others into force; batches that have begun end with the ones they began with.
     func replace(_ others: CatalogSet) {
-        catalogs.withLock { $0 = others }
+        state.withLock { $0 = (others, nil) }
     }
 }

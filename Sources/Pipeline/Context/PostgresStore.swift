@@ -19,6 +19,7 @@ package struct PostgresStore: PipelineStore, OutletStore {
     private let reached: ReachedDeviceBook
     private let breakers: BreakerBook
     private let budgets: BudgetBook
+    private let brakes: HoldBook
 
     /// `lease` is how long a claim holds, `firstPause` how long a breaker rests at first, `usersPerPage` the size of a
     /// fan-out's pages.
@@ -43,6 +44,7 @@ package struct PostgresStore: PipelineStore, OutletStore {
         reached = ReachedDeviceBook(pool: pool)
         breakers = BreakerBook(pool: pool, firstPause: firstPause)
         budgets = BudgetBook(pool: pool)
+        brakes = HoldBook(pool: pool)
     }
 
     package func recipients(
@@ -51,8 +53,11 @@ package struct PostgresStore: PipelineStore, OutletStore {
         try await directory.recipients(of: keys)
     }
 
-    package func unread(of people: [RecipientKey]) async throws(PostgresError) -> [RecipientKey: Int] {
-        try await inbox.unread(of: people)
+    package func unread(
+        of people: [RecipientKey],
+        leavingOut types: [AppID: [EventType]]
+    ) async throws(PostgresError) -> [RecipientKey: Int] {
+        try await inbox.unread(of: people, leavingOut: types)
     }
 
     package func follows(_ keys: Set<FollowKey>) async throws(PostgresError) -> [FollowKey: StoredFollow] {
@@ -220,6 +225,10 @@ package struct PostgresStore: PipelineStore, OutletStore {
         by provider: String
     ) async throws(PostgresError) -> Set<DevicePlatform> {
         try await reached.platforms(app: app, provider: provider)
+    }
+
+    package func holds() async throws(PostgresError) -> [OperatorHold] {
+        try await brakes.all()
     }
 
     package func deathsSince(_ key: BreakerKey) async throws(PostgresError) -> Timestamp? {

@@ -103,7 +103,9 @@ extension Decider.Returned {
         )
     }
 
-    fileprivate var expired: Decider.Resumed { ruledOut(.expired, "expired-while-waiting") }
+    fileprivate var expired: Decider.Resumed {
+        ruledOut(.expired, claimed.wasHeld ? "expired-while-held" : "expired-while-waiting")
+    }
 
     fileprivate func suppressed(_ reason: SuppressionReason) -> Decider.Resumed {
         ruledOut(.suppressed, reason.rawValue)

@@ -4,6 +4,8 @@ import Store
 ///
 /// Nothing of it counts as an attempt: it waits in its outlet's backlog.
 enum Hindrance: String, CaseIterable, Sendable {
+    /// An operator has said so.
+    case held
     /// The provider refuses our keys or settings.
     case breaker
     /// The provider has asked for silence.

@@ -35,6 +35,11 @@ extension OutletPart {
         self.init(app: outlet.app, provider: outlet.provider, platform: platform)
     }
 
+    /// The events of one type there.
+    init(_ outlet: OutletKey, type: EventType) {
+        self.init(app: outlet.app, provider: outlet.provider, type: type)
+    }
+
     func isOf(_ outlet: OutletKey) -> Bool {
         app == outlet.app && provider == outlet.provider
     }

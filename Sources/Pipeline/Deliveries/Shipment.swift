@@ -134,6 +134,7 @@ final class Shipment: Sendable {
         return ([priority] + Priority.allCases.filter { $0.lane == lane }).max { $0.urgency < $1.urgency }
     }
 
+    var type: EventType { payload.type }
     var platform: DevicePlatform? { payload.device?.platform }
     /// Whether a push to its device was ever taken; a mail's address proves nothing.
     var wasReached: Bool { payload.device?.wasReached ?? false }

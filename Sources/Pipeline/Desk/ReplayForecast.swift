@@ -14,11 +14,13 @@ package struct ReplayForecast: Sendable {
     private let inbox: Inbox
     private let directory: RecipientBook
     private let follows: FollowBook
+    private let pool: PostgresPool
 
     package init(catalogs: CatalogSet, zones: ZoneLibrary, names: TopologyNames, pool: PostgresPool) {
         self.catalogs = catalogs
         self.zones = zones
         self.names = names
+        self.pool = pool
         ledger = ReplayBook(pool: pool)
         inbox = Inbox(pool: pool)
         directory = RecipientBook(pool: pool)
@@ -31,15 +33,16 @@ package struct ReplayForecast: Sendable {
         at now: Timestamp
     ) async throws(PostgresError) -> [ReplayPrediction] {
         let decider = Decider(catalogs: catalogs, senders: SenderDirectory([:], prefetch: [:]), zones: zones, now: now)
+        let gates = try await ReplayGates(of: pool)
         var predictions = items.map { _ in ReplayPrediction(.gone) }
         let deliveries = items.indices.filter { items[$0].summary.delivery != nil }
         let keys = deliveries.compactMap { items[$0].summary.delivery }
-        for (index, prediction) in zip(deliveries, try await predict(keys, decider)) {
+        for (index, prediction) in zip(deliveries, try await predict(keys, decider, gates)) {
             predictions[index] = prediction
         }
         let messages = items.indices.filter { items[$0].summary.delivery == nil }
         let arrival = { (index: Int) in Arrival(items[index].origin, at: items[index].summary.firstFailedAt) }
-        for (index, prediction) in zip(messages, try await predict(messages.map(arrival), decider)) {
+        for (index, prediction) in zip(messages, try await predict(messages.map(arrival), decider, gates)) {
             predictions[index] = prediction
         }
         return predictions
@@ -62,7 +65,8 @@ package struct ReplayForecast: Sendable {
         at now: Timestamp
     ) async throws(PostgresError) -> ReplayPrediction {
         let decider = Decider(catalogs: catalogs, senders: SenderDirectory([:], prefetch: [:]), zones: zones, now: now)
-        return try await predict([message], decider).first ?? ReplayPrediction(.gone)
+        let gates = try await ReplayGates(of: pool)
+        return try await predict([message], decider, gates).first ?? ReplayPrediction(.gone)
     }
 
     /// An item about this message, named as the rules read it.
@@ -95,7 +99,8 @@ package struct ReplayForecast: Sendable {
 
     private func predict(
         _ keys: [DeliveryKey],
-        _ decider: Decider
+        _ decider: Decider,
+        _ gates: ReplayGates
     ) async throws(PostgresError) -> [ReplayPrediction] {
         let states = try await ledger.states(of: keys)
         let stored = try await inbox.notifications(Array(Set(keys.map(\.notification))))
@@ -116,36 +121,46 @@ package struct ReplayForecast: Sendable {
                 follows[FollowKey(key.notification.recipient, topic)]?
                     .facts(for: key.notification.recipient, with: person.devices)
             }
-            return prediction(key, notification, person, follow, decider)
+            let facts = Facts(person: person, follow: follow, decider: decider, gates: gates)
+            return prediction(key, notification, facts)
         }
+    }
+
+    /// What a prediction goes by.
+    private struct Facts {
+        let person: Recipient
+        var follow: DecisionFacts.Follow?
+        let decider: Decider
+        let gates: ReplayGates
     }
 
     private func prediction(
         _ key: DeliveryKey,
         _ stored: StoredNotification,
-        _ person: Recipient,
-        _ follow: DecisionFacts.Follow?,
-        _ decider: Decider
+        _ known: Facts
     ) -> ReplayPrediction {
-        guard let catalog = catalogs[key.notification.recipient.app], let type = catalog[stored.content.type] else {
+        let app = key.notification.recipient.app
+        guard let catalog = catalogs[app], let type = catalog[stored.content.type] else {
             return ReplayPrediction(.optedOut, SuppressionReason.unknownType.rawValue)
         }
-        var facts = decider.facts(stored.content, catalog, type, person, follow)
+        var facts = known.decider.facts(stored.content, catalog, type, known.person, known.follow)
         facts.history.isRead = stored.isRead
         facts.history.isSuperseded = stored.isSuperseded
         let decision = Decision(facts)
         guard key.channel == .push else {
-            return ReplayPrediction(decision.email ?? .suppress(.emailDisabled))
+            return known.gates.prediction(decision.email ?? .suppress(.emailDisabled), to: nil, app, type.type)
         }
         let device = decision.devices.first { $0.device.subscription == key.target }
-        return ReplayPrediction(decision.push ?? device?.outcome ?? .suppress(.deviceGone))
+        let outcome = decision.push ?? device?.outcome ?? .suppress(.deviceGone)
+        return known.gates.prediction(outcome, to: device?.device, app, type.type)
     }
 
     // MARK: - Messages
 
     private func predict(
         _ messages: [Arrival],
-        _ decider: Decider
+        _ decider: Decider,
+        _ gates: ReplayGates
     ) async throws(PostgresError) -> [ReplayPrediction] {
         let sorted = sorted(messages)
         // Whatever our own work was to bring about, the ledger knows and sees to.
@@ -160,7 +175,8 @@ package struct ReplayForecast: Sendable {
             let people = try await directory.recipients(of: Set(chunk.map(\.work.key.recipient)))
             for (entry, outcome) in zip(chunk, outcomes) {
                 let person = people[entry.work.key.recipient] ?? Recipient()
-                let prediction = prediction(of: entry.work, outcome, person, decider)
+                let known = Facts(person: person, decider: decider, gates: gates)
+                let prediction = prediction(of: entry.work, outcome, known)
                 if let other = best[entry.index], other.weight <= prediction.weight { continue }
                 best[entry.index] = prediction
             }
@@ -172,8 +188,7 @@ package struct ReplayForecast: Sendable {
     private func prediction(
         of record: InboxRecord,
         _ outcome: Inbox.Outcome,
-        _ person: Recipient,
-        _ decider: Decider
+        _ known: Facts
     ) -> ReplayPrediction {
         switch outcome {
         case .duplicate: return ReplayPrediction(.alreadyRecorded)
@@ -185,11 +200,14 @@ package struct ReplayForecast: Sendable {
         guard let catalog = catalogs[record.app], let type = catalog[content.type] else {
             return ReplayPrediction(.wouldRecord)
         }
-        let decision = Decision(decider.facts(content, catalog, type, person, nil))
-        let rulings = decision.devices.map { ReplayPrediction($0.outcome) }
+        let decision = Decision(known.decider.facts(content, catalog, type, known.person, nil))
+        let rulings = decision.devices.map { ruling in
+            known.gates.prediction(ruling.outcome, to: ruling.device, record.app, type.type)
+        }
         let first = decision.push.map { ReplayPrediction($0) } ?? rulings.min { $0.weight < $1.weight }
         switch first?.kind {
-        case .wouldSend?, .quietUntil?: return first ?? ReplayPrediction(.wouldRecord)
+        case .wouldSend?, .heldByBreaker?, .heldByOperator?, .quietUntil?:
+            return first ?? ReplayPrediction(.wouldRecord)
         default: return ReplayPrediction(.wouldRecord, first?.detail ?? first?.kind.rawValue)
         }
     }

@@ -4,6 +4,10 @@ import BellhopRules
 package struct ReplayPrediction: Sendable, Equatable {
     package enum Kind: String, CaseIterable, Sendable {
         case wouldSend = "would-send"
+        /// It would wait behind an open breaker.
+        case heldByBreaker = "held-by-breaker"
+        /// It would wait until an operator releases it.
+        case heldByOperator = "held-by-operator"
         /// It would wait, for the end of quiet hours or for a digest.
         case quietUntil = "quiet-until"
         /// Something would be recorded or changed, and nothing be sent.
@@ -46,5 +50,7 @@ package struct ReplayPrediction: Sendable, Equatable {
     /// Of several pushes of one message the one that matters most.
     var weight: Int { Self.byWeight.firstIndex(of: kind) ?? Self.byWeight.count }
 
-    private static let byWeight: [Kind] = [.wouldSend, .quietUntil, .wouldRecord, .optedOut, .tokenGone, .expired]
+    private static let byWeight: [Kind] = [
+        .wouldSend, .heldByBreaker, .heldByOperator, .quietUntil, .wouldRecord, .optedOut, .tokenGone, .expired,
+    ]
 }

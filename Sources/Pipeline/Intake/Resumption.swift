@@ -9,6 +9,7 @@ struct Resumption: Sendable {
     let store: any PipelineStore
     let ladder: RetryLadder
     let time: any TimeSource
+    let brakes: HandBrakes
 
     /// What there is to do for notifications that came back.
     struct Work: Sendable {
@@ -91,13 +92,20 @@ struct Resumption: Sendable {
                 lease: lease
             )
             switch decider.resume(returned) {
-            case .send(let shipment): work.shipments.append(shipment)
-            case .gather(let push): digests.add(push)
+            case .send(let shipment): if !putAside(shipment, batch, &work) { work.shipments.append(shipment) }
+            case .gather(let push): if !putAside(push.shipment, batch, &work) { digests.add(push) }
             case .withheld(let disposition): work.withheld.append(disposition)
             }
         }
         work.shipments += digests.shipments(decider.catalogs) { found.recipients[$0]?.locale }
         return work
+    }
+
+    /// What an operator holds is not sent; each by itself, so that no digest takes it along, and no probe is spent on it.
+    private func putAside(_ shipment: Shipment, _ batch: Batch, _ work: inout Work) -> Bool {
+        guard let hold = brakes.hold(shipment.outlet, type: shipment.type) else { return false }
+        work.withheld += shipment.put(into: hold.backlog, from: batch.lane, because: hold.hindrance)
+        return true
     }
 
     private struct Found: Sendable {
@@ -132,7 +140,7 @@ struct Resumption: Sendable {
                 notifications.merge(try await store.notifications(Array(part))) { first, _ in first }
             }
             let counted = notifications.filter { decider.showsNumber($0.key.recipient.app, $0.value.content.type) }
-            let people = try await PeopleLookUp(store: store).find(
+            let people = try await PeopleLookUp(store: store, catalogs: decider.catalogs).find(
                 Set(keys.map(\.recipient)),
                 counting: Set(counted.keys.map(\.recipient))
             )

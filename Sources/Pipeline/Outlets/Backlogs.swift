@@ -25,6 +25,8 @@ final class Backlogs: Sendable {
         var rests: [BacklogKey: ContinuousClock.Instant] = [:]
         /// Which begin with little, since something has held them up.
         var gentle: Set<BacklogKey> = []
+        /// How many were pulled since somebody asked.
+        var pulls: [BacklogKey: Int] = [:]
         /// Fires when there is news; each rings once.
         var bell = DrainSignal()
     }
@@ -50,13 +52,14 @@ final class Backlogs: Sendable {
 
     // MARK: - Whoever sends
 
-    /// Behind whom a shipment has to wait: those of its platform, or of its whole outlet, that are no less urgent.
+    /// Behind whom a shipment has to wait: those of its platform, of its type, or of its whole outlet, that are no less
+    /// urgent.
     func ahead(of shipment: Shipment, in lane: Lane, _ outlet: OutletKey) -> BacklogKey? {
         guard let priority = shipment.priority(in: lane) else { return nil }
         return state.withLock { state in
             guard !state.standing.isEmpty else { return nil }
             let now = state.clock.map { $0.said.microseconds + (time.steady() - $0.at).microseconds }
-            var keys = [BacklogKey(outlet)]
+            var keys = [BacklogKey(outlet, type: shipment.type), BacklogKey(outlet)]
             if let platform = shipment.platform { keys.insert(BacklogKey(outlet, platform: platform), at: 0) }
             return keys.first { key in
                 state.standing[key]?.contains { other in
@@ -119,11 +122,20 @@ final class Backlogs: Sendable {
     func pulled(_ turns: [Timestamp], by glance: Glance) {
         let place = glance.look.place
         state.withLock { state in
+            if !turns.isEmpty { state.pulls[place.key, default: 0] += turns.count }
             if let last = turns.max() {
                 state.mark(place, last)
             } else {
                 state.forget(place, unlessWrittenSince: glance.writes)
             }
+        }
+    }
+
+    /// How many were pulled from each since this was asked last.
+    func takePulls() -> [BacklogKey: Int] {
+        state.withLock { state in
+            defer { state.pulls = [:] }
+            return state.pulls
         }
     }
 

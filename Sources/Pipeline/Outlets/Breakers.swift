@@ -32,6 +32,10 @@ package final class Breakers: Sendable {
         var believed: [OutletKey: ContinuousClock.Instant] = [:]
     }
 
+    /// What operators hold, before any provider is asked.
+    package let brakes: HandBrakes
+    package let streaks = ProviderStreaks()
+
     private let state = Mutex(State())
     private let store: any OutletStore
     private let time: any TimeSource
@@ -52,6 +56,7 @@ package final class Breakers: Sendable {
         self.time = time
         start = time.steady()
         self.logger = logger.labelled("breakers")
+        brakes = HandBrakes(store: store, logger: logger, metrics: metrics)
         openings = metrics.counter(
             "bellhop_breaker_openings_total",
             help: "Breakers that this process opened, or found still needed by a probe.",
@@ -66,7 +71,8 @@ package final class Breakers: Sendable {
 
     /// Whether nothing stands in the way of an outlet; by far the most usual case.
     func isClear(_ outlet: OutletKey) -> Bool {
-        state.withLock { state in
+        guard brakes.isClear(outlet.app) else { return false }
+        return state.withLock { state in
             state.rests[outlet] == nil && !state.open.keys.contains { $0.isOf(outlet) }
         }
     }
@@ -79,8 +85,10 @@ package final class Breakers: Sendable {
         case held(Hold)
     }
 
-    /// What keeps messages to devices of one platform from their outlet, as far as this worker knows; nobody is asked.
-    func hold(_ outlet: OutletKey, platform: DevicePlatform?) -> Hold? {
+    /// What keeps messages to devices of one platform, and of one type, from their outlet, as far as this worker knows;
+    /// nobody is asked.
+    func hold(_ outlet: OutletKey, platform: DevicePlatform?, type: EventType? = nil) -> Hold? {
+        if let hold = brakes.hold(outlet, type: type) { return hold }
         let now = time.steady()
         return state.withLock { state in
             if let until = state.rests[outlet] {
@@ -128,6 +136,7 @@ package final class Breakers: Sendable {
     func judge(_ verdicts: [Verdict], of shipments: [Shipment], _ outlet: OutletKey, probe: BreakerKey?) async
         -> [Verdict?]
     {
+        streaks.note(verdicts, outlet, at: time.timestamp)
         let alarm = probe.flatMap { probe in state.withLock { $0.open[probe]?.reason } }
         var judgement = BatchJudgement(verdicts, of: shipments, outlet, despite: alarm)
         note(judgement, outlet)

@@ -105,7 +105,7 @@ struct Dispatcher: Sendable {
         var held: [Disposition] = []
         let isClear = breakers.isClear(turn.key)
         for shipment in shipments {
-            if !isClear, let hold = breakers.hold(turn.key, platform: shipment.platform) {
+            if !isClear, let hold = breakers.hold(turn.key, platform: shipment.platform, type: shipment.type) {
                 held += shipment.put(into: hold.backlog, from: turn.lane, because: hold.hindrance)
             } else if let backlog = ahead(shipment) {
                 held += shipment.put(into: backlog, from: turn.lane, because: .windowFull)

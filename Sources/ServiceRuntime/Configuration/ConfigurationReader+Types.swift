@@ -24,7 +24,11 @@ extension ConfigurationReader {
         default fallback: Duration
     ) -> Duration {
         let bounds = "from \(range.lowerBound.shortText) to \(range.upperBound.shortText)"
-        let span = read(setting, expected: "a span \(bounds), such as 20s or 2m", default: fallback.shortText) { text in
+        let span = read(
+            setting,
+            expected: "a span \(bounds), such as \(fallback.shortText)",
+            default: fallback.shortText
+        ) { text in
             Duration(text: text).flatMap { range.contains($0) ? $0 : nil }
         }
         return span ?? fallback

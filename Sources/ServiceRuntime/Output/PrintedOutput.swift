@@ -19,23 +19,33 @@ package final class PrintedOutput: Sendable {
 
     /// Whether a person may sit behind it.
     package let isTerminal: Bool
+    /// Whether lines are shown with their emphasis: on a terminal that can, unless somebody has set `NO_COLOR`.
+    private let hasColours: Bool
     private let write: @Sendable ([UInt8]) -> Int32
     private let columns: @Sendable () -> Int?
+    private let rows: @Sendable () -> Int?
     private let state = Mutex(State.open)
 
     /// Hands whole pieces of UTF-8 to `write`, which returns 0 or the number of the system's error.
-    package init(write: @escaping @Sendable ([UInt8]) -> Int32) {
-        isTerminal = false
+    ///
+    /// `width` is that of a terminal that shows colours; nil for none.
+    package init(width: Int? = nil, write: @escaping @Sendable ([UInt8]) -> Int32) {
+        isTerminal = width != nil
+        hasColours = width != nil
         self.write = write
-        columns = { nil }
+        columns = { width }
+        rows = { nil }
     }
 
     /// From here on a closed pipe is an error of the write instead of the end of the process.
     private init(descriptor: Int32) {
         ProcessSignal.ignoreBrokenPipes()
         isTerminal = isatty(descriptor) == 1
+        let environment = ProcessInfo.processInfo.environment
+        hasColours = isTerminal && (environment["NO_COLOR"] ?? "").isEmpty && environment["TERM"] != "dumb"
         write = { @Sendable bytes in StandardDescriptor.write(bytes, to: descriptor) }
-        columns = { StandardDescriptor.columns(of: descriptor) }
+        columns = { StandardDescriptor.size(of: descriptor)?.columns }
+        rows = { StandardDescriptor.size(of: descriptor)?.rows }
     }
 
     /// Why something could not be said, in the system's words; nil also where nobody listens any more.
@@ -62,6 +72,29 @@ package final class PrintedOutput: Sendable {
         put(line.printedLine() + "\n")
     }
 
+    /// How wide the terminal is; nil where it is none, or does not know.
+    package var width: Int? { columns() }
+
+    /// Says one line, which nothing in it can end, with an emphasis where the reader can see it.
+    package func print(line: String, _ emphasis: Emphasis) {
+        put(emphasised(line, emphasis) + "\n")
+    }
+
+    /// Shows lines in the place of all that the terminal showed before, as many as it has room for.
+    package func showScreen(_ lines: [(text: String, emphasis: Emphasis)]) {
+        let shown = lines.prefix(rows().map { max(1, $0 - 1) } ?? lines.count).map { line in
+            let text = columns().map { String(line.text.prefix($0)) } ?? line.text
+            return emphasised(text, line.emphasis) + Self.clearToEnd
+        }
+        put(Self.home + shown.joined(separator: "\n") + Self.clearBelow)
+    }
+
+    private func emphasised(_ line: String, _ emphasis: Emphasis) -> String {
+        let text = line.printedLine()
+        guard hasColours, let code = emphasis.code, !text.isEmpty else { return text }
+        return "\u{1B}[\(code)m\(text)\u{1B}[0m"
+    }
+
     /// Says a question, whose answer is typed behind it.
     package func ask(_ question: String) {
         put(question.printedLine())
@@ -76,6 +109,8 @@ package final class PrintedOutput: Sendable {
     }
 
     private static let clearToEnd = "\u{1B}[K"
+    private static let home = "\u{1B}[H"
+    private static let clearBelow = "\n\u{1B}[J"
 
     private func put(_ text: String) {
         state.withLock { state in

@@ -47,11 +47,11 @@ package enum StandardDescriptor {
         }
     }
 
-    /// How wide the terminal is; nil where it is none, or does not know.
-    static func columns(of descriptor: Int32) -> Int? {
+    /// How large the terminal is; nil where it is none, or does not know.
+    static func size(of descriptor: Int32) -> (columns: Int, rows: Int)? {
         var size = winsize()
-        guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
-        return Int(size.ws_col)
+        guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else { return nil }
+        return (Int(size.ws_col), Int(size.ws_row))
     }
 
     private static func wait(for events: Int16, of descriptor: Int32) {

@@ -211,9 +211,11 @@ package struct BacklogBook: Sendable {
             FROM whole w
             WHERE d.person = ANY (ARRAY[w.person]) AND d.id = w.id AND d.target = w.target
             RETURNING d.person, d.id, d.target, d.attempts::bigint AS attempts,
-                      d.unknown_sends::bigint AS unknown_sends, w.slot, w.queued_at
+                      d.unknown_sends::bigint AS unknown_sends, w.slot, w.queued_at,
+                      d.reason IS NOT DISTINCT FROM '\(HoldBook.reason)' AS was_held
         )
-        SELECT m.is_mine, p.app, p.user_id, t.id, t.target, t.person, t.attempts, t.unknown_sends, t.slot, t.queued_at
+        SELECT m.is_mine, p.app, p.user_id, t.id, t.target, t.person, t.attempts, t.unknown_sends, t.slot, t.queued_at,
+               t.was_held
         FROM mine m
         LEFT JOIN taken t ON true
         LEFT JOIN LATERAL (SELECT app, user_id FROM people WHERE number = t.person OFFSET 0) AS p ON true
@@ -270,7 +272,8 @@ extension ClaimedDelivery {
             attempts: try rows.number(row, 6),
             outcomeWasUnknown: try rows.integer(row, 7) > 0,
             digest: try rows.optionalText(row, 8).flatMap(Timestamp.init(validating:)),
-            queuedAt: try rows.timestamp(row, 9)
+            queuedAt: try rows.timestamp(row, 9),
+            wasHeld: try rows.boolean(row, 10)
         )
     }
 }

@@ -12,6 +12,10 @@ package struct AuditEntry: Sendable {
     package let replay: Int64?
     /// The database log-in that the act came through, which nobody chooses; nil for acts from before it was kept.
     package let login: String?
+    /// By which it is undone.
+    package let number: Int64
+
+    static let columns = "at, operator, act, filter, items, because, replay_id, login, number"
 
     init(_ rows: Rows, _ row: Int) throws(PostgresError) {
         at = try rows.moment(row, 0)
@@ -23,5 +27,6 @@ package struct AuditEntry: Sendable {
         because = try rows.text(row, 5)
         replay = try rows.optionalInteger(row, 6)
         login = try rows.optionalText(row, 7)
+        number = try rows.integer(row, 8)
     }
 }

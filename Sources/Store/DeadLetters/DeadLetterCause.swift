@@ -32,6 +32,9 @@ package struct DeadLetterCause: Sendable, Equatable {
         package static let broker = Stage(rawValue: "broker")
         /// Of a corrected copy, which has not failed yet.
         package static let desk = Stage(rawValue: "desk")
+
+        /// All that our own programs write.
+        package static let known: [Stage] = [.intake, .record, .feed, .resume, .dispatch, .receipt, .broker, .desk]
     }
 
     package init(_ stage: Stage, reason: String, pointer: String? = nil, error: String) {

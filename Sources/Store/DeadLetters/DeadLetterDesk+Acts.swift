@@ -64,6 +64,16 @@ extension DeadLetterDesk {
         agreed: Int,
         by desk: DeskOperator
     ) async throws(PostgresError) -> DeskOutcome {
+        try await carryOut(act, on: filter, agreed: agreed, by: desk).outcome
+    }
+
+    /// The same, with the number that the act has in the audit, by which it can be undone; nil where nothing was changed.
+    package func carryOut(
+        _ act: DeskAct,
+        on filter: DeadLetterFilter,
+        agreed: Int,
+        by desk: DeskOperator
+    ) async throws(PostgresError) -> (outcome: DeskOutcome, number: Int64?) {
         var piece = filter.lockedSelection(of: "d.dead_id")
         let agreedTo = piece.bind(.integer(Int64(agreed)))
         let name = piece.bind(.text(desk.name))
@@ -75,20 +85,26 @@ extension DeadLetterDesk {
                 UPDATE dead_letters d SET \(act.change) FROM chosen c
                 WHERE d.dead_id = c.dead_id AND (SELECT items FROM size) <= \(agreedTo)::bigint
                 RETURNING d.dead_id
-            ), remembered AS (
-                INSERT INTO dead_letter_history (dead_id, kind, operator, words)
-                SELECT dead_id, '\(act.kind)', \(name)::text, \(because)::text FROM changed
             ), audited AS (
                 INSERT INTO audit (operator, act, filter, items, because)
-                SELECT \(name), '\(act.rawValue)', \(kept)::jsonb, items, \(because) FROM size
+                SELECT \(name)::text, '\(act.rawValue)', \(kept)::jsonb, items, \(because)::text FROM size
                 WHERE items <= \(agreedTo) AND items > 0
+                RETURNING number
+            ), remembered AS (
+                INSERT INTO dead_letter_history (dead_id, kind, operator, words, act)
+                SELECT c.dead_id, '\(act.kind)', \(name), \(because), a.number FROM changed c, audited a
             )
-            SELECT items, (SELECT count(*) FROM changed) FROM size
+            SELECT items, (SELECT count(*) FROM changed), (SELECT number FROM audited) FROM size
             """
         let rows = try await pool.run(Statement(sql), piece.parameters)
         let items = try rows.number(0, 0)
-        guard items <= agreed else { return .moreThanAgreed(items: items) }
-        return .done(items: try rows.number(0, 1))
+        guard items <= agreed else { return (.moreThanAgreed(items: items), nil) }
+        return (.done(items: try rows.number(0, 1)), try rows.optionalInteger(0, 2))
+    }
+
+    /// One act of the audit; nil where there is none of this number.
+    package func auditEntry(_ number: Int64) async throws(PostgresError) -> AuditEntry? {
+        try await pool.run(Self.auditEntry, [.integer(number)]).map(AuditEntry.init).first
     }
 
     /// Writes down an act that changes no item: a look at personal data, an export.
@@ -122,7 +138,14 @@ extension DeadLetterDesk {
 
     private static let auditLog = Statement(
         """
-        SELECT at, operator, act, filter, items, because, replay_id, login FROM audit ORDER BY number DESC LIMIT $1
+        SELECT \(AuditEntry.columns) FROM audit ORDER BY number DESC LIMIT $1
+        """,
+        effect: .reads
+    )
+
+    private static let auditEntry = Statement(
+        """
+        SELECT \(AuditEntry.columns) FROM audit WHERE number = $1
         """,
         effect: .reads
     )

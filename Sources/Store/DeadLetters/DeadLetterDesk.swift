@@ -54,9 +54,13 @@ package struct DeadLetterDesk: Sendable {
         )
     }
 
-    /// The items that failed last, at most so many of them.
-    package func page(_ filter: DeadLetterFilter, atMost page: Int) async throws(PostgresError) -> DeadLetterPage {
-        let chosen = filter.selection(of: DeadLetterSummary.columns, atMost: page)
+    /// The first items of a list, at most so many of them: those that failed last unless it has another order.
+    package func page(
+        _ filter: DeadLetterFilter,
+        atMost page: Int,
+        in order: DeadLetterOrder = .newest
+    ) async throws(PostgresError) -> DeadLetterPage {
+        let chosen = filter.selection(of: DeadLetterSummary.columns, atMost: page, in: order)
         let rows = try await pool.run(Statement(chosen.sql, effect: .reads), chosen.parameters)
         let total = try await count(filter)
         return DeadLetterPage(asOf: total.asOf, items: try rows.map(DeadLetterSummary.init), count: total.items)
@@ -103,6 +107,20 @@ package struct DeadLetterDesk: Sendable {
                 editedInto: copies.isEmpty ? nil : try copies.text(0, 0)
             )
         }
+    }
+
+    /// The fingerprints that begin like this, at most so many.
+    package func fingerprints(beginningWith text: String, atMost limit: Int) async throws(PostgresError) -> [String] {
+        try await pool.run(Self.fingerprintsBeginning, [.text(text), .integer(Int64(limit))]).texts()
+    }
+
+    /// Whether any item has this as its reason, stage or provider.
+    package func has(
+        _ member: DeadLetterCause.Member,
+        _ word: String
+    ) async throws(PostgresError) -> Bool {
+        let sql = "SELECT EXISTS (SELECT FROM dead_letters WHERE \(member.column) = $1)"
+        return try await pool.run(Statement(sql, effect: .reads), [.text(word)]).boolean(0, 0)
     }
 
     /// The ids that begin like this, at most so many.
@@ -163,6 +181,13 @@ extension DeadLetterDesk {
         FROM replay_items i JOIN replays r ON r.id = i.replay_id
         WHERE i.dead_id = $1 AND i.state = 'settled'
         ORDER BY at
+        """,
+        effect: .reads
+    )
+
+    private static let fingerprintsBeginning = Statement(
+        """
+        SELECT DISTINCT fingerprint FROM dead_letters WHERE starts_with(fingerprint, $1) ORDER BY fingerprint LIMIT $2
         """,
         effect: .reads
     )

@@ -14,6 +14,10 @@ extension DeadLetterFilter {
         for (wanted, found) in pairs {
             if let wanted, wanted != found { return false }
         }
+        if let text {
+            let places = [item.cause.error, item.cause.eventID ?? "", item.origin.routingKey].map { $0.lowercased() }
+            guard places.contains(where: { $0.contains(text.lowercased()) }) else { return false }
+        }
         if let since, item.failedAt < since { return false }
         if let until, item.failedAt >= until { return false }
         return ids.isEmpty || ids.contains { item.deadID.hasPrefix($0) }

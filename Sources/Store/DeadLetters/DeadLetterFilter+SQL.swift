@@ -28,6 +28,14 @@ extension DeadLetterFilter {
             guard let value else { continue }
             terms.append("d.\(column) = \(piece.bind(.text(value)))")
         }
+        if let text {
+            let wanted = piece.bind(.text(text))
+            let places = ["d.error", "coalesce(d.event_id, '')", "d.origin_routing_key"]
+            terms.append(
+                "(" + places.map { "strpos(lower(\($0)), lower(\(wanted))) > 0" }.joined(separator: " OR ") + ")"
+            )
+        }
+        if let act { terms.append(Self.changed(by: piece.bind(.integer(act)))) }
         if let since { terms.append("d.last_failed_at >= \(piece.bind(.instant(since.microseconds)))") }
         if let until { terms.append("d.last_failed_at < \(piece.bind(.instant(until.microseconds)))") }
         if let filedBy { terms.append("d.filed_at <= \(piece.bind(.instant(filedBy.microseconds)))") }
@@ -41,12 +49,17 @@ extension DeadLetterFilter {
         return piece
     }
 
-    /// Selects columns of the items that are meant, limit and all, those that failed last first.
-    func selection(of columns: String, atMost page: Int? = nil) -> SQLPiece {
+    /// Selects columns of the items that are meant, limit and all, those that failed last first unless a list has another
+    /// order.
+    func selection(
+        of columns: String,
+        atMost page: Int? = nil,
+        in order: DeadLetterOrder = .newest
+    ) -> SQLPiece {
         var piece = condition
         piece.sql = "SELECT \(columns) FROM dead_letters d WHERE \(piece.sql)"
         guard let most = [limit, page].compactMap({ $0 }).min() else { return piece }
-        piece.sql += " ORDER BY d.last_failed_at DESC, d.dead_id DESC LIMIT \(piece.bind(.integer(Int64(most))))"
+        piece.sql += " ORDER BY \(order.sql) LIMIT \(piece.bind(.integer(Int64(most))))"
         return piece
     }
 
@@ -55,6 +68,15 @@ extension DeadLetterFilter {
         var piece = selection(of: columns)
         piece.sql += limit == nil ? " ORDER BY d.dead_id FOR UPDATE OF d" : " FOR UPDATE OF d"
         return piece
+    }
+
+    /// What somebody has set aside or taken back since is not that act's any more, and neither is what has died again.
+    private static func changed(by act: String) -> String {
+        """
+        EXISTS (SELECT FROM dead_letter_history h WHERE h.dead_id = d.dead_id AND h.act = \(act)
+                AND NOT EXISTS (SELECT FROM dead_letter_history l WHERE l.dead_id = h.dead_id AND l.number > h.number
+                                AND l.kind IN ('discarded', 'restored', 'died')))
+        """
     }
 
     /// The names are our own, so they may stand in the text.

@@ -12,6 +12,10 @@ package struct DeadLetterFilter: Sendable, Equatable {
     package var fingerprint: String?
     package var user: String?
     package var event: String?
+    /// Stands somewhere in the error, the event's id or the routing key, in whatever case.
+    package var text: String?
+    /// Changed by the act of this number in the audit, and by no other since.
+    package var act: Int64?
     /// Failed last at this instant or later.
     package var since: Timestamp?
     /// Failed last before this instant.
@@ -36,13 +40,20 @@ package struct DeadLetterFilter: Sendable, Equatable {
         return other
     }
 
+    /// Whether it says anything beside the states.
+    package var isNarrow: Bool {
+        let texts = [app, type, reason, stage, provider, fingerprint, user, event, text]
+        return texts.contains { $0 != nil } || since != nil || until != nil || !ids.isEmpty || limit != nil
+            || act != nil
+    }
+
     /// What the audit keeps of it: the conditions that were given.
     package var json: JSONObject {
         var object = JSONObject()
         let texts = [
             ("app", app), ("type", type), ("reason", reason), ("stage", stage), ("provider", provider),
-            ("fingerprint", fingerprint), ("user", user), ("event", event), ("since", since?.description),
-            ("until", until?.description),
+            ("fingerprint", fingerprint), ("user", user), ("event", event), ("text", text),
+            ("since", since?.description), ("until", until?.description),
         ]
         for (name, text) in texts { object[name] = text.map(JSONValue.string) }
         if !ids.isEmpty {
@@ -50,6 +61,7 @@ package struct DeadLetterFilter: Sendable, Equatable {
             if ids.count > Self.idsKept { object["itemCount"] = .number(JSONNumber(Int64(ids.count))) }
         }
         if states != [.open] { object["states"] = .array(states.map(\.rawValue).sorted().map(JSONValue.string)) }
+        object["act"] = act.map { .number(JSONNumber($0)) }
         object["limit"] = limit.map { .number(JSONNumber(Int64($0))) }
         return object
     }

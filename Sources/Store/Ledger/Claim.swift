@@ -20,4 +20,6 @@ package struct ClaimedDelivery: Sendable {
     package let digest: Timestamp?
     /// Its turn in the backlog that it was pulled from.
     package var queuedAt: Timestamp?
+    /// Whether an operator's hold had put it there.
+    package var wasHeld = false
 }

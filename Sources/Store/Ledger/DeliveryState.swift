@@ -60,7 +60,8 @@ package enum DeliveryState: String, CaseIterable, Sendable {
         case .pending: [.sending]
         case .sending:
             [.sending, .retrying, .deferred, .accepted, .delivered, .suppressed, .expired, .failed, .unknown]
-        case .retrying, .deferred: [.pending, .sending]
+        case .retrying: [.pending, .sending]
+        case .deferred: [.pending, .sending, .suppressed]
         case .accepted: [.retrying, .deferred, .delivered, .failed, .unknown]
         case .failed: [.pending]
         case .delivered, .suppressed, .expired, .unknown: []

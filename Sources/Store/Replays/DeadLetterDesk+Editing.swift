@@ -1,76 +1,103 @@
 import BellhopRules
 package import Postgres
 
-/// What came of handing in a corrected copy.
+/// The corrected copy of an item.
+package struct Correction: Sendable {
+    package let copy: DeadLetterItem
+    package let original: String
+    /// Which places of the body differ, without their values.
+    package let changes: String
+
+    package init(_ copy: DeadLetterItem, of original: String, changes: String) {
+        self.copy = copy
+        self.original = original
+        self.changes = changes
+    }
+}
+
+/// What came of handing in corrected copies.
 package enum EditOutcome: Sendable, Equatable {
-    /// A replay of this number sends the copy.
-    case sent(replay: Int64)
-    /// The original is not open any more: somebody else was faster.
+    /// A replay of this number sends so many of them; of the others the original was not open any more.
+    case sent(replay: Int64, items: Int)
+    /// No original is open any more: somebody else was faster.
     case notOpen
 }
 
 extension DeadLetterDesk {
-    /// Files the corrected copy of an item, has a replay send it, and marks the original as resolved by it, all at once.
+    /// Files the corrected copies of items, has one replay send them, and marks the originals as resolved by them, all at
+    /// once.
     ///
-    /// The copy is an item of its own with the history of its own deaths; `changes` says which places of the body differ,
-    /// without their values.
+    /// Each copy is an item of its own with the history of its own deaths.
     package func hand(
-        in copy: DeadLetterItem,
-        correcting original: String,
-        changes: String,
+        in corrections: [Correction],
         by desk: DeskOperator
     ) async throws(PostgresError) -> EditOutcome {
         try await pool.transaction { (connection) throws(PostgresError) in
-            let resolved = try connection.run(
-                Self.resolveOriginal,
-                [
-                    .text(original), .text("edited: \(copy.deadID)"), .text(desk.name),
-                    .text("\(desk.because) (\(changes))"),
-                ]
+            let sorted = corrections.sorted { $0.original < $1.original }
+            let resolved = Set(
+                try connection.run(
+                    Self.resolveOriginals,
+                    [
+                        .textArray(sorted.map(\.original)), .textArray(sorted.map { "edited: \($0.copy.deadID)" }),
+                        .text(desk.name), .textArray(sorted.map { "\(desk.because) (\($0.changes))" }),
+                    ]
+                ).texts()
             )
-            guard !resolved.isEmpty else { return .notOpen }
-            _ = try connection.run(DeadLetterBook.insert, DeadLetterBook.parameters(of: [copy]))
-            let filter: JSONObject = ["items": [.string(copy.deadID)]]
+            let taken = sorted.filter { resolved.contains($0.original) }
+            guard !taken.isEmpty else { return .notOpen }
+            _ = try connection.run(DeadLetterBook.insert, DeadLetterBook.parameters(of: taken.map(\.copy)))
             let begun = try connection.run(
-                Self.sendCopy,
+                Self.sendCopies,
                 [
-                    .text(copy.deadID), .text(original), .json(filter.jsonBytes), .text(desk.name), .text(desk.because),
-                    .integer(Int64(ReplayOrder.Pace().pauseShare)),
+                    .textArray(taken.map(\.copy.deadID)), .textArray(taken.map(\.original)),
+                    .json(Self.filter(taken.map(\.copy.deadID))), .json(Self.filter(taken.map(\.original))),
+                    .text(desk.name), .text(desk.because), .integer(Int64(ReplayOrder.Pace().pauseShare)),
                 ]
             )
-            return .sent(replay: try begun.integer(0, 0))
+            return .sent(replay: try begun.integer(0, 0), items: taken.count)
         }
     }
 
-    private static let resolveOriginal = Statement(
+    private static func filter(_ ids: [String]) -> [UInt8] {
+        var filter = DeadLetterFilter()
+        filter.ids = ids
+        return filter.json.jsonBytes
+    }
+
+    private static let resolveOriginals = Statement(
         """
         WITH resolved AS (
-            UPDATE dead_letters SET state = 'resolved', resolution = $2, changed_at = now()
-            WHERE dead_id = $1 AND state = 'open'
-            RETURNING dead_id
+            UPDATE dead_letters d SET state = 'resolved', resolution = c.resolution, changed_at = now()
+            FROM unnest($1::text[], $2::text[], $4::text[]) AS c (original, resolution, words)
+            WHERE d.dead_id = c.original AND d.state = 'open'
+            RETURNING d.dead_id, c.words
+        ), remembered AS (
+            INSERT INTO dead_letter_history (dead_id, kind, operator, words)
+            SELECT dead_id, 'edited', $3::text, words FROM resolved
         )
-        INSERT INTO dead_letter_history (dead_id, kind, operator, words)
-        SELECT dead_id, 'edited', $3::text, $4::text FROM resolved
-        RETURNING number
+        SELECT dead_id FROM resolved
         """
     )
 
-    /// Its first failure is that of the original, so that the horizon of replays counts from there.
-    private static let sendCopy = Statement(
+    /// The first failure of each is that of its original, so that the horizon of replays counts from there.
+    private static let sendCopies = Statement(
         """
-        WITH made AS (
-            INSERT INTO replays (filter, operator, because, items, pause_share) VALUES ($3, $4, $5, 1, $6::integer)
-            RETURNING id
+        WITH copies AS MATERIALIZED (
+            SELECT * FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS c (copy, original, position)
+        ), made AS (
+            INSERT INTO replays (filter, operator, because, items, pause_share)
+            SELECT $3::jsonb, $5::text, $6::text, count(*), $7::integer FROM copies
+            RETURNING id, items
         ), listed AS (
-            INSERT INTO replay_items (replay_id, position, dead_id) SELECT id, 1, $1::text FROM made
+            INSERT INTO replay_items (replay_id, position, dead_id) SELECT m.id, c.position, c.copy FROM made m, copies c
         ), audited AS (
             INSERT INTO audit (operator, act, filter, items, because, replay_id)
-            SELECT $4, 'edit', jsonb_build_object('items', jsonb_build_array($2::text)), 1, $5, id FROM made
+            SELECT $5, 'edit', $4::jsonb, items, $6, id FROM made
         ), held AS (
             UPDATE dead_letters d
-            SET state = 'replaying', replay_id = made.id, edited_from = $2,
-                first_failed_at = (SELECT first_failed_at FROM dead_letters WHERE dead_id = $2)
-            FROM made WHERE d.dead_id = $1
+            SET state = 'replaying', replay_id = m.id, edited_from = c.original,
+                first_failed_at = (SELECT o.first_failed_at FROM dead_letters o WHERE o.dead_id = c.original)
+            FROM made m, copies c WHERE d.dead_id = c.copy
         )
         SELECT id FROM made
         """

@@ -89,12 +89,13 @@ package struct ReplayBook: Sendable {
         let rate = piece.bind(order.pace.rate.map { .integer(Int64($0)) } ?? .null)
         let ramp = piece.bind(order.pace.isRamped ? .integer(1) : .null)
         let share = piece.bind(.integer(Int64(order.pace.pauseShare)))
+        let begin = piece.bind(order.pace.notBefore.map { .instant($0.microseconds) } ?? .null)
         let sql = """
             WITH chosen AS MATERIALIZED (\(piece.sql)), size AS (SELECT count(*) AS items FROM chosen),
             made AS (
-                INSERT INTO replays (filter, operator, because, items, rate, ramp, pause_share)
+                INSERT INTO replays (filter, operator, because, items, rate, ramp, pause_share, not_before)
                 SELECT \(filter)::jsonb, \(name)::text, \(because)::text, items, \(rate)::integer, \(ramp)::integer,
-                       \(share)::integer
+                       \(share)::integer, \(begin)::timestamptz
                 FROM size WHERE items BETWEEN 1 AND \(agreedTo)::bigint
                 RETURNING id
             ), frozen AS (
@@ -122,6 +123,11 @@ package struct ReplayBook: Sendable {
             try connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             return try ReplayProgress.read(id, connection)
         }
+    }
+
+    /// The latest items of a replay that died again or were refused, at most so many.
+    package func failures(of id: Int64, atMost limit: Int) async throws(PostgresError) -> [ReplayFailure] {
+        try await pool.run(Self.failures, [.integer(id), .integer(Int64(limit))]).map(ReplayFailure.init)
     }
 
     /// The replays that have not ended, and then the latest others.
@@ -187,6 +193,17 @@ package struct ReplayBook: Sendable {
 
     private static let lockStarts = Statement(
         "SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || ' replays', 0)) IS NULL"
+    )
+
+    private static let failures = Statement(
+        """
+        SELECT i.dead_id, i.outcome, coalesce(i.detail, d.error), d.reason, i.settled_at
+        FROM replay_items i JOIN dead_letters d ON d.dead_id = i.dead_id
+        WHERE i.replay_id = $1 AND i.state = 'settled'
+          AND i.outcome IN (\(ReplayOutcome.list { $0.isFailure || $0 == .tooOld }))
+        ORDER BY i.settled_at DESC, i.position DESC LIMIT $2
+        """,
+        effect: .reads
     )
 
     private static let latest = Statement(

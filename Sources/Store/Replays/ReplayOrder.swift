@@ -1,3 +1,5 @@
+package import BellhopRules
+
 /// What an operator wants to be replayed, and how fast.
 package struct ReplayOrder: Sendable {
     package var filter: DeadLetterFilter
@@ -18,11 +20,19 @@ package struct ReplayOrder: Sendable {
         package var isRamped: Bool
         /// It pauses when this share of its latest outcomes were failures, in per cent.
         package var pauseShare: Int
+        /// When it begins to send; nil for at once.
+        package var notBefore: Timestamp?
 
-        package init(rate: Int? = nil, isRamped: Bool = false, pauseShare: Int = 20) {
+        package init(
+            rate: Int? = nil,
+            isRamped: Bool = false,
+            pauseShare: Int = 20,
+            notBefore: Timestamp? = nil
+        ) {
             self.rate = rate
             self.isRamped = isRamped
             self.pauseShare = pauseShare
+            self.notBefore = notBefore
         }
     }
 

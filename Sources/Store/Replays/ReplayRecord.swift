@@ -86,7 +86,7 @@ package struct ReplayRecord: Sendable {
 
     static let columns = """
         r.id, r.state, r.filter, r.operator, r.because, r.items, r.rate::bigint, r.ramp::bigint, r.pause_share::bigint,
-        r.pause_reason, r.started_at, r.finished_at, coalesce(r.runner_until > now(), false)
+        r.pause_reason, r.started_at, r.finished_at, coalesce(r.runner_until > now(), false), r.not_before
         """
 
     /// From ``columns``.
@@ -101,7 +101,8 @@ package struct ReplayRecord: Sendable {
         pace = ReplayOrder.Pace(
             rate: try rows.optionalInteger(row, 6).map { Int(clamping: $0) },
             isRamped: ramp != nil,
-            pauseShare: try rows.number(row, 8)
+            pauseShare: try rows.number(row, 8),
+            notBefore: try rows.timestamp(row, 13)
         )
         pauseReason = try rows.optionalText(row, 9)
         startedAt = try rows.moment(row, 10)

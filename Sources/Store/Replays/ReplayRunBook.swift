@@ -120,6 +120,7 @@ package struct ReplayRunBook: Sendable {
         """
         UPDATE replays r SET runner = $1, runner_until = now() + $2::bigint * interval '1 ms'
         WHERE r.finished_at IS NULL AND (r.runner = $1 OR r.runner_until IS NULL OR r.runner_until < now())
+          AND (r.state <> 'running' OR r.not_before IS NULL OR r.not_before <= now())
         RETURNING \(ReplayRecord.columns)
         """
     )

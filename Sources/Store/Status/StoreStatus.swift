@@ -16,7 +16,7 @@ package struct StoreStatus: Sendable {
 
     /// Deliveries that wait for their outlet to have room.
     package struct Backlog: Sendable, Equatable {
-        /// The app, the provider, and the platform where only that is held up, such as `drop/fcm`.
+        /// The app, the provider, and the platform or the type where only that is held up, such as `drop/fcm`.
         package let name: String
         package let count: Int
         /// When the first was recorded, in microseconds since 1970.
@@ -49,6 +49,14 @@ package struct StoreStatus: Sendable {
         package let latest: [FanoutProgress]
     }
 
+    /// A replay that somebody has paused, or that paused by itself.
+    package struct PausedReplay: Sendable, Equatable {
+        package let id: Int64
+        /// Items that have not gone out.
+        package let waiting: Int
+        package let reason: String?
+    }
+
     /// Above this nothing is counted.
     package static let most = 100_000
 
@@ -64,11 +72,16 @@ package struct StoreStatus: Sendable {
     package let deadLetters: [DeadLetters]
     /// Providers that refuse us, in the order of their apps.
     package let breakers: [OpenBreaker]
+    /// What operators keep from being sent, the first one first.
+    package let holds: [OperatorHold]
+    /// Replays that wait for a person.
+    package let pausedReplays: [PausedReplay]
+    /// Who was seen within half a minute.
+    package let processes: [SeenProcess]
 
     /// Reads all of it; each part is a statement of its own.
     package init(of pool: PostgresPool) async throws(PostgresError) {
         let owedRows = try await pool.run(Self.owedStatement, [])
-        let backlogRows = try await pool.run(Self.backlogStatement, [])
         let plannedRows = try await pool.run(Self.plannedStatement, [])
         let letterRows = try await pool.run(Self.deadLetterStatement, [])
         owed = try owedRows.map { (rows, row) throws(PostgresError) in
@@ -79,9 +92,7 @@ package struct StoreStatus: Sendable {
                 oldestDue: try rows.instant(row, 3)
             )
         }
-        backlogs = try backlogRows.map { (rows, row) throws(PostgresError) in
-            Backlog(name: try rows.text(row, 0), count: try rows.number(row, 1), oldest: try rows.instant(row, 2))
-        }
+        backlogs = try await Self.backlogs(pool)
         overdue = try owedRows.map { (rows, row) throws(PostgresError) in try rows.number(row, 4) }.reduce(0, +)
         deadLetters = try letterRows.map { (rows, row) throws(PostgresError) in
             DeadLetters(
@@ -97,7 +108,23 @@ package struct StoreStatus: Sendable {
             overdue: try plannedRows.number(0, 2)
         )
         breakers = try await BreakerBook(pool: pool).all()
+        holds = try await HoldBook(pool: pool).all()
+        processes = try await ProcessBook(pool: pool).all()
+        pausedReplays = try await pool.run(Self.pausedStatement, []).map { (rows, row) throws(PostgresError) in
+            PausedReplay(
+                id: try rows.integer(row, 0),
+                waiting: try rows.number(row, 1),
+                reason: try rows.optionalText(row, 2)
+            )
+        }
         fanouts = try await Self.fanouts(pool)
+    }
+
+    /// What waits for outlets to have room, by the names of the backlogs.
+    package static func backlogs(_ pool: PostgresPool) async throws(PostgresError) -> [Backlog] {
+        try await pool.run(backlogStatement, []).map { (rows, row) throws(PostgresError) in
+            Backlog(name: try rows.text(row, 0), count: try rows.number(row, 1), oldest: try rows.instant(row, 2))
+        }
     }
 
     private static func fanouts(_ pool: PostgresPool) async throws(PostgresError) -> Fanouts {
@@ -143,6 +170,19 @@ package struct StoreStatus: Sendable {
         ) AS o
         WHERE n.outlet IS NOT NULL AND o.oldest IS NOT NULL
         ORDER BY n.outlet
+        """,
+        effect: .reads
+    )
+
+    private static let pausedStatement = Statement(
+        """
+        SELECT r.id, w.count, r.pause_reason FROM replays r
+        CROSS JOIN LATERAL (
+            SELECT count(*) AS count FROM (
+                SELECT FROM replay_items i WHERE i.replay_id = r.id AND i.state = 'waiting' LIMIT \(most)
+            ) AS counted
+        ) AS w
+        WHERE r.finished_at IS NULL AND r.state = 'paused' ORDER BY r.id LIMIT 20
         """,
         effect: .reads
     )

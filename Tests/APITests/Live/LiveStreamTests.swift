@@ -3,6 +3,7 @@ import BellhopJSON
 import Foundation
 import HTTPServer
 import Pipeline
+import Postgres
 import ServiceRuntime
 import Store
 import TestSupport
@@ -182,6 +183,27 @@ struct LiveStreamTests {
                 #expect(own.status == 429)
                 #expect(own.code == "too-many-streams")
                 #expect(own.headers["Retry-After"] == "5")
+            }
+        }
+    }
+
+    @Test("what came while the database was not heard is told when it is heard again")
+    func lostListener() async throws {
+        try await APIBench.with { api in
+            try await api.whileLive {
+                let reader = try await api.stream()
+                _ = try await reader.wait(for: 1)
+                let channel = "\(api.bench.namespace).live"
+                let listening = "FROM pg_stat_activity WHERE query LIKE 'LISTEN%' || $1::text || '%'"
+                try await eventually {
+                    try await api.bench.column("SELECT pid::text \(listening)", [.text(channel)]) != []
+                }
+                let id = try await api.arrive(1)
+                _ = try await api.bench.owner.run(
+                    Statement("SELECT pg_terminate_backend(pid) \(listening)"),
+                    [.text(channel)]
+                )
+                try await eventually { reader.arrived == [id] }
             }
         }
     }

@@ -26,7 +26,8 @@ struct ExplainEventTests {
                 try connection.execute(sql)
             }
             try await Workplace.withPrompt(on: bench) { prompt, _ in
-                let answer = await prompt.run(["explain", "--app", "drop", "--user", "ada"] + words)
+                let app = words.contains("--app") ? [] : ["--app", "drop"]
+                let answer = await prompt.run(["explain"] + app + ["--user", "ada"] + words)
                 try await check(answer, answer.output.split(whereSeparator: \.isWhitespace).joined(separator: " "))
             }
         }

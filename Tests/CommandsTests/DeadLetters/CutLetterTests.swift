@@ -39,7 +39,7 @@ struct CutLetterTests {
             let dry = await prompt.run("dead-letters", "replay", "--dry-run", "--json")
             #expect(dry.output.contains(#""items":1,"#))
             #expect(dry.output.contains(#""bodyCut":1,"#))
-            let both = await prompt.run("dead-letters", "replay", "--yes", "--because", "x")
+            let both = await prompt.run("dead-letters", "replay", "--all", "--yes", "--because", "x")
             #expect(both.code == .done, "\(both.complaints)")
             #expect(both.output.contains("1 item cannot be replayed"))
             let events = try await rig.bench.column("SELECT event_id FROM notifications")
@@ -89,7 +89,7 @@ struct CutLetterTests {
             #expect(outcomes == [.confirmed])
             await publisher.close()
             try await Workplace.withPrompt(on: bench) { prompt, _ in
-                let answer = await prompt.run("dead-letters", "--from-queue", "replay", "--yes")
+                let answer = await prompt.run("dead-letters", "--from-queue", "replay", "--all", "--yes")
                 #expect(answer.code == .answerIsNo, "\(answer.complaints)")
                 #expect(answer.output.contains("1 item cannot be replayed"))
             }

@@ -69,15 +69,15 @@ struct DeskCommandTests {
     func typedCount() async throws {
         try await DeskPrompt.with(Self.letters) { prompt, bench in
             for answers in [["2", "because"], ["", "because"], ["yes", "because"]] {
-                let refused = await prompt.typing(answers).run("dead-letters", "discard")
+                let refused = await prompt.typing(answers).run("dead-letters", "discard", "--all")
                 #expect(refused.code == .answerIsNo)
                 #expect(refused.output == "Nothing was changed.")
             }
             let found1 = try await bench.count("SELECT count(*) FROM dead_letters WHERE state = 'open'")
             #expect(found1 == 3)
-            let done = await prompt.typing(["3", "a flood of theirs"]).run("dead-letters", "discard")
+            let done = await prompt.typing(["3", "a flood of theirs"]).run("dead-letters", "discard", "--all")
             #expect(done.code == .done, "\(done.complaints)")
-            #expect(done.output == "Discarded 3 items.")
+            #expect(done.output == "Discarded 3 items. bellhop dead-letters undo 1 takes it back.")
             let found2 = try await bench.column("SELECT operator || ': ' || because FROM audit")
             #expect(found2 == ["tester: a flood of theirs"])
         }
@@ -86,11 +86,11 @@ struct DeskCommandTests {
     @Test("without a terminal an act needs --yes and --because, and options that it would ignore are refused")
     func withoutTerminal() async throws {
         try await DeskPrompt.with(Self.letters) { prompt, bench in
-            let bare = await prompt.run("dead-letters", "discard", "--because", "x")
+            let bare = await prompt.run("dead-letters", "discard", "--all", "--because", "x")
             #expect(bare.code == .usage)
             #expect(bare.complaints.contains("discards 3 items"))
             #expect(bare.complaints.contains("--yes"))
-            let silent = await prompt.run("dead-letters", "discard", "--yes")
+            let silent = await prompt.run("dead-letters", "discard", "--all", "--yes")
             #expect(silent.code == .usage)
             #expect(silent.complaints.contains("--because is missing"))
             let stray = await prompt.run("dead-letters", "groups", "--yes")
@@ -108,11 +108,11 @@ struct DeskCommandTests {
         try await DeskPrompt.with(Self.letters) { prompt, bench in
             let words = ["--yes", "--by", "ada", "--because", "why not", "--json"]
             let discard = await prompt.run(["dead-letters", "discard", "--reason", "malformed-json"] + words)
-            #expect(discard.output == #"{"items":2}"#)
+            #expect(discard.output == #"{"items":2,"act":1}"#)
             let restore = await prompt.run(["dead-letters", "restore", "a-letter"] + words)
-            #expect(restore.output == #"{"items":1}"#)
+            #expect(restore.output == #"{"items":1,"act":2}"#)
             let note = await prompt.run(["dead-letters", "note", "b-letter", "a-letter"] + words)
-            #expect(note.output == #"{"items":2}"#)
+            #expect(note.output == #"{"items":2,"act":3}"#)
             let again = await prompt.run(["dead-letters", "restore", "a-letter"] + words)
             #expect(again.code == .answerIsNo)
             let states = try await bench.column("SELECT dead_id || ' ' || state FROM dead_letters ORDER BY 1")

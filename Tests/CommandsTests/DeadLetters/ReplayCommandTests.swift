@@ -50,9 +50,9 @@ struct ReplayCommandTests {
         try await DeskRig.with { prompt, rig in
             let good = #"{"id":"g1","to":{"user":"u1"},"title":"t","body":"b"}"#
             try await DeskRig.file([("good", good), ("bad", "{")], on: rig)
-            let refused = await prompt.typing(["3"]).run("dead-letters", "replay")
+            let refused = await prompt.typing(["3"]).run("dead-letters", "replay", "--all")
             #expect(refused.output == "Nothing was changed.")
-            let answer = await prompt.typing(["2", "they mended it"]).run("dead-letters", "replay")
+            let answer = await prompt.typing(["2", "they mended it"]).run("dead-letters", "replay", "--all")
             #expect(answer.code == .answerIsNo, "one of them is invalid still")
             #expect(answer.output.contains("Replay 1 has begun: 2 items."))
             #expect(answer.output.contains("recorded"))
@@ -73,7 +73,7 @@ struct ReplayCommandTests {
         try await DeskRig.with { prompt, rig in
             try await DeskRig.file((0..<20).map { ("item-\($0)", "{") }, on: rig)
             let words = ["--yes", "--because", "x", "--by", "ada"]
-            let begun = await prompt.run(["dead-letters", "replay", "--detach", "--rate", "1/s"] + words)
+            let begun = await prompt.run(["dead-letters", "replay", "--all", "--detach", "--rate", "1/s"] + words)
             #expect(begun.code == .done, "\(begun.complaints)")
             let second = await prompt.run(["dead-letters", "replay", "--reason", "malformed-json"] + words)
             #expect(second.code == .tryAgain)
@@ -96,11 +96,11 @@ struct ReplayCommandTests {
     func tooOld() async throws {
         try await DeskRig.with { prompt, rig in
             try await DeskRig.file([("old", "{")], on: rig, failedAt: Letters.ago(40 * 86_400))
-            let answer = await prompt.run("dead-letters", "replay", "--yes", "--because", "x")
+            let answer = await prompt.run("dead-letters", "replay", "--all", "--yes", "--because", "x")
             #expect(answer.code == .answerIsNo)
             #expect(answer.output.contains("1 item failed first more than 30d ago"))
             let longer = await prompt.with("BELLHOP_REPLAY_HORIZON", "60d")
-                .run("dead-letters", "replay", "--yes", "--because", "x")
+                .run("dead-letters", "replay", "--all", "--yes", "--because", "x")
             #expect(longer.output.contains("Replay 1 has begun"), "\(longer.complaints)")
         }
     }
@@ -111,7 +111,7 @@ struct ReplayCommandTests {
             try await DeskRig.file([("old", "{")], on: rig, failedAt: Letters.ago(20 * 86_400))
             _ = try await rig.bench.owner.run("INSERT INTO retired VALUES ('tokens', now() - interval '20 days')")
             let words = ["--yes", "--because", "x"]
-            let answer = await prompt.run(["dead-letters", "replay"] + words)
+            let answer = await prompt.run(["dead-letters", "replay", "--all"] + words)
             #expect(answer.code == .answerIsNo)
             #expect(answer.output.contains("1 item failed first before 20"), "\(answer.output)")
             #expect(answer.output.contains("BELLHOP_RETENTION"))

@@ -72,7 +72,10 @@ struct FailedWriteTests {
         }
     }
 
-    @Test("a terminal that hangs up at a question changes nothing", arguments: ["discard", "replay", "export"])
+    @Test(
+        "a terminal that hangs up at a question changes nothing",
+        arguments: ["discard --all", "replay --all", "export"]
+    )
     func hangUp(verb: String) async throws {
         try await Self.withProgram { program, bench in
             let terminal = try PseudoTerminal()
@@ -98,7 +101,7 @@ struct FailedWriteTests {
             let letter = Letters.rejected("a-letter", reason: "r" + hostile, app: "drop" + hostile)
             _ = try await DeadLetterBook(pool: bench.pool).file([letter])
             try await Workplace.withPrompt(on: bench) { prompt, _ in
-                let program = RealProgram(prompt)
+                let program = RealProgram(prompt.with("NO_COLOR", "1"))
                 for words in ["groups", "list", "list --json", "show a-letter", "export --by ada --because x"] {
                     let terminal = try PseudoTerminal()
                     let ending = try await program.run("dead-letters \(words)", at: terminal)
@@ -110,7 +113,7 @@ struct FailedWriteTests {
                 }
                 let terminal = try PseudoTerminal()
                 let child = try program.start(
-                    "bellhop dead-letters discard --by ada --because x <'\(terminal.path)' >'\(terminal.path)' 2>&1"
+                    "bellhop dead-letters discard --all --by ada --because x <'\(terminal.path)' >'\(terminal.path)' 2>&1"
                 )
                 try await terminal.wait(for: "Type 1 to go on: ")
                 terminal.type("1")

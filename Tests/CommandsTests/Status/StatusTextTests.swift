@@ -48,7 +48,7 @@ struct StatusTextTests {
         #expect(rows.count == 3)
         #expect(Set(rows.map(\.count)).count == 1)
         #expect(rows[1].hasPrefix("normal lane"))
-        #expect(rows[1].split(separator: " ") == ["normal", "lane", "120000", "1024", "2", "min", "2"])
+        #expect(rows[1].split(separator: " ") == ["normal", "lane", "120,000", "1,024", "2", "min", "2"])
     }
 
     @Test("queues that stand empty for most of their lives are shown only when they do not")

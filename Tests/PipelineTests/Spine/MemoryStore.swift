@@ -80,7 +80,10 @@ final class MemoryStore: PipelineStore, OutletStore {
         }
     }
 
-    func unread(of people: [RecipientKey]) async throws(PostgresError) -> [RecipientKey: Int] {
+    func unread(
+        of people: [RecipientKey],
+        leavingOut types: [AppID: [EventType]]
+    ) async throws(PostgresError) -> [RecipientKey: Int] {
         try answering { state in
             var unread: [RecipientKey: Int] = [:]
             for key in people { unread[key] = state.records.keys.count { $0.recipient == key } }
@@ -339,6 +342,7 @@ final class MemoryStore: PipelineStore, OutletStore {
         [.android]
     }
 
+    func holds() async throws(PostgresError) -> [OperatorHold] { [] }
     func deathsSince(_ key: BreakerKey) async throws(PostgresError) -> Timestamp? { nil }
     func takeBack(_ key: BreakerKey, since: Timestamp) async throws(PostgresError) -> Int { 0 }
 }

@@ -129,7 +129,7 @@ private struct DeskKills {
     private func startReplay() throws -> ProgramRun {
         try stage.start(
             Program.bellhop,
-            ["dead-letters", "replay", "--yes", "--pause-at", "100", "--because", "proof"],
+            ["dead-letters", "replay", "--all", "--yes", "--pause-at", "100", "--because", "proof"],
             stage.environment()
         )
     }

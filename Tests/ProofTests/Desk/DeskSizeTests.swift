@@ -35,6 +35,7 @@ extension Proofs {
                     try await stage.bellhop(
                         "dead-letters",
                         "replay",
+                        "--all",
                         "--yes",
                         "--because",
                         "proof",

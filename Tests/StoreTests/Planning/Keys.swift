@@ -22,7 +22,9 @@ struct Keys: Sendable {
     ]
 
     /// Tables that hold a handful of rows whatever users and producers do.
-    private static let small: Set<String> = ["breakers", "provider_budgets", "replays", "retired"]
+    private static let small: Set<String> = [
+        "breakers", "holds", "processes", "provider_budgets", "replays", "retired",
+    ]
 
     /// What is due is read in order from an index that holds nothing else, and no further than it takes.
     func suffice(for look: TableLook) -> Bool {

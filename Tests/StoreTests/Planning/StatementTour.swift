@@ -228,6 +228,12 @@ struct StatementTour {
     // MARK: - Providers
 
     private func gateways() async throws {
+        _ = try await HoldBook(pool: pool).all()
+        let processes = ProcessBook(pool: pool)
+        let identity = ProcessReport.Identity(id: "tour", role: "worker", version: "1", host: "here", process: 1)
+        try await processes.announce(ProcessReport(identity, catalogs: "0"))
+        _ = try await processes.all()
+        try await processes.leave("tour")
         let breakers = BreakerBook(pool: pool)
         let key = BreakerKey(app: try Self.recipient(users[0]).app, provider: "fcm")
         try await breakers.open(key, reason: RevocationBook.massDeath)
@@ -275,6 +281,8 @@ private struct FeedWords {
             word("subscription.revoked", users[0], #","token":"token-\#(users[0])""#),
             word("follow.removed", users[1], #","topic":"venue:2""#),
             word("reminder.removed", users[1], #","id":"r2""#),
+            word("notification.read", users[0], #","ids":["noti_0000000000000001"]"#),
+            word("notification.read", users[1], #","all":true"#),
             word("recipient.deleted", users[2], ""), word("recipient.deleted", users[2] + "-too", ""),
         ]
         return [all, changes]

@@ -26,6 +26,7 @@ enum WrittenStatements {
         "DeadLetterDesk.swift", "DeadLetterDesk+Acts.swift", "DeadLetterDesk+Editing.swift",
         "DeadLetterDesk+Import.swift",
         "DeadLetterFilter+SQL.swift", "DeadLetterSummary.swift", "FanoutDesk.swift",
+        "HoldDesk.swift", "HoldDesk+Discarding.swift",
     ]
 
     static func all() throws -> [Written] {

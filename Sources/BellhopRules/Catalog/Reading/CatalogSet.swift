@@ -3,10 +3,13 @@ public struct CatalogSet: Sendable {
     /// The catalogues in the order of their files.
     public let catalogs: [Catalog]
     private let positions: [AppID: Int]
+    /// Tells one set of files from another: the same files have the same, in whatever order they were read.
+    public let fingerprint: String
 
     /// A set of catalogues; of two for one app, the first stays.
-    init(_ catalogs: [Catalog]) {
+    init(_ catalogs: [Catalog], fingerprint: String = "") {
         self.catalogs = catalogs
+        self.fingerprint = fingerprint
         positions = Dictionary(catalogs.enumerated().map { ($1.app, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
@@ -41,7 +44,21 @@ public struct CatalogSet: Sendable {
             }
             faults += reading.inOrder
         }
-        return faults.isEmpty ? .success(CatalogSet(catalogs)) : .failure(CatalogFaults(faults: faults))
+        return faults.isEmpty
+            ? .success(CatalogSet(catalogs, fingerprint: fingerprint(of: files)))
+            : .failure(CatalogFaults(faults: faults))
+    }
+
+    /// FNV-1a over the contents, 12 hex digits: whoever wants to deceive themselves may.
+    private static func fingerprint(of files: [(name: String, bytes: [UInt8])]) -> String {
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        for file in files.sorted(by: { $0.name < $1.name }) {
+            for byte in Array(file.name.utf8) + [0] + file.bytes + [0] {
+                hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3
+            }
+        }
+        let digits = String(hash, radix: 16)
+        return String((String(repeating: "0", count: 16 - digits.count) + digits).prefix(12))
     }
 }
 

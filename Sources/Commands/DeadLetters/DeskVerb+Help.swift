@@ -1,0 +1,61 @@
+/// What each verb says of itself.
+extension DeskVerb {
+    /// In a sentence or two.
+    var purpose: String {
+        switch self {
+        case .groups: "What is wrong, in groups of the same trouble, the largest first."
+        case .list: "Single items, those that failed last first; the beginning of an id names an item everywhere."
+        case .show:
+            "Everything about one item. What is personal is masked; --reveal shows it, and the audit notes that."
+        case .replay:
+            "Sends items again. A scheduler carries it on, whatever becomes of this terminal; --dry-run says what would become of each."
+        case .replays: "How replays come along, those that have not ended first; of one, what failed and why."
+        case .pause: "Holds a replay up; what has gone out comes to its end."
+        case .resume: "Lets a paused replay go on."
+        case .cancel: "Ends a replay; what has not gone out is open again."
+        case .edit:
+            "Sends a corrected copy of a message that was never taken in; opens $EDITOR without --set or --file."
+        case .note: "Writes into the history of items."
+        case .discard: "Sets open items aside; restore takes them back, and undo all of an act."
+        case .restore: "Opens items again that were discarded."
+        case .undo: "Takes back a discard or a restore by its number in the audit: what nobody has touched since."
+        case .export: "Writes items with their messages as JSON lines, personal data included; the audit notes it."
+        case .import: "Brings back what an export has written."
+        case .audit: "Who did what, how many items it was about, and why; the latest first."
+        }
+    }
+
+    /// How it is called at night.
+    var example: String {
+        switch self {
+        case .groups: "groups --since 2h"
+        case .list: "list --reason attempts-exhausted --provider fcm --sort oldest --limit 20"
+        case .show: "show noti_635a46c"
+        case .replay: "replay --fingerprint a9bec42e --ramp --because \"FCM says it is over\""
+        case .replays: "replays 12"
+        case .pause: "pause 12 --because \"it fails again\""
+        case .resume: "resume 12 --because \"now it is mended\""
+        case .cancel: "cancel 12 --because \"not tonight\""
+        case .edit: "edit 0bb40686 --set /id=login-4711 --because \"ticket 4711\""
+        case .note: "note --fingerprint a9bec42e --because \"reported to FCM\""
+        case .discard: "discard --reason malformed-json --since 1d --because \"their deploy test\""
+        case .restore: "restore 0bb40686 --because \"it mattered\""
+        case .undo: "undo 17 --because \"wrong filter\""
+        case .export: "export --app drop --output /root/tonight.jsonl --because \"for their team\""
+        case .import: "import /root/tonight.jsonl --because \"after the restore\""
+        case .audit: "audit --limit 20"
+        }
+    }
+
+    /// Everything that `--help` says behind the verb.
+    var help: String {
+        let words = try? Words([rawValue], options: DeskOptions.all, of: DeadLettersCommand.name)
+        let known = words.map(options) ?? []
+        return DeadLettersCommand.help(
+            synopsis: ["dead-letters \(usage)"],
+            purpose,
+            options: DeskOptions.all.filter { known.contains($0.name) },
+            example: "dead-letters \(example)"
+        )
+    }
+}

@@ -1,0 +1,77 @@
+import BellhopJSON
+import BellhopRules
+import ServiceRuntime
+import Store
+
+/// What can be done with the hand brake.
+enum HoldVerb: String, CaseIterable, Sendable {
+    case list
+    case add
+    case release
+    case discard
+
+    /// Its words on the command line.
+    var usage: String {
+        switch self {
+        case .list: "[list] [--app A] [--json]"
+        case .add: "add --app A [--type T] [--provider P] [--by NAME] [--because TEXT] [--json]"
+        case .release: "release NUMBER|--app A [--type T] [--provider P] [--by NAME] [--because TEXT] [--json]"
+        case .discard: "discard NUMBER|--app A [--type T] [--provider P] [--event ID] [--dry-run] [--yes] …"
+        }
+    }
+
+    /// The options that mean something to it.
+    var options: Set<String> {
+        let act: Set<String> = ["app", "type", "provider", "by", "because", "json"]
+        return switch self {
+        case .list: ["app", "json"]
+        case .add, .release: act
+        case .discard: act.union(["event", "dry-run", "yes"])
+        }
+    }
+}
+
+/// The command `bellhop hold`: the hand brake for what should not go out.
+enum HoldCommand: Command {
+    static let name = "hold"
+    static let summary = "Stops sending for an app, a type or a provider; what waits keeps its place until a release."
+    static let synopsis = HoldVerb.allCases.map { "hold \($0.usage)" }
+    static let options = [
+        Option.taking("app", "A", "of this app"),
+        .taking("type", "T", "only events of this type"),
+        .taking("provider", "P", "only through this provider: apns, fcm, expo, webpush or email"),
+        .taking("event", "ID", "discard: only what came of this event"),
+        .switch("dry-run", "discard: say how much is meant, and change nothing"),
+        .switch("yes", "discard: do it without asking for the count to be typed"),
+        .taking("by", "NAME", "who does it, for the audit; the name of the system's user unless given"),
+        .taking("because", "TEXT", "why, for the audit and for whoever looks; asked for on a terminal"),
+        .json,
+    ]
+
+    static func run(_ call: Call) async throws -> ExitCode {
+        let verb = try verb(call.words)
+        let setup = try call.setup(requiring: [.databaseURL])
+        return try await setup.withPool(as: .admin, name: name, patience: .seconds(120)) { pool in
+            let session = HoldSession(call: call, verb: verb, setup: setup, pool: pool)
+            return switch verb {
+            case .list: try await session.list()
+            case .add: try await session.add()
+            case .release: try await session.release()
+            case .discard: try await session.discard()
+            }
+        }
+    }
+
+    private static func verb(_ words: Words) throws(CommandFailure) -> HoldVerb {
+        let name = words.operands.first ?? HoldVerb.list.rawValue
+        guard let verb = HoldVerb(rawValue: name) else {
+            let near = NearestName.find(name, among: HoldVerb.allCases.map(\.rawValue))
+            throw words.misuse("it cannot \(name)\(near.map { ", did you mean \($0)?" } ?? "")")
+        }
+        // An option that a verb would ignore is a misunderstanding, and may be a costly one.
+        if let stray = words.given.subtracting(verb.options).min() {
+            throw words.misuse("\(name) has no option --\(stray)")
+        }
+        return verb
+    }
+}

@@ -1,0 +1,187 @@
+import BellhopJSON
+import BellhopRules
+import Postgres
+import ServiceRuntime
+import Store
+
+/// One call of `bellhop hold`, with its connection to the database.
+struct HoldSession: Sendable {
+    let call: Call
+    let verb: HoldVerb
+    let setup: Setup
+    let pool: PostgresPool
+
+    private var words: Words { call.words }
+    private var desk: HoldDesk { HoldDesk(pool: pool) }
+
+    /// `list`: what is held, and how much waits for it.
+    func list() async throws -> ExitCode {
+        guard words.operands.count <= 1 else { throw words.misuse("list takes no number") }
+        let app = words.value("app")
+        let holds = try await desk.all().filter { hold in app.map { hold.scope.app.text == $0 } ?? true }
+        let views = try await views(holds)
+        call.answer(
+            .object([("holds", .list(views.map(\.json)))]),
+            lines: views.isEmpty ? ["Nothing is held."] : HoldView.table(views).lines()
+        )
+        return views.isEmpty ? .answerIsNo : .done
+    }
+
+    /// `add`: from now on nothing of it is sent.
+    func add() async throws -> ExitCode {
+        guard words.operands.count == 1 else { throw words.misuse("add takes --app, and no operand") }
+        let scope = try scope()
+        try expectKnown(scope)
+        switch try await desk.place(scope, by: try call.deskOperator()) {
+        case .placed(let hold):
+            try await tell(
+                hold,
+                added: true,
+                "Hold \(hold.number): \(scope.words). Workers stop within two seconds; what comes is recorded in the app, "
+                    + "and waits."
+            )
+            return .done
+        case .isHeld(let hold):
+            let since = DeskText.ago(hold.placedAt, SystemTime().timestamp)
+            try await tell(
+                hold,
+                added: false,
+                "\(scope.words) is held already: \(hold.operator) did so \(since), hold \(hold.number): \(hold.because)."
+            )
+            return .done
+        case .tooMany:
+            throw failure(
+                .answerIsNo,
+                "\(HoldBook.most) holds are in force, and there may be no more",
+                "release some, or hold the whole app"
+            )
+        }
+    }
+
+    private func tell(_ hold: OperatorHold, added: Bool, _ sentence: String) async throws {
+        guard let view = try await views([hold]).first else { return }
+        call.answer(
+            .object([("added", .flag(added)), ("hold", view.json)]),
+            lines: [sentence, "\(view.count) wait there now. bellhop hold release \(hold.number) lets them go."]
+        )
+    }
+
+    /// `release`: what waits goes out, at the pace of windows and budgets.
+    func release() async throws -> ExitCode {
+        let hold = try await meant()
+        let view = try await views([hold]).first
+        guard let released = try await desk.release(hold.number, by: try call.deskOperator()) else {
+            throw failure(.tryAgain, "somebody else released it at this moment", "see bellhop hold list")
+        }
+        let waiting = view?.count ?? "0"
+        call.answer(
+            .object([("released", view?.json ?? .null)]),
+            lines: [
+                "Released hold \(released.number): \(released.scope.words). \(waiting) waited, and go out from now on."
+            ]
+        )
+        return .done
+    }
+
+    /// `discard`: what waits behind a hold is never sent; what is in the app stays there.
+    func discard() async throws -> ExitCode {
+        let hold = try await meant()
+        let event: EventID? = try words.optional("event", EventID.rule, EventID.init(validating:))
+        var selection = HeldSelection(hold.scope, event: event)
+        let count = try await desk.count(selection)
+        guard count.deliveries > 0 else {
+            call.answer(Self.result(0), lines: ["Nothing waits behind hold \(hold.number) that matches."])
+            return .answerIsNo
+        }
+        let meant = "\(deliveries(count.deliveries)) to \(count.users.of("user"))"
+        if words.has("dry-run") {
+            call.answer(
+                .object([("wouldDiscard", .number(count.deliveries)), ("users", .number(count.users))]),
+                lines: ["This would discard \(meant), held by \(hold.scope.words); nothing was changed."]
+            )
+            return .done
+        }
+        guard try call.confirm(count.deliveries, "discards \(meant), held by \(hold.scope.words)") else {
+            return .answerIsNo
+        }
+        selection.recordedBy = count.asOf
+        let done = try await desk.discard(selection, agreed: count.deliveries, by: try call.deskOperator())
+        let rest = done < count.deliveries ? " The others had gone on meanwhile." : ""
+        call.answer(
+            Self.result(done),
+            lines: ["Discarded \(deliveries(done)); hold \(hold.number) stays in force.\(rest)"]
+        )
+        return .done
+    }
+
+    private static func result(_ count: Int) -> JSONText { .object([("discarded", .number(count))]) }
+
+    private func deliveries(_ count: Int) -> String {
+        count.of("delivery", "deliveries")
+    }
+
+    private func views(_ holds: [OperatorHold]) async throws -> [HoldView] {
+        let backlogs = holds.isEmpty ? [] : try await StoreStatus.backlogs(pool)
+        return holds.map { HoldView($0, backlogs, asOf: SystemTime().timestamp) }
+    }
+
+    // MARK: - Which
+
+    /// What the options say.
+    private func scope() throws(CommandFailure) -> HoldScope {
+        let providers = CheckedProvider.allCases.map(\.rawValue)
+        return HoldScope(
+            app: try words.required("app"),
+            type: try words.optional("type", EventType.rule, EventType.init(validating:)),
+            provider: try words.optional("provider", "one of \(providers.joined(separator: ", "))") { name in
+                providers.contains(name) ? name : nil
+            }
+        )
+    }
+
+    /// The one hold that is meant, by its number or by exactly what it holds.
+    private func meant() async throws -> OperatorHold {
+        let holds = try await desk.all()
+        let operands = words.operands.dropFirst()
+        let found: OperatorHold?
+        if let text = operands.first {
+            guard operands.count == 1, let number = Int64(text), words.given.isDisjoint(with: Self.scopeOptions) else {
+                throw words.misuse("\(verb.rawValue) takes the number of one hold, or --app and what it was added with")
+            }
+            found = holds.first { $0.number == number }
+        } else {
+            let scope = try scope()
+            found = holds.first { $0.scope == scope }
+        }
+        guard let found else {
+            let others = holds.map { "\($0.number) (\($0.scope.words))" }.joined(separator: "; ")
+            throw failure(
+                .answerIsNo,
+                "there is no such hold",
+                holds.isEmpty ? "nothing is held" : "in force: \(others)"
+            )
+        }
+        return found
+    }
+
+    private static let scopeOptions: Set<String> = ["app", "type", "provider"]
+
+    /// A name that nobody knows would hold nothing, and nobody would notice.
+    private func expectKnown(_ scope: HoldScope) throws {
+        guard setup.configuration.catalogs != nil else { return }
+        let catalogs = try setup.catalogs()
+        guard let catalog = catalogs[scope.app] else {
+            let near = NearestName.find(scope.app.text, among: catalogs.catalogs.map(\.app.text))
+            throw words.misuse("no catalogue describes \(scope.app)\(near.map { ", did you mean \($0)?" } ?? "")")
+        }
+        if let type = scope.type, catalog[type] == nil {
+            let near = NearestName.find(type.text, among: catalog.types.map(\.type.text))
+            throw words.misuse("\(scope.app) has no type \(type)\(near.map { ", did you mean \($0)?" } ?? "")")
+        }
+    }
+
+    private func failure(_ code: ExitCode, _ cameBack: String, _ whatToDo: String) -> CommandFailure {
+        let which = words.operands.dropFirst().first ?? words.value("app") ?? "holds"
+        return CommandFailure(code, attempted: "\(verb.rawValue) \(which)", cameBack: cameBack, whatToDo: whatToDo)
+    }
+}

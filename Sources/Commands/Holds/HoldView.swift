@@ -1,0 +1,71 @@
+import BellhopRules
+import ServiceRuntime
+import Store
+
+/// A hold with what waits behind it, for people and for programs.
+struct HoldView: Sendable {
+    let hold: OperatorHold
+    /// Deliveries that wait for it; counted no further than to ``StoreStatus/most`` in each backlog.
+    let waiting: Int
+    /// Whether there are more than were counted.
+    let isCapped: Bool
+    let asOf: Timestamp
+
+    init(_ hold: OperatorHold, _ backlogs: [StoreStatus.Backlog], asOf: Timestamp) {
+        self.hold = hold
+        self.asOf = asOf
+        let own = backlogs.filter { OutletPart($0.name).map(hold.scope.owns) ?? false }
+        waiting = own.map(\.count).reduce(0, +)
+        isCapped = own.contains { $0.count >= StoreStatus.most }
+    }
+
+    /// All that are in force.
+    static func all(_ store: StoreStatus) -> [HoldView] {
+        let now = SystemTime().timestamp
+        return store.holds.map { HoldView($0, store.backlogs, asOf: now) }
+    }
+
+    /// `12,431`, or `100,000 or more`.
+    var count: String { waiting.grouped + (isCapped ? " or more" : "") }
+
+    /// For people who look at everything.
+    var problem: String {
+        "\(hold.scope.words) is held for \(since): \(hold.because) (\(hold.operator)); \(count) wait: "
+            + "bellhop hold release \(hold.number)"
+    }
+
+    private var since: String {
+        max(.zero, Duration.microseconds(asOf.microseconds - hold.placedAt.microseconds)).roughly
+    }
+
+    static func table(_ views: [HoldView]) -> TextTable {
+        TextTable(
+            ["hold", "app", "type", "provider", "since", "by", "waiting", "because"],
+            texts: [1, 2, 3, 4, 5, 7],
+            rows: views.map { view in
+                let hold = view.hold
+                return [
+                    String(hold.number), hold.scope.app.text, hold.scope.type?.text ?? "all",
+                    hold.scope.provider ?? "all", DeskText.ago(hold.placedAt, view.asOf),
+                    DeskText.cut(hold.operator, to: 16), view.count, DeskText.cut(hold.because, to: 60),
+                ]
+            }
+        )
+    }
+
+    var json: JSONText {
+        .object([
+            ("hold", .number(Int(clamping: hold.number))), ("app", .text(hold.scope.app.text)),
+            ("type", .optional(hold.scope.type?.text)), ("provider", .optional(hold.scope.provider)),
+            ("placedAt", .text(hold.placedAt.description)), ("by", .text(hold.operator)),
+            ("because", .text(hold.because)), ("waiting", .number(waiting)), ("waitingIsCapped", .flag(isCapped)),
+        ])
+    }
+}
+
+extension HoldScope {
+    /// Whether all that waits there is held by this: a hold on a type has backlogs of its own.
+    fileprivate func owns(_ part: OutletPart) -> Bool {
+        mayWait(in: part) && (type == nil || part.type == type)
+    }
+}

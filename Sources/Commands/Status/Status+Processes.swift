@@ -1,0 +1,130 @@
+import BellhopRules
+import ServiceRuntime
+import Store
+
+/// What the processes say of themselves, put side by side.
+extension Status {
+    /// Those of one role, version and set of catalogues.
+    struct Crew: Sendable, Equatable {
+        let role: String
+        let version: String
+        let catalogs: String
+        let count: Int
+        /// Where they run, as far as a line has room for it.
+        let places: String
+    }
+
+    private var processes: [SeenProcess] { database.value?.store?.processes ?? [] }
+
+    /// The largest of each role first.
+    var crews: [Crew] {
+        let groups = Dictionary(grouping: processes.map(\.report)) { report in
+            [report.identity.role, report.identity.version, report.catalogs]
+        }
+        return groups.map { key, reports in
+            let places = Set(reports.map { "\($0.identity.host)[\($0.identity.process)]" }).sorted()
+            let others = places.count > 3 ? ", …" : ""
+            return Crew(
+                role: key[0],
+                version: key[1],
+                catalogs: key[2],
+                count: reports.count,
+                places: places.prefix(3).joined(separator: ", ") + others
+            )
+        }
+        .sorted { ($0.role, $1.count, $0.version, $0.catalogs) < ($1.role, $0.count, $1.version, $1.catalogs) }
+    }
+
+    /// What is to be done about a topology that is not what this shell's catalogues want.
+    ///
+    /// To apply it with older catalogues than the workers have would unbind their new types.
+    var topologyAdvice: String {
+        let others = crews.filter { $0.catalogs != catalogs }
+        guard let catalogs, let first = others.first else { return "run bellhop topology apply" }
+        let more = others.count > 1 ? " and others" : ""
+        return "not by topology apply from here: this shell's catalogues are \(catalogs), and \(first.role) "
+            + "\(first.places)\(more) has \(first.catalogs); bring all to the same files first"
+    }
+
+    var processProblems: [String] {
+        var problems: [String] = []
+        let known = Set(crews.map(\.catalogs))
+        if known.count > 1 {
+            let each = crews.map { "\($0.count.of($0.role)) with \($0.catalogs) (\($0.places))" }
+            problems.append(
+                "processes go by different catalogues: \(each.joined(separator: "; ")); SIGHUP those with older files"
+            )
+        }
+        let versions = Set(crews.map(\.version)).sorted()
+        if versions.count > 1 {
+            problems.append("versions \(versions.joined(separator: " and ")) run side by side: end the older ones")
+        }
+        let refused = processes.compactMap { seen in seen.report.refusal.map { (seen.report.identity, $0) } }
+        if let (who, why) = refused.first {
+            let others = refused.count > 1 ? " and \((refused.count - 1).of("other")) have" : " has"
+            problems.append(
+                "\(who.role) \(who.host)[\(who.process)]\(others) refused the new catalogues, the old ones serve: \(why)"
+            )
+        }
+        return problems
+    }
+
+    /// A provider that takes nothing; what a breaker tells is not told twice.
+    var failures: [String] {
+        let open = Set((database.value?.store?.breakers ?? []).map { [$0.key.app.text, $0.key.provider] })
+        return troubles.filter { !open.contains([$0.app, $0.provider]) }.map { trouble in
+            let what = trouble.provider == CheckedProvider.email.rawValue ? "mails" : "pushes"
+            let since = max(.zero, time - Instant(microseconds: trouble.since.microseconds)).roughly
+            return "\(trouble.provider) answers \(trouble.word) to all of \(trouble.app)'s \(what) for \(since), "
+                + "\(trouble.answers.of("time")): they are tried again; see the provider's own status"
+        }
+    }
+
+    /// Those of all workers together: since when the first of them hears nothing else.
+    ///
+    /// A worker that still gets something through has no streak, so a provider that fails for some only is not told here
+    /// where all of them have had an answer.
+    var troubles: [ProviderTrouble] {
+        let grouped = Dictionary(grouping: processes.flatMap(\.report.troubles)) { [$0.app, $0.provider] }
+        return grouped.values.compactMap { all -> ProviderTrouble? in
+            guard var first = all.min(by: { $0.since < $1.since }) else { return nil }
+            first.answers = all.map(\.answers).reduce(0, +)
+            let age = time - Instant(microseconds: first.since.microseconds)
+            return age >= Self.worthAWord ? first : nil
+        }
+        .sorted { ($0.app, $0.provider) < ($1.app, $1.provider) }
+    }
+
+    /// What is over sooner is a hiccup.
+    private static let worthAWord = Duration.seconds(10)
+
+    /// Deliveries a second that all workers pull from a backlog; nil where nobody says.
+    func pace(of backlog: String) -> Int? {
+        processes.isEmpty ? nil : processes.compactMap { $0.report.pulls[backlog] }.reduce(0, +)
+    }
+
+    var processesJSON: JSONText {
+        .list(
+            processes.map { seen in
+                let own = seen.report.identity
+                return .object([
+                    ("role", .text(own.role)), ("version", .text(own.version)), ("host", .text(own.host)),
+                    ("process", .number(own.process)), ("catalogs", .text(seen.report.catalogs)),
+                    ("refusal", .optional(seen.report.refusal)), ("startedAt", .text(seen.startedAt.description)),
+                    ("seenAt", .text(seen.seenAt.description)),
+                ])
+            }
+        )
+    }
+
+    var troublesJSON: JSONText {
+        .list(
+            troubles.map { trouble in
+                .object([
+                    ("app", .text(trouble.app)), ("provider", .text(trouble.provider)), ("word", .text(trouble.word)),
+                    ("since", .text(trouble.since.description)), ("answers", .number(trouble.answers)),
+                ])
+            }
+        )
+    }
+}

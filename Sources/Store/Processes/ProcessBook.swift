@@ -1,0 +1,107 @@
+import BellhopRules
+package import Postgres
+
+/// The table `processes`, in which each process says that it runs.
+package struct ProcessBook: Sendable {
+    private let pool: PostgresPool
+
+    package init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    /// As many as are shown.
+    package static let most = 1_000
+
+    /// Says that a process runs, and how; forgets who has long been silent.
+    package func announce(_ report: ProcessReport) async throws(PostgresError) {
+        let own = report.identity
+        _ = try await pool.run(
+            Self.announce,
+            [
+                .text(own.id), .text(own.role), .text(own.version), .text(own.host), .integer(Int64(own.process)),
+                .text(report.catalogs), report.refusal.map { .text($0) } ?? .null, .json(report.troublesJSON),
+                .json(report.pullsJSON),
+            ]
+        )
+        _ = try await pool.run(Self.forget, [])
+    }
+
+    /// Says that it ends.
+    package func leave(_ id: String) async throws(PostgresError) {
+        _ = try await pool.run(Self.leave, [.text(id)])
+    }
+
+    /// Who was seen within half a minute, in the order of roles and ages.
+    package func all() async throws(PostgresError) -> [SeenProcess] {
+        try await pool.run(Self.all, []).map(SeenProcess.init)
+    }
+
+    private static let announce = Statement(
+        """
+        INSERT INTO processes AS p (id, role, version, host, process, catalogs, refusal, troubles, pulls)
+        VALUES ($1, $2, $3, $4, $5::bigint, $6, $7, $8, $9)
+        ON CONFLICT (id) DO UPDATE SET catalogs = excluded.catalogs, refusal = excluded.refusal,
+            troubles = excluded.troubles, pulls = excluded.pulls, seen_at = now()
+        """
+    )
+
+    private static let forget = Statement("DELETE FROM processes WHERE seen_at < now() - interval '5 min'")
+
+    private static let leave = Statement("DELETE FROM processes WHERE id = $1")
+
+    private static let all = Statement(
+        """
+        SELECT id, role, version, host, process::bigint, catalogs, refusal, troubles, pulls, started_at, seen_at
+        FROM processes WHERE seen_at > now() - interval '30 s' ORDER BY seen_at DESC LIMIT \(most)
+        """,
+        effect: .reads
+    )
+}
+
+extension ProcessReport {
+    fileprivate var troublesJSON: [UInt8] {
+        let items = troubles.map { trouble -> JSONValue in
+            [
+                "app": .string(trouble.app), "provider": .string(trouble.provider), "word": .string(trouble.word),
+                "since": .string(trouble.since.description), "answers": .number(JSONNumber(Int64(trouble.answers))),
+            ]
+        }
+        return JSONWriter.canonicalBytes(of: .array(items))
+    }
+
+    fileprivate var pullsJSON: [UInt8] {
+        var object = JSONObject()
+        for (name, count) in pulls { object[name] = .number(JSONNumber(Int64(count))) }
+        return JSONWriter.canonicalBytes(of: .object(object))
+    }
+}
+
+extension SeenProcess {
+    fileprivate init(_ rows: Rows, _ row: Int) throws(PostgresError) {
+        let identity = ProcessReport.Identity(
+            id: try rows.text(row, 0),
+            role: try rows.text(row, 1),
+            version: try rows.text(row, 2),
+            host: try rows.text(row, 3),
+            process: try rows.number(row, 4)
+        )
+        var report = ProcessReport(identity, catalogs: try rows.text(row, 5))
+        report.refusal = try rows.optionalText(row, 6)
+        let troubles = (try? JSONParser(limits: .event).parse(try rows.json(row, 7)).get())?.array ?? []
+        report.troubles = troubles.compactMap(ProviderTrouble.init)
+        let pulls = (try? JSONParser(limits: .event).parse(try rows.json(row, 8)).get())?.object ?? JSONObject()
+        for pull in pulls.members { report.pulls[pull.key] = pull.value.number?.int64.map { Int(clamping: $0) } }
+        self.init(report: report, startedAt: try rows.moment(row, 9), seenAt: try rows.moment(row, 10))
+    }
+}
+
+extension ProviderTrouble {
+    /// Nil for what no program of ours wrote.
+    fileprivate init?(_ json: JSONValue) {
+        guard let app = json["app"]?.string, let provider = json["provider"]?.string,
+            let word = json["word"]?.string, let since = json["since"]?.string.flatMap(Timestamp.init(validating:)),
+            let answers = json["answers"]?.number?.int64
+        else { return nil }
+        self.init(app: app, provider: provider, word: word, since: since, answers: Int(clamping: answers))
+    }
+}

@@ -1,0 +1,245 @@
+import BellhopRules
+import Foundation
+import Store
+import TestSupport
+import Testing
+import Workbench
+
+@testable import Commands
+
+@Suite("The desk's acts", .inTurn, .enabled(if: Ground.isThere, "needs both servers"), .timeLimit(.minutes(5)))
+struct DeskActTests {
+    private static let why = ["--yes", "--by", "ada", "--because", "why not"]
+
+    private static let letters = [
+        Letters.rejected("a-letter", failedAt: Letters.ago(300)),
+        Letters.rejected("b-letter", failedAt: Letters.ago(200)),
+        Letters.rejected("c-letter", reason: "missing-id", failedAt: Letters.ago(100)),
+    ]
+
+    private static func states(_ bench: Bench) async throws -> [String?] {
+        try await bench.column("SELECT left(dead_id, 1) || ' ' || state FROM dead_letters ORDER BY 1")
+    }
+
+    @Test(
+        "no act is done to everything by forgetting a word",
+        arguments: ["discard", "restore", "note", "replay", "edit"]
+    )
+    func everything(verb: String) async throws {
+        try await DeskPrompt.with(Self.letters) { prompt, bench in
+            let change = verb == "edit" ? ["--set", "/id=x"] : []
+            let bare = await prompt.run(["dead-letters", verb] + change + Self.why)
+            #expect(bare.code == .usage)
+            #expect(bare.complaints.contains("wants to know which"), "\(bare.complaints)")
+            let both = await prompt.run(["dead-letters", verb, "--all", "--reason", "missing-id"] + change + Self.why)
+            #expect(both.code == .usage)
+            let acts = try await bench.count("SELECT count(*) FROM audit")
+            #expect(acts == 0)
+        }
+    }
+
+    @Test("undo takes back what one act did, and nothing that somebody has touched since")
+    func undo() async throws {
+        try await DeskPrompt.with(Self.letters) { prompt, bench in
+            let discard = ["dead-letters", "discard"] + Self.why
+            _ = await prompt.run(discard + ["c-letter"])
+            let all = await prompt.run(discard + ["--reason", "malformed-json"])
+            #expect(all.output == "Discarded 2 items. bellhop dead-letters undo 2 takes it back.", "\(all.complaints)")
+            _ = await prompt.run(["dead-letters", "restore", "b-letter"] + Self.why)
+            _ = await prompt.run(discard + ["b-letter"])
+            let undone = await prompt.run(["dead-letters", "undo", "2"] + Self.why)
+            #expect(undone.output.hasPrefix("Restored 1 item."), "\(undone.complaints)")
+            let states = try await Self.states(bench)
+            #expect(states == ["a open", "b discarded", "c discarded"])
+            let again = await prompt.run(["dead-letters", "undo", "2"] + Self.why)
+            #expect(again.code == .answerIsNo)
+            let back = await prompt.run(["dead-letters", "undo", "5"] + Self.why)
+            #expect(back.output.hasPrefix("Discarded 1 item."), "\(back.complaints)")
+            let unknown = await prompt.run(["dead-letters", "undo", "4711"] + Self.why)
+            #expect(unknown.complaints.contains("there is no such act"))
+            let audit = await prompt.run("dead-letters", "audit")
+            #expect(audit.output.contains("act 2"), "\(audit.output)")
+        }
+    }
+
+    @Test("a word that nothing ever had is no empty answer, and an option that is given twice is none either")
+    func words() async throws {
+        try await DeskPrompt.with(Self.letters + [Letters.rejected("d-letter", reason: "homemade")]) { prompt, _ in
+            let wrong: [([String], String)] = [
+                (["--reason", "payload_refused"], "did you mean payload-refused?"),
+                (["--reason", "a,b"], "no reason is called a,b"), (["--stage", "nope"], "no stage is called nope"),
+                (["--provider", "gcm"], "did you mean fcm?"), (["--reason", "x", "--reason", "y"], "more than once"),
+                (["--sort", "upwards"], "newest, oldest or deaths"),
+            ]
+            for (words, why) in wrong {
+                let answer = await prompt.run(["dead-letters", "list"] + words)
+                #expect(answer.code == .usage)
+                #expect(answer.complaints.contains(why), "\(answer.complaints)")
+            }
+            // Somebody else has put it there: it is a reason all the same.
+            let known = await prompt.run("dead-letters", "list", "--reason", "homemade")
+            #expect(known.code == .done)
+            let none = await prompt.run("dead-letters", "list", "--reason", "too-large")
+            #expect(none.code == .answerIsNo)
+        }
+    }
+
+    @Test("a list is sorted and searched, and a group is known by the beginning of its fingerprint")
+    func list() async throws {
+        try await DeskPrompt.with(Self.letters) { prompt, bench in
+            let oldest = await prompt.run("dead-letters", "list", "--sort", "oldest")
+            let rows = oldest.output.split(separator: "\n").dropFirst().map { $0.prefix(1) }
+            #expect(rows == ["a", "b", "c"])
+            let error = try #require(
+                try await bench.column("SELECT upper(error) FROM dead_letters LIMIT 1").first ?? nil
+            )
+            let found = await prompt.run("dead-letters", "list", "--text", error)
+            #expect(found.code == .done)
+            let nothing = await prompt.run("dead-letters", "list", "--text", "no such words")
+            #expect(nothing.code == .answerIsNo)
+            let print = try #require(
+                try await bench.column("SELECT fingerprint FROM dead_letters WHERE reason = 'missing-id'").first ?? nil
+            )
+            let group = await prompt.run("dead-letters", "list", "--fingerprint", String(print.prefix(8)), "--json")
+            #expect(group.output.contains("c-letter"))
+            #expect(!group.output.contains("a-letter"))
+        }
+    }
+
+    @Test("each verb has help of its own, with an example that it understands", arguments: DeskVerb.allCases)
+    func help(verb: DeskVerb) async throws {
+        let answer = await Prompt().run("dead-letters", verb.rawValue, "--help")
+        #expect(answer.code == .done)
+        #expect(answer.output.contains("bellhop dead-letters \(verb.example)"))
+        let others = DeskVerb.allCases.filter { $0 != verb }.map { "dead-letters \($0.usage)" }
+        #expect(!others.contains { answer.output.contains($0) })
+        #expect(answer.output.split(separator: "\n").allSatisfy { $0.count <= 100 })
+        let words = verb.example.split(separator: " ").map(String.init)
+        let parsed = try Words(words, options: DeskOptions.all, of: "dead-letters")
+        #expect(parsed.given.isSubset(of: verb.options(parsed)))
+    }
+
+    @Test("a replay can begin at a time of day, and nothing goes out before")
+    func later() async throws {
+        try await DeskRig.with { prompt, rig in
+            try await DeskRig.file([("good", #"{"id":"g1","to":{"user":"u1"},"title":"t","body":"b"}"#)], on: rig)
+            let begun = await prompt.run(["dead-letters", "replay", "good", "--at", "8h"] + Self.why)
+            #expect(begun.code == .done, "\(begun.complaints)")
+            #expect(begun.output.contains("It sends from 20"), "\(begun.output)")
+            let past = await prompt.run(["dead-letters", "replay", "--all", "--at", "2020-01-01T00:00:00Z"] + Self.why)
+            #expect(past.code == .usage)
+            let shown = await prompt.run("dead-letters", "replays", "1", "--json")
+            #expect(shown.output.contains(#""waiting":1"#), "\(shown.output)")
+            _ = try await rig.bench.owner.run("UPDATE replays SET not_before = now()")
+            try await rig.wait(for: 1, "SELECT count(*) FROM notifications")
+        }
+    }
+
+    @Test("what failed in a replay is named, with its error")
+    func failures() async throws {
+        try await DeskRig.with { prompt, rig in
+            try await DeskRig.file([("bad-letter", "{")], on: rig)
+            let answer = await prompt.run(["dead-letters", "replay", "bad-letter"] + Self.why)
+            #expect(answer.code == .answerIsNo)
+            #expect(answer.output.contains("bad-letter  malformed-json: "), "\(answer.output)")
+            let json = await prompt.run("dead-letters", "replays", "1", "--json")
+            #expect(
+                json.output.contains(#""failures":[{"id":"bad-letter","outcome":"failed","reason":"malformed-json""#)
+            )
+        }
+    }
+
+    @Test("a dry run tells of what would wait behind a breaker, and for an operator")
+    func held() async throws {
+        try await DeskRig.with { prompt, rig in
+            try await rig.publish([
+                rig.event(
+                    #"{"userId":"u1","token":"t1","platform":"android","provider":"fcm"}"#,
+                    key: "drop.subscription.upserted"
+                )
+            ])
+            try await rig.wait(for: 1, "SELECT count(*) FROM push_subscriptions")
+            let body = #"{"id":"g1","to":{"user":"u1"},"title":"t","body":"b"}"#
+            var letter = Letters.rejected("good", reason: "malformed-json", body: body)
+            letter.origin.exchange = rig.bench.names.events
+            letter.origin.routingKey = "drop.transaction_complete"
+            _ = try await DeadLetterBook(pool: rig.bench.pool).file([letter])
+            func predictions() async -> String {
+                await prompt.run("dead-letters", "replay", "--dry-run", "--json").output
+            }
+            let free = await predictions()
+            #expect(free.contains("would-send"), "\(free)")
+            _ = try await rig.bench.owner.run(
+                "INSERT INTO breakers (app, provider, reason, probe_at) VALUES ('drop', 'fcm', 'wrong-key', now() + interval '1 h')"
+            )
+            let behind = await predictions()
+            #expect(behind.contains("held-by-breaker"), "\(behind)")
+            _ = try await rig.bench.owner.run(
+                "INSERT INTO holds (app, operator, because) VALUES ('drop', 'ada', 'a test')"
+            )
+            let held = await predictions()
+            #expect(held.contains("held-by-operator"), "\(held)")
+        }
+    }
+
+    @Test(
+        "one change corrects many: the first is shown, those that would be refused stay, and the rest goes out at once"
+    )
+    func many() async throws {
+        try await DeskRig.with { prompt, rig in
+            let lost = (1...3).map { number in
+                ("lost-\(number)", #"{"id":"e\#(number)","title":"t","body":"b"}"#)
+            }
+            try await DeskRig.file(lost + [("broken", "{")], on: rig, reason: "missing-audience")
+            let words = ["dead-letters", "edit", "--reason", "missing-audience", "--set", #"/to={"user":"u1"}"#]
+            let dry = await prompt.typing(["4"]).run(words)
+            #expect(dry.output.contains("1 item stay: "), "\(dry.output)")
+            #expect(dry.output.contains(#"+ /to {"user":"u1"}"#), "\(dry.output)")
+            #expect(dry.output.hasSuffix("Nothing was changed."))
+            let done = await prompt.run(words + Self.why)
+            #expect(done.code == .done, "\(done.complaints)\(done.output)")
+            try await rig.wait(for: 3, "SELECT count(*) FROM notifications")
+            let open = try await rig.bench.column("SELECT dead_id FROM dead_letters WHERE state = 'open'")
+            let replays = try await rig.bench.count("SELECT count(*) FROM replays")
+            let acts = try await rig.bench.column("SELECT act || ' ' || items FROM audit")
+            #expect(open == ["broken"])
+            #expect(replays == 1)
+            #expect(acts == ["edit 3"])
+        }
+    }
+
+    @Test("what somebody has written in their editor is kept where the copy is refused")
+    func draft() async throws {
+        try await DeskRig.with { prompt, rig in
+            try await DeskRig.file(
+                [("lost", #"{"to":{"user":"u1"},"title":"t","body":"b"}"#)],
+                on: rig,
+                reason: "missing-id"
+            )
+            let answer = await prompt.with("EDITOR", #"sed -i '1s/{/{"to":7,/'"#).typing(["they forgot it"])
+                .run("dead-letters", "edit", "lost")
+            #expect(answer.code == .badInput, "\(answer.output)")
+            let words = answer.complaints.split(whereSeparator: { " ,".contains($0) }).map(String.init)
+            let path = try #require(words.first { $0.hasSuffix(".json") })
+            let kept = try String(contentsOfFile: path, encoding: .utf8)
+            #expect(kept.contains(#""to":7"#))
+            try FileManager.default.removeItem(atPath: path)
+        }
+    }
+
+    @Test("an id that was used before is shown beside what is stored under it")
+    func conflict() async throws {
+        try await DeskRig.with { prompt, rig in
+            let first = #"{"id":"t1","to":{"user":"u1"},"title":"one","body":"b"}"#
+            try await rig.publish([rig.event(first, key: "drop.system")])
+            try await rig.wait(for: 1, "SELECT count(*) FROM notifications")
+            try await rig.publish([rig.event(first.replacing("one", with: "other"), key: "drop.system")])
+            try await rig.wait(for: 1, "SELECT count(*) FROM dead_letters WHERE reason = 'id-conflict'")
+            let id = try #require(try await rig.bench.column("SELECT dead_id FROM dead_letters").first ?? nil)
+            let shown = await prompt.run(["dead-letters", "show", id, "--reveal"] + Self.why.dropFirst())
+            #expect(shown.output.contains(#"- /title "one""#), "\(shown.output)\(shown.complaints)")
+            #expect(shown.output.contains(#"+ /title "other""#))
+            #expect(shown.output.contains("docs/runbooks/dead-letters.md#id-conflict"))
+        }
+    }
+}

@@ -1,0 +1,118 @@
+import Foundation
+import Store
+import TestSupport
+import Testing
+import Workbench
+
+@testable import Commands
+
+@Suite("bellhop hold", .inTurn, .enabled(if: Ground.isThere, Ground.absence), .timeLimit(.minutes(3)))
+struct HoldCommandTests {
+    private static let why = ["--by", "ada", "--because", "the wrong campaign"]
+
+    private static func with(_ body: @escaping @Sendable (Prompt, Bench) async throws -> Void) async throws {
+        try await Bench.withSchema { bench in
+            try await Workplace.withPrompt(on: bench) { prompt, _ in try await body(prompt, bench) }
+        }
+    }
+
+    /// Lines that wait, one for each user, of one type.
+    private static func fill(_ bench: Bench, _ type: String, _ users: [String], _ outlet: String) async throws {
+        for user in users {
+            _ = try await bench.owner.run(
+                """
+                INSERT INTO notifications (app, user_id, id, event_id, content_hash, type, title, body, priority)
+                VALUES ('drop', $1, $2 || '-' || $1, $2 || '-1', '', $2, 't', 'b', 'normal')
+                """,
+                [.text(user), .text(type)]
+            )
+            _ = try await bench.owner.run(
+                """
+                INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, reason, outlet, queued_at)
+                VALUES ('drop', $1, $2 || '-' || $1, 'push', 'sub_0000000000000001', 'deferred',
+                        'held', $3, now())
+                """,
+                [.text(user), .text(type), .text(outlet)]
+            )
+        }
+    }
+
+    @Test("add holds, list shows what waits for it, release lets go, each with an exit code for scripts")
+    func life() async throws {
+        try await Self.with { prompt, bench in
+            let nothing = await prompt.run("hold")
+            #expect(nothing.code == .answerIsNo)
+            #expect(nothing.output == "Nothing is held.")
+            try await Self.fill(bench, "system", ["u1", "u2"], "drop/fcm//system")
+            let added = await prompt.run(["hold", "add", "--app", "drop", "--type", "system"] + Self.why)
+            #expect(added.code == .done, "\(added.complaints)")
+            #expect(added.output.contains("Hold 1: drop, type system."))
+            #expect(added.output.contains("2 wait there now"))
+            let again = await prompt.run(["hold", "add", "--app", "drop", "--type", "system", "--json"] + Self.why)
+            #expect(again.code == .done)
+            #expect(again.output.hasPrefix(#"{"added":false,"hold":{"hold":1,"#))
+            let list = await prompt.run("hold", "list")
+            #expect(list.code == .done)
+            for words in ["system", "all", "ada", "the wrong campaign"] { #expect(list.output.contains(words)) }
+            let status = await prompt.run("status", "--json")
+            #expect(status.output.contains(#""holds":[{"hold":1,"app":"drop","type":"system","provider":null"#))
+            let text = await prompt.run("status")
+            let flat = text.output.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+            #expect(flat.contains("drop, type system is held for"))
+            #expect(flat.contains("2 wait: bellhop hold release 1"))
+            let other = await prompt.run(["hold", "release", "--app", "drop"] + Self.why)
+            #expect(other.code == .answerIsNo)
+            #expect(other.complaints.contains("in force: 1 (drop, type system)"))
+            let released = await prompt.run(["hold", "release", "1"] + Self.why)
+            #expect(released.code == .done)
+            #expect(released.output.contains("2 waited, and go out from now on"))
+        }
+    }
+
+    @Test("a name that nobody knows is refused, since it would hold nothing")
+    func names() async throws {
+        try await Self.with { prompt, _ in
+            let wrong: [([String], String)] = [
+                (["--app", "dorp"], "did you mean drop?"),
+                (["--app", "drop", "--type", "sytem"], "did you mean system?"),
+                (["--app", "drop", "--provider", "gcm"], "--provider takes one of"), ([], "--app is missing"),
+            ]
+            for (words, why) in wrong {
+                let answer = await prompt.run(["hold", "add"] + words + Self.why)
+                #expect(answer.code == .usage)
+                #expect(answer.complaints.contains(why), "\(answer.complaints)")
+            }
+            let stray = await prompt.run("hold", "list", "--yes")
+            #expect(stray.code == .usage)
+        }
+    }
+
+    @Test("discard wants a hold, tells how much by --dry-run, and wants the count typed or --yes")
+    func discard() async throws {
+        try await Self.with { prompt, bench in
+            try await Self.fill(bench, "system", ["u1", "u2", "u3"], "drop/fcm")
+            try await Self.fill(bench, "security", ["u1"], "drop/fcm")
+            let free = await prompt.run(["hold", "discard", "--app", "drop", "--yes"] + Self.why)
+            #expect(free.code == .answerIsNo)
+            _ = await prompt.run(["hold", "add", "--app", "drop", "--type", "system"] + Self.why)
+            let dry = await prompt.run("hold", "discard", "1", "--dry-run")
+            #expect(dry.code == .done, "\(dry.complaints)")
+            #expect(dry.output.contains("would discard 3 deliveries to 3 users"))
+            let alone = await prompt.run(["hold", "discard", "1"] + Self.why)
+            #expect(alone.code == .usage)
+            let refused = await prompt.typing(["4"]).run(["hold", "discard", "1"] + Self.why)
+            #expect(refused.output == "Nothing was changed.")
+            let one = await prompt.run(
+                ["hold", "discard", "1", "--event", "nosuch", "--yes"] + Self.why
+            )
+            #expect(one.code == .answerIsNo)
+            let done = await prompt.typing(["3"]).run(["hold", "discard", "1"] + Self.why)
+            #expect(done.code == .done, "\(done.complaints)")
+            #expect(done.output.contains("Discarded 3 deliveries; hold 1 stays in force."))
+            let left = try await bench.column("SELECT DISTINCT state FROM deliveries WHERE outlet IS NOT NULL")
+            let ended = try await bench.count("SELECT count(*) FROM deliveries WHERE reason = 'discarded'")
+            #expect(left == ["deferred"])
+            #expect(ended == 3)
+        }
+    }
+}

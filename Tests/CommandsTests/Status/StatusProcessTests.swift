@@ -1,0 +1,96 @@
+import Foundation
+import Store
+import TestSupport
+import Testing
+import Workbench
+
+@testable import Commands
+
+@Suite("Processes in a status", .inTurn, .enabled(if: Ground.isThere, Ground.absence), .timeLimit(.minutes(2)))
+struct StatusProcessTests {
+    private static func report(_ id: String, _ catalogs: String, role: String = "worker") -> ProcessReport {
+        let identity = ProcessReport.Identity(id: id, role: role, version: "0.1.0", host: "h-\(id)", process: 7)
+        return ProcessReport(identity, catalogs: catalogs)
+    }
+
+    private static func problems(_ prompt: Prompt) async throws -> [String] {
+        let json = await prompt.run("status", "--json").output
+        return try JSONDecoder().decode(Problems.self, from: Data(json.utf8)).problems
+    }
+
+    private struct Problems: Decodable {
+        let problems: [String]
+    }
+
+    @Test("a shell with other catalogues than the workers' is told so, and not to apply its topology")
+    func catalogs() async throws {
+        try await Bench.withTopology { bench in
+            try await Workplace.withPrompt(on: bench) { prompt, folder in
+                let book = ProcessBook(pool: bench.pool)
+                // A type that nothing is bound for: the topology differs from these files.
+                _ = try await bench.owner.run("DELETE FROM topology_bindings WHERE routing_key = 'drop.system'")
+                let alone = try await Self.problems(prompt)
+                #expect(alone.contains { $0.contains("run bellhop topology apply") }, "\(alone)")
+                try await book.announce(Self.report("w1", "newer"))
+                let beside = try await Self.problems(prompt)
+                #expect(beside.contains { $0.contains("not by topology apply from here") }, "\(beside)")
+                try await book.announce(Self.report("w2", "older"))
+                let mixed = try await Self.problems(prompt)
+                #expect(mixed.contains { $0.contains("different catalogues") && $0.contains("h-w2[7]") }, "\(mixed)")
+                try await book.leave("w1")
+                try await book.leave("w2")
+                let gone = try await book.all()
+                #expect(gone.isEmpty)
+            }
+        }
+    }
+
+    @Test("a refused reload, a provider that takes nothing and a paused replay are problems, and say what to do")
+    func troubles() async throws {
+        try await Bench.withTopology { bench in
+            try await Workplace.withPrompt(on: bench) { prompt, _ in
+                var report = Self.report("w1", "same")
+                report.refusal = "drop.json5:3: no such member"
+                report.pulls = ["drop/fcm": 600]
+                report.troubles = [
+                    ProviderTrouble(
+                        app: "drop",
+                        provider: "fcm",
+                        word: "UNAVAILABLE",
+                        since: Letters.ago(40),
+                        answers: 120
+                    )
+                ]
+                try await ProcessBook(pool: bench.pool).announce(report)
+                _ = try await bench.owner.run(
+                    """
+                    INSERT INTO replays (filter, operator, because, items, pause_share, state, pause_reason)
+                    VALUES ('{}', 'ada', 'x', 5, 20, 'paused', '1 of the last 1 failed')
+                    """
+                )
+                _ = try await bench.owner.run(
+                    """
+                    INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, outlet, queued_at)
+                    VALUES ('drop', 'u', 'n', 'push', 'a', 'deferred', 'drop/fcm', now())
+                    """
+                )
+                let problems = try await Self.problems(prompt)
+                let wanted = [
+                    "fcm answers UNAVAILABLE to all of drop's pushes", "has refused the new catalogues",
+                    "replay 1 is paused (1 of the last 1 failed)",
+                ]
+                for words in wanted {
+                    let isTold = problems.contains { $0.contains(words) }
+                    #expect(isTold, "\(words) in \(problems)")
+                }
+                let json = await prompt.run("status", "--json").output
+                #expect(json.contains(#""perSecond":600"#))
+                #expect(json.contains(#""failingProviders":[{"app":"drop","provider":"fcm","word":"UNAVAILABLE""#))
+                let text = await prompt.run("status").output
+                #expect(text.contains("processes"))
+                let watch = await prompt.run("status", "--watch")
+                #expect(watch.code == .usage)
+            }
+        }
+    }
+}

@@ -1,0 +1,329 @@
+import AMQP
+import BellhopRules
+import Push
+import Synchronization
+import TestSupport
+import Testing
+import Workbench
+
+@testable import Pipeline
+@testable import Store
+
+@Suite(
+    "Holds",
+    .inTurn,
+    .enabled(
+        if: Servers.amqpURL != nil && Servers.databaseURL != nil,
+        "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"
+    ),
+    .timeLimit(.minutes(5))
+)
+struct HoldTests {
+    private static let delivered = "SELECT count(*) FROM deliveries WHERE state = 'delivered' AND attempts = 1"
+    private static let held = "SELECT count(*) FROM deliveries WHERE state = 'deferred' AND reason = 'held'"
+    private static let ada = DeskOperator(name: "ada", because: "the wrong campaign")
+
+    /// Beside a worker whose provider answers at once, or when it is told to.
+    private static func run(
+        _ bench: Bench,
+        _ sender: GatedSender,
+        _ body: @escaping @Sendable (Rig) async throws -> Void
+    ) async throws {
+        let app = try #require(AppID(validating: "drop"))
+        var outfit = Rig.Outfit(senders: [app: [.fcm: sender]])
+        outfit.grace = .seconds(60)
+        try await Rig.on(bench, outfit: outfit) { rig in
+            do {
+                try await body(rig)
+            } catch {
+                sender.open()
+                throw error
+            }
+            sender.open()
+        }
+    }
+
+    private static func scope(_ type: String? = nil, provider: String? = nil) throws -> HoldScope {
+        let app = try #require(AppID(validating: "drop"))
+        return HoldScope(app: app, type: type.flatMap(EventType.init(validating:)), provider: provider)
+    }
+
+    /// Returns when every worker knows.
+    private static func hold(_ rig: Rig, _ scope: HoldScope) async throws -> Int64 {
+        let placing = try await HoldDesk(pool: rig.bench.owner).place(scope, by: ada)
+        guard case .placed(let hold) = placing else { throw BenchError("not placed: \(placing)") }
+        try await known(rig, scope, isHeld: true)
+        return hold.number
+    }
+
+    private static func release(_ rig: Rig, _ number: Int64) async throws {
+        let hold = try await HoldDesk(pool: rig.bench.owner).release(number, by: ada)
+        let scope = try #require(hold?.scope)
+        try await known(rig, scope, isHeld: false)
+    }
+
+    private static func known(_ rig: Rig, _ scope: HoldScope, isHeld: Bool) async throws {
+        let labels = #"app="drop",type="\#(scope.type?.text ?? "")",provider="\#(scope.provider ?? "")""#
+        try await eventually("the worker knows of the hold, or of its end") {
+            rig.metrics.text().contains("bellhop_holds{\(labels)} \(isHeld ? 1 : 0)\n")
+        }
+    }
+
+    private static func register(_ rig: Rig, _ users: [String]) async throws {
+        try await rig.publish(
+            users.map { user in
+                let device = #""token":"\#(user)","platform":"android","provider":"fcm""#
+                return rig.event(#"{"userId":"\#(user)",\#(device)}"#, key: "drop.subscription.upserted")
+            }
+        )
+        try await rig.wait(for: users.count, "SELECT count(*) FROM push_subscriptions")
+    }
+
+    private static func publish(
+        _ rig: Rig,
+        to users: [String],
+        type: String = "transaction_complete",
+        more: String = ""
+    ) async throws {
+        try await rig.publish(
+            users.map { user in
+                rig.event(
+                    #"{"id":"\#(type)-\#(user)","to":{"user":"\#(user)"},"title":"Hei","body":"på deg"\#(more)}"#,
+                    key: "drop.\(type)"
+                )
+            }
+        )
+    }
+
+    private static func users(_ count: Int) -> [String] { (0..<count).map { "u\($0)" } }
+
+    @Test("what is held is recorded and waits untouched, other types go out, and a release sends each once")
+    func type() async throws {
+        try await Bench.withTopology { bench in
+            let sender = GatedSender(isOpen: true)
+            try await Self.run(bench, sender) { rig in
+                let users = Self.users(20)
+                try await Self.register(rig, users)
+                let number = try await Self.hold(rig, try Self.scope("transaction_complete"))
+                try await Self.publish(rig, to: users)
+                try await rig.wait(for: 20, Self.held)
+                try await Self.publish(rig, to: ["u0", "u1"], type: "security")
+                try await rig.wait(for: 2, Self.delivered)
+                let recorded = try await bench.count("SELECT count(*) FROM notifications")
+                let backlogs = try await bench.column("SELECT DISTINCT outlet FROM deliveries WHERE outlet IS NOT NULL")
+                let written = try await bench.column(
+                    "SELECT max(updated_at)::text FROM deliveries WHERE reason = 'held'"
+                )
+                #expect(recorded == 22)
+                #expect(backlogs == ["drop/fcm//transaction_complete"])
+                // Several looks of the puller, of which none may write.
+                try await Self.publish(rig, to: ["u2"], type: "security")
+                try await rig.wait(for: 3, Self.delivered)
+                let stillWritten = try await bench.column(
+                    "SELECT max(updated_at)::text FROM deliveries WHERE reason = 'held'"
+                )
+                #expect(stillWritten == written)
+                #expect(sender.tokens.count == 3)
+                try await Self.release(rig, number)
+                try await rig.wait(for: 23, Self.delivered)
+                #expect(sender.tokens.count == 23)
+                let acts = try await bench.column("SELECT act || ' ' || because FROM audit ORDER BY number")
+                #expect(acts == ["hold-add the wrong campaign", "hold-release the wrong campaign"])
+            }
+        }
+    }
+
+    @Test("a hold on a provider stops what waits for it already, in its order")
+    func provider() async throws {
+        try await Bench.withTopology { bench in
+            let sender = GatedSender(window: 1)
+            try await Self.run(bench, sender) { rig in
+                let users = Self.users(12)
+                try await Self.register(rig, users)
+                for user in users {
+                    let known = try await bench.count("SELECT count(*) FROM notifications")
+                    try await Self.publish(rig, to: [user])
+                    try await rig.wait(for: known + 1, "SELECT count(*) FROM notifications")
+                }
+                let waiting = "SELECT count(*) FROM deliveries WHERE outlet = 'drop/fcm'"
+                try await rig.wait(for: 10, waiting)
+                let number = try await Self.hold(rig, try Self.scope(provider: "fcm"))
+                sender.open()
+                try await rig.wait(for: 2, Self.delivered)
+                try await Self.publish(rig, to: ["u0"], type: "security")
+                try await rig.wait(for: 11, waiting)
+                #expect(sender.tokens.count == 2)
+                try await Self.release(rig, number)
+                try await rig.wait(for: 13, Self.delivered)
+                // The urgent one first, then those that were recorded first.
+                let others = users.filter { !sender.tokens.prefix(2).contains($0) }
+                #expect(Array(sender.tokens.dropFirst(2)) == ["u0"] + others)
+            }
+        }
+    }
+
+    @Test("a hold on a type takes its lines out of a backlog that others wait in, too, and lets the others through")
+    func among() async throws {
+        try await Bench.withTopology { bench in
+            let sender = GatedSender(window: 1)
+            try await Self.run(bench, sender) { rig in
+                let users = Self.users(10)
+                try await Self.register(rig, users)
+                try await Self.publish(rig, to: users)
+                try await rig.wait(for: 10, "SELECT count(*) FROM notifications")
+                try await Self.publish(rig, to: users, type: "qr_payment")
+                try await rig.wait(for: 18, "SELECT count(*) FROM deliveries WHERE outlet = 'drop/fcm'")
+                let number = try await Self.hold(rig, try Self.scope("transaction_complete"))
+                sender.open()
+                try await rig.wait(for: 12, Self.delivered)
+                try await rig.wait(for: 8, Self.held)
+                #expect(sender.tokens.count == 12)
+                try await Self.release(rig, number)
+                try await rig.wait(for: 20, Self.delivered)
+                #expect(sender.tokens.count == 20)
+            }
+        }
+    }
+
+    @Test("what expires while it is held ends as expired, and says why")
+    func expiry() async throws {
+        try await Bench.withTopology { bench in
+            let sender = GatedSender(isOpen: true)
+            try await Self.run(bench, sender) { rig in
+                try await Self.register(rig, ["u0", "u1"])
+                let number = try await Self.hold(rig, try Self.scope())
+                let soon = Timestamp(clamping: Letters.now.microseconds + 1_500_000)
+                try await Self.publish(rig, to: ["u0"], more: #","expiresAt":"\#(soon)""#)
+                try await Self.publish(rig, to: ["u1"])
+                try await rig.wait(for: 2, Self.held)
+                try await eventually("it is too late") { Letters.now > soon }
+                try await Self.release(rig, number)
+                try await rig.wait(for: 1, Self.delivered)
+                let end = "SELECT count(*) FROM deliveries WHERE state = 'expired' AND reason = 'expired-while-held'"
+                try await rig.wait(for: 1, end)
+                #expect(sender.tokens == ["u1"])
+            }
+        }
+    }
+
+    @Test("what is discarded is never sent, stays in the app, and is only what was meant")
+    func discard() async throws {
+        try await Bench.withTopology { bench in
+            let sender = GatedSender(isOpen: true)
+            try await Self.run(bench, sender) { rig in
+                let users = Self.users(8)
+                try await Self.register(rig, users)
+                let scope = try Self.scope()
+                let number = try await Self.hold(rig, scope)
+                try await Self.publish(rig, to: users)
+                try await Self.publish(rig, to: ["u0"], type: "security")
+                try await rig.wait(for: 9, Self.held)
+                let desk = HoldDesk(pool: bench.owner)
+                let one = HeldSelection(scope, event: EventID(validating: "transaction_complete-u3"))
+                let single = try await desk.count(one)
+                #expect(single.deliveries == 1)
+                let gone = try await desk.discard(one, agreed: 1, by: Self.ada)
+                #expect(gone == 1)
+                var selection = HeldSelection(try Self.scope("transaction_complete"))
+                let count = try await desk.count(selection)
+                #expect(count.deliveries == 7)
+                #expect(count.users == 7)
+                selection.recordedBy = count.asOf
+                let fewer = try await desk.discard(selection, agreed: 2, by: Self.ada)
+                let rest = try await desk.discard(selection, agreed: 7, by: Self.ada)
+                #expect(fewer == 2)
+                #expect(rest == 5)
+                try await Self.release(rig, number)
+                try await rig.wait(for: 1, Self.delivered)
+                #expect(sender.tokens == ["u0"])
+                let ended = try await bench.count(
+                    "SELECT count(*) FROM deliveries WHERE state = 'suppressed' AND reason = 'discarded' AND outlet IS NULL"
+                )
+                let recorded = try await bench.count("SELECT count(*) FROM notifications")
+                #expect(ended == 8)
+                #expect(recorded == 9)
+            }
+        }
+    }
+
+    @Test(
+        "a worker that starts while something is held knows of it before it sends anything, and lets go with the others"
+    )
+    func restart() async throws {
+        try await Bench.withTopology { bench in
+            let sender = GatedSender(isOpen: true)
+            let numbers = Numbers()
+            try await Self.run(bench, sender) { rig in
+                try await Self.register(rig, Self.users(5))
+                numbers.add(try await Self.hold(rig, try Self.scope("transaction_complete")))
+                try await Self.publish(rig, to: Self.users(5))
+                try await rig.wait(for: 5, Self.held)
+            }
+            try await Self.run(bench, sender) { rig in
+                try await Self.publish(rig, to: ["u5"])
+                try await rig.wait(for: 6, "SELECT count(*) FROM notifications")
+                #expect(sender.tokens.isEmpty)
+            }
+            _ = try await HoldDesk(pool: bench.owner).release(try #require(numbers.first), by: Self.ada)
+            // Nobody was there when it was released.
+            try await Self.run(bench, sender) { rig in
+                try await rig.wait(for: 5, Self.delivered)
+                #expect(Set(sender.tokens) == Set(Self.users(5)))
+                #expect(sender.tokens.count == 5)
+            }
+        }
+    }
+
+    @Test("the same is held once, and as many as may be")
+    func placing() async throws {
+        try await Bench.withSchema { bench in
+            let desk = HoldDesk(pool: bench.owner)
+            let first = try await desk.place(try Self.scope("system"), by: Self.ada)
+            guard case .placed(let hold) = first else { throw BenchError("not placed: \(first)") }
+            let again = try await desk.place(try Self.scope("system"), by: DeskOperator(name: "bo", because: "me too"))
+            #expect(again == .isHeld(hold))
+            _ = try await bench.owner.run(
+                """
+                INSERT INTO holds (app, type, operator, because)
+                SELECT 'drop', 't' || n, 'ada', 'a test' FROM generate_series(2, 200) AS n
+                """
+            )
+            let beyond = try await desk.place(try Self.scope(), by: Self.ada)
+            #expect(beyond == .tooMany)
+            let released = try await desk.release(hold.number, by: Self.ada)
+            let gone = try await desk.release(hold.number, by: Self.ada)
+            #expect(released == hold)
+            #expect(gone == nil)
+            let audited = try await bench.count("SELECT count(*) FROM audit WHERE act LIKE 'hold-%'")
+            #expect(audited == 2)
+        }
+    }
+
+    @Test("a hold covers what it names, and nothing else")
+    func covering() throws {
+        let app = try #require(AppID(validating: "drop"))
+        let other = try #require(AppID(validating: "safe"))
+        let (promo, news) = (EventType(validating: "promo"), EventType(validating: "news"))
+        let narrow = HoldScope(app: app, type: promo, provider: "fcm")
+        #expect(narrow.covers(app, provider: "fcm", type: promo))
+        #expect(!narrow.covers(app, provider: "fcm", type: news))
+        #expect(!narrow.covers(app, provider: "fcm", type: nil))
+        #expect(!narrow.covers(app, provider: "expo", type: promo))
+        let wide = HoldScope(app: app)
+        #expect(wide.covers(app, provider: "email", type: news))
+        #expect(!wide.covers(other, provider: "email", type: news))
+        let part = try #require(promo.map { OutletPart(app: app, provider: "fcm", type: $0) })
+        #expect(part.text == "drop/fcm//promo")
+        #expect(OutletPart(part.text) == part)
+        #expect(OutletPart("drop/fcm/ios/promo") == nil)
+        #expect(OutletPart("drop/fcm//") == nil)
+    }
+}
+
+/// What one body of a test tells the next.
+private final class Numbers: Sendable {
+    private let all = Mutex<[Int64]>([])
+
+    func add(_ number: Int64) { all.withLock { $0.append(number) } }
+    var first: Int64? { all.withLock(\.first) }
+}

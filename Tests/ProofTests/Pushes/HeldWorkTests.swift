@@ -1,0 +1,62 @@
+import TestSupport
+import Testing
+
+/// Operators hold and release while workers are killed who carry it out.
+@Suite("Held work", .inTurn, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.minutes(30)))
+struct HeldWorkTests {
+    private static let size = Proof.isFull ? 10_000 : 1_000
+    private static let rounds = Proof.isFull ? 8 : 3
+
+    @Test("while holds come and go and workers are killed, each push goes out once, and none while it is held")
+    func prove() async throws {
+        try await Stage.with { stage in
+            try await PushGround.with(stage) { ground in
+                let settings = ["BELLHOP_LEASE": "3s"]
+                let scheduler = try await stage.scheduler(settings)
+                var workers = [try await ground.worker(settings), try await ground.worker(settings)]
+                try await ground.registerDevices()
+                try await stage.bellhop("hold", "add", "--app", "drop", "--because", "a proof")
+                try await knows(workers, "")
+                let traffic = Traffic(exchange: stage.names.events)
+                let sent = try await Producer.with(try stage.broker) { producer in
+                    try await producer.send((0..<Self.size).map { traffic.good($0) })
+                }
+                try await eventually("everything is recorded, and waits", within: .seconds(240)) {
+                    let rows = try await stage.count("notifications")
+                    let others = try await stage.count("deliveries WHERE state <> 'deferred'")
+                    return rows >= sent.records.count && others == 0
+                }
+                #expect(ground.sandbox.received(.fcm).isEmpty)
+                for round in 0..<Self.rounds {
+                    let type = ["transaction_complete", "rate_update", "security"][round % 3]
+                    try await stage.bellhop("hold", "add", "--app", "drop", "--type", type, "--because", "a proof")
+                    try await knows(workers, type)
+                    if round == 0 {
+                        // What is of this type has waited for the whole app, and goes on waiting for its type.
+                        try await stage.bellhop("hold", "release", "--app", "drop", "--because", "a proof")
+                    }
+                    try await workers[round % 2].killAtOnce()
+                    workers[round % 2] = try await ground.worker(settings)
+                    try await stage.bellhop("hold", "release", "--app", "drop", "--type", type, "--because", "a proof")
+                    try await workers[(round + 1) % 2].killAtOnce()
+                    workers[(round + 1) % 2] = try await ground.worker(settings)
+                }
+                let counted = try await ground.settle(sent, workers: workers)
+                let pushes = try await ground.balance(sent, counted: counted)
+                expectEven(pushes, "held work")
+                let stuck = try await stage.count("deliveries WHERE outlet IS NOT NULL")
+                #expect(stuck == 0)
+                for role in workers + [scheduler] { try await role.drain() }
+            }
+        }
+    }
+
+    /// Returns when each of these workers knows of a hold.
+    private func knows(_ workers: [Role], _ type: String) async throws {
+        for worker in workers {
+            try await eventually("the worker knows of the hold") {
+                try await worker.metrics().contains(#"bellhop_holds{app="drop",type="\#(type)",provider=""} 1"#)
+            }
+        }
+    }
+}
