@@ -73,7 +73,7 @@ package enum Tool {
     }
 
     /// The version that is being built; `CHANGELOG.md` says what is in it.
-    package static let version = "0.1.0"
+    package static let version = Release.version
 
     private static var overview: String {
         let width = commands.map { $0.name.count }.max() ?? 0

@@ -89,7 +89,7 @@ struct RoleProcess: Sendable {
         ProcessReport.Identity(
             id: String(UInt64.random(in: .min ... .max), radix: 36),
             role: role,
-            version: Tool.version,
+            version: Release.version,
             host: ProcessInfo.processInfo.hostName,
             process: Int(ProcessInfo.processInfo.processIdentifier)
         )

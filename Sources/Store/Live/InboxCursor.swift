@@ -72,7 +72,9 @@ extension InboxCursor {
     package var text: String {
         let words = [UInt64(bitPattern: top.listedAt.microseconds), top.id.bits, print]
         let counts = UInt64(count) << 32 | UInt64(UInt32(clamping: unread))
-        return Base64URL.encode((words + [counts]).flatMap { word in withUnsafeBytes(of: word.bigEndian) { Array($0) } })
+        return Base64URL.encode(
+            (words + [counts]).flatMap { word in withUnsafeBytes(of: word.bigEndian) { Array($0) } }
+        )
     }
 
     /// Reads what ``text`` wrote; nil for anything else.

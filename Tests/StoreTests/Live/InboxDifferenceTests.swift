@@ -118,7 +118,10 @@ struct InboxDifferenceTests {
         #expect(deep.gap(to: glimpse(few)) == .arrived((101...150).map { id($0) }))
     }
 
-    @Test("what is no cursor is none", arguments: ["", "x", String(repeating: "A", count: 42), "noti_0000000000000001"])
+    @Test(
+        "what is no cursor is none",
+        arguments: ["", "x", String(repeating: "A", count: 42), "noti_0000000000000001"]
+    )
     func foreign(text: String) {
         #expect(InboxCursor(text) == nil)
     }

@@ -1,19 +1,17 @@
-import ServiceRuntime
-
-/// How a duty of the scheduler is repeated: one turn of its work after the other until the drain, with a pause between
+/// How a duty is repeated: one turn of its work after the other until the drain, with a pause between
 /// them.
 ///
 /// After a turn that fails it tries again soon, then ever later, so that a database that is away is not asked in vain by
 /// everybody at once.
-struct DutyLoop: Sendable {
+package struct DutyLoop: Sendable {
     /// When the next turn begins.
-    enum Next: Sendable, Equatable {
+    package enum Next: Sendable, Equatable {
         case after(Duration)
         /// There is no more to do for now.
         case later
 
         /// The load was full, so that there may be more.
-        static let atOnce = Next.after(.zero)
+        package static let atOnce = Next.after(.zero)
     }
 
     /// How long it rests when there is no more to do.
@@ -23,8 +21,15 @@ struct DutyLoop: Sendable {
     let chance: Chance
     let logger: Logger
 
+    package init(interval: Duration, trouble: String, chance: Chance, logger: Logger) {
+        self.interval = interval
+        self.trouble = trouble
+        self.chance = chance
+        self.logger = logger
+    }
+
     /// Runs until the drain begins or the task is cancelled; a turn that is under way is never cut short.
-    func run(until drain: DrainSignal, _ turn: () async throws -> Next) async {
+    package func run(until drain: DrainSignal, _ turn: () async throws -> Next) async {
         var backoff = Backoff(base: min(interval, .seconds(1)), cap: max(interval, .seconds(5)))
         var chance = chance
         while !drain.isDraining, !Task.isCancelled {

@@ -3,8 +3,6 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import Pipeline
-
 @Suite("The loop of a duty", .inTurn, .timeLimit(.minutes(5)))
 struct DutyLoopTests {
     private struct Refusal: Error {}

@@ -1,0 +1,4 @@
+/// Which Bellhop this is.
+enum Release {
+    static let version = "0.1.0"
+}
