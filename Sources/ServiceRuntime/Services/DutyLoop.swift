@@ -15,7 +15,7 @@ package struct DutyLoop: Sendable {
     }
 
     /// How long it rests when there is no more to do.
-    let interval: Duration
+    package let interval: Duration
     /// What the log says of a turn that failed, such as `the database cannot be asked what is due`.
     let trouble: String
     let chance: Chance
