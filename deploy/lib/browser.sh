@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # What the tests in a browser need that is no package of the distribution.
 
-# axe-core, which finds what keeps people from using a page: fetched from PyPI, where the wheel must be this very one, and
-# kept in .bellhop. It is not a part of Bellhop (MPL 2.0). Sets BELLHOP_AXE; where it cannot be fetched, its test is left out and
-# one line says so.
+# axe-core, which finds what keeps people from using a page: fetched from Python's package index, where the wheel must be
+# this very one, and kept in .bellhop. It is not a part of Bellhop (MPL 2.0). Sets BELLHOP_AXE; where it cannot be fetched,
+# its test is left out and one line says so.
 fetch_axe() {
     local folder=$checkout/.bellhop/axe
     axe=$folder/axe_playwright_python/axe.min.js

@@ -33,7 +33,8 @@ needed_packages=(
     "procps                  /usr/bin/pkill"
 )
 
-# What the tests need beside it: a browser for the notification centre, a font for it, and a way to PyPI for axe-core.
+# What the tests need beside it: a browser for the notification centre, a font for it, and a way to Python's package index
+# for axe-core.
 test_packages=(
     "chromium                /usr/bin/chromium"
     "chromium-driver         /usr/bin/chromedriver"

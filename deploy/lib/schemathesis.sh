@@ -12,7 +12,7 @@ find_schemathesis() {
         if ! { python3 -m venv "$folder" && timeout 60 "$folder/bin/pip" install --quiet --disable-pip-version-check \
             "schemathesis==$schemathesis_version"; } >/dev/null 2>&1; then
             rm -rf "$folder"
-            say schemathesis "not there: this needs python3's venv and PyPI; docs/openapi.yaml is not tried out"
+            say schemathesis "not there: this needs python3's venv and Python's package index; docs/openapi.yaml is not tried out"
             return 0
         fi
     fi

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Tools that Debian does not have, from PyPI, in a folder of their own: nothing of the system changes.
+# Tools that Debian does not have, from Python's package index, in a folder of their own: nothing of the system changes.
 
 tools=$checkout/.bellhop/tools
 
@@ -17,5 +17,5 @@ find_tools() {
     ((${#missing[@]} > 0)) || return 0
     say tools "installing ${missing[*]}"
     "$tools/bin/pip" install -q --disable-pip-version-check "${missing[@]}" \
-        || die "installing ${missing[*]} from PyPI failed; see the lines above"
+        || die "installing ${missing[*]} from Python's package index failed; see the lines above"
 }

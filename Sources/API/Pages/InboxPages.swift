@@ -24,7 +24,8 @@ enum InboxPages {
         "require-trusted-types-for 'script'", "trusted-types bellhop-inbox",
     ].joined(separator: "; ")
 
-    private static let workerPolicy = "default-src 'none'; connect-src 'self'"
+    /// The pictures of notifications are of other sites; the browser fetches them under the worker's policy.
+    private static let workerPolicy = "default-src 'none'; connect-src 'self'; img-src https:"
 
     private static let pageHeaders = [
         ("Content-Security-Policy", pagePolicy), ("Referrer-Policy", "no-referrer"),

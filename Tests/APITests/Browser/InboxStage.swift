@@ -98,13 +98,17 @@ struct InboxStage: Sendable {
 
     // MARK: - The page
 
-    /// Opens the page as a user would by a link, and waits for the list or what stands in its place.
+    /// Opens the page as a user would by a link, and waits for the list or what stands in its place, and for what the page
+    /// leaves to the service worker.
     func open(as user: String = "ada", app: String = "drop", token: String? = nil) async throws {
         let token = try token ?? api.token(user, app: app)
         try await browser.go(to: "about:blank")
         try await browser.go(to: "\(origin)/#token=\(token)")
         try await eventually("the list is there") {
-            try await ask("Boolean(inbox.settings && inbox.model.isLoaded && $('.list').ariaBusy === 'false')") == true
+            let isThere =
+                "inbox.catalog && inbox.model.isLoaded && inbox.status === 'ready' && $('.list').ariaBusy === 'false'"
+            let isLeft = "navigator.locks.request('bellhop-mirror', () => true)"
+            return try await ask("Boolean(\(isThere)) && \(isLeft)") == true
         }
     }
 

@@ -129,7 +129,7 @@ extension BrowserTests {
               }),
             };
             const call = async (url, options) => (kept.calls.push({ url: String(url), ...options }), new Response("{}"));
-            const make = new Function("self", "caches", "fetch", source + "; return { verdictOf };");
+            const make = new Function("self", "caches", "fetch", source + "; return { verdictOf, writeMirror };");
             const worker = make(scope, storage, call);
             const fire = async (name, event) => {
               let done;
@@ -198,7 +198,8 @@ extension BrowserTests {
         func renewal() async throws {
             try await InboxStage.with { stage in
                 let work = """
-                    kept.mirror = { api: location.origin, token: "t", endpoint: "https://push.example/old", publicKey: "k" };
+                    const whose = { user: "ada", owner: "ada" };
+                    kept.mirror = { ...whose, api: location.origin, token: "t", endpoint: "https://push.example/old", publicKey: "k" };
                     await fire("pushsubscriptionchange", {});
                     return { body: JSON.parse(kept.calls[0].body), mirror: kept.mirror };
                     """
@@ -207,6 +208,40 @@ extension BrowserTests {
                 #expect(found["body"]?["replaces"] == "https://push.example/old")
                 #expect(found["body"]?["platform"] == "web")
                 #expect(found["mirror"]?["endpoint"] == "https://push.example/new")
+            }
+        }
+
+        @Test(
+            "what is pushed for whoever is not signed in is shown to nobody, and their browser is not registered anew"
+        )
+        func strangers() async throws {
+            try await InboxStage.with { stage in
+                let work = """
+                    const push = { json: () => ({ id: "noti_1", type: "x", title: "Secret", badge: 3 }) };
+                    const shown = [];
+                    for (const mirror of [{}, { user: "bo" }, { user: "bo", owner: "ada" }, { owner: "ada" }, { user: "ada", owner: "ada" }]) {
+                      kept.mirror = { api: location.origin, token: "t", ...mirror };
+                      await fire("push", { data: push });
+                      if (mirror.user !== "ada") await fire("pushsubscriptionchange", {});
+                      shown.push(kept.shown.length + kept.badges.length);
+                    }
+                    return [shown, kept.calls.length];
+                    """
+                let found = try await Self.run(work, on: stage)
+                #expect(found == [[0, 0, 0, 0, 2], 0])
+            }
+        }
+
+        @Test("whoever writes at the same time puts nothing back")
+        func turns() async throws {
+            try await InboxStage.with { stage in
+                let work = """
+                    await Promise.all(Array.from({ length: 20 }, (_, number) => worker.writeMirror({ [`m${number}`]: number })));
+                    await worker.writeMirror(({ m7 }) => (m7 === 8 ? { m7: 9 } : null));
+                    return [Object.keys(kept.mirror).length, kept.mirror.m7];
+                    """
+                let found = try await Self.run(work, on: stage)
+                #expect(found == [20, 7])
             }
         }
 
@@ -223,21 +258,25 @@ extension BrowserTests {
                         .then(() => navigator.serviceWorker.ready).then(() => true);
                     """
                 )
+                try await stage.browser.run(Self.turnOn)
+                let number = try await Self.registration(on: stage)
+                try await stage.open(as: "bo", app: "padel")
                 let match = """
                     {"id":"noti_1","type":"scheduled_match_new","title":"Ny match i schemat",
                      "body":"Tisdag 19:00 på PDL Center.","url":"/schedule","tag":"a"}
                     """
-                try await Self.deliver(match, to: stage)
+                try await Self.deliver(match, to: number, on: stage)
                 let expected: JSONValue = [["Ny match i schemat", "Tisdag 19:00 på PDL Center.", "a"]]
                 try await eventually("it is shown") { try await Self.shown(stage) == expected }
                 // As the document of the app writes it, while its type is off.
                 let off = #"{"eventToggles":{"scheduled_match_new":false}}"#
                 _ = try await stage.api.call("PUT", "/api/preferences", off, as: "bo", app: "padel")
                 try await stage.open(as: "bo", app: "padel")
-                try await Self.deliver(#"{"eventType":"scheduled_match_new","title":"Muted","tag":"b"}"#, to: stage)
-                try await Self.deliver("not JSON", to: stage)
+                let muted = #"{"eventType":"scheduled_match_new","title":"Muted","tag":"b"}"#
+                try await Self.deliver(muted, to: number, on: stage)
+                try await Self.deliver("not JSON", to: number, on: stage)
                 let announcement = #"{"eventType":"admin_announcement","title":"Banor stängda","route":"/","tag":"c"}"#
-                try await Self.deliver(announcement, to: stage)
+                try await Self.deliver(announcement, to: number, on: stage)
                 try await eventually("the one after them is shown") {
                     try await Self.shown(stage).array?.contains(["Banor stängda", "", "c"]) == true
                 }
@@ -247,15 +286,36 @@ extension BrowserTests {
             }
         }
 
-        /// The browser numbers registrations from 0 on; only the one of this origin takes the message.
-        private static func deliver(_ text: String, to stage: InboxStage) async throws {
-            for number in 0..<12 {
-                _ = try? await stage.browser.tell(
-                    "ServiceWorker.deliverPushMessage",
-                    ["origin": .string(stage.origin), "registrationId": .string("\(number)"), "data": .string(text)]
-                )
+        /// The number that the browser has given to the registration of this origin.
+        private static func registration(on stage: InboxStage) async throws -> String {
+            try await stage.browser.go(to: "chrome://serviceworker-internals/")
+            let search = """
+                const all = [...document.querySelectorAll(".serviceworker-registration")];
+                return all.find((one) => one.innerText.includes(arguments[0] + "/"))?.dataset.registrationId ?? null;
+                """
+            let origin = JSONValue.string(stage.origin)
+            try await eventually("the browser names it") {
+                try await stage.browser.run(search, [origin]).string != nil
             }
+            let number = try await stage.browser.run(search, [origin]).string
+            return try #require(number)
         }
+
+        private static func deliver(_ text: String, to number: String, on stage: InboxStage) async throws {
+            try await stage.browser.tell(
+                "ServiceWorker.deliverPushMessage",
+                ["origin": .string(stage.origin), "registrationId": .string(number), "data": .string(text)]
+            )
+        }
+
+        /// As it is left where the one who is signed in has turned push on.
+        private static let turnOn = """
+            return caches.open("bellhop").then(async (cache) => {
+              const mirror = await (await cache.match("/bellhop/mirror.json")).json();
+              await cache.put("/bellhop/mirror.json", new Response(JSON.stringify({ ...mirror, owner: mirror.user })));
+              return true;
+            });
+            """
 
         /// Title, body and tag of what the browser shows.
         private static func shown(_ stage: InboxStage) async throws -> JSONValue {

@@ -90,6 +90,50 @@ extension BrowserTests {
             PushManager.prototype.getSubscription = async () => (window.__subscribed ? subscription : null);
             """
 
+        private static func turnOn(_ stage: InboxStage) async throws {
+            try await stage.openSettings()
+            try await stage.click("[name=device]")
+            try await stage.click("[name=proceed]")
+            try await eventually("the browser is registered") { try await stage.api.bench.count(live) == 1 }
+            try await stage.until("$('[name=device]')?.className === 'quiet-button'", "it can be turned off")
+        }
+
+        private static let live =
+            "SELECT count(*) FROM push_subscriptions WHERE profile_id = 'ada' AND revoked_at IS NULL"
+            + " AND provider = 'webpush' AND permission = 'granted'"
+
+        @Test("signing out ends it in this browser even where the server cannot be told, and leaves nothing behind")
+        func leaving() async throws {
+            try await InboxStage.with { stage in
+                try await stage.prepared(by: Self.subscribing) {
+                    try await stage.open()
+                    try await Self.turnOn(stage)
+                    try await stage.ask("(inbox.client.base = 'http://127.0.0.1:9/') && true")
+                    let left = try await stage.ask(
+                        "inbox.signOut().then(async () => [window.__subscribed, await caches.has('bellhop'), inbox.token])"
+                    )
+                    #expect(left == [false, false, .null])
+                }
+            }
+        }
+
+        @Test("whoever signs in by a link takes over nobody's browser: what another has turned on is ended")
+        func takenOver() async throws {
+            try await InboxStage.with { stage in
+                try await stage.prepared(by: Self.subscribing) {
+                    try await stage.open()
+                    try await Self.turnOn(stage)
+                    try await stage.ask("(inbox.token = arguments[0]) && true", .string(try stage.api.token("bo")))
+                    try await stage.until("window.__subscribed === false", "it is ended")
+                    try await stage.openSettings()
+                    try await stage.until("$('[name=device]')?.className === 'main-button'", "it is off")
+                    let moved = "SELECT count(*) FROM push_subscriptions WHERE profile_id = 'bo'"
+                    let count = try await stage.api.bench.count(moved)
+                    #expect(count == 0)
+                }
+            }
+        }
+
         @Test("it explains what for before the system asks, registers the browser, and takes it back")
         func push() async throws {
             try await InboxStage.with { stage in
@@ -106,13 +150,12 @@ extension BrowserTests {
                     try await stage.until("$('dialog') === null")
                     try await stage.click("[name=device]")
                     try await stage.click("[name=proceed]")
-                    let live =
-                        "SELECT count(*) FROM push_subscriptions WHERE profile_id = 'ada' AND revoked_at IS NULL"
-                        + " AND provider = 'webpush' AND permission = 'granted'"
-                    try await eventually("the browser is registered") { try await stage.api.bench.count(live) == 1 }
+                    try await eventually("the browser is registered") {
+                        try await stage.api.bench.count(Self.live) == 1
+                    }
                     try await stage.until("$('[name=device]')?.className === 'quiet-button'", "it can be turned off")
                     try await stage.click("[name=device]")
-                    try await eventually("the browser is forgotten") { try await stage.api.bench.count(live) == 0 }
+                    try await eventually("the browser is forgotten") { try await stage.api.bench.count(Self.live) == 0 }
                     try await stage.expectQuiet()
                 }
             }

@@ -48,6 +48,15 @@ struct PageRouteTests {
         }
     }
 
+    @Test("the service worker may fetch the pictures of notifications, and call nobody but this API")
+    func workerPolicy() async throws {
+        try await APIBench.with { api in
+            let worker = try await api.call("GET", "/sw.js", as: nil)
+            let policy = worker.headers["Content-Security-Policy"]
+            #expect(policy == "default-src 'none'; connect-src 'self'; img-src https:")
+        }
+    }
+
     @Test("a browser that has a file already gets none, whichever form of the tag it sends")
     func known() async throws {
         try await APIBench.with { api in

@@ -10,8 +10,18 @@ class CallError extends Error {
   }
 }
 
+/** Whom a token speaks for, as it says itself; null for what is no token. The server alone knows whether it is true. */
+function userOf(token) {
+  try {
+    const { app, sub } = JSON.parse(new TextDecoder().decode(keyBytes(token.split(".")[1])));
+    return JSON.stringify([app, sub]);
+  } catch {
+    return null;
+  }
+}
+
 class InboxClient {
-  /** `tokens()` gives the present token; `renew()` a newer one after a 401, or nothing. */
+  /** `tokens()` gives the present token; `renew(refused)` a newer one after a 401. Either gives null for nobody. */
   constructor(base, tokens, renew) {
     this.base = base;
     this.tokens = tokens;
@@ -34,10 +44,12 @@ class InboxClient {
         body: body === undefined ? undefined : JSON.stringify(body),
       });
     let response;
+    const present = this.tokens();
+    if (!present) throw new CallError(401);
     try {
-      response = await send(this.tokens());
+      response = await send(present);
       if (response.status === 401) {
-        const token = await this.renew();
+        const token = await this.renew(present);
         if (token) response = await send(token);
       }
     } catch (error) {

@@ -66,7 +66,7 @@ class BellhopInbox extends HTMLElement {
     document.addEventListener("visibilitychange", this.onReturn);
     this.onMessage = ({ data }) => data?.bellhop === "push" && this.#catchUp();
     navigator.serviceWorker?.addEventListener("message", this.onMessage);
-    this.onNetwork = () => this.#network(navigator.onLine);
+    this.onNetwork = () => (navigator.onLine ? this.#catchUp() : this.#failed(new CallError(0)));
     addEventListener("online", this.onNetwork);
     addEventListener("offline", this.onNetwork);
     // "I dag" becomes "I går" by itself.
@@ -111,8 +111,8 @@ class BellhopInbox extends HTMLElement {
   /** Ends what this browser was told and forgets the user, as an app does that signs out. */
   async signOut() {
     await this.device?.turnOff().catch(() => {});
-    await forgetMirror();
     this.token = null;
+    await forgetMirror();
   }
 
   get #isPage() {
@@ -136,9 +136,15 @@ class BellhopInbox extends HTMLElement {
     this.#end();
     this.catalog = this.settings = this.preferences = null;
     const base = new URL(this.getAttribute("api") || SCRIPT, location.href);
-    this.client = new InboxClient(base, () => this.#token, () => this.#renew());
-    this.model = new InboxModel(this.client, () => this.#render());
-    this.device = new PushDevice(this.client, this.getAttribute("worker") || "/sw.js");
+    this.renewal = null;
+    this.form?.forget();
+    // A client speaks for one user: what is still under way for the one before gets no token of this one.
+    const own = (token) => (client === this.client ? token : null);
+    const client = new InboxClient(base, () => own(this.#token), async (refused) => own(own(refused) && (await this.#renew(refused))));
+    this.client = client;
+    const model = new InboxModel(client, () => this.#render(), () => this.list.shows(model.order.slice(30)));
+    this.model = model;
+    this.device = new PushDevice(client, this.getAttribute("worker") || "/sw.js", userOf(this.#token));
     this.#view = "list";
     if (!this.#token) {
       this.status = "signed-out";
@@ -146,11 +152,10 @@ class BellhopInbox extends HTMLElement {
     }
     this.status = "loading";
     this.#render();
-    const model = this.model;
     this.live = new LiveConnection(this.client, {
       event: (type, data) => this.#heard(type, data),
       catchUp: () => this.#catchUp(),
-      failed: (error) => this.#failed(error),
+      failed: (error) => this.#failed(error, model),
       connected: () => this.#answered(),
       since: () => model.lastEventId,
     });
@@ -166,11 +171,11 @@ class BellhopInbox extends HTMLElement {
     try {
       await Promise.all([this.#learn(model), model.load()]);
     } catch (error) {
-      if (model === this.model) this.#failed(error);
+      this.#failed(error, model);
     }
     if (model !== this.model || !this.#token) return;
     if (model.isLoaded) this.#answered();
-    this.live.start();
+    this.live?.start();
     if (this.catalog) this.device.sayAlive().catch(() => {});
   }
 
@@ -189,60 +194,53 @@ class BellhopInbox extends HTMLElement {
   }
 
   #mirror() {
-    const { settings, catalog, preferences } = this;
-    return writeMirror({
-      api: this.client.base.href,
-      token: this.#token,
-      pushEnabled: settings.pushEnabled,
-      zones: [settings.timezone, catalog.timezone],
-      schemes: catalog.schemes,
-      quietHours: catalog.preferences.quietHours,
-      types: Object.fromEntries(
-        catalog.types.map(({ type, mandatory, defaults, quietHours }) => [
-          type,
-          { mandatory, isOn: defaults.push, quiet: quietHours.web },
-        ])
-      ),
-      preferences,
-    });
+    return writeMirror(mirrorOf(this.client.base.href, this.#token, this.device.user, this));
   }
 
-  async #renew() {
-    const before = this.#token;
-    const token = await this.renewToken?.(before);
-    if (before !== this.#token) return this.#token;
-    if (!token || token === before) {
-      this.status = "signed-out";
-      this.dispatchEvent(new CustomEvent("bellhop-sign-in", { bubbles: true, composed: true }));
-      this.#render();
-      return null;
+  /** A newer token in place of one that was refused; whoever asks meanwhile gets the same. Null where nobody is signed in. */
+  async #renew(refused) {
+    if (refused !== this.#token) return this.#token;
+    const mine = (this.renewal ??= this.#askForToken(refused));
+    try {
+      return await mine;
+    } finally {
+      if (this.renewal === mine) this.renewal = null;
     }
-    this.#token = token;
-    writeMirror({ token });
-    return token;
+  }
+
+  async #askForToken(refused) {
+    const token = await this.renewToken?.(refused);
+    if (refused !== this.#token) return this.#token;
+    const { user } = this.device;
+    if (token && token !== refused) {
+      // One of another user begins anew.
+      if (userOf(token) !== user) return (this.token = token);
+      this.#token = token;
+      writeMirror((kept) => (kept.user === user ? { token } : null));
+      return token;
+    }
+    // Until there is another, nothing is asked for.
+    this.#token = null;
+    this.#end();
+    this.status = "signed-out";
+    this.dispatchEvent(new CustomEvent("bellhop-sign-in", { bubbles: true, composed: true }));
+    this.#render();
+    return null;
   }
 
   async #catchUp() {
+    if (!this.#token) return;
     const model = this.model;
     const known = model.isLoaded ? new Set(model.order) : null;
     try {
       await model.load();
       if (model !== this.model) return;
-      this.#tellArrivals(known);
+      if (known) this.screen.sayArrivals(model.above(known), model.unread, this.#words);
       if (!this.catalog) await this.#learn(model);
       this.#answered();
     } catch (error) {
-      if (model === this.model) this.#failed(error);
+      this.#failed(error, model);
     }
-  }
-
-  /** What has come while nobody told is said, too. */
-  #tellArrivals(known) {
-    if (!known) return;
-    const fresh = this.model.above(known);
-    const { arrived, unreadCount } = this.#words;
-    if (fresh.length > 1) this.screen.say(unreadCount(this.model.unread), { isShown: false });
-    else if (fresh[0]?.read === false) this.screen.say(arrived(fresh[0].title), { isShown: false });
   }
 
   #answered() {
@@ -252,16 +250,12 @@ class BellhopInbox extends HTMLElement {
     this.#render();
   }
 
-  #failed(error) {
-    if (error.status === 401) this.status = "signed-out";
+  #failed(error, model = this.model) {
+    if (model !== this.model) return;
+    if (error.status === 401 || !this.#token) this.status = "signed-out";
     else if (error.status === 0) this.status = "offline";
     else if (this.status === "loading") this.status = "failed";
     this.#render();
-  }
-
-  #network(isOnline) {
-    if (isOnline) this.#catchUp();
-    else this.#failed(new CallError(0));
   }
 
   #heard(type, data) {
@@ -278,17 +272,16 @@ class BellhopInbox extends HTMLElement {
 
   #build() {
     this.screen?.end();
-    const list = new ListView({
+    this.list = new ListView({
       open: (item, event) => this.#open(item, event),
       viewed: (ids) => this.#isShown && this.#view === "list" && this.model.markViewed(ids),
-      more: () => this.model.more().catch((error) => this.#failed(error)),
+      more: () => this.#attempt((model) => model.more()),
       retry: () => {
         this.status = "loading";
         this.#catchUp();
       },
     });
     this.form = new SettingsView({
-      save: (kind, change) => this.#save(kind, change),
       reload: () => this.#showSettings(),
       say: (text, isFault) => this.screen.say(text, { isFault }),
       device: () => this.device,
@@ -301,7 +294,7 @@ class BellhopInbox extends HTMLElement {
       close: () => this.close(),
       escape: () => (this.#view === "settings" ? this.#showList() : this.close()),
     };
-    this.screen = new InboxScreen(this.#isPage, actions, list, this.form);
+    this.screen = new InboxScreen(this.#isPage, actions, this.list, this.form);
     this.shadowRoot.replaceChildren(this.screen.node);
   }
 
@@ -356,12 +349,9 @@ class BellhopInbox extends HTMLElement {
   }
 
   async #showSettings() {
-    try {
-      await this.#learn();
-    } catch (error) {
-      return this.#failed(error);
-    }
-    const facts = { catalog: this.catalog, settings: this.settings, preferences: this.preferences };
+    if (!(await this.#attempt((model) => this.#learn(model)))) return;
+    const { model, catalog, settings, preferences } = this;
+    const facts = { catalog, settings, preferences, save: (kind, change) => this.#save(model, kind, change) };
     const zone = this.#zones.find((name) => name && clockOf(name)) ?? "UTC";
     this.form.render({ words: this.#words, level: this.#isPage ? 1 : 2, zone, ...facts });
     if (this.#view === "settings") return;
@@ -370,21 +360,29 @@ class BellhopInbox extends HTMLElement {
     this.screen.heading.focus();
   }
 
-  async #save(kind, change) {
-    const method = kind === "preferences" ? "PUT" : "PATCH";
-    this[kind] = await this.client.call(method, `/api/${kind}`, change);
+  /** Keeps what the user of a model has changed, and not of whoever has signed in since. */
+  async #save(model, kind, change) {
+    const kept = await model.client.call(kind === "preferences" ? "PUT" : "PATCH", `/api/${kind}`, change);
+    if (model !== this.model) return kept;
+    this[kind] = kept;
     await this.#mirror();
-    return this[kind];
+    return kept;
+  }
+
+  async #attempt(work) {
+    const { model } = this;
+    try {
+      await work(model);
+      return model === this.model;
+    } catch (error) {
+      this.#failed(error, model);
+    }
   }
 
   async #markAll() {
-    try {
-      await this.model.markAll();
-      this.screen.say(this.#words.allRead);
-      this.screen.heading.focus();
-    } catch (error) {
-      this.#failed(error);
-    }
+    if (!(await this.#attempt((model) => model.markAll()))) return;
+    this.screen.say(this.#words.allRead);
+    this.screen.heading.focus();
   }
 
   /** Lets the page around it lead there by itself: whoever cancels the event has done so. */

@@ -178,6 +178,11 @@ class ListView {
     }, 800);
   }
 
+  /** Whether any of these is on the screen. */
+  shows(ids) {
+    return ids.some((id) => this.visible.has(id));
+  }
+
   async showMore() {
     this.more.disabled = true;
     const last = [...this.cards.values()].at(-1);

@@ -1,9 +1,14 @@
 // What is known of a user's inbox, and what the page shows of it.
 
 class InboxModel {
-  constructor(client, changed) {
+  /** How many are held at most while nobody reads below the first page. */
+  static most = 300;
+
+  /** `isBelow()` says whether somebody reads below the first page. */
+  constructor(client, changed, isBelow = () => false) {
     this.client = client;
     this.changed = changed;
+    this.isBelow = isBelow;
     this.items = new Map();
     /** Ids, the newest first. */
     this.order = [];
@@ -17,6 +22,10 @@ class InboxModel {
     this.lastEventId = null;
     this.isLoaded = false;
     this.wishes = 0;
+    /** What has come while a page is read, by the wish that it was. */
+    this.arrivals = new Map();
+    /** How often the count was told or changed, so that a page which was read before does not put it back. */
+    this.counts = 0;
   }
 
   /** What the reader sees as unread. */
@@ -32,36 +41,56 @@ class InboxModel {
   }
 
   async readFirst() {
-    let page;
-    for (let round = 0, wish = -1; wish !== this.wishes && round < 3; round += 1) {
-      wish = this.wishes;
+    this.arrivals.clear();
+    let page, wish, counts;
+    for (let round = 0; wish !== this.wishes && round < 3; round += 1) {
+      [wish, counts] = [this.wishes, this.counts];
       page = await this.client.list();
     }
-    this.fit(page);
+    const unread = counts === this.counts ? page.unreadCount : this.unread;
+    this.fit(page, [...this.arrivals].filter(([, when]) => when > wish).map(([id]) => id));
+    this.unread = unread;
+    this.changed();
   }
 
-  /** Fits the first page to what is there. */
-  fit(page) {
-    const known = new Set(this.order);
+  get isTooLong() {
+    return this.order.length > InboxModel.most && !this.isBelow();
+  }
+
+  /** Fits the first page to what is there; `late` are ids that came after it was asked for. */
+  fit(page, late) {
     const ids = page.data.map(({ id }) => id);
-    const oldest = page.data.at(-1)?.createdAt ?? "";
-    const overlaps = page.next !== null && ids.some((id) => known.has(id));
-    const older = overlaps
-      ? this.order.filter((id) => !ids.includes(id) && this.items.get(id).createdAt < oldest)
-      : [];
+    const fresh = this.order.filter((id) => late.includes(id) && !ids.includes(id));
+    const older = page.next === null || this.isTooLong ? [] : this.below(ids, fresh);
     if (older.length === 0) this.next = page.next;
-    this.order = [...ids, ...older];
+    this.order = [...fresh, ...ids, ...older];
     for (const item of [...page.data, ...page.pinned]) {
       this.items.set(item.id, { ...item, read: item.read || this.viewed.has(item.id) });
     }
     const pins = page.pinned.map(({ id }) => id);
     const stay = this.pinned.filter((id) => !pins.includes(id) && this.order.includes(id));
     this.pinned = [...pins, ...stay];
-    this.unread = page.unreadCount;
     this.lastEventId = page.lastEventId ?? null;
     this.forgetOthers();
     this.isLoaded = true;
-    this.changed();
+  }
+
+  /**
+   * What stands below a page: behind the last of its rows. Nothing where that cannot be told, and then it is asked for again.
+   *
+   * One that has slept stands higher in the page than before, so only rows that follow each other here as there count. Where
+   * others are missing just before the last one, either they are gone or it has slept.
+   */
+  below(ids, fresh) {
+    const page = new Set(ids);
+    const order = this.order.filter((id) => !fresh.includes(id));
+    const places = [];
+    for (const place of ids.map((id) => order.indexOf(id)).reverse()) {
+      if (place >= 0 && !(places.at(-1) < place)) places.push(place);
+    }
+    const [last, before = -1] = places;
+    if (last === undefined || order.slice(before + 1, last).some((id) => !page.has(id))) return [];
+    return order.slice(last + 1).filter((id) => !page.has(id));
   }
 
   async more() {
@@ -74,21 +103,30 @@ class InboxModel {
       if (!this.order.includes(item.id)) this.order.push(item.id);
     }
     this.next = page.next;
-    this.unread = page.unreadCount;
+    this.tellCount(page.unreadCount);
     this.changed();
+  }
+
+  tellCount(unread) {
+    if (!Number.isInteger(unread)) return;
+    this.counts += 1;
+    this.unread = unread;
   }
 
   /** One that has just come; false for one that is known. */
   arrive(item, unread) {
     this.wishes += 1;
+    if (this.loading) this.arrivals.set(item.id, this.wishes);
     const isNew = !this.items.has(item.id);
     this.items.set(item.id, item);
     this.order = this.order.filter((id) => id !== item.id);
     const place = this.order.findIndex((id) => this.items.get(id).createdAt <= item.createdAt);
     this.order.splice(place < 0 ? this.order.length : place, 0, item.id);
     if (item.priority === "high" && !item.read && !this.pinned.includes(item.id)) this.pinned.unshift(item.id);
-    if (Number.isInteger(unread)) this.unread = unread;
+    this.tellCount(unread);
     this.changed();
+    // A page may stay open for weeks: the first page is read again, and what stands below it is left to be asked for.
+    if (this.isTooLong) this.load().catch(() => {});
     return isNew;
   }
 
@@ -102,12 +140,12 @@ class InboxModel {
   setRead({ ids, all, unreadCount }) {
     this.wishes += 1;
     for (const id of all ? this.order : (ids ?? [])) this.alter(id, { read: true, seen: true });
-    if (Number.isInteger(unreadCount)) this.unread = unreadCount;
+    this.tellCount(unreadCount);
     this.changed();
   }
 
   setCount({ unreadCount }) {
-    if (Number.isInteger(unreadCount)) this.unread = unreadCount;
+    this.tellCount(unreadCount);
     this.changed();
   }
 
@@ -124,7 +162,7 @@ class InboxModel {
       this.viewed.add(id);
       this.alter(id, { read: true, seen: true });
     }
-    this.unread = Math.max(0, this.unread - fresh.length);
+    this.tellCount(Math.max(0, this.unread - fresh.length));
     this.changed();
     for (let start = 0; start < fresh.length; start += 100) {
       this.client.mark(fresh.slice(start, start + 100)).catch(() => this.unmark(fresh.slice(start, start + 100)));
@@ -137,7 +175,7 @@ class InboxModel {
       this.viewed.delete(id);
       this.alter(id, { read: false });
     }
-    this.unread += ids.length;
+    this.tellCount(this.unread + ids.length);
     this.changed();
   }
 

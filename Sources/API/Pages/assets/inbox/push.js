@@ -14,9 +14,11 @@ function trustedScript(address) {
 }
 
 class PushDevice {
-  constructor(client, script) {
+  /** `user` is who is signed in, as `userOf` names them. */
+  constructor(client, script, user) {
     this.client = client;
     this.script = script;
+    this.user = user;
   }
 
   static get isSupported() {
@@ -33,7 +35,13 @@ class PushDevice {
     if (PushDevice.needsInstalling) return "install";
     if (!PushDevice.isSupported) return "unsupported";
     if (Notification.permission === "denied") return "denied";
-    return Notification.permission === "granted" && (await this.subscription()) ? "on" : "off";
+    return Notification.permission === "granted" && (await this.subscription()) && (await this.isOwn()) ? "on" : "off";
+  }
+
+  /** Whether the browser was registered by whoever is signed in now. */
+  async isOwn() {
+    const { owner } = await readMirror();
+    return isOwnMirror({ user: this.user, owner });
   }
 
   async registration() {
@@ -51,6 +59,7 @@ class PushDevice {
     const { publicKey } = await this.client.call("GET", "/api/web-push-key");
     await navigator.serviceWorker.register(trustedScript(this.script), { scope: "/", updateViaCache: "none" });
     const { pushManager } = await navigator.serviceWorker.ready;
+    if (!(await this.isOwn())) await this.drop(await pushManager.getSubscription());
     const options = { userVisibleOnly: true, applicationServerKey: keyBytes(publicKey) };
     let subscription;
     try {
@@ -66,31 +75,44 @@ class PushDevice {
     return true;
   }
 
+  /** Ends it here even where the server cannot be told: at its next push it hears that the address is gone. */
   async turnOff() {
     const subscription = await this.subscription();
     if (!subscription) return;
-    await this.client.call("DELETE", "/api/push-token", { token: subscription.endpoint });
-    await subscription.unsubscribe();
-    await writeMirror({ endpoint: null });
+    try {
+      await this.client.call("DELETE", "/api/push-token", { token: subscription.endpoint });
+    } finally {
+      await this.drop(subscription);
+    }
   }
 
-  /** At every start: says that the device is alive, under its present address and permission. */
+  async drop(subscription) {
+    await subscription?.unsubscribe();
+    await writeMirror({ endpoint: null, owner: null });
+  }
+
+  /**
+   * At every start: says that the device is alive, under its present address and permission.
+   *
+   * What another user has turned on is ended, and not taken over: a link that signs in shall not make somebody's browser
+   * ring for whoever sent it.
+   */
   async sayAlive() {
     if (!PushDevice.isSupported) return;
     const { endpoint, publicKey } = await readMirror();
     const subscription = await this.subscription();
-    if (subscription) await this.tell(subscription, publicKey);
-    else if (endpoint) {
-      const permission = Notification.permission === "default" ? "default" : "denied";
-      if (Notification.permission === "granted") await this.client.call("DELETE", "/api/push-token", { token: endpoint });
-      else await this.client.call("PATCH", "/api/push-token", { token: endpoint, permission });
-      await writeMirror({ endpoint: null });
-    }
+    if (!subscription && !endpoint) return;
+    if (!(await this.isOwn())) return this.drop(subscription);
+    if (subscription) return this.tell(subscription, publicKey);
+    const permission = Notification.permission === "default" ? "default" : "denied";
+    if (Notification.permission === "granted") await this.client.call("DELETE", "/api/push-token", { token: endpoint });
+    else await this.client.call("PATCH", "/api/push-token", { token: endpoint, permission });
+    await writeMirror({ endpoint: null });
   }
 
   async tell(subscription, publicKey) {
     const { endpoint } = await readMirror();
     await this.client.call("POST", "/api/push-token", registrationOf(subscription, endpoint, Notification.permission));
-    await writeMirror({ endpoint: subscription.endpoint, publicKey });
+    await writeMirror({ endpoint: subscription.endpoint, publicKey, owner: this.user });
   }
 }

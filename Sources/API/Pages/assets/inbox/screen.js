@@ -77,6 +77,12 @@ class InboxScreen {
     this.gear.hidden = status === "signed-out";
   }
 
+  /** What has come while nobody told is said, too. */
+  sayArrivals(fresh, unread, { arrived, unreadCount }) {
+    if (fresh.length > 1) this.say(unreadCount(unread), { isShown: false });
+    else if (fresh[0]?.read === false) this.say(arrived(fresh[0].title), { isShown: false });
+  }
+
   /** Said aloud; shown for a moment, too, where it answers something that the user did. */
   say(text, { isShown = true, isFault = false } = {}) {
     setText(this.voice, text);

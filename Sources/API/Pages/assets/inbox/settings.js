@@ -1,14 +1,17 @@
 // The settings page: switches in the catalogue's order, each saved as it is changed.
 
 class SettingsView {
-  /** `actions`: `save(kind, change)` answers with what is kept now, `reload()`, `device()`, `say(text, isFault)`. */
+  /** `actions`: `reload()`, `device()`, `say(text, isFault)`. */
   constructor(actions) {
     this.actions = actions;
     this.node = element("div", { class: "settings", part: "settings" });
     this.saving = Promise.resolve();
   }
 
-  /** `facts`: `words`, `level`, `catalog`, `settings`, `preferences`, `zone`. */
+  /**
+   * `facts`: `words`, `level`, `catalog`, `settings`, `preferences`, `zone`, and `save(kind, change)`, which answers with
+   * what is kept now.
+   */
   render(facts) {
     this.facts = facts;
     this.device = element("div", { class: "rows" });
@@ -130,12 +133,18 @@ class SettingsView {
     return this.keep("settings", () => members, (kept) => (this.facts.settings = kept));
   }
 
+  /** What is still on its way is no concern of whoever is signed in next. */
+  forget() {
+    this.latest = null;
+  }
+
   /** One after the other, so that the last change is the last word. */
   keep(kind, change, kept) {
+    const { save } = this.facts;
     const mine = (this.latest = Symbol(kind));
     this.saving = this.saving.then(async () => {
       try {
-        const answer = await this.actions.save(kind, change());
+        const answer = await save(kind, change());
         if (this.latest !== mine) return;
         kept(answer);
         this.actions.say(this.facts.words.saved);

@@ -24,6 +24,7 @@ class EventReader {
     if (field === "event") this.event.type = value;
     else if (field === "data") this.event.data.push(value);
     else if (field === "id") this.id = value;
+    else if (field === "retry" && /^\d+$/.test(value)) this.retry = Number(value);
   }
 
   finish() {
@@ -40,17 +41,26 @@ class EventReader {
   }
 }
 
+/** Half as long to half as long again, so that not all come back at the same moment. */
+function spread(wait) {
+  return wait * (0.5 + Math.random());
+}
+
 /**
  * Keeps in touch with the server until it is stopped: `handler.event(type, data)` for what it says, `handler.catchUp()`
  * wherever something may have been missed, `handler.connected()` and
  * `handler.failed(error)` for how it is, `handler.since()` for the place
  * in the stream that the list belongs to.
+ *
+ * The first wait is the one that the server names. It doubles until a stream has lasted: one that is closed as soon as it is
+ * open, as by a proxy that wants none, is no success.
  */
 class LiveConnection {
   constructor(client, handler, timing = {}) {
     this.client = client;
     this.handler = handler;
-    this.timing = { poll: 20_000, first: 1_000, longest: 60_000, silence: 45_000, ...timing };
+    const now = () => performance.now();
+    this.timing = { poll: 20_000, first: 1_000, longest: 60_000, silence: 45_000, lasting: 30_000, now, ...timing };
     this.stopped = new AbortController();
     this.wake = () => {};
   }
@@ -77,17 +87,17 @@ class LiveConnection {
         await this.pause(this.timing.longest);
         continue;
       }
-      let wait;
+      const began = this.timing.now();
+      let fault = null;
       try {
         await this.listen();
-        failures = 0;
-        wait = this.timing.first;
       } catch (error) {
-        if (this.stopped.signal.aborted) return;
-        failures += 1;
-        wait = await this.afterFailure(error, failures);
+        fault = error;
       }
-      await this.pause(wait * (0.75 + Math.random() / 2));
+      if (this.stopped.signal.aborted) return;
+      const hasLasted = document.hidden || this.timing.now() - began > this.timing.lasting;
+      failures = hasLasted ? 0 : failures + 1;
+      await this.pause(fault ? await this.afterFailure(fault, failures) : spread(this.backOff(failures)));
     }
   }
 
@@ -97,10 +107,17 @@ class LiveConnection {
     if (!absent) this.handler.failed(error);
     // A place that is not known any more: the list is read anew, and has another.
     if (error.status === 400) this.lastID = null;
-    const backOff = Math.min(this.timing.longest, this.timing.first * 2 ** Math.min(failures - 1, 10));
-    const wait = Math.max(absent ? this.timing.poll : backOff, (error.retryAfter ?? 0) * 1_000);
+    const wait = spread(absent ? this.timing.poll : this.backOff(failures));
     if (error.status !== 0 && error.status !== 401) await this.handler.catchUp();
-    return error.status === 401 ? this.timing.longest : wait;
+    if (error.status === 401) return spread(this.timing.longest);
+    // Not before the time that the server has named.
+    const named = (error.retryAfter ?? 0) * 1_000;
+    return Math.max(wait, named * (1 + Math.random() / 2));
+  }
+
+  backOff(failures) {
+    const first = this.retry ?? this.timing.first;
+    return Math.min(this.timing.longest, first * 2 ** Math.min(Math.max(failures - 1, 0), 10));
   }
 
   /** Reads events until the stream ends, falls silent, or nobody looks any more. */
@@ -129,6 +146,7 @@ class LiveConnection {
         watch = setTimeout(finish, this.timing.silence);
         events.read(value);
         this.lastID = events.id ?? this.lastID;
+        this.retry = events.retry ?? this.retry;
       }
     } catch (error) {
       if (error instanceof CallError) throw error;

@@ -15,8 +15,9 @@ function readPush(data) {
 async function receive(data) {
   const [push, mirror] = [readPush(data), await readMirror()];
   if (!push) return;
-  if (Number.isInteger(push.badge)) await setBadge(push.badge);
   await tellPages({ bellhop: "push", id: push.id });
+  if (!isOwnMirror(mirror)) return;
+  if (Number.isInteger(push.badge)) await setBadge(push.badge);
   if (verdictOf(push, mirror, Date.now()) === "show") await show(push);
 }
 
@@ -88,6 +89,7 @@ function call(method, path, body, { api, token }) {
 /** The browser has given up its address: a new one takes its place. What cannot be told now, the page tells at its next start. */
 async function renew(event) {
   const mirror = await readMirror();
+  if (!isOwnMirror(mirror)) return;
   const previous = event.oldSubscription?.endpoint ?? mirror.endpoint;
   const options = event.oldSubscription?.options ?? { userVisibleOnly: true, applicationServerKey: mirror.publicKey };
   const subscription = event.newSubscription ?? (await self.registration.pushManager.subscribe(options));
