@@ -11,7 +11,7 @@ struct LivePresenceTests {
     @Test("after a lapse nobody may have known of it, and everybody is looked at as in the beginning")
     func lapse() async throws {
         try await Bench.withSchema { bench in
-            let book = ListenerBook(pool: bench.pool, namespace: bench.namespace)
+            let book = ListenerBook(pool: bench.owner, namespace: bench.namespace)
             let presence = LivePresence(book: book, process: 7, pace: LivePace())
             let start = ContinuousClock.now
             for second in stride(from: 0, through: 20, by: 10) {

@@ -28,7 +28,6 @@ extension VenuesAcceptanceTests {
                 #expect(message["data"]?["route"] == "/venues/42")
                 // Served when nothing more urgent waits, and yet taken by the phone at once.
                 #expect(message["android"]?["priority"] == "HIGH")
-                #expect(message["android"]?["notification"]?["notification_count"] == 1)
                 try await inbox.call("DELETE", "/api/push-token", #"{"token":"second"}"#, as: "ada", expecting: 204)
                 try await Self.offer(counterpart, "again", 2)
                 try await counterpart.waitUntilSettled(2)
