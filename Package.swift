@@ -61,12 +61,14 @@ let package = Package(
                 "ServiceRuntime",
             ]
         ),
-        room(
-            "API",
-            [
-                "HTTPServer", "Store", "Pipeline", "Push", "Postgres", "Cryptography", "BellhopJSON", "BellhopRules",
-                "ServiceRuntime",
-            ]
+        .target(
+            name: "API",
+            dependencies: [
+                "HTTPServer", "Store", "Pipeline", "Push", "Postgres", "Compression", "Cryptography", "BellhopJSON",
+                "BellhopRules", "ServiceRuntime",
+            ],
+            resources: [.embedInCode("Pages/assets")],
+            swiftSettings: settings
         ),
         room(
             "Commands",
@@ -75,7 +77,13 @@ let package = Package(
                 "Cryptography", "BellhopJSON", "BellhopRules", "ServiceRuntime",
             ]
         ),
-        .executableTarget(name: "bellhop", dependencies: ["Commands"], swiftSettings: settings),
+        .executableTarget(
+            name: "bellhop",
+            dependencies: ["Commands"],
+            swiftSettings: settings,
+            // Takes the place of the C library's malloc: a worker allocates in some threads and frees in others.
+            linkerSettings: [.linkedLibrary("jemalloc", .when(platforms: [.linux]))]
+        ),
 
         .target(
             name: "TestSupport",
@@ -86,8 +94,9 @@ let package = Package(
         .target(
             name: "Workbench",
             dependencies: [
-                "TestSupport", "AMQP", "Postgres", "Store", "Push", "Pipeline", "Sandbox", "BellhopRules",
-                "ServiceRuntime",
+                "TestSupport", "API", "AMQP", "Compression", "Cryptography", "HTTPServer", "Postgres", "Store", "Push",
+                "Pipeline",
+                "Sandbox", "BellhopRules", "ServiceRuntime",
             ],
             path: "Tests/Workbench",
             swiftSettings: settings
@@ -109,7 +118,10 @@ let package = Package(
         tests(of: "Store", ["Workbench", "Postgres", "BellhopRules", "ServiceRuntime"]),
         tests(
             of: "Pipeline",
-            ["Workbench", "AMQP", "Postgres", "Store", "Push", "Sandbox", "BellhopRules", "ServiceRuntime"]
+            [
+                "Workbench", "AMQP", "HTTPServer", "Postgres", "Store", "Push", "Sandbox", "BellhopRules",
+                "ServiceRuntime",
+            ]
         ),
         tests(
             of: "Sandbox",
@@ -118,8 +130,8 @@ let package = Package(
         tests(
             of: "API",
             [
-                "Workbench", "HTTPServer", "Postgres", "Store", "Pipeline", "Push", "Cryptography", "BellhopJSON",
-                "BellhopRules", "ServiceRuntime",
+                "Workbench", "HTTPServer", "Postgres", "Store", "Pipeline", "Push", "Compression", "Cryptography",
+                "BellhopJSON", "BellhopRules", "ServiceRuntime",
             ]
         ),
         tests(

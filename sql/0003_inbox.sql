@@ -34,7 +34,7 @@ COMMENT ON COLUMN inbox.unsent IS
 COMMENT ON COLUMN inbox.content_hash IS
     'First 16 bytes of SHA-256 over the content: the same id with another hash is an id-conflict.';
 COMMENT ON COLUMN inbox.extras IS
-    'What only a push needs, so that a retry finds everything here: targetId, metadata, imageUrl, expiresAt, topic.';
+    'What only a push needs, so that a retry finds everything here: targetId, metadata, imageUrl, expiresAt, sentAtIso, topic.';
 COMMENT ON COLUMN inbox.seen_at IS 'When its user had it before their eyes, whether or not they read it.';
 COMMENT ON COLUMN inbox.archived_at IS 'When its user put it away; null for what is in the list.';
 COMMENT ON COLUMN inbox.snoozed_until IS
@@ -210,6 +210,14 @@ $$;
 CREATE TRIGGER inbox_read AFTER UPDATE ON inbox
     REFERENCING OLD TABLE AS was NEW TABLE AS now_is
     FOR EACH STATEMENT EXECUTE FUNCTION note_badge_updates();
+
+-- Processes to which pages of users are open that want to hear at once of what is new. While there is none, nobody announces
+-- anything.
+CREATE TABLE listeners (
+    process bigint PRIMARY KEY,
+    until   timestamptz NOT NULL
+);
+COMMENT ON TABLE listeners IS 'Who has streams of users open; whoever does not renew its row in time is taken for dead.';
 
 -- An event for a wider audience than named users, or for later, is kept once until it is expanded.
 CREATE TABLE events (

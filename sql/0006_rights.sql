@@ -16,6 +16,9 @@ GRANT UPDATE (read_at, seen_at, archived_at, snoozed_until) ON inbox TO bellhop_
 GRANT SELECT, INSERT, UPDATE ON recipients, notification_preferences, push_subscriptions, follows, reminders, tombstones
 TO bellhop_api;
 GRANT UPDATE (locale) ON people TO bellhop_api;
+-- Who listens is told of inboxes that have changed, and no more than that they have.
+GRANT SELECT ON listeners TO bellhop_worker;
+GRANT SELECT, INSERT, UPDATE, DELETE ON listeners TO bellhop_api;
 
 -- Of the rows of one token all but the one registered last are revoked. With the owner's rights: a device may come from
 -- somebody whose rows the signed-in user must not see.

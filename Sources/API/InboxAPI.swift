@@ -15,17 +15,21 @@ package struct InboxAPI: Sendable {
         package var keys: @Sendable () -> TokenKeySet
         package var origins: [WebOrigin]
         package var rates: CallRates
+        /// Whose word counts for whom a call comes from.
+        package var proxies: [AddressRange]
 
         package init(
             verifier: TokenVerifier,
             keys: @escaping @Sendable () -> TokenKeySet,
             origins: [WebOrigin] = [],
-            rates: CallRates = .usual
+            rates: CallRates = .usual,
+            proxies: [AddressRange] = []
         ) {
             self.verifier = verifier
             self.keys = keys
             self.origins = origins
             self.rates = rates
+            self.proxies = proxies
         }
     }
 
@@ -33,7 +37,9 @@ package struct InboxAPI: Sendable {
     private let admission: Admission
     private let users: RateLimiter<RecipientKey>?
     private let addresses: RateLimiter<PeerAddress>?
+    private let underWay = CallsUnderWay()
     private let crossOrigin: CrossOrigin
+    private let memory = TokenMemory()
     private let logger: Logger
     private let metrics: APIMetrics
     private var router = Router()
@@ -50,33 +56,47 @@ package struct InboxAPI: Sendable {
     }
 
     /// Bodies of a few kilobytes; a browser's subscription is the largest.
-    package static let limits = HTTPLimits(bodyBytes: 64 * 1_024, headerBytes: 32 * 1_024, connections: 4_096)
+    package static let limits = HTTPLimits(
+        bodyBytes: 64 * 1_024,
+        headerBytes: 32 * 1_024,
+        connections: ConnectionLimits.usual.total
+    )
 
     /// Methods and paths, as `docs/openapi.yaml` lists them.
     package static let routes: [(method: String, path: String)] =
         RouteTable.signedIn.map { ($0.method, $0.path) } + [("GET", "/u/{token}"), ("POST", "/u/{token}")]
+        + InboxPages.all.map { ("GET", $0.path) }
+
+    /// Paths of the notification centre, which nobody signs in for.
+    package static let pages: [String] = InboxPages.all.map(\.path)
 
     package func respond(to request: HTTPRequest) async -> HTTPResponse {
         var response: HTTPResponse
-        if let peer = request.peer, let wait = addresses?.wait(for: peer, at: tools.time.steady()) {
+        if let peer = request.caller(behind: admission.proxies),
+            let wait = addresses?.wait(for: peer, at: tools.time.steady())
+        {
             response = Self.tooMany(wait).response
         } else if let preflight = crossOrigin.preflight(request) {
             response = preflight
         } else {
             response = await router.respond(to: request)
         }
+        if response.headers["Cache-Control"] == nil { response.headers["Cache-Control"] = "no-store" }
+        response.condense(for: request)
         crossOrigin.mark(&response, for: request)
-        response.headers["Cache-Control"] = "no-store"
         response.headers["X-Content-Type-Options"] = "nosniff"
         return response
     }
 
     private mutating func addRoutes() {
         var router = Router()
-        let (admitted, guarded) = (admitted, guarded)
+        let (admitted, guarded, underWay) = (admitted, guarded, underWay)
         for route in RouteTable.signedIn {
             router.add(route.method, route.path) { request in
-                await guarded(route.path, request) { try await route.answer(try admitted(request)) }
+                await guarded(route.path, request) {
+                    let call = try admitted(request)
+                    return try await underWay.run(call.reader) { try await route.answer(call) }
+                }
             }
         }
         let unsubscribe = UnsubscribeRoutes(tools: tools)
@@ -85,6 +105,9 @@ package struct InboxAPI: Sendable {
         }
         router.add("POST", "/u/{token}") { request in
             await guarded("/u/{token}", request) { try await unsubscribe.end(request) }
+        }
+        for page in InboxPages.all {
+            router.add("GET", page.path) { request in await guarded(page.path, request) { page.answer(to: request) } }
         }
         self.router = router
     }
@@ -121,7 +144,7 @@ package struct InboxAPI: Sendable {
     private func admitted(_ request: HTTPRequest) throws(CallFault) -> Call {
         let now = tools.now
         let signedIn: SignedIn
-        switch bearer(request).flatMap({ admission.verifier.check($0, with: admission.keys(), at: now) }) {
+        switch bearer(request).flatMap({ memory.check($0, with: admission.keys(), at: now, by: admission.verifier) }) {
         case .success(let found): signedIn = found
         case .failure(let fault):
             metrics.refused(fault)
@@ -132,7 +155,7 @@ package struct InboxAPI: Sendable {
         }
         let reader = RecipientKey(app: signedIn.app, user: signedIn.user)
         if let wait = users?.wait(for: reader, at: tools.time.steady()) { throw Self.tooMany(wait) }
-        return Call(request: request, reader: reader, catalog: catalog, now: now, tools: tools)
+        return Call(request: request, reader: reader, catalog: catalog, now: now, until: signedIn.until, tools: tools)
     }
 
     /// The one token of the header; one in the query is none.

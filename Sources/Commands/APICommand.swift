@@ -2,6 +2,7 @@ import API
 import BellhopRules
 import HTTPServer
 import Pipeline
+import Postgres
 import Push
 import ServiceRuntime
 import Store
@@ -11,7 +12,10 @@ enum APICommand: Command {
     static let name = "api"
     static let summary = "Serves the inbox API to signed-in users; any number may run side by side."
     static let isRole = true
-    static let synopsis = ["api"]
+    static let synopsis = ["api [--until-stdin-ends]"]
+    static let options = [
+        Option.switch("until-stdin-ends", "drain too when stdin ends, so that it cannot outlive its pool")
+    ]
 
     static func run(_ call: Call) async throws -> ExitCode {
         try call.words.expectNoOperands()
@@ -20,44 +24,57 @@ enum APICommand: Command {
         let hangups = ProcessSignal.arrivals(of: [.hangup])
         let process = try RoleProcess(setup, role: name, rights: .api, connections: 16)
         let catalogs = try setup.catalogs()
-        let secrets = try setup.configuration.providers.map { try ProviderConfiguration.read(file: $0) }
+        let secrets = try setup.configuration.providers.map { try ProviderConfiguration.readForClients(file: $0) }
         let keys = try setup.tokenKeys(signals: hangups, process)
         try await setup.expectSchema(zones: process.zones, pool: process.pool)
-        return await serve(process, CatalogSource(catalogs), keys, secrets.map(Tools.AppSecrets.init) ?? .init())
+        return try await serve(
+            process,
+            CatalogSource(catalogs),
+            keys,
+            secrets.map(Tools.AppSecrets.init) ?? .init(),
+            untilInputEnds: call.words.has("until-stdin-ends")
+        )
     }
 
     private static func serve(
         _ process: RoleProcess,
         _ catalogs: CatalogSource,
         _ keys: TokenKeySource,
-        _ secrets: Tools.AppSecrets
-    ) async -> ExitCode {
+        _ secrets: Tools.AppSecrets,
+        untilInputEnds: Bool
+    ) async throws -> ExitCode {
         let configuration = process.setup.configuration
+        let herald = process.herald()
+        let desk = ReaderDesk(pool: process.pool)
+        let hub = try process.liveHub(desk, catalogs, herald)
         let tools = Tools(
-            desk: ReaderDesk(pool: process.pool),
+            desk: desk,
             catalogs: catalogs,
             zones: process.zones,
             time: process.time,
             secrets: secrets,
+            live: hub,
             metrics: process.metrics
         )
         let admission = InboxAPI.Admission(
             verifier: TokenVerifier(audience: configuration.jwtAudience, issuer: configuration.jwtIssuer),
             keys: { keys.current },
             origins: configuration.apiOrigins,
-            rates: configuration.apiRate
+            rates: configuration.apiRate,
+            proxies: configuration.apiProxies
         )
         let api = InboxAPI(tools: tools, admission: admission, logger: process.logger, metrics: process.metrics)
         let service = HTTPService(
             name: "inbox API",
             at: HTTPService.Place(configuration.apiListen, from: .apiListen),
-            limits: InboxAPI.limits,
+            limits: limits(configuration),
             logger: process.logger,
             handler: api.respond(to:)
         )
         return await process.run(
-            [service, keys, process.reload(of: catalogs)],
+            [service, hub, herald, keys, process.reload(of: catalogs)],
             listen: configuration.metricsListen.shifted(by: portOffset) ?? configuration.metricsListen,
+            untilInputEnds: untilInputEnds,
             checks: [
                 ReadinessCheck("inbox API") { service.boundAddress == nil ? "it does not listen" : nil },
                 process.databaseCheck,
@@ -65,8 +82,37 @@ enum APICommand: Command {
         )
     }
 
+    private static func limits(_ configuration: BellhopConfiguration) -> HTTPLimits {
+        var limits = InboxAPI.limits
+        limits.connections = configuration.apiConnections.total
+        limits.connectionsPerAddress = configuration.apiConnections.address
+        limits.manyFrom = configuration.apiProxies
+        // A stream is a file, and a process may have few of them unless it asks.
+        OpenFiles.raiseLimit()
+        return limits
+    }
+
     /// Where the API's endpoint for probes stands above the base that workers use.
     private static let portOffset = 101
+}
+
+extension RoleProcess {
+    /// The open streams, which hear of changes on a connection of their own.
+    fileprivate func liveHub(_ desk: ReaderDesk, _ catalogs: CatalogSource, _ herald: Herald) throws -> LiveHub {
+        guard let url = setup.configuration.listenURL else { throw Setup.missing(.listenURL) }
+        var listener = ListenerOptions(url: try DatabaseURL(url.revealed), channels: [])
+        listener.applicationName = "bellhop api, listening"
+        listener.setUp = setup.configuration.namespace.setUp(as: .api)
+        let here = LiveHub.Surroundings(
+            desk: desk,
+            book: ListenerBook(pool: pool, namespace: setup.configuration.namespace),
+            catalogs: catalogs,
+            herald: herald,
+            time: time,
+            logger: logger.labelled("live")
+        )
+        return LiveHub(here, listener: listener, metrics: metrics)
+    }
 }
 
 extension Setup {

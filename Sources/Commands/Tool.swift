@@ -11,7 +11,7 @@ package enum Tool {
         SandboxCommand.self,
         BenchCommand.self, QuietCommand.self, NextRunCommand.self, DecideCommand.self, ExplainCommand.self,
         RevokeStaleCommand.self, CheckProviderCommand.self, KeysCommand.self, TokenCommand.self,
-        DeadLettersCommand.self, FanoutsCommand.self, HoldCommand.self,
+        DeadLettersCommand.self, FanoutsCommand.self, HoldCommand.self, ManualCommand.self, CompletionsCommand.self,
     ]
 
     /// Runs the command that the words name, as `main` does.
@@ -59,7 +59,7 @@ package enum Tool {
                 return .done
             }
             let parsed = try Words(Array(words.dropFirst()), options: command.options, of: command.name)
-            return try await command.run(Call(words: parsed, shell: shell))
+            return try await command.run(Call(words: parsed, shell: shell, commands: commands))
         } catch {
             let failure = Failure(error)
             let log = command.flatMap { RoleLog($0, Array(words.dropFirst()), shell.environment) }

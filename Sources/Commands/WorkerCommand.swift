@@ -57,10 +57,12 @@ enum WorkerCommand: Command {
             breakers: breakers,
             policy: process.setup.policy
         )
+        let herald = process.herald()
         let context = PipelineContext(
             time: process.time,
             logger: process.logger,
-            metrics: PipelineMetrics(process.metrics)
+            metrics: PipelineMetrics(process.metrics),
+            herald: herald
         )
         let intake = Intake(catalogs: source, zones: process.zones, tools: tools, context: context)
         let receipts = ReceiptWorker(
@@ -77,7 +79,8 @@ enum WorkerCommand: Command {
         }
         let ending = await process.run(
             workers + [
-                receipts, BreakerWatch(breakers), intake.puller(for: lanes), intake.report, process.reload(of: source),
+                receipts, herald, BreakerWatch(breakers), intake.puller(for: lanes), intake.report,
+                process.reload(of: source),
                 intake.rollCall(process.identity, book: ProcessBook(pool: process.pool)),
             ],
             listen: configuration.metricsListen,

@@ -1,3 +1,5 @@
+package import ServiceRuntime
+
 /// How much a client may ask of a server.
 package struct HTTPLimits: Sendable {
     /// A larger body is answered with 413.
@@ -6,11 +8,18 @@ package struct HTTPLimits: Sendable {
     package var headerBytes: Int
     /// Connections at once; more wait unaccepted.
     package var connections: Int
+    /// Connections at once from one address; whoever has as many is disconnected at once.
+    ///
+    /// Nil for any number.
+    package var connectionsPerAddress: Int?
+    /// Where any number may come from, such as a proxy.
+    package var manyFrom: [AddressRange] = []
     /// From the first byte, or the end of the last answer, until a request has arrived whole.
     ///
     /// Whoever takes longer is disconnected, however steadily they drip.
     package var receiveTimeout: Duration
-    /// From the first byte of an answer until its last has been taken; a stream has no such bound.
+    /// From the first byte of an answer until its last has been taken; so long may the reader of a stream be
+    /// some pieces behind, and take what is left after its end.
     ///
     /// Whoever reads more slowly is disconnected, since a few such readers could hold every connection.
     package var sendTimeout: Duration

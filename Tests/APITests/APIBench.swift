@@ -1,11 +1,8 @@
 import API
 import BellhopJSON
 import BellhopRules
-import Cryptography
-import Foundation
 import HTTPServer
 import Pipeline
-import Postgres
 import Push
 import ServiceRuntime
 import Store
@@ -17,68 +14,48 @@ import Workbench
 ///
 /// Every answer is held against `docs/openapi.yaml`.
 struct APIBench: Sendable {
+    typealias Answer = InboxCaller.Answer
+
     let bench: Bench
-    let api: InboxAPI
-    let issuer: TokenIssuer
-    let metrics: MetricsRegistry
-    let desk: ReaderDesk
-    private let pool: PostgresPool
-
-    /// What came back.
-    struct Answer: Sendable {
-        let status: Int
-        let headers: HTTPHeaders
-        let text: String
-        /// Nil where the body is none.
-        let json: JSONValue?
-
-        subscript(key: String) -> JSONValue? { json?[key] }
-
-        var code: String? { json?["error"]?["code"]?.string }
-        var field: String? { json?["error"]?["field"]?.string }
-    }
+    private let caller: InboxCaller
 
     static func with<Value>(
         rates: CallRates = CallRates(user: nil, address: nil),
         origins: [String] = [],
+        limits: LiveLimits = LiveLimits(),
         _ body: (APIBench) async throws -> Value
     ) async throws -> Value {
-        try await Bench.withSchema(catalogs: try Bench.shipped()) { bench in
-            let pool = try Bench.makePool(setUp: bench.namespace.setUp(as: .api))
-            let result: Result<Value, any Error>
-            do {
-                result = .success(try await body(try APIBench(bench, pool, rates, origins)))
-            } catch {
-                result = .failure(error)
-            }
-            await pool.close()
-            return try result.get()
+        var setting = InboxCaller.Setting()
+        setting.rates = rates
+        setting.origins = origins
+        setting.secrets = try secrets()
+        setting.limits = limits
+        return try await Bench.withSchema(catalogs: try Bench.shipped()) { [setting] bench in
+            try await InboxCaller.with(bench, setting) { try await body(APIBench(bench: bench, caller: $0)) }
         }
     }
 
-    private init(_ bench: Bench, _ pool: PostgresPool, _ rates: CallRates, _ origins: [String]) throws {
-        self.bench = bench
-        self.pool = pool
-        issuer = try TokenIssuer(key: .generateP256())
-        metrics = MetricsRegistry()
-        desk = ReaderDesk(pool: pool)
-        let keys = try TokenKeySet.read(issuer.keySet, file: "test").get()
-        let tools = Tools(
-            desk: desk,
-            catalogs: CatalogSource(bench.catalogs),
-            zones: ZoneLibrary(environment: ProcessInfo.processInfo.environment),
-            time: SystemTime(),
-            secrets: try Self.secrets(),
-            metrics: metrics
+    var api: InboxAPI { caller.api }
+    var issuer: TokenIssuer { caller.issuer }
+    var metrics: MetricsRegistry { caller.metrics }
+    var desk: ReaderDesk { caller.desk }
+    /// The open streams, and what tells them.
+    var live: (hub: LiveHub, herald: Herald) { caller.live }
+
+    /// As when the database is away.
+    func closePool() async {
+        await caller.closePool()
+    }
+
+    func recipient(_ user: String, app: String = "drop") throws -> RecipientKey {
+        RecipientKey(
+            app: try #require(AppID(validating: app)),
+            user: try #require(UserID(validating: user))
         )
-        let admission = InboxAPI.Admission(
-            verifier: TokenVerifier(audience: "bellhop"),
-            keys: { keys },
-            origins: origins.compactMap(WebOrigin.init),
-            rates: rates
-        )
-        let logger = Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text))
-        api = InboxAPI(tools: tools, admission: admission, logger: logger, metrics: metrics)
+    }
+
+    func token(_ user: String, app: String = "drop", holds span: Duration = .seconds(600)) throws -> String {
+        try caller.token(user, app: app, holds: span)
     }
 
     static func secrets() throws -> Tools.AppSecrets {
@@ -91,22 +68,7 @@ struct APIBench: Sendable {
         return UnsubscribeLink(base: "https://api.example.com/u", keys: keys)
     }
 
-    /// As when the database is away.
-    func closePool() async {
-        await pool.close()
-    }
-
-    func token(_ user: String, app: String = "drop") throws -> String {
-        let now = Timestamp(clamping: SystemTime().now().microseconds)
-        let end = Timestamp(clamping: now.microseconds + 600_000_000)
-        return try issuer.token(
-            app: try #require(AppID(validating: app)),
-            user: try #require(UserID(validating: user)),
-            TokenIssuer.Terms(audience: "bellhop", issuedAt: now, expiresAt: end)
-        )
-    }
-
-    /// Calls as a user; `route` is the path as documented, where it is another than the one called.
+    /// Calls as a user; every answer is held against the document.
     func call(
         _ method: String,
         _ path: String,
@@ -115,32 +77,10 @@ struct APIBench: Sendable {
         app: String = "drop",
         headers: HTTPHeaders = [:]
     ) async throws -> Answer {
-        var fields = headers
-        if let user { fields.add("Authorization", "Bearer \(try token(user, app: app))") }
-        if body != nil, fields["Content-Type"] == nil { fields.add("Content-Type", "application/json") }
         let target = try #require(RequestTarget(path))
-        let request = HTTPRequest(
-            method: method,
-            target: target,
-            headers: fields,
-            body: Array((body ?? "").utf8),
-            peer: PeerAddress(ipv4: 0x7F00_0001)
-        )
-        let answer = try await read(api.respond(to: request))
+        let answer = try await caller.call(method, target, body, as: user.map { ($0, app) }, headers: headers)
         for fault in documentFaults(method, target, answer) { Issue.record("\(fault)") }
         return answer
-    }
-
-    private func read(_ response: HTTPResponse) async throws -> Answer {
-        guard case .bytes(let bytes) = response.body else { throw BenchError("a stream in place of an answer") }
-        let isJSON = response.headers["Content-Type"] == "application/json"
-        let json = isJSON ? try JSONParser().parse(bytes).get() : nil
-        return Answer(
-            status: response.status,
-            headers: response.headers,
-            text: String(decoding: bytes, as: UTF8.self),
-            json: json
-        )
     }
 
     private func documentFaults(_ method: String, _ target: RequestTarget, _ answer: Answer) -> [String] {
@@ -173,6 +113,16 @@ struct APIBench: Sendable {
                     '{"web":"/transactions/1","mobile":"/tx/1"}', now() - interval '1 day' + $5::bigint * interval '1 s')
             """,
             [.text(app), .text(user), .text(id), .text(type), .integer(Int64(number)), .text(priority)]
+        )
+        return id
+    }
+
+    /// Writes one that has come just now.
+    func arrive(_ number: Int, for user: String = "ada", app: String = "drop") async throws -> String {
+        let id = try await notify(number, for: user, app: app)
+        _ = try await bench.owner.run(
+            "UPDATE notifications SET created_at = clock_timestamp() WHERE app = $1 AND user_id = $2 AND id = $3",
+            [.text(app), .text(user), .text(id)]
         )
         return id
     }

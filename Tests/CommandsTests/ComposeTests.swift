@@ -48,11 +48,26 @@ struct ComposeTests {
     func reachesTheSandbox() throws {
         let providers = try text("deploy/container/providers.json5")
         let compose = try text("docker-compose.yml")
-        let endpoint = try #require(providers.firstMatch(of: /https:\/\/([a-z]+):([0-9]+)/))
-        #expect(compose.contains("--host=\(endpoint.output.1)\n"))
-        #expect(compose.contains("--listen=0.0.0.0:\(endpoint.output.2)\n"))
-        let files = providers.matches(of: /"(\/var\/[^"]+)"/).map { $0.output.1 }
-        #expect(files.count == 2)
-        for file in files { #expect(compose.contains("-out=\(file)\n")) }
+        let ports = Set(providers.matches(of: /:\/\/sandbox:([0-9]+)/).map { String($0.output.1) })
+        #expect(compose.contains("--host=sandbox\n"))
+        #expect(ports == ["8443", "8445", "8446", "8447"])
+        for port in ports { #expect(compose.contains("=0.0.0.0:\(port)\n")) }
+        let files = Set(providers.matches(of: /"(\/var\/lib\/bellhop\/[^"]+)"/).map { String($0.output.1) })
+        let written = files.filter { $0.contains("/sandbox/") }
+        #expect(written.count == 3)
+        for file in written { #expect(compose.contains("=\(file)\n")) }
+        // The others are Bellhop's own, which the service setup makes.
+        let made = files.subtracting(written).compactMap { $0.split(separator: "/").last }
+        #expect(made.count == 3)
+        for name in made { #expect(compose.contains(name)) }
+    }
+
+    @Test("the sandbox of the composition stands in for every provider that an app has")
+    func everyProvider() throws {
+        let providers = try text("deploy/container/providers.json5")
+        for name in ["apns", "fcm", "expo", "webpush", "email"] { #expect(providers.contains("    \(name): {")) }
+        let file = Checkout.file("deploy/container/providers.json5").path
+        let apps = providers.matches(of: /\n  ([a-z]+): \{/).map { String($0.output.1) }
+        #expect(apps == ["drop", "safe", "venues", "padel", "daily"], "\(file)")
     }
 }

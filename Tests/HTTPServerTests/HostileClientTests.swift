@@ -26,6 +26,35 @@ struct HostileClientTests {
         }
     }
 
+    @Test("one address has so many connections and no more; one that is trusted has any number")
+    func crowd() async throws {
+        var limits = HTTPLimits()
+        limits.connectionsPerAddress = 2
+        try await withServer(limits: limits, handler: { _ in .text("fine") }) { server in
+            let answers = await Self.answers(of: 3, at: server.address.port)
+            #expect(answers == [true, true, false])
+            try await eventually { server.openConnections == 0 }
+            #expect(await get(server.address.port, "/").content == "fine")
+        }
+        limits.manyFrom = [try #require(AddressRange("127.0.0.0/8"))]
+        try await withServer(limits: limits, handler: { _ in .text("fine") }) { server in
+            let answers = await Self.answers(of: 3, at: server.address.port)
+            #expect(answers == [true, true, true])
+        }
+    }
+
+    /// Which of so many clients, each connected while those before it still are, get an answer.
+    private static func answers(of count: Int, at port: UInt16) async -> [Bool] {
+        await withClient(port) { first in
+            var clients = [first]
+            while clients.count < count, let client = RawClient(port: port) { clients.append(client) }
+            return clients.map { client in
+                client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+                return client.read() != nil
+            }
+        } ?? []
+    }
+
     @Test(
         "a request that is refused never reaches the handler",
         arguments: [

@@ -74,6 +74,28 @@ struct StreamingTests {
         }
     }
 
+    @Test("a reader who takes nothing is cut off, and its stream ends")
+    func stalled() async throws {
+        let ended = Flag()
+        let stream = AsyncStream<[UInt8]> { continuation in
+            continuation.onTermination = { _ in ended.value.store(true, ordering: .relaxed) }
+            for _ in 0..<400 { continuation.yield([UInt8](repeating: 7, count: 100_000)) }
+        }
+        try await withServer(limits: HTTPLimits(sendTimeout: .seconds(1)), handler: { _ in .events(stream) }) {
+            server in
+            _ = await withClient(server.address.port) { client in
+                client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+                let patience = ContinuousClock.now + LongestWait.duration
+                while server.openConnections > 0 || server.activeRequests > 0, ContinuousClock.now < patience {
+                    usleep(20_000)
+                }
+                return true
+            }
+            #expect(server.openConnections == 0)
+            try await eventually { ended.value.load(ordering: .relaxed) }
+        }
+    }
+
     @Test("a stop ends streams in good order")
     func stop() async throws {
         let ended = Atomic<Bool>(false)

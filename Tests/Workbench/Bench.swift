@@ -76,12 +76,18 @@ package struct Bench: Sendable {
 
     /// A further pool with these statements on each connection.
     package static func makePool(setUp: [String], size: Int = 6) throws -> PostgresPool {
-        guard let url = Servers.databaseURL else { throw BenchError("BELLHOP_DATABASE_URL is not set") }
-        var options = PoolOptions(url: try DatabaseURL(url))
+        var options = PoolOptions(url: try databaseURL)
         options.size = 0...size
         options.setUp = setUp
         options.acquireTimeout = .seconds(60)
         return PostgresPool(options)
+    }
+
+    static var databaseURL: DatabaseURL {
+        get throws {
+            guard let url = Servers.databaseURL else { throw BenchError("BELLHOP_DATABASE_URL is not set") }
+            return try DatabaseURL(url)
+        }
     }
 
     // MARK: - Broker

@@ -14,6 +14,7 @@ needed_packages=(
     "libmicrohttpd-dev       /usr/include/microhttpd.h"
     "libnghttp2-dev          /usr/include/nghttp2/nghttp2.h"
     "zlib1g-dev              /usr/include/zlib.h"
+    "libjemalloc-dev         /usr/include/jemalloc/jemalloc.h"
     "pkg-config              /usr/bin/pkg-config"
     "g++                     /usr/include/c++/*/string"
     "libc6-dev               /usr/include/stdio.h"
@@ -27,8 +28,17 @@ needed_packages=(
     "ca-certificates         /etc/ssl/certs/ca-certificates.crt"
     "tzdata                  /usr/share/zoneinfo/Europe/Oslo"
     "python3                 /usr/bin/python3"
+    "python3-venv            /usr/lib/python3.*/ensurepip/__init__.py"
     "python3-cryptography    /usr/lib/python3/dist-packages/cryptography/__init__.py"
     "procps                  /usr/bin/pkill"
+)
+
+# What the tests need beside it: a browser for the notification centre, a font for it, and a way to PyPI for axe-core.
+test_packages=(
+    "chromium                /usr/bin/chromium"
+    "chromium-driver         /usr/bin/chromedriver"
+    "fonts-dejavu-core       /usr/share/fonts/truetype/dejavu/DejaVuSans.ttf"
+    "python3-pip             /usr/bin/pip3"
 )
 
 # Packages of the list whose proof is missing, one a line.

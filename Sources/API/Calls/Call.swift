@@ -9,6 +9,8 @@ struct Call: Sendable {
     let reader: RecipientKey
     let catalog: Catalog
     let now: Timestamp
+    /// How long the token holds.
+    let until: Timestamp
     let tools: Tools
 
     /// The values of a query, of which only these names may stand, each once.
@@ -56,6 +58,21 @@ struct Call: Sendable {
             throw .field(stray.key, "there is no such member; known are \(members.joined(separator: ", "))")
         }
         return object
+    }
+
+    /// Writes what the user says; throws `unmet` where the condition does not hold.
+    func say(_ update: FeedUpdate, where condition: ReaderCondition, else unmet: CallFault) async throws {
+        guard try await isHeard(update, where: condition) else { throw unmet }
+    }
+
+    /// Writes what the user says; false where the condition does not hold.
+    @discardableResult
+    func isHeard(_ update: FeedUpdate, where condition: ReaderCondition? = nil) async throws -> Bool {
+        switch try await tools.desk.say(update, as: reader, at: now, where: condition) {
+        case .heard: return true
+        case .unmet: return false
+        case .erased: throw CallFault(409, "erased", "the user was erased by a source whose clock is ahead")
+        }
     }
 
     /// What the user says, by the rules of the feed message of that type.

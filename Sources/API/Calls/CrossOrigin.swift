@@ -20,7 +20,7 @@ struct CrossOrigin: Sendable {
             status: 204,
             headers: [
                 "Access-Control-Allow-Methods": methods,
-                "Access-Control-Allow-Headers": "Authorization, Content-Type, If-None-Match",
+                "Access-Control-Allow-Headers": "Authorization, Content-Type, If-None-Match, Last-Event-ID",
                 "Access-Control-Max-Age": "600",
             ]
         )
@@ -29,10 +29,10 @@ struct CrossOrigin: Sendable {
     /// Lets the page of an allowed origin read the answer.
     func mark(_ response: inout HTTPResponse, for request: HTTPRequest) {
         guard !origins.isEmpty else { return }
-        response.headers["Vary"] = "Origin"
+        response.headers.add("Vary", "Origin")
         guard let origin = allowed(request) else { return }
         response.headers["Access-Control-Allow-Origin"] = origin
-        response.headers["Access-Control-Expose-Headers"] = "Retry-After"
+        response.headers["Access-Control-Expose-Headers"] = "ETag, Retry-After"
     }
 
     private func allowed(_ request: HTTPRequest) -> String? {

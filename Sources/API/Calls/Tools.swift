@@ -11,6 +11,7 @@ package struct Tools: Sendable {
     let zones: ZoneLibrary
     let time: any TimeSource
     let secrets: AppSecrets
+    let live: LiveHub
     let preferenceFallbacks: Labelled<Counter>
 
     /// What apps have that the API speaks of: the public halves of their Web Push keys, and their unsubscribe links.
@@ -24,9 +25,9 @@ package struct Tools: Sendable {
         }
 
         /// From the file of the providers.
-        package init(_ providers: ProviderConfiguration) {
-            webPushKeys = providers.apps.compactMapValues { $0.webPush?.keys.usual.publicKey }
-            unsubscribe = providers.apps.compactMapValues { $0.email?.letterhead.unsubscribe }
+        package init(_ parts: [AppID: ProviderConfiguration.ClientPart]) {
+            webPushKeys = parts.compactMapValues(\.webPushKey)
+            unsubscribe = parts.compactMapValues(\.unsubscribe)
         }
     }
 
@@ -36,6 +37,7 @@ package struct Tools: Sendable {
         zones: ZoneLibrary,
         time: any TimeSource,
         secrets: AppSecrets,
+        live: LiveHub,
         metrics: MetricsRegistry
     ) {
         self.desk = desk
@@ -43,6 +45,7 @@ package struct Tools: Sendable {
         self.zones = zones
         self.time = time
         self.secrets = secrets
+        self.live = live
         preferenceFallbacks = metrics.preferenceFallbacks
     }
 

@@ -11,7 +11,9 @@ enum CatalogRoutes {
         let page = call.catalog.settings
         let words = { (phrases: [LanguageTag: String]) in JSONValue.optional(call.catalog.words(phrases, for: language))
         }
-        return .object([
+        let answer = HTTPResponse.object([
+            "language": .string(call.catalog.language.text), "timezone": .string(call.catalog.timezone.text),
+            "schemes": .array(call.catalog.schemes.map(JSONValue.string)),
             "types": .array(call.catalog.types.map { json($0, words($0.labels)) }),
             "preferences": [
                 "master": ["label": words(page.masterLabels), "default": true],
@@ -22,6 +24,7 @@ enum CatalogRoutes {
                 ],
             ],
         ])
+        return answer.kept(for: call.request)
     }
 
     /// Answers `GET /api/web-push-key`.
@@ -30,7 +33,7 @@ enum CatalogRoutes {
         guard let key = call.tools.secrets.webPushKeys[call.reader.app] else {
             throw CallFault(404, "no-web-push", "the app does not reach browsers")
         }
-        return .object(["publicKey": .string(key)])
+        return HTTPResponse.object(["publicKey": .string(key)]).kept(for: call.request)
     }
 
     private static func json(_ type: CatalogType, _ label: JSONValue) -> JSONValue {
@@ -39,6 +42,20 @@ enum CatalogRoutes {
             "icon": .optional(type.icon), "color": .optional(type.color), "background": .optional(type.background),
             "mandatory": .bool(type.isMandatory),
             "defaults": ["push": .bool(type.pushByDefault), "email": .bool(type.emailByDefault)],
+            "quietHours": .object(
+                JSONObject(
+                    DevicePlatform.allCases.map { ($0.rawValue, .string(type.quietHours[$0].rawValue)) }
+                )
+            ),
         ]
+    }
+}
+
+extension HTTPResponse {
+    /// What is the same for long: a browser may keep it, and asks each time whether it still holds.
+    fileprivate func kept(for request: HTTPRequest) -> HTTPResponse {
+        var response = tagged(for: request)
+        response.headers["Cache-Control"] = "private, no-cache"
+        return response
     }
 }

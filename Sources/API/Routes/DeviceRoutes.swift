@@ -18,7 +18,9 @@ enum DeviceRoutes {
         guard call.catalog.uses(said.provider) else {
             throw CallFault.field("provider", "the app does not reach devices through it")
         }
-        _ = try await call.tools.desk.say(update, as: call.reader, at: call.now)
+        let condition = ReaderCondition.hasFewerDevices(than: mostDevices, beside: said.token)
+        let most = "the user has registered \(mostDevices) devices, those among them that have ended"
+        try await call.say(update, where: condition, else: CallFault(409, "too-many-devices", most))
         return try await answer(said.token, call)
     }
 
@@ -45,7 +47,8 @@ enum DeviceRoutes {
         let body = try call.body(["token"])
         let token = try token(body)
         let update = try call.said(.subscriptionRevoked, ["token": .string(token.text)])
-        _ = try await call.tools.desk.say(update, as: call.reader, at: call.now)
+        // Of a token that was never theirs nothing is to be remembered.
+        try await call.isHeard(update, where: .knowsToken(token))
         return .done
     }
 
@@ -79,5 +82,7 @@ enum DeviceRoutes {
         ])
     }
 
+    /// Twenty may stand; what has ended is remembered for a while.
+    private static let mostDevices = 200
     private static let unknown = CallFault(404, "unknown-token", "no device of the user has this token")
 }

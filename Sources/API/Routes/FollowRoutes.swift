@@ -20,10 +20,18 @@ enum FollowRoutes {
         var fields = try call.body(["muted"], mayBeEmpty: true)
         fields["topic"] = .string(topic.text)
         let update = try call.said(.followAdded, fields)
-        let condition = ReaderCondition.followsFewer(than: mostFollows, beside: topic)
-        guard try await call.tools.desk.say(update, as: call.reader, at: call.now, where: condition) else {
-            throw CallFault(409, "too-many-follows", "a user may follow \(mostFollows) topics")
+        guard call.catalog.topics.mayBeFollowed(topic) else {
+            // Who follows it already by the word of the app's servers may mute it.
+            try await call.say(update, where: .follows(topic), else: closed)
+            return try await answer(topic, call)
         }
+        let condition = ReaderCondition.followsFewer(than: mostFollows, beside: topic)
+        let most = "a user may follow \(mostFollows) topics, and have left some"
+        try await call.say(update, where: condition, else: CallFault(409, "too-many-follows", most))
+        return try await answer(topic, call)
+    }
+
+    private static func answer(_ topic: Topic, _ call: Call) async throws -> HTTPResponse {
         let follows = try await call.tools.desk.follows(of: call.reader)
         guard let follow = follows.first(where: { $0.topic == topic }) else { throw unknown }
         return .json(JSONWriter.canonicalBytes(of: json(follow)))
@@ -32,8 +40,9 @@ enum FollowRoutes {
     /// Answers `DELETE /api/follows/{topic}`.
     static func remove(_ call: Call) async throws -> HTTPResponse {
         _ = try call.query()
-        let update = try call.said(.followRemoved, ["topic": .string(try topic(call).text)])
-        _ = try await call.tools.desk.say(update, as: call.reader, at: call.now)
+        let topic = try topic(call)
+        let update = try call.said(.followRemoved, ["topic": .string(topic.text)])
+        try await call.isHeard(update, where: .knowsTopic(topic))
         return .done
     }
 
@@ -50,5 +59,6 @@ enum FollowRoutes {
     }
 
     private static let mostFollows = 1_000
+    private static let closed = CallFault.field("topic", "only the app's servers say who follows topics of this kind")
     private static let unknown = CallFault(404, "unknown-topic", "the user does not follow it")
 }

@@ -9,12 +9,20 @@ enum InboxRoutes {
     static func list(_ call: Call) async throws -> HTTPResponse {
         let query = try inboxQuery(call)
         let page = try await call.tools.desk.page(query, of: call.reader)
-        return .object([
+        let answer = HTTPResponse.object([
             "data": .array(page.items.map { $0.json(call.catalog) }),
             "pinned": .array(page.pinned.map { $0.json(call.catalog) }),
             "unreadCount": .number(page.unread),
             "next": .optional(page.next?.text),
+            "lastEventId": .optional(cursor(query, page)?.text),
         ])
+        return answer.tagged(for: call.request)
+    }
+
+    /// Where a stream goes on that shall tell what has come since this page: of the beginning of the whole list alone.
+    private static func cursor(_ query: InboxQuery, _ page: InboxPage) -> InboxCursor? {
+        guard query == InboxQuery(limit: query.limit) else { return nil }
+        return InboxCursor(page.items, unread: page.unread)
     }
 
     /// Answers `GET /api/notifications/unread-count`.

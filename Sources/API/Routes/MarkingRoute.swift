@@ -22,6 +22,7 @@ enum MarkingRoute {
             guard state != .snoozed else { throw CallFault.field("all", "only named notifications can be snoozed") }
             updated = try await call.tools.desk.markAll(as: mark, of: call.reader)
         }
+        if updated > 0 { call.tools.live.changed(call.reader) }
         return .object(["updated": .number(updated)])
     }
 

@@ -20,9 +20,8 @@ enum ReminderRoutes {
         fields["id"] = .string(id)
         let (update, said) = try reminder(fields, call)
         let condition = ReaderCondition.hasFewerReminders(than: mostReminders, beside: said.id)
-        guard try await call.tools.desk.say(update, as: call.reader, at: call.now, where: condition) else {
-            throw CallFault(409, "too-many-reminders", "a user may have \(mostReminders) reminders")
-        }
+        let most = "a user may have \(mostReminders) reminders, and some that have ended"
+        try await call.say(update, where: condition, else: CallFault(409, "too-many-reminders", most))
         return try await answer(said.id, status: 201, call)
     }
 
@@ -30,14 +29,16 @@ enum ReminderRoutes {
     static func change(_ call: Call) async throws -> HTTPResponse {
         let id: ReminderID = try call.place("id")
         let body = try call.body(members)
-        guard let stored = try await find(id, call) else { throw unknown }
-        var fields = Self.fields(stored)
-        for member in body.members { fields[member.key] = member.value }
-        let (update, _) = try reminder(fields, call)
-        guard try await call.tools.desk.say(update, as: call.reader, at: call.now, where: .hasReminder(id)) else {
-            throw unknown
+        // What another call changes meanwhile stays changed: then it is read again.
+        for _ in 0..<attempts {
+            guard let stored = try await find(id, call) else { throw unknown }
+            var fields = Self.fields(stored)
+            for member in body.members { fields[member.key] = member.value }
+            let (update, _) = try reminder(fields, call)
+            guard try await call.isHeard(update, where: .reminderStands(id, since: stored.saidAt)) else { continue }
+            return try await answer(id, status: 200, call)
         }
-        return try await answer(id, status: 200, call)
+        throw CallFault(409, "changed-meanwhile", "others change the reminder at the same time; try again")
     }
 
     /// Answers `DELETE /api/reminders/{id}`.
@@ -45,14 +46,13 @@ enum ReminderRoutes {
         _ = try call.query()
         let id: ReminderID = try call.place("id")
         let update = try call.said(.reminderRemoved, ["id": .string(id.text)])
-        guard try await call.tools.desk.say(update, as: call.reader, at: call.now, where: .hasReminder(id)) else {
-            throw unknown
-        }
+        try await call.say(update, where: .hasReminder(id), else: unknown)
         return .done
     }
 
     private static let members = ["localTime", "days", "timezone", "eventType", "title", "body"]
     private static let mostReminders = 50
+    private static let attempts = 5
     private static let unknown = CallFault(404, "unknown-reminder", "the user has no such reminder")
 
     private static func reminder(_ fields: JSONObject, _ call: Call) throws -> (FeedUpdate, ReminderUpdate) {

@@ -20,6 +20,7 @@ enum RouteTable {
         Route("GET", "/api/notifications", InboxRoutes.list),
         Route("PATCH", "/api/notifications", MarkingRoute.mark),
         Route("GET", "/api/notifications/unread-count", InboxRoutes.unreadCount),
+        Route("GET", "/api/notifications/stream", StreamRoute.open),
     ]
 
     private static let settings = [

@@ -16,7 +16,7 @@ enum SettingsRoutes {
         let body = try call.body(["pushEnabled", "emailEnabled", "locale", "timezone", "email"])
         let update = try call.said(.recipientUpserted, body)
         if case .recipientUpserted(let said) = update.change { try call.expectZone(said.timezone.value) }
-        if !body.isEmpty { _ = try await call.tools.desk.say(update, as: call.reader, at: call.now) }
+        if !body.isEmpty { try await call.isHeard(update) }
         return try await answer(call)
     }
 
@@ -57,7 +57,7 @@ enum PreferenceRoutes {
         }
         update.change = .recipientUpserted(said)
         let condition: ReaderCondition? = onlyNew ? .hasNoPreferences : nil
-        guard try await call.tools.desk.say(update, as: call.reader, at: call.now, where: condition) else {
+        guard try await call.isHeard(update, where: condition) else {
             throw CallFault(412, "precondition-failed", "there are preferences already")
         }
         return .object(said.preferences.value ?? JSONObject())

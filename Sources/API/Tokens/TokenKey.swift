@@ -23,7 +23,11 @@ package struct TokenKey: Sendable {
 
 /// The keys in force, by their names.
 package struct TokenKeySet: Sendable {
+    /// Tells one set from another that was read later.
+    package final class Mark: Sendable {}
+
     private let keys: [String: TokenKey]
+    let mark = Mark()
 
     package init(_ keys: [TokenKey]) {
         self.keys = Dictionary(keys.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })

@@ -15,6 +15,18 @@ extension Catalog {
         return choice.count == 1 ? choice.first : nil
     }
 
+    /// The schemes of the app's own URLs, such as `drop`: where else than to its own site a client may follow a link.
+    package var schemes: [String] {
+        let links = [link, digest?.link] + types.map(\.link)
+        let schemes = links.compactMap { $0?.scheme }.compactMap { template -> String? in
+            guard case .words(let words)? = template.segments.first, let end = words.firstRange(of: "://") else {
+                return nil
+            }
+            return words[..<end.lowerBound].lowercased()
+        }
+        return Set(schemes).sorted()
+    }
+
     /// Words of the catalogue in a reader's language, or one that they read as well, or the app's own.
     package func words(_ phrases: [LanguageTag: String], for reader: LanguageTag?) -> String? {
         guard let reader else { return phrases[language] }

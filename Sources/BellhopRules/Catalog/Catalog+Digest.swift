@@ -22,7 +22,7 @@ extension Catalog {
             title: (title.isEmpty ? first : title).shortened(toLength: FieldLimits.title),
             body: body.shortened(toLength: FieldLimits.body),
             link: (digest.link ?? link)?.filled(from: values),
-            wasRerouted: false
+            reroutedFrom: nil
         )
     }
 }

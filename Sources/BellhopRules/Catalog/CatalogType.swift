@@ -50,6 +50,10 @@ public final class CatalogType: Sendable {
     public let retryLimit: Int?
     /// Whether it makes a sound; which one is in `android` and `apple`.
     public let hasSound: Bool
+    /// How urgently a device is to take it, where that is another matter than how soon it is served.
+    public let deviceUrgency: Priority?
+    /// What clients find in its push.
+    public let clientNames: ClientNames
     /// Whether its push sets the number on the app's icon.
     public let setsBadge: Bool
     /// What Android is told.
@@ -79,6 +83,8 @@ public final class CatalogType: Sendable {
         isGathered = outline.isGathered
         retryLimit = outline.retryLimit
         hasSound = outline.hasSound
+        deviceUrgency = outline.deviceUrgency
+        clientNames = outline.clientNames
         setsBadge = outline.setsBadge
         android = outline.android
         apple = outline.apple
@@ -106,6 +112,8 @@ public final class CatalogType: Sendable {
         let isGathered: Bool
         let retryLimit: Int?
         let hasSound: Bool
+        let deviceUrgency: Priority?
+        let clientNames: ClientNames
         let setsBadge: Bool
         let android: AndroidOptions
         let apple: AppleOptions

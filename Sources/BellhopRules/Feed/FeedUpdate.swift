@@ -28,6 +28,8 @@ public enum FeedChange: Hashable, Sendable {
     case reminderSet(ReminderUpdate)
     /// `reminder.removed`
     case reminderRemoved(user: UserID, id: ReminderID)
+    /// `notification.read`
+    case notificationRead(ReadingUpdate)
 
     /// The user concerned.
     public var user: UserID {
@@ -36,6 +38,7 @@ public enum FeedChange: Hashable, Sendable {
         case .subscriptionUpserted(let update): update.user
         case .followAdded(let update): update.user
         case .reminderSet(let update): update.user
+        case .notificationRead(let update): update.user
         case .recipientDeleted(let user), .subscriptionRevoked(let user, _), .followRemoved(let user, _, _),
             .reminderRemoved(let user, _):
             user
@@ -65,6 +68,7 @@ public enum FeedChange: Hashable, Sendable {
         case .followRemoved: .followRemoved
         case .reminderSet: .reminderSet
         case .reminderRemoved: .reminderRemoved
+        case .notificationRead: .notificationRead
         }
     }
 
@@ -81,6 +85,7 @@ public enum FeedChange: Hashable, Sendable {
             self = .followRemoved(user: user, topic: topic, token: try reader.identifier("token"))
         case .reminderSet: self = .reminderSet(try ReminderUpdate(user, reader))
         case .reminderRemoved: self = .reminderRemoved(user: user, id: try reader.required("id"))
+        case .notificationRead: self = .notificationRead(try ReadingUpdate(user, reader))
         }
     }
 }

@@ -16,6 +16,8 @@ public enum FeedType: String, CaseIterable, Hashable, Sendable {
     case reminderSet = "reminder.set"
     /// A reminder is gone.
     case reminderRemoved = "reminder.removed"
+    /// A user has read notifications, in an app whose inbox is elsewhere.
+    case notificationRead = "notification.read"
 }
 
 extension EventType {

@@ -46,7 +46,7 @@ extension ExplainedDecision {
         text.add("web", width: 9, link.web)
         text.add("mobile", width: 9, link.mobile)
         if let scheme = link.scheme { text.add("scheme", width: 9, scheme) }
-        if words.wasRerouted { text.add("", width: 9, "the event's route leads elsewhere by now") }
+        if words.reroutedFrom != nil { text.add("", width: 9, "the event's route leads elsewhere by now") }
     }
 
     private func writeDevices(into text: inout AnswerText) {

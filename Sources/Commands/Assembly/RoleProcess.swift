@@ -75,6 +75,15 @@ struct RoleProcess: Sendable {
         )
     }
 
+    /// What tells open pages that something has changed.
+    func herald() -> Herald {
+        Herald(
+            book: ListenerBook(pool: pool, namespace: setup.configuration.namespace),
+            logger: logger.labelled("live"),
+            metrics: metrics
+        )
+    }
+
     /// How it is called among all processes.
     var identity: ProcessReport.Identity {
         ProcessReport.Identity(

@@ -2,17 +2,23 @@ import Foundation
 import ServiceRuntime
 import Synchronization
 
-/// Another process of this very program, started for a measurement and ended with it.
+/// Another process, of this very program unless another is named, started for a measurement and ended with it.
 final class BenchChild: Sendable {
     let identifier: pid_t
-    private let words: [String]
+    /// What it is called in complaints.
+    private let name: String
     private let logFile: String
     /// The exit status once it has been collected; the identifier means nothing after that.
     private let status = Mutex<CInt?>(nil)
 
-    /// Starts this program with these words; what it writes on stderr goes to a file.
-    init(_ words: [String], environment: [String: String], logFile: String) throws {
-        self.words = words
+    /// Starts this program with these words, or another one; what it writes on stderr goes to a file.
+    init(
+        _ words: [String],
+        of program: String = "/proc/self/exe",
+        environment: [String: String],
+        logFile: String
+    ) throws {
+        name = words.first.map { "bellhop \($0)" } ?? program
         self.logFile = logFile
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -28,7 +34,6 @@ final class BenchChild: Sendable {
         sigemptyset(&mask)
         posix_spawnattr_setsigmask(&attributes, &mask)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK))
-        let program = "/proc/self/exe"
         var arguments: [UnsafeMutablePointer<CChar>?] = (["bellhop"] + words).map { strdup($0) } + [nil]
         var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
         defer { for text in arguments + variables { free(text) } }
@@ -37,7 +42,7 @@ final class BenchChild: Sendable {
         guard result == 0 else {
             throw CommandFailure(
                 .tryAgain,
-                attempted: "starting bellhop \(words.first ?? "")",
+                attempted: "starting \(name)",
                 cameBack: String(cString: strerror(result)),
                 whatToDo: "see whether the machine has room for more processes"
             )
@@ -58,7 +63,7 @@ final class BenchChild: Sendable {
         let last = log.split(separator: "\n").last.map(String.init) ?? "it said nothing"
         throw CommandFailure(
             .tryAgain,
-            attempted: "running bellhop \(words.first ?? "")",
+            attempted: "running \(name)",
             cameBack: "it ended (status \(status)): \(last)",
             whatToDo: "mend what it complains of"
         )

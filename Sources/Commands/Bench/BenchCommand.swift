@@ -2,14 +2,17 @@ import Foundation
 import Pipeline
 import ServiceRuntime
 
-/// `bellhop bench [fanout|urgent|latency|idle|decision|erasures]`: what a worker does in a second, takes, and makes one wait for.
+/// `bellhop bench [fanout|urgent|api|latency|idle|decision|erasures]`: what a worker, or the inbox API, does in a second,
+/// takes, and makes one wait for.
 enum BenchCommand: Command {
     static let name = "bench"
-    static let summary = "Measures a worker: events a second, processor time an event, latency, memory."
+    static let summary =
+        "Measures workers and the inbox API: events and calls a second, processor time, latency, memory."
     static let synopsis = [
         "bench [--events N] [--users N] [--stored N] [--workers N] [--seed N] [--stub URL --stub-ca FILE] [--json] [--keep]",
         "bench fanout [--followers N] [--pushes off|on] [--workers N] [--seed N] [--json] [--keep]",
         "bench urgent [--followers N] [--pushes off|on] [--workers N] [--rate N/s] [--idle SECONDS] [--seed N] [--json] [--keep]",
+        "bench api [--users N] [--stored N] [--connections N] [--seconds N] [--peer FILE] [--json] [--keep]",
         "bench latency [--events N] [--rate N/s] [--seed N] [--json] [--keep]",
         "bench idle [--json] [--keep]",
         "bench erasures [--events N] [--erasures N] [--users N] [--workers N] [--seed N] [--json] [--keep]",
@@ -17,8 +20,11 @@ enum BenchCommand: Command {
     ]
     static let options = [
         Option.taking("events", "N", "events of a run (50000; latency: 500; decision: 1000000)"),
-        Option.taking("users", "N", "users that they go to (100000; latency: 1000)"),
-        Option.taking("stored", "N", "notifications of before that lie in the tables (0)"),
+        Option.taking("users", "N", "users that they go to (100000; latency, api: 1000)"),
+        Option.taking("stored", "N", "notifications of before that lie in the tables (0; api: of each user, 200)"),
+        Option.taking("connections", "N", "connections that call the API at once (16)"),
+        Option.taking("seconds", "N", "how long one turn of calls to the API takes (4)"),
+        Option.taking("peer", "FILE", "a program that serves the same routes, measured in turns with ours"),
         Option.taking("followers", "N", "followers of the topic of one event (1000000)"),
         Option.taking("pushes", "off|on", "whether the followers want pushes, or have muted the type (off)"),
         Option.taking("idle", "SECONDS", "how long an urgent run looks at an idle system (20)"),
@@ -43,7 +49,7 @@ enum BenchCommand: Command {
 /// What a command line asks to be measured.
 private struct BenchOrder: Sendable {
     enum Run: String {
-        case throughput, fanout, urgent, latency, idle, erasures
+        case throughput, fanout, urgent, api, latency, idle, erasures
         /// In memory; all others have servers and workers.
         case decision
     }
@@ -51,7 +57,10 @@ private struct BenchOrder: Sendable {
     let run: Run
     private let events: Int?
     private let users: Int?
-    private let stored: Int
+    private let stored: Int?
+    private let connections: Int
+    private let seconds: Int
+    private let peer: String?
     private let workers: Int
     private let rate: Int
     private let erasures: Int
@@ -64,12 +73,15 @@ private struct BenchOrder: Sendable {
     init(_ call: Call) throws(CommandFailure) {
         let words = call.words
         guard words.operands.count <= 1, let run = Run(rawValue: words.operands.first ?? Run.throughput.rawValue) else {
-            throw words.misuse("expected nothing, fanout, urgent, latency, idle, decision or erasures")
+            throw words.misuse("expected nothing, fanout, urgent, api, latency, idle, decision or erasures")
         }
         self.run = run
         events = try words.number("events", in: 1...10_000_000)
         users = try words.number("users", in: 1...10_000_000)
-        stored = try words.number("stored", in: 0...1_000_000_000) ?? 0
+        stored = try words.number("stored", in: 0...1_000_000_000)
+        connections = try words.number("connections", in: 1...256) ?? 16
+        seconds = try words.number("seconds", in: 1...600) ?? 4
+        peer = words.value("peer")
         workers = try words.number("workers", in: 1...64) ?? 1
         rate = try words.number("rate", in: 1...10_000, unit: "/s") ?? 50
         erasures = try words.number("erasures", in: 1...1_000_000) ?? 20_000
@@ -120,6 +132,7 @@ private struct BenchOrder: Sendable {
         case .urgent:
             let run = UrgentRun(workload: audience, workers: workers, rate: rate, idleSeconds: idleSeconds, say: say)
             return try await run.measure(on: testbed)
+        case .api: return try await api(say).measure(on: testbed)
         case .idle: return try await IdleRun(watch: .seconds(10)).measure(on: testbed)
         case .erasures:
             let half = workload(events: 20_000, users: 100_000)
@@ -130,12 +143,23 @@ private struct BenchOrder: Sendable {
             return try await ThroughputRun(
                 workload: whole,
                 workers: workers,
-                stored: stored,
+                stored: stored ?? 0,
                 stub: stub,
                 say: say
             )
             .measure(on: testbed)
         }
+    }
+
+    private func api(_ say: @escaping @Sendable (String) -> Void) -> APIRun {
+        APIRun(
+            workload: workload(events: 0, users: 1_000),
+            stored: max(1, stored ?? 200),
+            connections: connections,
+            seconds: Double(seconds),
+            peer: peer,
+            say: say
+        )
     }
 
     private func workload(events usualEvents: Int, users usualUsers: Int) -> Workload {

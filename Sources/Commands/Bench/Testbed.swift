@@ -12,6 +12,7 @@ final class Testbed: Sendable {
     let publisher: Publisher
     let ledger: BenchmarkBook
     let fanouts: BenchmarkFanoutBook
+    let inboxes: BenchmarkInboxBook
     /// Where the logs and the providers' file are; gone with the testbed.
     let folder: String
     private let catalogs: CatalogSet
@@ -49,6 +50,7 @@ final class Testbed: Sendable {
         owner = try setup.pool(as: nil, name: "bench", size: 1, patience: .seconds(600))
         ledger = BenchmarkBook(pool: owner)
         fanouts = BenchmarkFanoutBook(pool: owner)
+        inboxes = BenchmarkInboxBook(pool: owner)
         publisher = Publisher(
             PublisherOptions(broker: try setup.broker(), name: "bellhop bench, publishing", window: 2_000)
         )
@@ -136,11 +138,25 @@ final class Testbed: Sendable {
     // MARK: - What measurements do
 
     /// Starts another process of this program, which ends with the testbed.
-    func start(_ words: [String], log: String) throws -> BenchChild {
-        var environment = environment
+    ///
+    /// `settings` are of its environment; nil takes one away.
+    func start(_ words: [String], log: String, with settings: [String: String?] = [:]) throws -> BenchChild {
+        var environment = environment.merging(settings)
         // The sandbox makes what the providers' file will name.
         if words.first == SandboxCommand.name { environment[Setting.providers.environmentName] = nil }
         let child = try BenchChild(words, environment: environment, logFile: "\(folder)/\(log).log")
+        children.add(child)
+        return child
+    }
+
+    /// Starts a program of somebody else's, which ends with the testbed, too.
+    func start(program: String, log: String, with settings: [String: String?]) throws -> BenchChild {
+        let child = try BenchChild(
+            [],
+            of: program,
+            environment: environment.merging(settings),
+            logFile: "\(folder)/\(log).log"
+        )
         children.add(child)
         return child
     }
@@ -201,5 +217,12 @@ final class Testbed: Sendable {
         return try await BrokerSession.with(try setup.broker(), name: "bellhop bench, looking") { session in
             try session.get(queue) != nil
         }
+    }
+}
+
+extension [String: String] {
+    /// With these in place of its own; without those that are nil.
+    fileprivate func merging(_ settings: [String: String?]) -> [String: String] {
+        settings.reduce(into: self) { $0[$1.key] = $1.value }
     }
 }

@@ -4,6 +4,8 @@ import ServiceRuntime
 struct Call: Sendable {
     let words: Words
     let shell: Shell
+    /// All commands of the program, for those that speak of the others.
+    var commands: [any Command.Type] = []
 
     /// Whether a program asks.
     var isJSON: Bool { words.has("json") }

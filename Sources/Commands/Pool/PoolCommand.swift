@@ -5,15 +5,16 @@ import Postgres
 import ServiceRuntime
 import Store
 
-/// The command `bellhop pool --workers N [--lanes urgent,normal,bulk]`.
+/// The command `bellhop pool --workers N [--lanes urgent,normal,bulk] [--api]`.
 enum PoolCommand: Command {
     static let name = "pool"
     static let summary = "Runs several workers on this machine and starts each again when it ends."
     static let isRole = true
-    static let synopsis = ["pool --workers N [--lanes urgent,normal,bulk]"]
+    static let synopsis = ["pool --workers N [--lanes urgent,normal,bulk] [--api]"]
     static let options = [
         Option.taking("workers", "N", "how many, 1 to \(mostWorkers); each has its metrics one port above the last"),
         Option.taking("lanes", "LIST", "the lanes that each serves; all three unless given"),
+        Option.switch("api", "serve the inbox API, too, in a process of its own"),
     ]
 
     /// The port 100 above the base is the scheduler's.
@@ -25,7 +26,9 @@ enum PoolCommand: Command {
             throw call.words.misuse("--workers is missing")
         }
         let lanes = try call.words.lanes()
-        let setup = try call.setup(requiring: [.amqpURL, .databaseURL, .catalogs])
+        let hasAPI = call.words.has("api")
+        let needed: Set<Setting> = [.amqpURL, .databaseURL, .catalogs]
+        let setup = try call.setup(requiring: hasAPI ? needed.union([.jwtKeys]) : needed)
         let catalogs = try setup.catalogs()
         let configuration = setup.configuration
         let logger = configuration.log.makeLogger(label: name)
@@ -80,6 +83,11 @@ enum PoolCommand: Command {
         let lifeline = try Lifeline()
         let path = ChildProgram.own()
         var seats: [WorkerSeat] = []
+        if call.words.has("api") {
+            let arguments = [APICommand.name, "--until-stdin-ends"] + flags(call.words.settings)
+            let program = ChildProgram(path: path, arguments: arguments, environment: call.shell.environment)
+            seats.append(WorkerSeat(name: "inbox API", program: program, lifeline: lifeline, logger: logger))
+        }
         for number in 0..<workers {
             guard let listen = base.shifted(by: number) else {
                 throw call.words.misuse("port \(base.port) has no \(workers) ports from it on")
@@ -100,6 +108,10 @@ enum PoolCommand: Command {
         let settings = settings.filter { $0.key != Setting.metricsListen.flagName }
         return [WorkerCommand.name, "--number", String(number), "--until-stdin-ends"]
             + ["--lanes", lanes.map(\.rawValue).joined(separator: ",")]
-            + settings.sorted { $0.key < $1.key }.map { "--\($0.key)=\($0.value)" }
+            + flags(settings)
+    }
+
+    private static func flags(_ settings: [String: String]) -> [String] {
+        settings.sorted { $0.key < $1.key }.map { "--\($0.key)=\($0.value)" }
     }
 }

@@ -4,6 +4,8 @@ import Synchronization
 /// One place in a pool: keeps a worker in it, and another one after that has ended.
 final class WorkerSeat: Service {
     let name: String
+    /// What the log calls whoever sits here.
+    private let kind: String
     private let program: ChildProgram
     private let lifeline: Lifeline
     private let logger: Logger
@@ -13,9 +15,19 @@ final class WorkerSeat: Service {
 
     init(number: Int, program: ChildProgram, lifeline: Lifeline, logger: Logger) {
         name = "worker \(number)"
+        kind = "worker"
         self.program = program
         self.lifeline = lifeline
         self.logger = logger.with(["worker": .integer(number)])
+    }
+
+    /// For a process of another role, such as the inbox API, which is kept as workers are.
+    init(name: String, program: ChildProgram, lifeline: Lifeline, logger: Logger) {
+        self.name = name
+        kind = name
+        self.program = program
+        self.lifeline = lifeline
+        self.logger = logger
     }
 
     /// Ends without a word when its worker drained.
@@ -35,7 +47,7 @@ final class WorkerSeat: Service {
             switch ending {
             case .notStarted(let why):
                 let pause = record.pause(afterRunning: span, using: &chance)
-                await rest(pause, .warning, "no worker could be started", why, drain)
+                await rest(pause, .warning, "no \(kind) could be started", why, drain)
             case .ended(let ending):
                 let isHopeless = SeatRecord.isHopeless(ending)
                 guard !isHopeless || record.hasRun(ending, for: span) else { throw hopeless(ending) }
@@ -44,7 +56,7 @@ final class WorkerSeat: Service {
                     record.pause(afterRunning: span, using: &chance),
                     // A worker drains where somebody has asked it to, past the pool: that is a wish, and no trouble.
                     ending == .exited(0) ? .notice : .warning,
-                    isHopeless ? "the worker finds no ground to start on" : "the worker ended, starting another",
+                    isHopeless ? "the \(kind) finds no ground to start on" : "the \(kind) ended, starting another",
                     isHopeless ? "\(ending.description), its own last line says what to mend" : ending.description,
                     drain
                 )
@@ -98,7 +110,7 @@ final class WorkerSeat: Service {
             return .notStarted(error.description)
         }
         current.withLock { $0 = child }
-        logger.notice("worker started", ["child": .integer(Int(child.id))])
+        logger.notice("\(kind) started", ["child": .integer(Int(child.id))])
         let ending = await attend(child, drain)
         current.withLock { $0 = nil }
         if drain.isDraining { try judgeDrain(ending) }

@@ -1,14 +1,29 @@
 import Foundation
+package import ServiceRuntime
 
 /// The network that a client speaks from, as far as one household goes: an IPv4 address, or the first half of an IPv6 one.
 ///
 /// Whoever has one IPv6 address has a whole network of them, and could else count as many clients as it likes.
 package struct PeerAddress: Hashable, Sendable {
-    private let bits: UInt64
+    /// The whole address, for whoever asks whether it is one of some.
+    package let address: InternetAddress
+
+    package init(_ address: InternetAddress) {
+        self.address = address
+    }
 
     /// For tests, and for whoever knows the address otherwise.
     package init(ipv4 bits: UInt32) {
-        self.bits = UInt64(bits)
+        address = InternetAddress(ipv4: bits)
+    }
+
+    package static func == (one: PeerAddress, other: PeerAddress) -> Bool {
+        (one.address.high, one.address.isIPv4) == (other.address.high, other.address.isIPv4)
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(address.high)
+        hasher.combine(address.isIPv4)
     }
 
     /// The other end of a connected socket; nil where the system does not tell.
@@ -21,18 +36,11 @@ package struct PeerAddress: Hashable, Sendable {
         guard code == 0 else { return nil }
         let bytes = withUnsafeBytes(of: &storage) { Array($0) }
         switch Int32(storage.ss_family) {
-        case AF_INET: bits = Self.number(bytes[4..<8])
-        case AF_INET6: bits = Self.isMapped(bytes[8..<24]) ? Self.number(bytes[20..<24]) : Self.number(bytes[8..<16])
+        case AF_INET: self.init(ipv4: bytes[4..<8].reduce(0) { $0 << 8 | UInt32($1) })
+        case AF_INET6:
+            guard let address = InternetAddress(ipv6: bytes[8..<24]) else { return nil }
+            self.init(address)
         default: return nil
         }
-    }
-
-    /// An IPv4 client on a socket that takes both kinds: `::ffff:192.0.2.1`.
-    private static func isMapped(_ address: ArraySlice<UInt8>) -> Bool {
-        address.prefix(10).allSatisfy { $0 == 0 } && address.dropFirst(10).prefix(2).allSatisfy { $0 == 0xFF }
-    }
-
-    private static func number(_ bytes: ArraySlice<UInt8>) -> UInt64 {
-        bytes.reduce(0) { $0 << 8 | UInt64($1) }
     }
 }

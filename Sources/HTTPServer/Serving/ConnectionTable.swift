@@ -9,12 +9,15 @@ import Synchronization
 final class ConnectionTable: Sendable {
     private struct Entry {
         let descriptor: Int32
+        let peer: PeerAddress?
         /// Nil while a handler has the request, and while a stream is sent.
         var deadline: ContinuousClock.Instant?
     }
 
     /// By the connection's address, which is unique while it is open.
     private let entries = Mutex<[UInt: Entry]>([:])
+    /// How many of them come from each address.
+    private let crowds = Mutex<[PeerAddress: Int]>([:])
     private let limits: HTTPLimits
 
     init(limits: HTTPLimits) {
@@ -23,7 +26,15 @@ final class ConnectionTable: Sendable {
 
     func opened(_ connection: UInt, descriptor: Int32) {
         let deadline = ContinuousClock.now.advanced(by: limits.receiveTimeout)
-        entries.withLock { $0[connection] = Entry(descriptor: descriptor, deadline: deadline) }
+        let peer = limits.connectionsPerAddress == nil ? nil : PeerAddress(of: descriptor)
+        entries.withLock { $0[connection] = Entry(descriptor: descriptor, peer: peer, deadline: deadline) }
+        guard let peer, let most = limits.connectionsPerAddress else { return }
+        let count = crowds.withLock { crowds in
+            crowds[peer, default: 0] += 1
+            return crowds[peer] ?? 0
+        }
+        guard count > most, !limits.manyFrom.contains(where: { $0.contains(peer.address) }) else { return }
+        shutdown(descriptor, Int32(SHUT_RDWR))
     }
 
     /// A whole request is here; the handler may take as long as it takes.
@@ -44,7 +55,11 @@ final class ConnectionTable: Sendable {
 
     /// Called before the socket is closed, so that no other file can have its number while it is listed here.
     func closed(_ connection: UInt) {
-        entries.withLock { $0[connection] = nil }
+        guard let peer = entries.withLock({ $0.removeValue(forKey: connection) })?.peer else { return }
+        crowds.withLock { crowds in
+            let count = (crowds[peer] ?? 1) - 1
+            crowds[peer] = count > 0 ? count : nil
+        }
     }
 
     func shutDownLate(_ now: ContinuousClock.Instant = .now) {

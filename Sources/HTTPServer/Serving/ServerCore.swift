@@ -53,7 +53,9 @@ final class ServerCore: Sendable {
     /// The answer is about to be handed to libmicrohttpd: its stream, if it is one, is known from here on.
     func makeStream(of response: HTTPResponse, for exchange: Exchange, on connection: Connection) -> StreamBody? {
         guard case .stream(let pieces) = response.body else { return nil }
-        let stream = StreamBody(pieces, on: connection)
+        let stream = StreamBody(pieces, on: connection) { [connections] isDue in
+            connections.sending(connection.identity, isStream: !isDue)
+        }
         let isStopping = state.withLock { state in
             state.active[ObjectIdentifier(exchange)]?.stream = stream
             return state.isStopping

@@ -20,11 +20,16 @@ final class StreamBody: Sendable {
 
     private let stream: AsyncStream<[UInt8]>
     private let connection: Connection
+    /// Told true when the client has to take what is there within the time of any answer, and false when it has caught up.
+    ///
+    /// It has to when it is far behind, and when no more comes. Called while the connection is still open.
+    private let isDue: @Sendable (Bool) -> Void
     private let state = Mutex(State())
 
-    init(_ stream: AsyncStream<[UInt8]>, on connection: Connection) {
+    init(_ stream: AsyncStream<[UInt8]>, on connection: Connection, isDue: @escaping @Sendable (Bool) -> Void) {
         self.stream = stream
         self.connection = connection
+        self.isDue = isDue
     }
 
     /// Ends the response after what the client has got so far.
@@ -66,6 +71,7 @@ final class StreamBody: Sendable {
             guard state.offset == piece.count else { return (count, nil) }
             state.pieces.removeFirst()
             state.offset = 0
+            if state.waiting != nil, !state.hasEnded { isDue(false) }
             defer { state.waiting = nil }
             return (count, state.waiting)
         }
@@ -89,6 +95,7 @@ final class StreamBody: Sendable {
                 wake(&state)
                 guard state.pieces.count >= Self.mostPieces else { return true }
                 state.waiting = continuation
+                isDue(true)
                 return false
             }
             if mayGoOn { continuation.resume() }
@@ -97,6 +104,8 @@ final class StreamBody: Sendable {
 
     private func finish(discarding: Bool) {
         let (pump, waiting) = state.withLock { state in
+            // Under the lock: until then the response is not released, and the connection not closed.
+            if !state.hasEnded, !discarding { isDue(true) }
             state.hasEnded = true
             if discarding {
                 // What libmicrohttpd is in the middle of is sent to its end.

@@ -97,9 +97,10 @@ final class OpenMessages: Sendable {
 
     /// Acknowledges what is done with, and wakes whoever has waited for it.
     private func settle(_ change: (inout State) -> (done: [Int], woken: [CheckedContinuation<Void, Never>])) {
-        let (done, woken) = state.withLock { change(&$0) }
-        if !done.isEmpty { acknowledge(done.map { tags[$0] }) }
-        for continuation in woken { continuation.resume() }
+        // Swift 6.0.3 crashes where such a pair is handed out of a lock by a closure of one expression.
+        let settled = state.withLock { state in change(&state) }
+        if !settled.done.isEmpty { acknowledge(settled.done.map { tags[$0] }) }
+        for continuation in settled.woken { continuation.resume() }
     }
 }
 

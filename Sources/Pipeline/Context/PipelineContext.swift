@@ -6,16 +6,20 @@ package struct PipelineContext: Sendable {
     let chance: Chance
     let logger: Logger
     let metrics: PipelineMetrics
+    /// Nil where nobody has pages open.
+    let herald: Herald?
 
     package init(
         time: any TimeSource = SystemTime(),
         chance: Chance = .system,
         logger: Logger,
-        metrics: PipelineMetrics
+        metrics: PipelineMetrics,
+        herald: Herald? = nil
     ) {
         self.time = time
         self.chance = chance
         self.logger = logger
         self.metrics = metrics
+        self.herald = herald
     }
 }

@@ -90,8 +90,8 @@ struct RecordMetrics: Sendable {
         )
         reroutes = registry.counter(
             "bellhop_rerouted_total",
-            help: "Notifications whose event named a route that leads elsewhere by now.",
-            labels: ["app"]
+            help: "Notifications whose event named a route that leads elsewhere by now, by its type and that route.",
+            labels: ["app", "type", "route"]
         )
         repairs = registry.preferenceFallbacks
     }
@@ -126,7 +126,10 @@ struct RecordMetrics: Sendable {
     }
 
     func countReroutes(_ records: some Sequence<InboxRecord>) {
-        for record in records where record.words.wasRerouted { reroutes.with(record.app.text).increment() }
+        for record in records {
+            guard let route = record.words.reroutedFrom else { continue }
+            reroutes.with(record.app.text, record.words.content.type.text, route).increment()
+        }
     }
 
     func countRepair(_ app: AppID) { repairs.with(app.text).increment() }

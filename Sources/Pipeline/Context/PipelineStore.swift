@@ -7,7 +7,10 @@ package protocol PipelineStore: Sendable {
     // What users are, and what becomes of messages.
     func recipients(of keys: Set<RecipientKey>) async throws(PostgresError) -> [RecipientKey: Recipient]
     /// What users have not read, where their devices show it.
-    func unread(of people: [RecipientKey]) async throws(PostgresError) -> [RecipientKey: Int]
+    func unread(
+        of people: [RecipientKey],
+        leavingOut types: [AppID: [EventType]]
+    ) async throws(PostgresError) -> [RecipientKey: Int]
     /// How users follow topics, as far as they do.
     func follows(_ keys: Set<FollowKey>) async throws(PostgresError) -> [FollowKey: StoredFollow]
     /// What users' devices got lately, for the policies that ask for it.

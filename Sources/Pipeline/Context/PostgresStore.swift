@@ -53,8 +53,11 @@ package struct PostgresStore: PipelineStore, OutletStore {
         try await directory.recipients(of: keys)
     }
 
-    package func unread(of people: [RecipientKey]) async throws(PostgresError) -> [RecipientKey: Int] {
-        try await inbox.unread(of: people)
+    package func unread(
+        of people: [RecipientKey],
+        leavingOut types: [AppID: [EventType]]
+    ) async throws(PostgresError) -> [RecipientKey: Int] {
+        try await inbox.unread(of: people, leavingOut: types)
     }
 
     package func follows(_ keys: Set<FollowKey>) async throws(PostgresError) -> [FollowKey: StoredFollow] {

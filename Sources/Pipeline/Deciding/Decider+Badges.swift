@@ -6,8 +6,8 @@ import Store
 extension Decider {
     /// The updates of a user's devices that show a number: what is unread, and nothing else.
     ///
-    /// They have no line in the ledger: the next number is right, whatever became of this one. Android and browsers count
-    /// by themselves what they show.
+    /// They have no line in the ledger: the next number is right, whatever became of this one. A browser must
+    /// show something for whatever reaches it, so that it learns the number with the next notification.
     func badgeUpdates(for key: RecipientKey, _ recipient: Recipient, index: Int) -> [Shipment] {
         guard let catalog = catalogs[key.app], catalog.types.contains(where: \.setsBadge), recipient.pushEnabled,
             let unread = recipient.unread, let words = BadgeUpdate.names
@@ -35,7 +35,7 @@ extension Decider {
     }
 
     private func showsNumber(_ device: Device, _ app: AppID, _ catalog: Catalog) -> Bool {
-        device.platform == .ios && device.permission != .denied && catalog.uses(device.provider)
+        device.platform != .web && device.permission != .denied && catalog.uses(device.provider)
             && senders.serves(app, device.provider)
     }
 }

@@ -42,16 +42,21 @@ struct DigestGathering {
                 language: language(identity.recipient)
             )
             guard let words, let newest = newestFirst.first else { return pushes.map(\.shipment) }
-            let message = Self.message(newest.message, words, identity.slot)
+            let message = Self.message(newest.message, words, identity.slot, count: newestFirst.count)
             return [Shipment(newest.shipment, with: newestFirst.dropFirst().map(\.shipment), message: message)]
         }
     }
 
-    private static func message(_ newest: PushMessage, _ words: RenderedContent, _ slot: Timestamp) -> PushMessage {
-        var message = PushMessage(
+    private static func message(
+        _ newest: PushMessage,
+        _ words: RenderedContent,
+        _ slot: Timestamp,
+        count: Int
+    ) -> PushMessage {
+        var message = PushMessage.Content(
             app: newest.app,
             notification: newest.notification,
-            type: newest.type,
+            type: EventType.digest ?? newest.type,
             words: (title: words.title, body: words.body),
             device: newest.device
         )
@@ -59,9 +64,17 @@ struct DigestGathering {
         message.collapseKey = "digest:\(slot)"
         message.priority = .low
         message.badge = newest.badge
+        message.digestCount = count
         message.presentation = newest.presentation
-        return message
+        // What was gathered has time, whatever its newest would have had by itself.
+        message.presentation.urgency = .low
+        return PushMessage(message)
     }
+}
+
+extension EventType {
+    /// What clients are told that a digest is: what routes by type would open the screen of one notification.
+    fileprivate static let digest = EventType(validating: "digest")
 }
 
 extension DeliveryKey {

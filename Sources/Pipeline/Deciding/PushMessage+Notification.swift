@@ -28,7 +28,8 @@ extension PushMessage {
         message.collapseKey = content.extras.collapseKey
         message.priority = content.priority
         message.expiry = content.extras.expiresAt
-        message.badge = type.setsBadge && device.platform == .ios ? unread : nil
+        message.sentAt = content.extras.sentAt
+        message.badge = type.setsBadge ? unread : nil
         message.presentation = PushPresentation(type)
         self.init(message)
     }

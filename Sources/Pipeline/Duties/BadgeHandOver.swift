@@ -20,7 +20,7 @@ package struct BadgeHandOver: Service {
         package var interval: Duration
         package var calm: Duration
 
-        package init(interval: Duration = .seconds(1), calm: Duration = .seconds(2)) {
+        package init(interval: Duration = .milliseconds(250), calm: Duration = .milliseconds(400)) {
             self.interval = interval
             self.calm = calm
         }

@@ -30,7 +30,7 @@ package struct Intake: Sendable {
         self.tools = tools
         self.context = context
         recorder = Recorder(store: tools.store, context: context)
-        feedsAndPlans = FeedsAndPlans(store: tools.store, metrics: context.metrics.records)
+        feedsAndPlans = FeedsAndPlans(store: tools.store, metrics: context.metrics.records, herald: context.herald)
         resumption = Resumption(
             store: tools.store,
             ladder: tools.policy.ladder,
@@ -180,8 +180,9 @@ package struct Intake: Sendable {
         _ batch: Batch
     ) async -> [RecipientKey: Recipient]? {
         let (keys, counted) = (Set(people), Set(counted))
-        let found = await batch.persistence.insist { [store = tools.store] () throws(PostgresError) in
-            try await PeopleLookUp(store: store).find(keys, counting: counted)
+        let lookUp = PeopleLookUp(store: tools.store, catalogs: catalogs.current)
+        let found = await batch.persistence.insist { () throws(PostgresError) in
+            try await lookUp.find(keys, counting: counted)
         }
         if found == nil { batch.messages.giveUp(positions) }
         return found

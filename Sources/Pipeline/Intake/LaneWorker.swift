@@ -44,9 +44,23 @@ package struct LaneWorker: Service {
     /// Runs until the drain fires, then finishes the batches in flight; what was not begun goes back to the queue.
     package func run(until drain: DrainSignal) async throws {
         let loop = BatchLoop(consumer: consumer, batch: limits.batch, batchesAtOnce: limits.batchesAtOnce)
-        await loop.run(until: drain) { batch, gate, asides in
-            let shift = Batch.Shift(lane: lane, drain: drain, asides: asides, acknowledge: consumer.acknowledge)
-            await process(batch, gate, shift)
+        await withDiscardingTaskGroup { group in
+            group.addTask(priority: priority) {
+                await loop.run(until: drain) { batch, gate, asides in
+                    let shift = Batch.Shift(lane: lane, drain: drain, asides: asides, acknowledge: consumer.acknowledge)
+                    await process(batch, gate, shift)
+                }
+            }
+        }
+    }
+
+    /// Each priority has threads of its own, so that an urgent event never waits until a page of a fan-out, or a batch of
+    /// another lane, lets go of one.
+    private var priority: TaskPriority {
+        switch lane {
+        case .urgent: .high
+        case .normal: .medium
+        case .bulk: .low
         }
     }
 

@@ -140,7 +140,7 @@ struct Resumption: Sendable {
                 notifications.merge(try await store.notifications(Array(part))) { first, _ in first }
             }
             let counted = notifications.filter { decider.showsNumber($0.key.recipient.app, $0.value.content.type) }
-            let people = try await PeopleLookUp(store: store).find(
+            let people = try await PeopleLookUp(store: store, catalogs: decider.catalogs).find(
                 Set(keys.map(\.recipient)),
                 counting: Set(counted.keys.map(\.recipient))
             )

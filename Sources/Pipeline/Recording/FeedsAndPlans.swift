@@ -1,3 +1,4 @@
+import BellhopRules
 import Postgres
 import Store
 
@@ -7,12 +8,14 @@ import Store
 struct FeedsAndPlans: Sendable {
     let store: any PipelineStore
     let metrics: RecordMetrics
+    let herald: Herald?
 
     func feed(_ entries: [Entry<FeedEntry>], _ batch: Batch) async -> [Entry<DeadLetterCause>] {
         let stored = await batch.store(entries) { [store] entries throws(PostgresError) in
             try await store.apply(entries)
         }
         for (entry, _) in stored.written { metrics.countFeed(entry.work.update) }
+        herald?.changed(stored.written.lazy.compactMap(\.entry.work.update.erased))
         return stored.refused.map { Entry(index: $0.index, work: .refused($0.work, $1)) }
     }
 
@@ -65,5 +68,13 @@ struct FeedsAndPlans: Sendable {
         }
         for (entry, _) in cancelled.written { metrics.countCancellation(entry.work.app) }
         return cancelled.refused.map { Entry(index: $0.index, work: .refused($0.work, $1)) }
+    }
+}
+
+extension FeedUpdate {
+    /// Whose inbox is gone with it.
+    fileprivate var erased: RecipientKey? {
+        guard case .recipientDeleted(let user) = change else { return nil }
+        return RecipientKey(app: app, user: user)
     }
 }

@@ -73,6 +73,7 @@ struct Recorder: Sendable {
         let fresh = stored.written.lazy.filter { $0.outcome == .recorded }.map(\.entry.work.record)
         metrics.countDecisions(fresh)
         metrics.countReroutes(fresh)
+        context.herald?.changed(fresh.map(\.key.recipient))
     }
 
     /// Which records go into which statement, by the bytes of their words.

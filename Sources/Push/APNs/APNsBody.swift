@@ -16,7 +16,11 @@ struct APNsBody {
         AppleKeys(message, withImage: hasImage).write(into: &json)
         json.close()
         let most = APNsPush.limit + title.jsonByteCount + body.jsonByteCount
-        let data = ClientData(message: message, imageURL: hasImage ? message.imageURL : nil)
+        let data = ClientData(
+            message: message,
+            form: .values,
+            imageURL: hasImage ? message.imageURL : nil
+        )
         data.write(into: &json, withOwnData: parts == .everything, atMost: most)
         return json.finished()
     }

@@ -49,7 +49,7 @@ package struct APNsPush: Sendable {
         var headers: [TransferRequest.Header] = [
             ("apns-topic", topic),
             ("apns-push-type", "alert"),
-            ("apns-priority", isBadge || message.priority == .low ? "5" : "10"),
+            ("apns-priority", isBadge || message.isPatient ? "5" : "10"),
             ("apns-id", id(of: message)),
             ("apns-collapse-id", isBadge ? "\(PushMessage.badgeReplacementID)" : message.replacementID),
         ]

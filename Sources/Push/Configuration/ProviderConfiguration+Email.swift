@@ -86,7 +86,7 @@ extension ProviderReader {
         return SMTPTransportOptions.Login(user: user, password: password)
     }
 
-    private func unsubscribeLink(_ scope: JSONScope) -> UnsubscribeLink? {
+    func unsubscribeLink(_ scope: JSONScope) -> UnsubscribeLink? {
         scope.expectKeys(["url", "keyFile"])
         let longest = UnsubscribeLink.longestBase
         let url = scope.address("url", required: true)

@@ -70,7 +70,7 @@ extension ProviderReader {
         return entries ?? .known
     }
 
-    private func vapidKeys(_ scope: JSONScope) -> VAPIDKeys? {
+    func vapidKeys(_ scope: JSONScope) -> VAPIDKeys? {
         let expected = "a list with a key; bellhop keys vapid makes one"
         if scope.object["keys"]?.array?.isEmpty == true { scope.report("keys", expected: expected) }
         var keys: [VAPIDKey] = []

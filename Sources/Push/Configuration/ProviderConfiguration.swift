@@ -31,10 +31,31 @@ package struct ProviderConfiguration: Sendable {
 }
 
 extension ProviderConfiguration {
+    /// What clients are told of an app's providers.
+    package struct ClientPart: Sendable {
+        /// The public half of the key by which browsers know who pushes.
+        package let webPushKey: String?
+        package let unsubscribe: UnsubscribeLink?
+    }
+
+    /// Reads no more of the file than clients are told of, and none of the keys by which anything is sent but those of which
+    /// they know the public half.
+    package static func readForClients(file: String) throws(DocumentFaults) -> [AppID: ClientPart] {
+        let reading = DocumentReading(try bytes(of: file), file: file, limits: .init(bytes: longestFile, depth: 16))
+        let parts = reading.scope(expected: "an object with a member for each app").map(
+            ProviderReader(file: file).clientParts
+        )
+        return try reading.result(parts).get()
+    }
+
     /// Reads the file and the key files that it names; relative paths count from the file's own folder.
     package static func read(file: String) throws(DocumentFaults) -> ProviderConfiguration {
+        try read(bytes(of: file), file: file)
+    }
+
+    private static func bytes(of file: String) throws(DocumentFaults) -> [UInt8] {
         switch SmallFile.read(file, atMost: longestFile) {
-        case .success(let bytes): try read(bytes, file: file)
+        case .success(let bytes): return bytes
         case .failure(let problem):
             throw DocumentFaults(
                 unreadable: file,

@@ -33,6 +33,19 @@ final class ProviderReader {
         return apps
     }
 
+    /// What clients are told of each app; no other member is looked at, and no file that it names is read.
+    func clientParts(_ scope: JSONScope) -> [AppID: ProviderConfiguration.ClientPart] {
+        var parts: [AppID: ProviderConfiguration.ClientPart] = [:]
+        for member in scope.object.members {
+            guard let app = AppID(validating: member.key), let providers = scope.scope(member.key) else { continue }
+            parts[app] = ProviderConfiguration.ClientPart(
+                webPushKey: providers.scope("webpush").flatMap(vapidKeys)?.usual.publicKey,
+                unsubscribe: providers.scope("email")?.scope("unsubscribe", required: true).flatMap(unsubscribeLink)
+            )
+        }
+        return parts
+    }
+
     /// `caFile`, `connections` and `window`; without a word about the last, `window` or one request for each connection.
     func reach(_ scope: JSONScope, connections usual: Int, window: Int? = nil) -> ProviderConfiguration.Reach {
         let connections = scope.wholeNumber("connections", 1...64) ?? usual

@@ -15,7 +15,7 @@ struct ExpoBody {
         let most = ExpoMessage.limit + title.jsonByteCount + body.jsonByteCount
         ExpoData(message: message).write(into: &json, withOwnData: parts == .everything, atMost: most)
         json.close()
-        writeDelivery(&json, isPatient: message.priority == .low)
+        writeDelivery(&json, isPatient: message.isPatient)
         if let badge { json.add("badge", badge) }
         switch message.device.platform {
         case .android: writeAndroid(&json)

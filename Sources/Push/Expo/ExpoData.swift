@@ -2,10 +2,9 @@ import BellhopRules
 
 /// What the client gets beside the words: Expo's `data`, which takes values of every kind.
 ///
-/// First our own names (`type`, `notificationId`, `targetId`, `venueId`; `route`, `link` and `scheme`, which are where a
-/// tap leads on a phone, in a browser and by the app's own URL), then the entries of `metadata`, then the members of
-/// `data`, each as it came. Of one name, the first one written stays; `null` and empty names are left out. The
-/// notification's id is among them since Expo, too, may deliver twice.
+/// First what Bellhop says itself (``OwnFields``), then the members of the event's `data`, each as it came. Of one name, the
+/// first one written stays; `null` and empty names are left out. The notification's id is among them since Expo, too, may
+/// deliver twice.
 struct ExpoData {
     let message: PushMessage
 
@@ -13,19 +12,14 @@ struct ExpoData {
     ///
     /// Past `most` bytes the rest is skipped, since nobody will send it: an event may bring 256 KiB.
     func write(into json: inout JSONBytes, withOwnData: Bool, atMost most: Int) {
-        json.addOwnNames(of: message)
+        OwnFields(message: message, form: .values).write(into: &json, withMetadata: withOwnData)
         guard withOwnData else {
-            if !message.metadata.isEmpty || !message.data.isEmpty { json.add("dataOmitted", true) }
+            if message.hasOwnData { json.add("dataOmitted", true) }
             return
         }
-        for member in message.metadata.members where isFree(member) {
-            guard json.bytes.count <= most else { return }
-            json.add(foreign: member.key, member.value)
-        }
-        var metadata = IndexedMembers(message.metadata)
+        guard message.wantsData else { return }
         for member in message.data.members where isFree(member) {
             guard json.bytes.count <= most else { return }
-            if let said = metadata[member.key], said != .null { continue }
             json.add(foreign: member.key, member.value)
         }
     }

@@ -10,15 +10,17 @@ struct FCMBody {
         var json = JSONBytes(capacity: 1024)
         json.open("message")
         json.add("token", message.device.token.text)
-        json.open("notification")
-        json.add("title", title)
-        if !body.isEmpty { json.add("body", body) }
-        // For iOS it stands in the block of the platform, since FCM does not wake the app's extension by itself.
-        if message.device.platform != .ios { json.add("image", imageURL) }
-        json.close()
+        if !isDrawnByApp { writeNotification(&json, title, body) }
         json.open("data")
         let most = FCMRequest.limit + title.jsonByteCount + body.jsonByteCount
-        ClientData(message: message).write(into: &json, withOwnData: parts == .everything, atMost: most)
+        let drawing = isDrawnByApp ? Drawing(title: title, body: body, message: message) : nil
+        let data = ClientData(
+            message: message,
+            form: .texts,
+            imageURL: isDrawnByApp ? imageURL : nil,
+            drawing: drawing
+        )
+        data.write(into: &json, withOwnData: parts == .everything, atMost: most)
         json.close()
         switch message.device.platform {
         case .android: writeAndroid(&json)
@@ -29,8 +31,19 @@ struct FCMBody {
         return json.finished()
     }
 
-    /// A notification that people see is FCM's and APNs' urgent kind by default; only what has time says so.
-    private var isPatient: Bool { message.priority == .low }
+    /// Then there is no `notification`: Android would show one beside the app's own.
+    private var isDrawnByApp: Bool {
+        message.device.platform == .android && message.presentation.android.display == .app
+    }
+
+    private func writeNotification(_ json: inout JSONBytes, _ title: String, _ body: String) {
+        json.open("notification")
+        json.add("title", title)
+        if !body.isEmpty { json.add("body", body) }
+        // For iOS it stands in the block of the platform, since FCM does not wake the app's extension by itself.
+        if message.device.platform != .ios { json.add("image", imageURL) }
+        json.close()
+    }
 
     private var imageURL: String? { parts == .withoutDataAndImage ? nil : message.imageURL }
 
@@ -39,8 +52,14 @@ struct FCMBody {
     private func writeAndroid(_ json: inout JSONBytes) {
         let presentation = message.presentation.android
         json.open("android")
-        json.add("priority", plain: isPatient ? "NORMAL" : "HIGH")
+        // Data of normal priority wait for the next time that the phone wakes by itself.
+        json.add("priority", plain: message.isPatient && !isDrawnByApp ? "NORMAL" : "HIGH")
         json.add("ttl", secondsToLive.map { "\($0)s" })
+        if !isDrawnByApp { writeAndroidLooks(&json, presentation) }
+        json.close()
+    }
+
+    private func writeAndroidLooks(_ json: inout JSONBytes, _ presentation: AndroidPresentation) {
         json.open("notification")
         json.add("tag", message.replacementID)
         json.add("channel_id", presentation.channelID)
@@ -51,7 +70,6 @@ struct FCMBody {
         json.add("color", presentation.color)
         if let badge = message.shownBadge { json.add("notification_count", badge) }
         json.close()
-        json.close()
     }
 
     private func writeApple(_ json: inout JSONBytes) {
@@ -59,7 +77,7 @@ struct FCMBody {
         json.open("headers")
         json.add("apns-collapse-id", message.replacementID)
         json.add("apns-expiration", message.expirySeconds.map(String.init))
-        json.add("apns-priority", plain: isPatient ? "5" : "10")
+        json.add("apns-priority", plain: message.isPatient ? "5" : "10")
         json.add("apns-push-type", plain: "alert")
         json.close()
         let keys = AppleKeys(message, withImage: parts != .withoutDataAndImage)
@@ -82,7 +100,7 @@ struct FCMBody {
         json.open("webpush")
         json.open("headers")
         json.add("TTL", secondsToLive.map(String.init))
-        json.add("Urgency", message.priority.rawValue)
+        json.add("Urgency", message.urgency.rawValue)
         json.add("Topic", message.pushTopic)
         json.close()
         json.open("notification")

@@ -46,12 +46,19 @@ package struct PushMessage: Sendable {
         /// Notifications with the same key replace one another on a device.
         package var collapseKey: String?
 
+        /// How much it matters to its reader.
         package var priority = Priority.normal
 
         /// From here on it must not be shown any more.
         ///
         /// The provider drops what it could not hand over by then.
         package var expiry: Timestamp?
+
+        /// When its source said it.
+        package var sentAt: Timestamp?
+
+        /// How many notifications it stands for; nil where it is one.
+        package var digestCount: Int?
 
         /// The number on the app's icon; nil leaves it as it is.
         package var badge: Int?
@@ -182,6 +189,16 @@ extension PushMessage {
         set { content.expiry = newValue }
     }
 
+    package var sentAt: Timestamp? {
+        get { shared.content.sentAt }
+        set { content.sentAt = newValue }
+    }
+
+    package var digestCount: Int? {
+        get { shared.content.digestCount }
+        set { content.digestCount = newValue }
+    }
+
     package var badge: Int? {
         get { shared.content.badge }
         set { content.badge = newValue }
@@ -196,4 +213,10 @@ extension PushMessage {
         get { shared.content.device }
         set { content.device = newValue }
     }
+
+    /// How urgently the device is to take it: by the catalogue, else as much as it matters.
+    package var urgency: Priority { presentation.urgency ?? priority }
+
+    /// A notification that people see is every provider's urgent kind by default; only what has time says so.
+    var isPatient: Bool { urgency == .low }
 }

@@ -7,6 +7,8 @@ package struct PushPresentation: Sendable {
     private var type: CatalogType?
     private var ownAndroid: AndroidPresentation?
     private var ownApple: ApplePresentation?
+    private var ownUrgency: Priority?
+    private var ownNames: ClientNames?
 
     package init(android: AndroidPresentation? = nil, apple: ApplePresentation? = nil) {
         ownAndroid = android
@@ -16,6 +18,18 @@ package struct PushPresentation: Sendable {
     /// What a type's catalogue says of looks and sounds.
     package init(_ type: CatalogType) {
         self.type = type
+    }
+
+    /// How urgently a device is to take it; nil where that follows from how much it matters.
+    package var urgency: Priority? {
+        get { ownUrgency ?? type?.deviceUrgency }
+        set { ownUrgency = newValue }
+    }
+
+    /// What the client finds in it, and under which names.
+    package var clientNames: ClientNames {
+        get { ownNames ?? type?.clientNames ?? .usual }
+        set { ownNames = newValue }
     }
 
     package var android: AndroidPresentation {
@@ -43,6 +57,8 @@ package struct AndroidPresentation: Hashable, Sendable {
     package var icon: String?
     /// `#RRGGBB`.
     package var color: String?
+    /// Who puts it on the screen.
+    package var display: AndroidOptions.Display
 
     package init(
         channelID: String? = nil,
@@ -50,7 +66,8 @@ package struct AndroidPresentation: Hashable, Sendable {
         importance: AndroidOptions.Importance? = nil,
         sound: String? = nil,
         icon: String? = nil,
-        color: String? = nil
+        color: String? = nil,
+        display: AndroidOptions.Display = .system
     ) {
         self.channelID = channelID
         self.visibility = visibility
@@ -58,6 +75,7 @@ package struct AndroidPresentation: Hashable, Sendable {
         self.sound = sound
         self.icon = icon
         self.color = color
+        self.display = display
     }
 }
 
@@ -95,7 +113,9 @@ extension AndroidPresentation {
             visibility: type.android.visibility,
             importance: type.android.importance,
             sound: type.hasSound ? type.android.sound ?? "default" : nil,
-            color: type.color
+            icon: type.android.icon,
+            color: type.color,
+            display: type.android.display
         )
     }
 }

@@ -21,18 +21,20 @@ package enum WebPushPayload {
         json.add("body", body)
         json.add("tag", message.replacementID)
         json.add("url", message.link?.web)
-        json.add("scheme", message.link?.scheme)
-        json.add("targetId", message.targetID)
-        json.add("venueId", message.venueID)
         if parts != .withoutDataAndImage { json.add("image", message.imageURL) }
         if let badge = message.badge { json.add("badge", max(0, badge)) }
         json.add("expiresAt", message.expiry?.description)
-        if parts == .everything {
-            if !message.metadata.isEmpty { json.add("metadata", message.metadata) }
-            if !message.data.isEmpty { json.add("data", message.data) }
-        } else if !message.metadata.isEmpty || !message.data.isEmpty {
-            json.add("dataOmitted", true)
-        }
+        let hasData = parts == .everything
+        OwnFields(message: message, form: .values, taken: names).write(into: &json, withMetadata: hasData)
+        if hasData, message.wantsData, !message.data.isEmpty { json.add("data", message.data) }
+        if !hasData, message.hasOwnData { json.add("dataOmitted", true) }
         return json.finished()
     }
+
+    /// What a service worker needs, and finds whatever else an app wants under other names; `url` is what others call
+    /// `link`.
+    private static let names = [
+        "id", "app", "type", "priority", "title", "body", "tag", "url", "image", "badge", "expiresAt", "link", "data",
+        "dataOmitted",
+    ]
 }

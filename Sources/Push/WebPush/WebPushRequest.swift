@@ -8,7 +8,7 @@ package enum WebPushRequest {
         let seconds = max(1, message.secondsToLive(from: now) ?? PushMessage.longestLife)
         return [
             ("content-type", "application/octet-stream"), ("content-encoding", "aes128gcm"),
-            ("ttl", String(seconds)), ("urgency", message.priority.rawValue),
+            ("ttl", String(seconds)), ("urgency", message.urgency.rawValue),
             ("topic", message.pushTopic),
         ]
     }

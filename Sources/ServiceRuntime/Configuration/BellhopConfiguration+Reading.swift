@@ -48,6 +48,8 @@ extension BellhopConfiguration {
         jwtIssuer = reader.string(.jwtIssuer)
         apiOrigins = reader.apiOrigins()
         apiRate = reader.apiRate()
+        apiProxies = reader.apiProxies()
+        apiConnections = reader.apiConnections()
         operators = reader.path(.operators, of: .file)
         retryDelays = reader.retryDelays() ?? []
         retryLimit = reader.integer(.retryLimit, in: 1...100, default: 8)
@@ -131,6 +133,21 @@ extension ConfigurationReader {
     fileprivate mutating func apiRate() -> CallRates {
         let expected = "rates a second from 1/s to 100000/s, or off, such as user=20/s,address=200/s"
         return read(.apiRate, expected: expected, default: CallRates.usual.text) { CallRates($0) } ?? .usual
+    }
+
+    fileprivate mutating func apiProxies() -> [AddressRange] {
+        let expected = "addresses or ranges of them, such as 10.0.0.0/8,192.0.2.7,fd00::/8"
+        return read(.apiProxies, expected: expected) { text -> [AddressRange]? in
+            let texts = text.split(separator: ",", omittingEmptySubsequences: false)
+            let ranges = texts.compactMap { AddressRange($0.trimmingCharacters(in: .whitespaces)) }
+            return ranges.count == texts.count ? ranges : nil
+        } ?? []
+    }
+
+    fileprivate mutating func apiConnections() -> ConnectionLimits {
+        let expected = "numbers from 1 to 100000, such as total=16384,address=512, or off in place of the second"
+        return read(.apiConnections, expected: expected, default: ConnectionLimits.usual.text) { ConnectionLimits($0) }
+            ?? .usual
     }
 
     fileprivate mutating func staleDevices() -> StaleDevices? {

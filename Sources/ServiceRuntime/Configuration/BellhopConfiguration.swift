@@ -50,6 +50,14 @@ package struct BellhopConfiguration: Sendable {
     ///
     /// Default: ``CallRates/usual``.
     package let apiRate: CallRates
+    /// Proxies whose word counts for whom a call comes from.
+    ///
+    /// Default: none.
+    package let apiProxies: [AddressRange]
+    /// Connections that the inbox API has open at most.
+    ///
+    /// Default: ``ConnectionLimits/usual``.
+    package let apiConnections: ConnectionLimits
     /// A file of console and desk users.
     ///
     /// Default: none.

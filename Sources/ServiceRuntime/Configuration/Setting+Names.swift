@@ -15,6 +15,8 @@ extension Setting {
     package static let jwtIssuer = Setting("JWT_ISSUER")
     package static let apiOrigins = Setting("API_ORIGINS")
     package static let apiRate = Setting("API_RATE")
+    package static let apiProxies = Setting("API_PROXIES")
+    package static let apiConnections = Setting("API_CONNECTIONS")
     package static let operators = Setting("OPERATORS")
     package static let retryDelays = Setting("RETRY_DELAYS")
     package static let retryLimit = Setting("RETRY_LIMIT")
@@ -33,7 +35,8 @@ extension Setting {
     /// Every name that Bellhop knows; any other `BELLHOP_*` is a fault.
     package static let all: [Setting] = [
         .config, .amqpURL, .databaseURL, .namespace, .catalogs, .providers, .apiListen, .consoleListen, .metricsListen,
-        .managementURL, .listenURL, .jwtKeys, .jwtAudience, .jwtIssuer, .apiOrigins, .apiRate, .operators,
+        .managementURL, .listenURL, .jwtKeys, .jwtAudience, .jwtIssuer, .apiOrigins, .apiRate, .apiProxies,
+        .apiConnections, .operators,
         .retryDelays, .retryLimit, .prefetch, .batch, .drainTimeout, .lease, .handOverRate, .replayHorizon,
         .deadLetterRetention, .retention, .staleDevices, .wideEventAge,
         .log,

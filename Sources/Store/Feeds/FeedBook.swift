@@ -39,6 +39,7 @@ private struct FeedRound {
     private var follows: [Word<FollowWord>] = []
     private var reminders: [Word<ReminderUpdate>] = []
     private var removals: [Word<ReminderID>] = []
+    private var readings: [Word<ReadingUpdate.Which>] = []
 
     init(_ entries: [FeedEntry]) {
         for entry in entries {
@@ -52,6 +53,7 @@ private struct FeedRound {
                 follows.append(Word(entry, FollowWord(removed: topic, token, entry.key)))
             case .reminderSet(let update): reminders.append(Word(entry, update))
             case .reminderRemoved(_, let id): removals.append(Word(entry, id))
+            case .notificationRead(let update): readings.append(Word(entry, update.which))
             }
         }
     }
@@ -64,6 +66,7 @@ private struct FeedRound {
         if !follows.isEmpty { try FollowFeed.apply(follows, on: connection) }
         if !reminders.isEmpty { try ReminderFeed.set(reminders, on: connection) }
         if !removals.isEmpty { try ReminderFeed.remove(removals, on: connection) }
+        if !readings.isEmpty { try ReadingFeed.read(readings, on: connection) }
     }
 }
 

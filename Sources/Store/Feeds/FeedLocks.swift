@@ -30,7 +30,7 @@ struct FeedLocks: Sendable {
             case .recipientUpserted(let update): hasReminders = hasReminders || update.timezone.isGiven
             case .recipientDeleted: (hasDevices, hasReminders) = (true, true)
             case .reminderSet, .reminderRemoved: hasReminders = true
-            case .followAdded, .followRemoved: break
+            case .followAdded, .followRemoved, .notificationRead: break
             }
         }
         names = people.map { Self.name(ofUser: $0.name, $0.app) } + tokens.map { "token \($0.app.text) \($0.name)" }

@@ -1,4 +1,4 @@
-import BellhopRules
+package import BellhopRules
 package import Postgres
 
 /// Writes in-app records, each exactly once.
@@ -67,11 +67,20 @@ package struct Inbox: Sendable {
         return found
     }
 
-    /// How many of their notifications these users have not read; none for those who have no number.
-    package func unread(of people: [RecipientKey]) async throws(PostgresError) -> [RecipientKey: Int] {
+    /// How many of their notifications these users have not read, but for types that their apps do not count; none for those
+    /// who have no number.
+    package func unread(
+        of people: [RecipientKey],
+        leavingOut types: [AppID: [EventType]] = [:]
+    ) async throws(PostgresError) -> [RecipientKey: Int] {
         let known = people.filter { $0.number != nil }
         guard !known.isEmpty else { return [:] }
-        let rows = try await pool.run(InboxStatements.unread, [.integerArray(known.map(\.number))])
+        // No type has a blank in its name.
+        let uncounted = known.map { (types[$0.app] ?? []).map(\.text).joined(separator: " ") }
+        let rows = try await pool.run(
+            InboxStatements.unread,
+            [.integerArray(known.map(\.number)), .textArray(uncounted)]
+        )
         var unread: [RecipientKey: Int] = [:]
         for row in rows.indices {
             guard let place = try rows.place(row, 0, in: known.indices) else { continue }

@@ -15,8 +15,8 @@ package final class InboxWords: Sendable {
     let saidAt: Timestamp?
     /// What it was made of.
     package let event: Event
-    /// Whether the event named a route that leads elsewhere by now.
-    package let wasRerouted: Bool
+    /// The route that leads elsewhere by now, where the event named it.
+    package let reroutedFrom: String?
     /// About how many bytes a record of these words has in a statement.
     package let bytes: Int
 
@@ -31,7 +31,7 @@ package final class InboxWords: Sendable {
         app = event.app
         content = NotificationContent(event: event, rendered: rendered, priority: priority, expiresAt: expiresAt)
         self.event = event
-        wasRerouted = rendered.wasRerouted
+        reroutedFrom = rendered.reroutedFrom
         self.contentHash = contentHash
         link = content.link?.jsonBytes
         data = content.data.isEmpty ? nil : content.data.jsonBytes

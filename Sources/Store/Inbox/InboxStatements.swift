@@ -112,16 +112,19 @@ enum InboxStatements {
         read_at IS NULL AND archived_at IS NULL AND (snoozed_until IS NULL OR snoozed_until <= now())
         """
 
-    /// Of the newest ten thousand of each user.
+    /// Of the newest ten thousand of each user; the second parameter has the types that do not count, with blanks between.
     static let unread = Statement(
         """
         SELECT k.position, (
                    SELECT count(*) FROM (
-                       SELECT read_at, archived_at, snoozed_until FROM inbox WHERE person = k.person
+                       SELECT read_at, archived_at, snoozed_until, type FROM inbox WHERE person = k.person
                        ORDER BY created_at DESC, id DESC LIMIT 10000
-                   ) AS newest WHERE \(isUnread)
+                   ) AS newest WHERE \(isUnread) AND type <> ALL (string_to_array(k.uncounted, ' '))
                )
-        FROM (SELECT generate_subscripts($1::bigint[], 1)::bigint AS position, unnest($1::bigint[]) AS person) AS k
+        FROM (
+            SELECT generate_subscripts($1::bigint[], 1)::bigint AS position, unnest($1::bigint[]) AS person,
+                   unnest($2::text[]) AS uncounted
+        ) AS k
         """,
         effect: .reads
     )

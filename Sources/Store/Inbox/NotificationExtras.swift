@@ -8,6 +8,8 @@ package struct NotificationExtras: Hashable, Sendable {
     package var imageURL: String?
     package var collapseKey: String?
     package var expiresAt: Timestamp?
+    /// When its source said it.
+    package var sentAt: Timestamp?
     /// Whose followers it was for: how the user follows it is asked anew at every attempt.
     package var topic: Topic?
 
@@ -19,6 +21,7 @@ package struct NotificationExtras: Hashable, Sendable {
         collapseKey = content.collapseKey
         if case .topic(let topic) = event.audience { self.topic = topic }
         self.expiresAt = expiresAt
+        sentAt = event.sentAt
     }
 
     /// Reads what ``json`` wrote; whatever is missing or foreign counts as absent.
@@ -31,6 +34,7 @@ package struct NotificationExtras: Hashable, Sendable {
         if case .object(let metadata)? = object[Key.metadata] { self.metadata = metadata }
         imageURL = Self.text(object[Key.imageURL])
         expiresAt = Self.text(object[Key.expiresAt]).flatMap(Timestamp.init(validating:))
+        sentAt = Self.text(object[Key.sentAt]).flatMap(Timestamp.init(validating:))
         topic = Self.text(object[Key.topic]).flatMap(Topic.init(validating:))
     }
 
@@ -41,6 +45,7 @@ package struct NotificationExtras: Hashable, Sendable {
         object[Key.metadata] = metadata.isEmpty ? nil : .object(metadata)
         object[Key.imageURL] = imageURL.map(JSONValue.string)
         object[Key.expiresAt] = expiresAt.map { .string($0.description) }
+        object[Key.sentAt] = sentAt.map { .string($0.description) }
         object[Key.topic] = topic.map { .string($0.text) }
         return object.isEmpty ? nil : object.jsonBytes
     }
@@ -55,6 +60,7 @@ package struct NotificationExtras: Hashable, Sendable {
         static let metadata = "metadata"
         static let imageURL = "imageUrl"
         static let expiresAt = "expiresAt"
+        static let sentAt = "sentAtIso"
         static let topic = "topic"
     }
 }

@@ -70,4 +70,6 @@ package struct InboxPlace: Hashable, Sendable, Comparable {
 
     /// Before everything.
     static let beginning = InboxPlace(listedAt: Timestamp(clamping: .max), id: NotificationID(number: .max))
+    /// Behind everything.
+    static let end = InboxPlace(listedAt: Timestamp(clamping: .min), id: NotificationID(number: .min))
 }

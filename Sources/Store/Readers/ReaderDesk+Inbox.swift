@@ -36,15 +36,18 @@ extension ReaderDesk {
     package static let reach = 10_000
 
     /// How far a look reached that did not come to the end of the inbox; nil for one that did.
+    ///
+    /// It is a little nearer than the look went: what comes and goes between the two questions moves their ends.
     private func horizon(_ query: InboxQuery, of reader: RecipientKey) async throws(PostgresError) -> InboxPlace? {
-        guard query.state == .active else { return nil }
-        let place = query.before ?? .beginning
-        let rows = try await ask(reader, [(Self.horizon, Self.place(place))])[0]
-        guard !rows.isEmpty else { return nil }
-        return InboxPlace(listedAt: try rows.moment(0, 0), id: NotificationID(number: try rows.integer(0, 1)))
+        let place = Self.place(query.before ?? .beginning)
+        let ends = try await ask(reader, (Self.horizons[query.state] ?? []).map { ($0, place) })
+        let places = try ends.filter { !$0.isEmpty }.map { (rows) throws(PostgresError) in
+            InboxPlace(listedAt: try rows.moment(0, 0), id: NotificationID(number: try rows.integer(0, 1)))
+        }
+        return places.max()
     }
 
-    private static func place(_ place: InboxPlace) -> [Parameter] {
+    static func place(_ place: InboxPlace) -> [Parameter] {
         [.instant(place.listedAt.microseconds), .integer(place.id.number)]
     }
 
@@ -77,10 +80,10 @@ extension ReaderDesk {
         """
     }
 
-    private static func list(_ parts: [String]) -> Statement {
+    static func list(_ parts: [String], of columns: String = InboxItem.columns) -> Statement {
         Statement(
             """
-            SELECT \(InboxItem.columns) FROM (\(parts.joined(separator: " UNION ALL "))) AS listed
+            SELECT \(columns) FROM (\(parts.joined(separator: " UNION ALL "))) AS listed
             ORDER BY listed_at DESC, id DESC LIMIT $5
             """,
             effect: .reads
@@ -88,10 +91,12 @@ extension ReaderDesk {
     }
 
     /// What has woken stands where it would if it had come then.
-    private static let activeList = list([
+    static let activeParts = [
         chosen(rows(by: "created_at"), where: "archived_at IS NULL AND snoozed_until IS NULL"),
         chosen(rows(by: "snoozed_until", where: "snoozed_until <= now()"), where: "archived_at IS NULL"),
-    ])
+    ]
+
+    private static let activeList = list(activeParts)
 
     private static let archivedList = list([
         chosen(rows(by: "created_at", where: "archived_at IS NOT NULL"), where: "true")
@@ -101,16 +106,25 @@ extension ReaderDesk {
         chosen(rows(by: "snoozed_until", where: "snoozed_until > now()"), where: "archived_at IS NULL")
     ])
 
-    private static let horizon = Statement(
-        """
-        SELECT created_at, id FROM inbox
-        WHERE person = (SELECT signed_in_person()) AND (created_at, id) < ($1, $2)
-        ORDER BY created_at DESC, id DESC OFFSET \(reach - 1) LIMIT 1
-        """,
-        effect: .reads
-    )
+    /// The ends of the looks of each state's parts.
+    private static let horizons: [InboxQuery.State: [Statement]] = [
+        .active: [horizon(by: "created_at"), horizon(by: "snoozed_until", where: "snoozed_until <= now()")],
+        .archived: [horizon(by: "created_at", where: "archived_at IS NOT NULL")],
+        .snoozed: [horizon(by: "snoozed_until", where: "snoozed_until > now()")],
+    ]
 
-    private static let unread = Statement(
+    private static func horizon(by column: String, where condition: String = "true") -> Statement {
+        Statement(
+            """
+            SELECT \(column), id FROM inbox
+            WHERE person = (SELECT signed_in_person()) AND (\(column), id) < ($1, $2) AND \(condition)
+            ORDER BY \(column) DESC, id DESC OFFSET \(reach / 10 * 9 - 1) LIMIT 1
+            """,
+            effect: .reads
+        )
+    }
+
+    static let unread = Statement(
         """
         SELECT count(*) FROM (
             SELECT read_at, archived_at, snoozed_until FROM inbox WHERE person = (SELECT signed_in_person())

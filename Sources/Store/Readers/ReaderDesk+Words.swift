@@ -13,6 +13,16 @@ package enum ReaderCondition: Hashable, Sendable {
     case hasFewerReminders(than: Int, beside: ReminderID)
     /// The reminder is there.
     case hasReminder(ReminderID)
+    /// The reminder is there, and nothing was said of it since.
+    case reminderStands(ReminderID, since: Timestamp)
+    /// They have ever followed the topic, as far as that is remembered.
+    case knowsTopic(Topic)
+    /// They follow the topic.
+    case follows(Topic)
+    /// They have ever had a device with this token, as far as that is remembered.
+    case knowsToken(DeviceToken)
+    /// They have had fewer devices than this beside those of the token.
+    case hasFewerDevices(than: Int, beside: DeviceToken)
 
     var question: (statement: Statement, parameters: [Parameter]) {
         switch self {
@@ -20,9 +30,17 @@ package enum ReaderCondition: Hashable, Sendable {
         case .hasNoPreferences: (Self.noPreferences, [])
         case .followsFewer(let most, let topic): (Self.fewerFollows, [.integer(Int64(most)), .text(topic.text)])
         case .hasFewerReminders(let most, let id): (Self.fewerReminders, [.integer(Int64(most)), .text(id.text)])
-        case .hasReminder(let id): (Self.reminder, [.text(id.text)])
+        case .hasReminder(let id): (Self.reminder, [.text(id.text), .null])
+        case .reminderStands(let id, let time): (Self.reminder, [.text(id.text), .instant(time.microseconds)])
+        case .knowsTopic(let topic): (Self.topic, [.text(topic.text), .boolean(true)])
+        case .follows(let topic): (Self.topic, [.text(topic.text), .boolean(false)])
+        case .knowsToken(let token): (Self.token, [.text(token.text)])
+        case .hasFewerDevices(let most, let token): (Self.fewerDevices, [.integer(Int64(most)), .text(token.text)])
         }
     }
+
+    /// Rows of what has ended that a user may have for each that stands: they stay for as long as an older word could come.
+    private static let ended = 4
 
     private static let known = Statement(
         "SELECT EXISTS (SELECT FROM recipients WHERE app = $1 AND user_id = $2)",
@@ -36,16 +54,16 @@ package enum ReaderCondition: Hashable, Sendable {
 
     private static let fewerFollows = Statement(
         """
-        SELECT count(*) < $3 FROM follows
-        WHERE app = $1 AND user_id = $2 AND removed_at IS NULL AND topic <> $4
+        SELECT count(*) FILTER (WHERE removed_at IS NULL) < $3 AND count(*) < (1 + \(ended)) * $3 FROM follows
+        WHERE app = $1 AND user_id = $2 AND topic <> $4
         """,
         effect: .reads
     )
 
     private static let fewerReminders = Statement(
         """
-        SELECT count(*) < $3 FROM reminders
-        WHERE app = $1 AND user_id = $2 AND coalesce(removed_at, 'infinity') = 'infinity' AND id <> $4
+        SELECT count(*) FILTER (WHERE removed_at IS NULL) < $3 AND count(*) < (1 + \(ended)) * $3 FROM reminders
+        WHERE app = $1 AND user_id = $2 AND id <> $4
         """,
         effect: .reads
     )
@@ -55,47 +73,125 @@ package enum ReaderCondition: Hashable, Sendable {
         SELECT EXISTS (
             SELECT FROM reminders
             WHERE app = $1 AND user_id = $2 AND coalesce(removed_at, 'infinity') = 'infinity' AND id = $3
+              AND coalesce(source_time = $4, true)
         )
+        """,
+        effect: .reads
+    )
+
+    private static let topic = Statement(
+        """
+        SELECT EXISTS (
+            SELECT FROM follows WHERE app = $1 AND user_id = $2 AND topic = $3 AND ($4 OR removed_at IS NULL)
+        )
+        """,
+        effect: .reads
+    )
+
+    private static let token = Statement(
+        """
+        SELECT EXISTS (
+            SELECT FROM push_subscriptions WHERE app = $1 AND profile_id = $2 AND device_token = $3
+        )
+        """,
+        effect: .reads
+    )
+
+    private static let fewerDevices = Statement(
+        """
+        SELECT count(*) < $3 FROM push_subscriptions WHERE app = $1 AND profile_id = $2 AND device_token <> $4
         """,
         effect: .reads
     )
 }
 
+/// What has become of a user's word.
+package enum Hearing: Hashable, Sendable {
+    case heard
+    /// The condition does not hold, and nothing was written.
+    case unmet
+    /// The user was erased by a source whose clock is ahead: until then nothing can be written of them.
+    case erased
+}
+
 extension ReaderDesk {
-    /// Writes what a user says of themselves, by the statements that write what is fed; false where `condition` does not
-    /// hold, and nothing was written.
+    /// Writes what a user says of themselves, by the statements that write what is fed; nothing where `condition` does not
+    /// hold.
     ///
-    /// Said here and now, it is newer than whatever a source has said, even one whose clock is ahead of ours.
+    /// Said here and now, it is newer than whatever a source has said of the same thing, even one whose clock is ahead of
+    /// ours. Of that thing alone: a clock that is ahead shall not spread to what else the user has.
     package func say(
         _ update: FeedUpdate,
         as reader: RecipientKey,
         at now: Timestamp,
         where condition: ReaderCondition? = nil
-    ) async throws(PostgresError) -> Bool {
-        guard update.app == reader.app, update.change.user == reader.user else { return false }
+    ) async throws(PostgresError) -> Hearing {
+        guard update.app == reader.app, update.change.user == reader.user else { return .unmet }
         return try await act(as: reader) { (connection) throws(PostgresError) in
             let said = FeedEntry(update: update, arrival: now)
             try FeedLocks([said]).take(on: connection)
             if let question = condition?.question {
                 let answer = try connection.run(question.statement, Self.who(reader) + question.parameters)
-                guard try answer.boolean(0, 0) else { return false }
+                guard try answer.boolean(0, 0) else { return .unmet }
             }
-            let time = try connection.run(Self.latest, Self.who(reader) + [.instant(now.microseconds)]).moment(0, 0)
+            let (latest, key) = Self.latest(update.change)
+            let person = SubjectHash.recipient(reader.app, reader.user)
+            let moment: [Parameter] = [.instant(now.microseconds), .bytes(person.bytes)]
+            let answer = try connection.run(latest, Self.who(reader) + moment + key)
+            guard try !answer.boolean(0, 1) else { return .erased }
+            let time = try answer.moment(0, 0)
             try FeedBook.apply([FeedEntry(update: update, arrival: time)], on: connection)
-            return true
+            return .heard
         }
     }
 
-    private static let latest = Statement(
+    /// The question after the time of what was said last of what a word is about, and what names that.
+    private static func latest(_ change: FeedChange) -> (statement: Statement, key: [Parameter]) {
+        switch change {
+        case .recipientUpserted, .recipientDeleted: (latestOfSettings, [])
+        case .subscriptionUpserted(let update):
+            (latestOfDevice, [.textArray([update.token.text, update.replaces?.text])])
+        case .subscriptionRevoked(_, let token): (latestOfDevice, [.textArray([token.text])])
+        case .followAdded(let update): (latestOfFollow, [.text(update.topic.text)])
+        case .followRemoved(_, let topic, _): (latestOfFollow, [.text(topic.text)])
+        case .reminderSet(let update): (latestOfReminder, [.text(update.id.text)])
+        case .reminderRemoved(_, let id): (latestOfReminder, [.text(id.text)])
+        }
+    }
+
+    /// The time that a word gets, and whether the user is erased by then.
+    private static func latest(_ words: String) -> Statement {
+        Statement(
+            """
+            SELECT w.said_at, EXISTS (
+                SELECT FROM tombstones t
+                WHERE t.app = ANY (ARRAY[$1::text]) AND t.subject_hash = $4 AND t.deleted_at >= w.said_at
+            )
+            FROM (SELECT greatest($3, max(source_time) + interval '1 us') AS said_at FROM (\(words)) AS words) AS w
+            """,
+            effect: .reads
+        )
+    }
+
+    private static let latestOfSettings = latest(
         """
-        SELECT greatest($3, max(source_time) + interval '1 us') FROM (
-            SELECT source_time FROM recipients WHERE app = $1 AND user_id = $2
-            UNION ALL SELECT source_time FROM notification_preferences WHERE app = $1 AND profile_id = $2
-            UNION ALL SELECT source_time FROM push_subscriptions WHERE app = $1 AND profile_id = $2
-            UNION ALL SELECT source_time FROM follows WHERE app = $1 AND user_id = $2
-            UNION ALL SELECT source_time FROM reminders WHERE app = $1 AND user_id = $2
-        ) AS words
-        """,
-        effect: .reads
+        SELECT source_time FROM recipients WHERE app = $1 AND user_id = $2
+        UNION ALL SELECT source_time FROM notification_preferences WHERE app = $1 AND profile_id = $2
+        """
+    )
+
+    private static let latestOfDevice = latest(
+        """
+        SELECT source_time FROM push_subscriptions
+        WHERE app = $1 AND profile_id = $2 AND device_token = ANY ($5::text[])
+        """
+    )
+
+    private static let latestOfFollow = latest(
+        "SELECT source_time FROM follows WHERE app = $1 AND user_id = $2 AND topic = $5"
+    )
+
+    private static let latestOfReminder = latest(
+        "SELECT source_time FROM reminders WHERE app = $1 AND user_id = $2 AND id = $5"
     )
 }

@@ -65,6 +65,8 @@ package struct ReaderReminder: Sendable {
     package let reminder: Reminder
     /// Its own zone.
     package let timezone: TimeZoneName?
+    /// When it was last spoken of.
+    package let saidAt: Timestamp
 }
 
 extension ReaderDesk {
@@ -95,7 +97,7 @@ extension ReaderDesk {
         return try rows.compactMap { (rows, row) throws(PostgresError) -> ReaderReminder? in
             guard let reminder = try Reminder(rows, row) else { return nil }
             let own = try rows.optionalText(row, 12).flatMap(TimeZoneName.init(validating:))
-            return ReaderReminder(reminder: reminder, timezone: own)
+            return ReaderReminder(reminder: reminder, timezone: own, saidAt: try rows.moment(row, 13))
         }
     }
 
@@ -150,7 +152,7 @@ extension ReaderDesk {
     private static let reminders = Statement(
         """
         SELECT r.app, r.user_id, r.id, r.local_time, r.days, coalesce(r.timezone, p.timezone), r.title, r.body,
-               r.event_type, r.planned_from, r.last_fired_on::text, coalesce(r.held_until, r.planned_from), r.timezone
+               r.event_type, r.planned_from, r.last_fired_on::text, coalesce(r.held_until, r.planned_from), r.timezone, r.source_time
         FROM reminders r LEFT JOIN recipients p ON p.app = r.app AND p.user_id = r.user_id
         WHERE r.app = $1 AND r.user_id = $2 AND coalesce(r.removed_at, 'infinity') = 'infinity'
         ORDER BY r.local_time, r.id

@@ -57,6 +57,8 @@ package struct RetentionBook: Sendable {
         case .tombstones: RetentionStatements.tombstones
         case .tokens: RetentionStatements.tokens
         case .devices: RetentionStatements.devices
+        case .follows: RetentionStatements.follows
+        case .reminders: RetentionStatements.reminders
         }
     }
 }

@@ -103,6 +103,30 @@ enum RetentionStatements {
         """
     )
 
+    static let follows = ending(of: "follows", "topic")
+    static let reminders = ending(of: "reminders", "id")
+
+    /// What has ended so long ago, by its own clock and by that of whoever spoke of it last.
+    ///
+    /// That it has ended is hidden in an expression, or an index of what stands could be read instead.
+    private static func ending(of table: String, _ name: String) -> Statement {
+        Statement(
+            """
+            WITH old AS MATERIALIZED (
+                SELECT t.ctid AS place, t.app, t.user_id, t.\(name)
+                FROM \(table) t
+                WHERE \(TablePiece.condition("t"))
+                  AND CASE WHEN t.removed_at IS NULL THEN 'infinity' ELSE greatest(t.removed_at, t.source_time) END
+                      < \(before)
+                FOR UPDATE SKIP LOCKED
+            )
+            DELETE FROM \(table) t USING old
+            WHERE t.ctid = old.place AND t.user_id = ANY (ARRAY[old.user_id]) AND t.app = old.app
+              AND t.\(name) = old.\(name)
+            """
+        )
+    }
+
     /// Devices that ended so long ago, with or without their tokens, and with their owners, whom the triggers lock.
     ///
     /// Feeds lock the devices first and then the owner; nothing here waits for either, so they cannot meet in a circle.

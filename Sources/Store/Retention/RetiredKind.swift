@@ -12,6 +12,10 @@ package enum RetiredKind: String, CaseIterable, Sendable {
     case tokens
     /// Ended devices that no notification can name any more.
     case devices
+    /// Follows that have ended, when no older word about them can come any more.
+    case follows
+    /// Reminders that have ended, likewise.
+    case reminders
 
     var table: String {
         switch self {
@@ -20,6 +24,8 @@ package enum RetiredKind: String, CaseIterable, Sendable {
         case .events: "events"
         case .tombstones: "tombstones"
         case .tokens, .devices: "push_subscriptions"
+        case .follows: "follows"
+        case .reminders: "reminders"
         }
     }
 
@@ -30,7 +36,7 @@ package enum RetiredKind: String, CaseIterable, Sendable {
         switch self {
         case .notifications, .deliveries: return retention[.notifications]
         case .events: return retention[.events]
-        case .tombstones: return retention[.tombstones]
+        case .tombstones, .follows, .reminders: return retention[.tombstones]
         case .tokens: return retention[.tokens]
         case .devices:
             guard let notifications = retention[.notifications], let tombstones = retention[.tombstones],

@@ -20,7 +20,8 @@ extension Namespace {
         switch rights {
         case .worker: Self.planning
         // A user's list comes from an index that has its order: sorting it would read all of it.
-        case .api: Self.planning + ["SET enable_sort TO off"]
+        // And whoever calls many times at once shall not hold as many connections while one call waits for the other.
+        case .api: Self.planning + ["SET enable_sort TO off", "SET lock_timeout TO '2s'"]
         case .admin: []
         }
     }

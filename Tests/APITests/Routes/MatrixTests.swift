@@ -20,6 +20,7 @@ struct MatrixTests {
         ("GET", "/api/notifications", "/api/notifications", nil),
         ("PATCH", "/api/notifications", "/api/notifications", #"{"all":true,"state":"archived"}"#),
         ("GET", "/api/notifications/unread-count", "/api/notifications/unread-count", nil),
+        ("GET", "/api/notifications/stream", "/api/notifications/stream", nil),
         ("GET", "/api/settings", "/api/settings", nil),
         ("PATCH", "/api/settings", "/api/settings", #"{"pushEnabled":false,"locale":"sv","email":"x@example.com"}"#),
         ("GET", "/api/preferences", "/api/preferences", nil),

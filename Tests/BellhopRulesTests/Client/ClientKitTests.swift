@@ -19,6 +19,12 @@ struct ClientKitTests {
         #expect(try Repository.text("docs/client-kit.md").contains("```swift\n\(code)```"))
     }
 
+    @Test("the page about the inbox shows the very code that is compiled and run here")
+    func inboxPage() throws {
+        let code = try Repository.text("Tests/BellhopRulesTests/Client/InboxRowExample.swift")
+        #expect(try Repository.text("docs/inbox.md").contains("```swift\n\(code)```"))
+    }
+
     @Test("the page's table of repairs is what the code does")
     func table() throws {
         let rows = try Repository.text("docs/client-kit.md").split(separator: "\n")

@@ -141,6 +141,11 @@ struct EventSchemaTests {
             ["userId": "u", "id": "r", "localTime": "00:00", "title": "t", "body": "", "days": ["day"]], false
         ),
         ("reminder.removed", ["userId": "u", "id": "r"], true), ("reminder.removed", ["userId": "u"], false),
+        ("notification.read", ["userId": "u", "ids": ["noti_00000000000000ab"]], true),
+        ("notification.read", ["userId": "u", "all": true, "until": "2026-02-15T13:45:00Z"], true),
+        ("notification.read", ["userId": "u", "ids": []], false), ("notification.read", ["userId": "u"], false),
+        ("notification.read", ["userId": "u", "ids": ["x"]], false),
+        ("notification.read", ["userId": "u", "ids": ["noti_00000000000000ab"], "all": true], false),
         ("event.cancelled", ["id": "evt_1"], true), ("event.cancelled", [:], false),
         ("event.cancelled", ["id": ""], false),
     ]

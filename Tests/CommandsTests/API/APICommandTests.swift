@@ -1,7 +1,6 @@
 import API
 import BellhopRules
 import Foundation
-import FoundationNetworking
 import ServiceRuntime
 import TestSupport
 import Testing
@@ -63,72 +62,5 @@ struct TokenCommandTests {
             #expect(bad.code == .configuration)
             #expect(bad.complaints.contains("/keys/0/k"))
         }
-    }
-}
-
-/// The real program on real servers: what no call inside the process can show.
-@Suite(
-    "bellhop api",
-    .inTurn,
-    .enabled(if: Servers.databaseURL != nil && RunningPool.isBuilt, "needs BELLHOP_DATABASE_URL and the program"),
-    .timeLimit(.minutes(5))
-)
-struct RunningAPITests {
-    @Test("it serves signed-in users with the rights of bellhop_api, takes new keys, and drains at SIGTERM")
-    func lifetime() async throws {
-        try await Bench.withSchema(catalogs: try Bench.shipped()) { bench in
-            try await Workplace.with { folder in
-                let (key, set) = (folder.appendingPathComponent("key").path, folder.appendingPathComponent("set").path)
-                let log = folder.appendingPathComponent("log").path
-                let prompt = Prompt(environment: [
-                    "BELLHOP_DATABASE_URL": Servers.databaseURL ?? "", "BELLHOP_NAMESPACE": "\(bench.namespace)",
-                    "BELLHOP_CATALOGS": Checkout.file("deploy/catalogs").path, "BELLHOP_JWT_KEYS": set,
-                    "BELLHOP_API_LISTEN": "127.0.0.1:0", "BELLHOP_METRICS_LISTEN": "127.0.0.1:0",
-                    "BELLHOP_LOG": "info,json",
-                ])
-                _ = await prompt.run("keys", "tokens", "--out", key, "--set", set)
-                let token = await prompt.run("token", "--key", key, "--app", "drop", "--user", "ada").output
-                let child = try RealProgram(prompt).start("exec '\(RunningPool.executable)' api 2>'\(log)'")
-                try await eventually("it listens") { Self.address("inbox API", in: log) != nil }
-                let address = try #require(Self.address("inbox API", in: log))
-                let first = try await Self.get("\(address)/api/settings", token)
-                #expect(first == 200)
-                let unsigned = try await Self.get("\(address)/api/settings", nil)
-                #expect(unsigned == 401)
-                let probe = try #require(Self.address("operations endpoint", in: log))
-                let ready = try await Self.get("\(probe)/readyz", nil)
-                #expect(ready == 200)
-                let name = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'bellhop api'"
-                #expect(try await bench.count(name) > 0)
-                // Another key in place of the first: its tokens end with it.
-                unlink(key)
-                unlink(set)
-                _ = await prompt.run("keys", "tokens", "--out", key, "--set", set)
-                child.hangUp()
-                try await eventually("the old token is refused") {
-                    try await Self.get("\(address)/api/settings", token) == 401
-                }
-                child.terminate()
-                let ending = await child.ending()
-                #expect(ending == .exited(0))
-            }
-        }
-    }
-
-    /// Where a service says that it listens.
-    private static func address(_ service: String, in log: String) -> String? {
-        let lines = (try? String(contentsOfFile: log, encoding: .utf8))?.split(separator: "\n") ?? []
-        let line = lines.first { $0.contains("\"listening\"") && $0.contains("\"\(service)\"") }
-        return line?.firstMatch(of: /http:\/\/[0-9.:]+/).map { String($0.0) }
-    }
-
-    private static func get(_ url: String, _ token: String?) async throws -> Int {
-        var request = URLRequest(url: try #require(URL(string: url)))
-        if let token {
-            let word = token.trimmingCharacters(in: .whitespacesAndNewlines)
-            request.setValue("Bearer \(word)", forHTTPHeaderField: "Authorization")
-        }
-        let (_, response) = try await URLSession.shared.data(for: request)
-        return (response as? HTTPURLResponse)?.statusCode ?? 0
     }
 }

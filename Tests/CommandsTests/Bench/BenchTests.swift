@@ -67,10 +67,30 @@ struct BenchTests {
     }
 
     @Test(
+        "the inbox API is called by signed-in users, route by route, and marks as read what it says",
+        .enabled(if: hasServers, "BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL are not set")
+    )
+    func inboxAPI() async throws {
+        let report = try await Self.report(
+            ["api", "--users", "20", "--stored", "40", "--seconds", "1", "--connections", "3"]
+        )
+        #expect(report["workload"] as? String == "W5")
+        let routes = try #require(report["routes"] as? [[String: Any]])
+        #expect(routes.compactMap { $0["route"] as? String } == ["list", "unread", "read"])
+        for route in routes {
+            for figure in ["requestsPerSecond", "cpuMicrosecondsPerRequest", "p99AtHalfLoad"] {
+                #expect((route[figure] as? Double ?? 0) > 0, "\(figure) of \(route)")
+            }
+        }
+        let verification = try #require(report["verification"] as? [String: Any])
+        #expect(verification["passed"] as? Bool == true, "\(verification)")
+    }
+
+    @Test(
         "an option that cannot be is a usage error with its name",
         arguments: [
             ["--events", "0"], ["--workers", "many"], ["--rate", "-1/s"], ["--stub", "http://127.0.0.1"],
-            ["--stub", "https://127.0.0.1"], ["--pushes", "some"], ["--followers", "0"],
+            ["--stub", "https://127.0.0.1"], ["--pushes", "some"], ["--followers", "0"], ["--connections", "0"],
         ]
     )
     func refusesOptions(words: [String]) async throws {

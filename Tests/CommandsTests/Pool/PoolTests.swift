@@ -42,6 +42,29 @@ struct PoolTests {
         }
     }
 
+    @Test("with --api it keeps an inbox API beside the workers, and drains it with them")
+    func api() async throws {
+        try await Workplace.with { folder in
+            let (key, set) = (folder.appendingPathComponent("key").path, folder.appendingPathComponent("set").path)
+            _ = await Prompt().run("keys", "tokens", "--out", key, "--set", set)
+            let settings = ["BELLHOP_JWT_KEYS": set, "BELLHOP_API_LISTEN": "127.0.0.1:0"]
+            try await Self.withPool(workers: 1, options: "--api", settings) { pool in
+                try await pool.wait(for: "a worker and an API") { pool in
+                    pool.interfaces.count == 1 && pool.isServing(pool.interfaces[0])
+                        && pool.workers.count == 1 && pool.isConsuming(pool.workers[0].process)
+                }
+                kill(pool.interfaces[0], SIGKILL)
+                try await pool.wait(for: "another API") { pool in
+                    pool.interfaces.count == 2 && pool.isServing(pool.interfaces[1])
+                }
+                pool.terminate()
+                #expect(await pool.ending() == .exited(0))
+                #expect(pool.interfaces.allSatisfy { !pool.isRunning($0) })
+                #expect(pool.workers.count == 1)
+            }
+        }
+    }
+
     @Test("SIGHUP reaches every worker: each reads the catalogues again and goes on")
     func hangUp() async throws {
         try await Self.withPool(workers: 2) { pool in
@@ -185,11 +208,17 @@ struct PoolTests {
         }
     }
 
-    private static func withPool(workers: Int, _ body: (RunningPool) async throws -> Void) async throws {
+    private static func withPool(
+        workers: Int,
+        options: String = "",
+        _ settings: [String: String] = [:],
+        _ body: (RunningPool) async throws -> Void
+    ) async throws {
         try await Bench.withTopology { bench in
             try await Workplace.withPrompt(on: bench) { prompt, folder in
-                let prompt = prompt.with("BELLHOP_DRAIN_TIMEOUT", "5s")
-                try await RunningPool.with(workers: workers, prompt, in: folder, body)
+                var prompt = prompt.with("BELLHOP_DRAIN_TIMEOUT", "5s")
+                for (name, value) in settings { prompt = prompt.with(name, value) }
+                try await RunningPool.with(workers: workers, options: options, prompt, in: folder, body)
             }
         }
     }

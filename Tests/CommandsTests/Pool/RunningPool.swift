@@ -16,12 +16,12 @@ final class RunningPool: Sendable {
     private let log: String
 
     /// A shell sends the log to a file and becomes the pool.
-    init(workers: Int, _ prompt: Prompt, in folder: URL) throws {
+    init(workers: Int, options: String = "", _ prompt: Prompt, in folder: URL) throws {
         log = folder.appendingPathComponent("log").path
         var environment = prompt.environment
         environment["BELLHOP_LOG"] = "info,json"
         environment["PATH"] = "/usr/bin:/bin"
-        let script = "exec '\(Self.executable)' pool --workers \(workers) 2>'\(log)'"
+        let script = "exec '\(Self.executable)' pool --workers \(workers) \(options) 2>'\(log)'"
         let program = ChildProgram(path: "/bin/sh", arguments: ["-c", script], environment: environment)
         child = try ChildProcess(program, lifeline: Lifeline())
     }
@@ -34,11 +34,12 @@ final class RunningPool: Sendable {
     /// Runs a body beside a pool and leaves nothing behind.
     static func with(
         workers: Int,
+        options: String = "",
         _ prompt: Prompt,
         in folder: URL,
         _ body: (RunningPool) async throws -> Void
     ) async throws {
-        let pool = try RunningPool(workers: workers, prompt, in: folder)
+        let pool = try RunningPool(workers: workers, options: options, prompt, in: folder)
         do {
             try await body(pool)
         } catch {
@@ -72,6 +73,16 @@ final class RunningPool: Sendable {
             guard let number = line.worker, let process = line.child else { return nil }
             return (number, process)
         }
+    }
+
+    /// Every inbox API that was started, the earliest first.
+    var interfaces: [Int32] {
+        lines.filter { $0.label == "pool" && $0.message == "inbox API started" }.compactMap(\.child)
+    }
+
+    /// Whether the inbox API of this process listens.
+    func isServing(_ process: Int32) -> Bool {
+        lines.contains { $0.pid == process && $0.label == "api" && $0.message == "listening" }
     }
 
     /// Whether this worker takes messages of all three lanes, their resumes, receipts and replays.

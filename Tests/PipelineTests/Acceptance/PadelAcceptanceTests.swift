@@ -53,7 +53,9 @@ struct PadelAcceptanceTests {
             #expect(shown["url"] == "/schedule")
             #expect(shown["metadata"] == ["matchId": "m1"])
             try await eventually("it is counted") {
-                counterpart.rig.metrics.text().contains(#"bellhop_rerouted_total{app="padel"} 1"#)
+                counterpart.rig.metrics.text().contains(
+                    #"bellhop_rerouted_total{app="padel",type="scheduled_match_new",route="/schema"} 1"#
+                )
             }
         }
     }

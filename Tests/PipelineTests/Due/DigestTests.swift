@@ -78,6 +78,13 @@ struct DigestTests {
                 "SELECT concat_ws('|', state, reason, count(*)) FROM deliveries GROUP BY state, reason ORDER BY 1"
             )
             #expect(states == ["delivered|7", "suppressed|already-read|1"])
+            for request in received {
+                let data = try #require(request.body["message"]?["data"])
+                #expect(data["type"] == "digest" && data["eventType"] == "digest" && data["digest"] == "true")
+                #expect(data["count"] == (request.token == "token-u1" ? "4" : "3"))
+                #expect(data["route"] == "/notifications" && data["link"] == "/notifications")
+                #expect(request.body["message"]?["android"]?["priority"] == "NORMAL")
+            }
         }
     }
 

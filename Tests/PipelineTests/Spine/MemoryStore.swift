@@ -80,7 +80,10 @@ final class MemoryStore: PipelineStore, OutletStore {
         }
     }
 
-    func unread(of people: [RecipientKey]) async throws(PostgresError) -> [RecipientKey: Int] {
+    func unread(
+        of people: [RecipientKey],
+        leavingOut types: [AppID: [EventType]]
+    ) async throws(PostgresError) -> [RecipientKey: Int] {
         try answering { state in
             var unread: [RecipientKey: Int] = [:]
             for key in people { unread[key] = state.records.keys.count { $0.recipient == key } }

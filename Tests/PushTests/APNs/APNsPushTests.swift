@@ -39,15 +39,16 @@ struct APNsPushTests {
         return verdict
     }
 
-    @Test("a message has its words and keys under aps, and beside it what FCM would send as data")
+    @Test("a message has its words and keys under aps, and beside it what the app finds, metadata as an object")
     func payload() throws {
         let expected = """
             {"aps":{"alert":{"title":"Betaling mottatt","body":"Du har mottatt 2 000 kr"},"badge":4,\
             "mutable-content":1,"sound":"ding.caf","category":"payment","thread-id":"payments",\
-            "interruption-level":"time-sensitive"},"type":"transaction_complete",\
-            "notificationId":"noti_00000000000000ab","targetId":"tx_rem_1","route":"/transactions/tx_rem_1",\
-            "link":"/transactions?id=tx_rem_1","scheme":"drop://transactions/tx_rem_1","venueId":"42",\
-            "imageUrl":"https://cdn.example/a.png","matchId":"m-1","amount":"2 000 kr","count":"3","paid":"true",\
+            "interruption-level":"time-sensitive"},"notificationId":"noti_00000000000000ab",\
+            "type":"transaction_complete","eventType":"transaction_complete","route":"/transactions/tx_rem_1",\
+            "targetId":"tx_rem_1","venueId":"42","venue_id":"42","metadata":{"matchId":"m-1"},\
+            "link":"/transactions?id=tx_rem_1","scheme":"drop://transactions/tx_rem_1",\
+            "imageUrl":"https://cdn.example/a.png","amount":"2 000 kr","count":"3","paid":"true",\
             "parts":"[1,{\\"b\\":\\"x\\"}]"}
             """
         #expect(String(decoding: try APNsPush.made(of: full()).body, as: UTF8.self) == expected)
@@ -60,8 +61,8 @@ struct APNsPushTests {
         message.presentation.apple.sound = nil
         let push = try APNsPush.made(of: message)
         let expected = """
-            {"aps":{"alert":{"title":"Betaling mottatt"}},"type":"transaction_complete",\
-            "notificationId":"noti_00000000000000ab"}
+            {"aps":{"alert":{"title":"Betaling mottatt"}},"notificationId":"noti_00000000000000ab",\
+            "type":"transaction_complete","eventType":"transaction_complete"}
             """
         #expect(String(decoding: push.body, as: UTF8.self) == expected)
         #expect(push.header("apns-expiration") == nil)

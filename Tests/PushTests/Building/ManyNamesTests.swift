@@ -21,16 +21,6 @@ struct ManyNamesTests {
         #expect(body.data["gcm"] == nil)
     }
 
-    @Test("a name of the metadata wins over one of the data, however many there are")
-    func metadataFirst() throws {
-        var message = try Messages.plain()
-        message.metadata = Self.object((0..<Self.count).map { ("k\($0)", JSONValue.null) } + [("last", "metadata")])
-        message.data = Self.object((0..<Self.count).map { ("n\($0)", JSONValue.null) } + [("last", "data")])
-        let bytes = FCMRequest.body(of: message, now: Messages.now)
-        let body = try ReadBody(try #require(bytes))
-        #expect(body.data["last"] == "metadata")
-    }
-
     /// Through the parser, which finds doubled names without a search for each.
     private static func object(_ members: [(String, JSONValue)]) -> JSONObject {
         var text: [UInt8] = [UInt8(ascii: "{")]

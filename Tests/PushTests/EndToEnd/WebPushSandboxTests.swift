@@ -37,7 +37,7 @@ struct WebPushSandboxTests {
             #expect(received.payload?["priority"]?.string == "high")
             #expect(received.payload?["url"]?.string == "/transactions?id=tx_rem_1")
             #expect(received.payload?["title"]?.string == "Betaling mottatt")
-            #expect(received.body["paddedLength"] == 512)
+            #expect(received.body["paddedLength"] == 1_024)
             let headers = Dictionary(received.headers.map { ($0.name, $0.value) }) { first, _ in first }
             #expect(headers["urgency"] == "high" && headers["topic"]?.utf8.count == 32)
             #expect(headers["authorization"] == "vapid [masked]")

@@ -15,16 +15,20 @@ struct ExpoMessageTests {
 
     private static let common = """
         "to":"ExponentPushToken[phone]","title":"Betaling mottatt","body":"Du har mottatt 2 000 kr",\
-        "data":{"type":"transaction_complete","notificationId":"noti_00000000000000ab","targetId":"tx_rem_1",\
-        "route":"/transactions/tx_rem_1","link":"/transactions?id=tx_rem_1",\
-        "scheme":"drop://transactions/tx_rem_1","venueId":"42","matchId":"m-1","amount":"2 000 kr","count":3,\
+        "data":{"notificationId":"noti_00000000000000ab","type":"transaction_complete",\
+        "eventType":"transaction_complete","route":"/transactions/tx_rem_1","targetId":"tx_rem_1","venueId":"42",\
+        "venue_id":"42","metadata":{"matchId":"m-1"},
+        """
+
+    private static let rest = """
+        "link":"/transactions?id=tx_rem_1","scheme":"drop://transactions/tx_rem_1","amount":"2 000 kr","count":3,\
         "paid":true,"parts":[1,{"b":"x"}]},"ttl":3600,"priority":"high","badge":4
         """
 
     @Test("an Android message has its channel, its icon and its tag, in a fixed order")
     func android() throws {
         let expected = """
-            {\(Self.common),"sound":"ding","channelId":"payments","icon":"ic_pay","tag":"noti_00000000000000ab",\
+            {\(Self.common)"badge":4,\(Self.rest),"sound":"ding","channelId":"payments","icon":"ic_pay","tag":"noti_00000000000000ab",\
             "richContent":{"image":"https://cdn.example/a.png"}}
             """
         #expect(try text(Expo.full(.android)) == expected)
@@ -33,7 +37,7 @@ struct ExpoMessageTests {
     @Test("an iOS message has its category, its level, its mutability and its collapse id")
     func apple() throws {
         let expected = """
-            {\(Self.common),"sound":"ding.caf","categoryId":"payment","interruptionLevel":"time-sensitive",\
+            {\(Self.common)\(Self.rest),"sound":"ding.caf","categoryId":"payment","interruptionLevel":"time-sensitive",\
             "mutableContent":true,"collapseId":"noti_00000000000000ab",\
             "richContent":{"image":"https://cdn.example/a.png"}}
             """
@@ -45,8 +49,9 @@ struct ExpoMessageTests {
         var message = try Expo.plain()
         message.body = ""
         let expected = """
-            {"to":"ExponentPushToken[phone]","title":"Betaling mottatt","data":{"type":"transaction_complete",\
-            "notificationId":"noti_00000000000000ab"},"ttl":2419200,"priority":"high","tag":"noti_00000000000000ab"}
+            {"to":"ExponentPushToken[phone]","title":"Betaling mottatt","data":{\
+            "notificationId":"noti_00000000000000ab","type":"transaction_complete","eventType":"transaction_complete"},\
+            "ttl":2419200,"priority":"high","tag":"noti_00000000000000ab"}
             """
         #expect(try text(message) == expected)
     }
@@ -91,17 +96,21 @@ struct ExpoMessageTests {
         #expect(try read(message)["ttl"]?.number?.int64 == seconds)
     }
 
-    @Test("of one name the first stays: ours, then metadata, then data; null and empty names are left out")
+    @Test("of one name the first stays, ours before the event's; null and empty names are left out")
     func names() throws {
         var message = try Expo.plain()
         message.targetID = "ours"
-        message.metadata = ["a": "metadata", "type": "x", "targetId": "x", "n": .null, "": "x"]
-        message.data = ["a": "data", "notificationId": "x", "n": "data", "link": "data", "dataOmitted": "x"]
+        message.metadata = ["a": "metadata"]
+        message.data = [
+            "a": "data", "notificationId": "x", "n": .null, "": "x", "link": "data", "dataOmitted": "x",
+            "metadata": "x",
+        ]
         let value = try read(message)
         let data = try #require(value["data"]?.object)
         let expected: JSONObject = [
-            "type": "transaction_complete", "notificationId": "noti_00000000000000ab", "targetId": "ours",
-            "a": "metadata", "n": "data", "link": "data",
+            "notificationId": "noti_00000000000000ab", "type": "transaction_complete",
+            "eventType": "transaction_complete", "targetId": "ours", "metadata": ["a": "metadata"], "a": "data",
+            "link": "data",
         ]
         #expect(data == expected)
         #expect(data.count == data.members.count && Set(data.members.map(\.key)).count == data.count)
@@ -117,7 +126,7 @@ struct ExpoMessageTests {
         message.data["blob"] = .string(String(repeating: "x", count: 4000))
         message.body = "short"
         #expect(try read(message)["data"]?["dataOmitted"] == true)
-        #expect(try read(message)["data"]?["matchId"] == nil)
+        #expect(try read(message)["data"]?["metadata"] == nil)
         #expect(try read(message)["data"]?["targetId"] == "tx_rem_1")
         #expect(try read(message)["richContent"] != nil)
         message.link = .init(web: "/" + String(repeating: "w", count: 1800), mobile: "/")

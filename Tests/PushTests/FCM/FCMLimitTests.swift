@@ -53,7 +53,7 @@ struct FCMLimitTests {
         #expect(body.data["dataOmitted"] == "true")
         #expect(body.data["blob"] == nil)
         #expect(body.data["amount"] == nil)
-        #expect(body.data["matchId"] == nil)
+        #expect(body.data["metadata"] == nil)
         #expect(body.data["targetId"] == "tx_rem_1")
         #expect(body.data["route"] == "/transactions/tx_rem_1")
         #expect(body["/notification/body"]?.string == message.body)

@@ -16,19 +16,25 @@ struct FCMRequestTests {
         "token":"device-token","notification":{"title":"Betaling mottatt","body":"Du har mottatt 2 000 kr"
         """
 
-    private static let data = """
-        "data":{"type":"transaction_complete",\
-        "notificationId":"noti_00000000000000ab","targetId":"tx_rem_1","route":"/transactions/tx_rem_1",\
-        "link":"/transactions?id=tx_rem_1","scheme":"drop://transactions/tx_rem_1","venueId":"42",\
-        "matchId":"m-1","amount":"2 000 kr","count":"3","paid":"true","parts":"[1,{\\"b\\":\\"x\\"}]"}
+    /// What the app finds, with the form of the link that its platform understands, and the number where the platform has
+    /// no place of its own for it.
+    private static func data(route: String, badge: String = "") -> String {
         """
+        "data":{"notificationId":"noti_00000000000000ab","type":"transaction_complete",\
+        "eventType":"transaction_complete","route":"\(route)","targetId":"tx_rem_1","venueId":"42","venue_id":"42",\
+        "metadata":"{\\"matchId\\":\\"m-1\\"}",\(badge)"link":"/transactions?id=tx_rem_1",\
+        "scheme":"drop://transactions/tx_rem_1","amount":"2 000 kr","count":"3","paid":"true",\
+        "parts":"[1,{\\"b\\":\\"x\\"}]"}
+        """
+    }
 
-    private static let common = words + #","image":"https://cdn.example/a.png"},"# + data
+    private static let image = #","image":"https://cdn.example/a.png"},"#
 
     @Test("an Android message has its words, its data and the Android block, in a fixed order")
     func android() throws {
+        let data = Self.data(route: "/transactions/tx_rem_1", badge: #""badge":"4","#)
         let expected = """
-            {"message":{\(Self.common),"android":{"priority":"HIGH","ttl":"3600s","notification":{\
+            {"message":{\(Self.words)\(Self.image)\(data),"android":{"priority":"HIGH","ttl":"3600s","notification":{\
             "tag":"noti_00000000000000ab","channel_id":"payments","visibility":"PUBLIC",\
             "notification_priority":"PRIORITY_HIGH","sound":"ding","icon":"ic_pay","color":"#0B6E35",\
             "notification_count":4}}}}
@@ -38,8 +44,9 @@ struct FCMRequestTests {
 
     @Test("an iOS message has the headers and the aps keys that APNs wants")
     func apple() throws {
+        let data = Self.data(route: "/transactions/tx_rem_1")
         let expected = """
-            {"message":{\(Self.words)},\(Self.data),"apns":{"headers":{"apns-collapse-id":"noti_00000000000000ab",\
+            {"message":{\(Self.words)},\(data),"apns":{"headers":{"apns-collapse-id":"noti_00000000000000ab",\
             "apns-expiration":"1771166700","apns-priority":"10","apns-push-type":"alert"},"payload":{"aps":{"badge":4,\
             "mutable-content":1,"sound":"ding.caf","category":"payment","thread-id":"payments",\
             "interruption-level":"time-sensitive"}},"fcm_options":{"image":"https://cdn.example/a.png"}}}}
@@ -49,8 +56,9 @@ struct FCMRequestTests {
 
     @Test("a browser's message has the headers and the tag that Web Push wants")
     func web() throws {
+        let data = Self.data(route: "/transactions?id=tx_rem_1", badge: #""badge":"4","#)
         let expected = """
-            {"message":{\(Self.common),"webpush":{"headers":{"TTL":"3600","Urgency":"high",\
+            {"message":{\(Self.words)\(Self.image)\(data),"webpush":{"headers":{"TTL":"3600","Urgency":"high",\
             "Topic":"9deb69e1d4b82cdaad1449bb587cdddf"},"notification":{"tag":"noti_00000000000000ab"}}}}
             """
         #expect(try text(Messages.full(.web)) == expected)
@@ -62,7 +70,8 @@ struct FCMRequestTests {
         message.body = ""
         let expected = """
             {"message":{"token":"device-token","notification":{"title":"Betaling mottatt"},"data":{\
-            "type":"transaction_complete","notificationId":"noti_00000000000000ab"},"android":{"priority":"HIGH",\
+            "notificationId":"noti_00000000000000ab","type":"transaction_complete",\
+            "eventType":"transaction_complete"},"android":{"priority":"HIGH",\
             "notification":{"tag":"noti_00000000000000ab"}}}}
             """
         #expect(try text(message) == expected)

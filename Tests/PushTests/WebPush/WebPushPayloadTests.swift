@@ -17,9 +17,10 @@ struct WebPushPayloadTests {
         let expected = """
             {"id":"noti_00000000000000ab","app":"drop","type":"transaction_complete","priority":"high",\
             "title":"Betaling mottatt","body":"Du har mottatt 2 000 kr","tag":"noti_00000000000000ab",\
-            "url":"/transactions?id=tx_rem_1","scheme":"drop://transactions/tx_rem_1","targetId":"tx_rem_1",\
-            "venueId":"42","image":"https://cdn.example/a.png","badge":4,"expiresAt":"2026-02-15T14:45:00.000Z",\
-            "metadata":{"matchId":"m-1"},"data":{"amount":"2 000 kr","count":3,"nothing":null,"paid":true,\
+            "url":"/transactions?id=tx_rem_1","image":"https://cdn.example/a.png","badge":4,\
+            "expiresAt":"2026-02-15T14:45:00.000Z","notificationId":"noti_00000000000000ab",\
+            "eventType":"transaction_complete","route":"/transactions?id=tx_rem_1","targetId":"tx_rem_1",\
+            "venueId":"42","venue_id":"42","metadata":{"matchId":"m-1"},"scheme":"drop://transactions/tx_rem_1","data":{"amount":"2 000 kr","count":3,"nothing":null,"paid":true,\
             "parts":[1,{"b":"x"}]}}
             """
         #expect(String(decoding: bytes, as: UTF8.self) == expected)
@@ -28,7 +29,7 @@ struct WebPushPayloadTests {
     @Test("a plain message has what is always there and nothing else")
     func plain() throws {
         let payload = try payload(Browsers.message())
-        let keys = ["id", "app", "type", "priority", "title", "body", "tag"]
+        let keys = ["id", "app", "type", "priority", "title", "body", "tag", "notificationId", "eventType"]
         #expect(payload.object?.members.map(\.key) == keys)
     }
 

@@ -281,6 +281,8 @@ private struct FeedWords {
             word("subscription.revoked", users[0], #","token":"token-\#(users[0])""#),
             word("follow.removed", users[1], #","topic":"venue:2""#),
             word("reminder.removed", users[1], #","id":"r2""#),
+            word("notification.read", users[0], #","ids":["noti_0000000000000001"]"#),
+            word("notification.read", users[1], #","all":true"#),
             word("recipient.deleted", users[2], ""), word("recipient.deleted", users[2] + "-too", ""),
         ]
         return [all, changes]

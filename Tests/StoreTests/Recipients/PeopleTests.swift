@@ -200,6 +200,13 @@ struct PeopleTests {
             let stranger = try await Self.person(bench, "u2").key
             let unread = try await inbox.unread(of: [stranger, key])
             #expect(unread == [key: 2])
+            _ = try await bench.owner.run("UPDATE inbox SET type = 'security'")
+            let type = try #require(EventType(validating: "security"))
+            let other = try #require(EventType(validating: "system"))
+            #expect(try await inbox.unread(of: [key], leavingOut: [key.app: [other]]) == [key: 2])
+            _ = try await bench.owner.run("UPDATE inbox SET type = 'system' WHERE event_id = 'e1'")
+            #expect(try await inbox.unread(of: [key], leavingOut: [key.app: [other, type]]) == [key: 0])
+            #expect(try await inbox.unread(of: [key], leavingOut: [key.app: [other]]) == [key: 1])
         }
     }
 

@@ -188,6 +188,33 @@ struct RetentionBookTests {
         }
     }
 
+    @Test("follows and reminders go when they ended so long ago that no older word about them can come, and not before")
+    func ended() async throws {
+        try await Bench.withSchema { bench in
+            _ = try await bench.owner.run(
+                """
+                INSERT INTO follows (app, topic, user_id, since, source_time, removed_at)
+                SELECT 'drop', topic, 'u1', now() - interval '500 d', now() - said, now() - ended
+                FROM (VALUES ('stands', interval '400 d', NULL), ('late', interval '9 d', interval '400 d'),
+                             ('recent', interval '80 d', interval '80 d'), ('old', interval '400 d', interval '400 d'))
+                     AS f (topic, said, ended)
+                """
+            )
+            _ = try await bench.owner.run(
+                """
+                INSERT INTO reminders (app, user_id, id, local_time, title, body, source_time, removed_at)
+                SELECT 'drop', 'u1', id, '09:00', 't', 'b', now() - interval '400 d', now() - ended
+                FROM (VALUES ('stands', NULL), ('old', interval '400 d')) AS r (id, ended)
+                """
+            )
+            #expect(try await bench.retire(.follows) == [.follows: 1])
+            #expect(try await bench.retire(.reminders) == [.reminders: 1])
+            let topics = try await bench.column("SELECT topic FROM follows ORDER BY 1")
+            #expect(topics == ["late", "recent", "stands"])
+            #expect(try await bench.column("SELECT id FROM reminders") == ["stands"])
+        }
+    }
+
     @Test("how far it has gone is written down, and never set back")
     func upTo() async throws {
         try await Bench.withSchema { bench in

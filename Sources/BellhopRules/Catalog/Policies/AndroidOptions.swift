@@ -25,6 +25,14 @@ public struct AndroidOptions: Hashable, Sendable {
         case max
     }
 
+    /// Who puts a notification on the screen.
+    public enum Display: String, CaseIterable, Hashable, Sendable {
+        /// Android, as far as the app is in the background.
+        case system
+        /// The app, from data that wake it.
+        case app
+    }
+
     /// The channel that decides importance and sound; the app must have created it.
     public let channel: String?
     /// What of it a locked screen shows.
@@ -33,7 +41,18 @@ public struct AndroidOptions: Hashable, Sendable {
     public let importance: Importance?
     /// The name of a sound of the app, or `default`.
     public let sound: String?
+    /// The name of a drawable of the app, for the status bar.
+    public let icon: String?
+    /// Who puts it on the screen.
+    public let display: Display
 
     /// All left to the app.
-    static let none = AndroidOptions(channel: nil, visibility: nil, importance: nil, sound: nil)
+    static let none = AndroidOptions(
+        channel: nil,
+        visibility: nil,
+        importance: nil,
+        sound: nil,
+        icon: nil,
+        display: .system
+    )
 }

@@ -6,8 +6,11 @@ public struct TopicRules: Hashable, Sendable {
     private let folded: Set<String>
     /// The kind whose names are venues.
     private let venue: String?
+    /// The kinds that users may follow by themselves; nil for any topic.
+    private let followable: Set<String>?
 
-    init(folding kinds: [String] = [], venue: String? = nil) {
+    init(folding kinds: [String] = [], venue: String? = nil, followable: [String]? = nil) {
+        self.followable = followable.map(Set.init)
         folded = Set(kinds.map { Self.folded($0.utf8) })
         self.venue = venue
     }
@@ -20,6 +23,12 @@ public struct TopicRules: Hashable, Sendable {
         let kind = topic.text.utf8.prefix { $0 != UInt8(ascii: ":") }
         guard folded.contains(Self.folded(kind)) else { return topic }
         return Topic(validating: Self.folded(topic.text.utf8)) ?? topic
+    }
+
+    /// Whether a user may begin to follow a topic without the app's servers saying so.
+    public func mayBeFollowed(_ topic: Topic) -> Bool {
+        guard let followable else { return true }
+        return followable.contains(String(topic.text.prefix { $0 != ":" }))
     }
 
     /// The venue that a topic is about, such as `42` for `venue:42`; nil for another kind of topic.

@@ -62,7 +62,7 @@ extension CatalogReader {
             return RouteRewrites.Rewrite(old: member.key, new: new)
         }
         let table = RouteRewrites(rewrites)
-        for rewrite in rewrites where table.successor(of: rewrite.new) != nil {
+        for rewrite in rewrites where table.rewritten(rewrite.new) != nil {
             scope.report(rewrite.old, "leads to a route that is rewritten itself")
         }
         return table
@@ -75,12 +75,42 @@ extension CatalogReader {
             && !text.utf8.contains { "?#".utf8.contains($0) }
     }
 
+    /// Each that is listed, by its usual name (`true`) or another; without the list all of them.
+    func clientNames() -> ClientNames {
+        guard let scope = root.scope("clientData") else { return .usual }
+        scope.expectKeys(CatalogKeys.clientData)
+        var chosen: [ClientField: String] = [:]
+        for field in ClientField.allCases where scope.object[field.rawValue] != nil {
+            let name = Self.clientName(of: field, scope.object[field.rawValue])
+            guard let name, !chosen.values.contains(name) else {
+                let other = field == .data ? "" : ", or another name of letters, digits, _ and - that nothing else has"
+                scope.report(field.rawValue, expected: "true\(other)")
+                continue
+            }
+            chosen[field] = name
+        }
+        return ClientNames(chosen: chosen)
+    }
+
+    /// The members of `data` keep their own names.
+    private static func clientName(of field: ClientField, _ value: JSONValue?) -> String? {
+        if value == .bool(true) { return field.rawValue }
+        guard field != .data, let name = value?.string, GapNames.isName(name), name.utf8.count <= 64,
+            !name.contains("."), !ClientNames.isReserved(name)
+        else { return nil }
+        return name
+    }
+
     func topics() -> TopicRules {
         guard let scope = root.scope("topics") else { return TopicRules() }
         scope.expectKeys(CatalogKeys.topics)
         let expected = "a kind of topic such as safe, without a colon"
         let kinds = scope.list("foldCase", expected) { $0.string.flatMap(Self.kind) }
-        return TopicRules(folding: kinds ?? [], venue: scope.text("venueId", expected) { Self.kind($0) != nil })
+        return TopicRules(
+            folding: kinds ?? [],
+            venue: scope.text("venueId", expected) { Self.kind($0) != nil },
+            followable: scope.list("followable", expected) { $0.string.flatMap(Self.kind) }
+        )
     }
 
     private static func kind(_ text: String) -> String? {

@@ -71,7 +71,8 @@ struct CatalogReader {
             hasDigest: hasDigest,
             topics: topics,
             android: root.android(over: .none),
-            apple: root.apple(over: .none)
+            apple: root.apple(over: .none),
+            clientNames: clientNames()
         )
         guard let scope = root.scope("types", required: true) else { return [] }
         if scope.object.isEmpty { root.report("types", expected: "at least one type") }

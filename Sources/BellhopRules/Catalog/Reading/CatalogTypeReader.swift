@@ -9,6 +9,7 @@ struct CatalogTypeReader {
         let topics: TopicRules
         let android: AndroidOptions
         let apple: AppleOptions
+        let clientNames: ClientNames
     }
 
     let scope: JSONScope
@@ -43,6 +44,8 @@ struct CatalogTypeReader {
             isGathered: isGathered(priority),
             retryLimit: scope.wholeNumber("retryLimit", 1...100),
             hasSound: scope.flag("sound") ?? (priority != .low),
+            deviceUrgency: scope.word("deviceUrgency", as: Priority.self),
+            clientNames: common.clientNames,
             setsBadge: scope.flag("badge") ?? true,
             android: scope.android(over: common.android),
             apple: scope.apple(over: common.apple),
@@ -109,7 +112,9 @@ extension JSONScope {
             channel: scope.line("channel") ?? base.channel,
             visibility: scope.word("visibility", as: AndroidOptions.Visibility.self) ?? base.visibility,
             importance: scope.word("importance", as: AndroidOptions.Importance.self) ?? base.importance,
-            sound: scope.line("sound") ?? base.sound
+            sound: scope.line("sound") ?? base.sound,
+            icon: scope.line("icon") ?? base.icon,
+            display: scope.word("display", as: AndroidOptions.Display.self) ?? base.display
         )
     }
 

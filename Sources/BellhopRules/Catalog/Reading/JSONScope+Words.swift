@@ -16,10 +16,20 @@ extension JSONScope {
                 scope.expectKeys(CatalogKeys.words)
                 let title = scope.template("title", gaps, tag, required: true)
                 let body = scope.template("body", gaps, tag)
-                return title.map { LanguageSet.Words(language: tag, title: $0, body: body) }
+                let plain = scope.plainWords(gaps, tag)
+                return title.map { LanguageSet.Words(language: tag, title: $0, body: body, plain: plain) }
             }
         }
         return LanguageSet(all: words)
+    }
+
+    private func plainWords(_ gaps: GapNames, _ language: LanguageTag) -> LanguageSet.PlainWords? {
+        guard let scope = scope("plain") else { return nil }
+        scope.expectKeys(CatalogKeys.plainWords)
+        let body = scope.template("body", gaps, language)
+        return scope.template("title", gaps, language, required: true).map {
+            LanguageSet.PlainWords(title: $0, body: body)
+        }
     }
 
     /// The phrases that templates share, each of which may use those above it, added to what their gaps may refer to.

@@ -5,6 +5,14 @@ struct LanguageSet: Hashable {
         let language: LanguageTag
         let title: Template
         let body: Template?
+        /// What is said where those lack a value.
+        let plain: PlainWords?
+    }
+
+    /// Words that do without what may be missing.
+    struct PlainWords: Hashable {
+        let title: Template
+        let body: Template?
     }
 
     /// Empty where producers bring the words.

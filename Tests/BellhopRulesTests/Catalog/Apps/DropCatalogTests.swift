@@ -154,6 +154,20 @@ struct DropCatalogTests {
         #expect(several.link?.web == "/notifications")
     }
 
+    @Test("every type names the Android channel that it is shown in, and only security asks for attention at once")
+    func channels() throws {
+        let channels = try Repository.catalog("drop").types.map { type in
+            let words = [type.type.text, type.android.channel, type.android.importance?.rawValue]
+            return words.compactMap { $0 }.joined(separator: " ")
+        }
+        #expect(
+            channels == [
+                "transaction_complete transactions default", "qr_payment transactions default",
+                "security security high", "rate_update rates low", "system system low", "promotional offers low",
+            ]
+        )
+    }
+
     @Test("it goes through Expo, and through FCM where a device has registered there")
     func provider() throws {
         #expect(try #require(try Repository.drop().catalogs.first).providers == [.expo, .webpush, .fcm])

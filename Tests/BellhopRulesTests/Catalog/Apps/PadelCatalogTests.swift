@@ -52,7 +52,7 @@ struct PadelCatalogTests {
         #expect(rendered.title == "Ny match i schemat")
         #expect(rendered.body == "Tisdag 19:00 på PDL Center.")
         #expect(rendered.link?.web == "/schedule")
-        #expect(!rendered.wasRerouted)
+        #expect(rendered.reroutedFrom == nil)
     }
 
     @Test("a match can be told by its data alone, in the same words")
@@ -74,7 +74,7 @@ struct PadelCatalogTests {
         let rendered = try Happening.rendered("padel", type, ["title": "T", "body": "B"]).get()
         #expect(rendered.link?.web == route)
         #expect(rendered.link?.mobile == route)
-        #expect(!rendered.wasRerouted)
+        #expect(rendered.reroutedFrom == nil)
     }
 
     @Test("/schema still leads somewhere: to /schedule, and that is noted")
@@ -83,7 +83,7 @@ struct PadelCatalogTests {
         let rendered = try Happening.rendered("padel", "scheduled_match_new", fields).get()
         #expect(rendered.link?.web == "/schedule?week=7")
         #expect(rendered.link?.mobile == "/schedule?week=7")
-        #expect(rendered.wasRerouted)
+        #expect(rendered.reroutedFrom == "/schema")
     }
 
     @Test("iPhones are reached through Apple, browsers through Web Push")

@@ -99,6 +99,7 @@ struct SafeCatalogTests {
             #expect(type.android.importance == .high)
             #expect(type.android.visibility == .everything)
             #expect(type.android.channel != nil)
+            #expect(type.android.display == .app)
             #expect(type.apple.isMutable)
             #expect(type.setsBadge && type.hasSound)
         }
@@ -117,6 +118,25 @@ struct SafeCatalogTests {
     func provider() throws {
         let catalog = try Repository.catalog("safe")
         #expect(PushProvider.allCases.filter(catalog.uses) == [.fcm])
+    }
+
+    @Test(
+        "a token that tells no decimals, no symbol or no amount is told of without them",
+        arguments: [
+            ["value": "1000", "token": ["symbol": "USDC"]], ["value": "1000", "token": ["decimals": 6]],
+            ["token": ["decimals": 6, "symbol": "USDC"]],
+            ["value": "1000", "token": ["decimals": 300, "symbol": "X"]],
+        ] as [JSONObject]
+    )
+    func withoutDecimals(_ said: JSONObject) throws {
+        for (type, title) in [("INCOMING_TOKEN", "Tokens received"), ("OUTGOING_TOKEN", "Tokens sent")] {
+            var data = said
+            data["chainId"] = "1"
+            data["address"] = .string(Self.safe)
+            let rendered = try Happening.rendered("safe", type, ["data": .object(data)]).get()
+            #expect(rendered.title == title)
+            #expect(rendered.body == "Safe 0x5aFE…eEEe on Ethereum")
+        }
     }
 
     @Test("a payload without an amount is refused with all that it lacks")

@@ -22,12 +22,19 @@ struct RouteTests {
     )
     func successor(route: String, expected: String?) throws {
         let routes = try load(#"routes: {"/schema": "/schedule", "/old": "/new", "/old/deep": "/deep"}"#).routes
-        #expect(routes.successor(of: route) == expected)
+        #expect(routes.rewritten(route)?.route == expected)
+    }
+
+    @Test("what is counted of a rewrite is the catalogue's own word, however much comes behind it")
+    func old() throws {
+        let routes = try load(#"routes: {"/schema": "/schedule", "/old": "/new", "/old/deep": "/deep"}"#).routes
+        #expect(routes.rewritten("/schema/7?a=1")?.old == "/schema")
+        #expect(routes.rewritten("/old/deep/9")?.old == "/old/deep")
     }
 
     @Test("without rewrites every route stays")
     func none() throws {
-        #expect(try load("link: {web: '/', mobile: '/'}").routes.successor(of: "/schema") == nil)
+        #expect(try load("link: {web: '/', mobile: '/'}").routes.rewritten("/schema") == nil)
     }
 
     @Test("the topic of a venue says which one it is")

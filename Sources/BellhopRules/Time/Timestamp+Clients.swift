@@ -1,8 +1,6 @@
-import BellhopRules
-
 extension Timestamp {
     /// With milliseconds, as every time that clients get: `2026-02-15T13:45:00.000Z`.
-    var inMilliseconds: String {
+    package var inMilliseconds: String {
         Timestamp(clamping: microseconds / 1_000 * 1_000).description
     }
 }

@@ -1,0 +1,20 @@
+import HTTPServer
+import ServiceRuntime
+
+extension HTTPRequest {
+    /// Whom the call comes from, past the proxies that are trusted; nil where that cannot be told.
+    ///
+    /// Each proxy adds to the right of `X-Forwarded-For` whom it got the call from. What stands to the left of the first one
+    /// that is not trusted anybody may have written.
+    func caller(behind proxies: [AddressRange]) -> PeerAddress? {
+        guard var caller = peer, !proxies.isEmpty else { return peer }
+        let hops = (headers["X-Forwarded-For"] ?? "").split(separator: ",").suffix(32)
+        for hop in hops.reversed() {
+            guard proxies.contains(where: { $0.contains(caller.address) }), let address = InternetAddress(hop) else {
+                return caller
+            }
+            caller = PeerAddress(address)
+        }
+        return caller
+    }
+}

@@ -1,0 +1,147 @@
+import BellhopRules
+import HTTPServer
+package import Pipeline
+package import Postgres
+package import ServiceRuntime
+package import Store
+import Synchronization
+
+/// The open streams of this process: hears whose inboxes have changed, looks at them, and tells their readers.
+///
+/// A user is looked at once for all their streams. What is told is the difference between two looks, so it is the same
+/// whatever has changed the inbox, and a change that nobody announced is only told later.
+package final class LiveHub: Service {
+    /// What it works with.
+    package struct Surroundings: Sendable {
+        let desk: ReaderDesk
+        let book: ListenerBook
+        let catalogs: CatalogSource
+        let herald: Herald
+        let time: any TimeSource
+        let chance: Chance
+        let logger: Logger
+
+        package init(
+            desk: ReaderDesk,
+            book: ListenerBook,
+            catalogs: CatalogSource,
+            herald: Herald,
+            time: any TimeSource = SystemTime(),
+            chance: Chance = .system,
+            logger: Logger
+        ) {
+            self.desk = desk
+            self.book = book
+            self.catalogs = catalogs
+            self.herald = herald
+            self.time = time
+            self.chance = chance
+            self.logger = logger
+        }
+    }
+
+    package let name = "live streams"
+    let here: Surroundings
+    let listener: ListenerOptions
+    let metrics: LiveMetrics
+    let streams = Mutex(LiveStreams())
+    let pace: LivePace
+    private let limits: LiveLimits
+    let bell: AsyncStream<Void>
+    let ring: AsyncStream<Void>.Continuation
+    let presence: LivePresence
+
+    /// `listener` says where changes are heard of; its channel is set here.
+    package convenience init(
+        _ here: Surroundings,
+        listener: ListenerOptions,
+        limits: LiveLimits = LiveLimits(),
+        metrics: MetricsRegistry
+    ) {
+        self.init(here, listener: listener, limits: limits, pace: LivePace(), metrics: metrics)
+    }
+
+    init(
+        _ here: Surroundings,
+        listener: ListenerOptions,
+        limits: LiveLimits,
+        pace: LivePace,
+        metrics: MetricsRegistry
+    ) {
+        var listener = listener
+        listener.channels = [here.book.channel]
+        self.here = here
+        self.listener = listener
+        self.limits = limits
+        self.pace = pace
+        self.metrics = LiveMetrics(metrics)
+        var chance = here.chance
+        presence = LivePresence(book: here.book, process: .random(in: 1 ... .max, using: &chance), pace: pace)
+        (bell, ring) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+        let metrics = self.metrics
+        metrics.readStreams(metrics.registry) { [weak self] in self.map { Double($0.openStreams) } }
+    }
+
+    /// Streams that are open.
+    package var openStreams: Int { streams.withLock { $0.count } }
+
+    /// Something has changed in the inbox of a user, by a call of this process.
+    package func changed(_ reader: RecipientKey) {
+        here.herald.changed([reader])
+    }
+
+    /// Pieces that may wait for a reader, beside those that the server holds.
+    private static let mostPieces = 32
+
+    /// A new stream, which tells what has happened since `cursor`, and then what happens.
+    func open(_ reader: RecipientKey, since cursor: InboxCursor?, until: Timestamp) throws(CallFault) -> HTTPResponse {
+        let (stream, out) = AsyncStream.makeStream(
+            of: [UInt8].self,
+            bufferingPolicy: .bufferingOldest(Self.mostPieces)
+        )
+        let join = cursor.map(LiveStreams.Join.withCursor) ?? .withNothing
+        var chance = here.chance
+        out.yield(LiveEvent.opening(chance: .random(in: 0..<1, using: &chance)))
+        let added = streams.withLock {
+            $0.add(out, of: reader, join, until: until, limits, at: here.time.steady())
+        }
+        switch added {
+        case .failure(let refusal):
+            metrics.refused(refusal)
+            throw CallFault(refusal)
+        case .success(let number):
+            out.onTermination = { [weak self] _ in
+                self?.streams.withLock { $0.remove(number, of: reader) }
+            }
+        }
+        ring.yield()
+        var response = HTTPResponse.events(stream)
+        // A proxy that gathers answers would hold every event back.
+        response.headers["X-Accel-Buffering"] = "no"
+        return response
+    }
+
+    /// Ends streams; outside of the lock, which their ends take.
+    func end(_ ending: [LiveStreams.Stream], _ reason: LiveMetrics.Ending) {
+        for stream in ending {
+            streams.withLock { $0.remove(stream.number, of: stream.reader) }
+            stream.out.finish()
+            metrics.ended(reason)
+        }
+    }
+}
+
+extension CallFault {
+    fileprivate init(_ refusal: LiveStreams.Refusal) {
+        switch refusal {
+        case .tooManyOfUser:
+            self = CallFault(429, "too-many-streams", "the user has as many streams open as they may")
+                .with("Retry-After", "5")
+        case .tooMany:
+            self = CallFault(503, "too-many-streams", "as many streams are open here as there may be")
+                .with("Retry-After", "5")
+        case .closed:
+            self = CallFault(503, "stopping", "this process is ending").with("Retry-After", "1")
+        }
+    }
+}

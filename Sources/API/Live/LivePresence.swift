@@ -1,0 +1,56 @@
+import Postgres
+import Store
+import Synchronization
+
+/// The row by which workers know that somebody here listens: it is there as long as there are streams, and a little longer.
+final class LivePresence: Sendable {
+    private struct State {
+        /// When it was last said; nil where it is not.
+        var saidAt: ContinuousClock.Instant?
+        /// When it was first said.
+        var since: ContinuousClock.Instant?
+        /// When a stream was last open.
+        var neededAt: ContinuousClock.Instant?
+    }
+
+    private let book: ListenerBook
+    private let process: Int64
+    private let pace: LivePace
+    private let state = Mutex(State())
+
+    init(book: ListenerBook, process: Int64, pace: LivePace) {
+        self.book = book
+        self.process = process
+        self.pace = pace
+    }
+
+    /// Says so where it is time to, or takes it back.
+    func keep(isNeeded: Bool, at now: ContinuousClock.Instant) async throws(PostgresError) {
+        let (isDue, isOver) = state.withLock { state -> (Bool, Bool) in
+            if isNeeded { state.neededAt = now }
+            guard let neededAt = state.neededAt else { return (false, false) }
+            if now - neededAt >= pace.lease { return (false, true) }
+            return (state.saidAt.map { now - $0 >= pace.renewal } ?? true, false)
+        }
+        if isOver { try await leave() }
+        guard isDue else { return }
+        try await book.listen(as: process, for: pace.lease)
+        state.withLock { state in
+            state.saidAt = now
+            if state.since == nil { state.since = now }
+        }
+    }
+
+    /// Whether some worker may not know of it yet, and announce nothing.
+    func isSettling(at now: ContinuousClock.Instant) -> Bool {
+        state.withLock { state in state.since.map { now - $0 <= pace.settling } ?? (state.neededAt != nil) }
+    }
+
+    func leave() async throws(PostgresError) {
+        let wasSaid = state.withLock { state in
+            defer { state = State() }
+            return state.saidAt != nil
+        }
+        if wasSaid { try await book.leave(process) }
+    }
+}

@@ -1,0 +1,65 @@
+import ServiceRuntime
+
+/// The notification centre as browsers get it: the page, its web component and the service worker.
+///
+/// The files in `assets` are compiled into the program. A script is its files one after the other, in one scope: no tool
+/// builds it, and each file can be read by itself.
+enum InboxPages {
+    static let all = [
+        PageAsset("/", type: "text/html; charset=utf-8", PackageResources.index_html, headers: pageHeaders),
+        PageAsset("/inbox.css", type: "text/css; charset=utf-8", PackageResources.page_css),
+        PageAsset("/inbox.js", type: script, PackageResources.page_js),
+        PageAsset("/bellhop-inbox.js", type: script, component, headers: shared),
+        PageAsset("/sw.js", type: script, worker, headers: shared + [("Content-Security-Policy", workerPolicy)]),
+        PageAsset("/icon.svg", type: "image/svg+xml", PackageResources.icon_svg),
+        PageAsset("/manifest.json", type: "application/manifest+json", PackageResources.manifest_json),
+    ]
+
+    private static let script = "text/javascript; charset=utf-8"
+
+    /// Nothing inline runs or styles, nothing comes from or goes to elsewhere, and no text becomes a script or markup.
+    private static let pagePolicy = [
+        "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'",
+        "worker-src 'self'", "manifest-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'", "trusted-types bellhop-inbox",
+    ].joined(separator: "; ")
+
+    private static let workerPolicy = "default-src 'none'; connect-src 'self'"
+
+    private static let pageHeaders = [
+        ("Content-Security-Policy", pagePolicy), ("Referrer-Policy", "no-referrer"),
+        ("Cross-Origin-Opener-Policy", "same-origin"),
+    ]
+
+    /// Pages of other origins may put the script into theirs; it brings no data along.
+    private static let shared = [("Cross-Origin-Resource-Policy", "cross-origin")]
+
+    private static let component: [UInt8] = {
+        let style = String(decoding: PackageResources.inbox_css, as: UTF8.self).asJSONString
+        return joined(
+            "(() => {\n\"use strict\";\nconst STYLES = \(style);\n",
+            [
+                PackageResources.words_js, PackageResources.clock_js, PackageResources.times_js,
+                PackageResources.links_js, PackageResources.icons_js, PackageResources.elements_js,
+                PackageResources.client_js, PackageResources.stream_js, PackageResources.model_js,
+                PackageResources.mirror_js, PackageResources.registration_js, PackageResources.push_js,
+                PackageResources.list_js, PackageResources.settings_js, PackageResources.screen_js,
+                PackageResources.inbox_js,
+            ],
+            "})();\n"
+        )
+    }()
+
+    private static let worker = joined(
+        "\"use strict\";\n",
+        [
+            PackageResources.clock_js, PackageResources.links_js, PackageResources.mirror_js,
+            PackageResources.registration_js, PackageResources.rules_js, PackageResources.worker_js,
+        ],
+        ""
+    )
+
+    private static func joined(_ beginning: String, _ files: [[UInt8]], _ end: String) -> [UInt8] {
+        Array(beginning.utf8) + files.joined(separator: [0x0A]) + Array(end.utf8)
+    }
+}

@@ -1,0 +1,230 @@
+// The settings page: switches in the catalogue's order, each saved as it is changed.
+
+class SettingsView {
+  /** `actions`: `save(kind, change)` answers with what is kept now, `reload()`, `device()`, `say(text, isFault)`. */
+  constructor(actions) {
+    this.actions = actions;
+    this.node = element("div", { class: "settings", part: "settings" });
+    this.saving = Promise.resolve();
+  }
+
+  /** `facts`: `words`, `level`, `catalog`, `settings`, `preferences`, `zone`. */
+  render(facts) {
+    this.facts = facts;
+    this.device = element("div", { class: "rows" });
+    this.kinds = element("div", { class: "rows" });
+    this.hours = element("div", { class: "rows" });
+    const { words, preferences, settings, catalog } = facts;
+    const page = catalog.preferences;
+    const sections = [
+      this.section(null, this.master(page)),
+      this.section(words.kinds, this.kinds),
+      this.section(null, this.hours),
+      this.section(
+        words.channels,
+        element(
+          "div",
+          { class: "rows" },
+          this.toggle("push", words.push, words.pushHelper, settings.pushEnabled, (isOn) => this.set({ pushEnabled: isOn })),
+          this.toggle("email", words.email, words.emailHelper, settings.emailEnabled, (isOn) => this.set({ emailEnabled: isOn }))
+        )
+      ),
+      this.section(words.device, this.device),
+    ];
+    this.fillKinds(catalog, preferences);
+    this.fillHours(page.quietHours, preferences.quietHours);
+    this.node.replaceChildren(...sections);
+    this.dim();
+    this.showDevice();
+  }
+
+  section(title, content) {
+    const heading = title && element(`h${this.facts.level + 1}`, { class: "day" }, title);
+    return element("section", { class: "group" }, heading, content);
+  }
+
+  toggle(name, label, helper, isOn, changed) {
+    const id = `switch-${name}`;
+    const input = element("input", {
+      type: "checkbox",
+      role: "switch",
+      id,
+      name,
+      part: "switch",
+      "aria-describedby": helper ? `${id}-helper` : null,
+    });
+    input.checked = isOn;
+    input.addEventListener("change", () => changed(input.checked, input));
+    return element(
+      "label",
+      { class: "row", for: id, "data-name": name },
+      element(
+        "span",
+        { class: "words" },
+        element("span", { class: "label", dir: "auto" }, label),
+        helper && element("span", { class: "helper", id: `${id}-helper`, dir: "auto" }, helper)
+      ),
+      input
+    );
+  }
+
+  master(page) {
+    const { words, preferences } = this.facts;
+    const label = page.master.label ?? words.master;
+    const row = this.toggle("master", label, null, preferences.enabled, (enabled) => this.change({ enabled }));
+    return element("div", { class: "rows" }, row);
+  }
+
+  fillKinds(catalog, preferences) {
+    const rows = catalog.types
+      .filter((type) => !type.mandatory && Object.hasOwn(preferences.eventToggles, type.type))
+      .map((type) => {
+        const isOn = preferences.eventToggles[type.type];
+        return this.toggle(`type-${type.type}`, type.label ?? type.type, null, isOn, (wanted) =>
+          this.change({ eventToggles: { ...this.facts.preferences.eventToggles, [type.type]: wanted } })
+        );
+      });
+    this.kinds.replaceChildren(...rows);
+  }
+
+  fillHours(page, hours) {
+    const { words, zone } = this.facts;
+    const keep = (change) => this.change({ quietHours: { ...this.facts.preferences.quietHours, ...change } });
+    const select = (name, label, value) => {
+      const options = Array.from({ length: 24 }, (_, hour) =>
+        element("option", { value: hour, selected: hour === value }, String(hour).padStart(2, "0"))
+      );
+      const made = element("select", { name, "aria-describedby": "zone" }, ...options);
+      made.addEventListener("change", () => keep({ [name]: Number(made.value) }));
+      return element("label", { class: "hour" }, element("span", {}, label), made);
+    };
+    this.hours.replaceChildren(
+      this.toggle("quietHours", page.label ?? words.quietHours, page.helper ?? words.quietHoursHelper, hours.enabled, (enabled) =>
+        keep({ enabled })
+      ),
+      element(
+        "div",
+        { class: "row hours" },
+        select("startHour", words.start, hours.startHour),
+        select("endHour", words.end, hours.endHour),
+        element("p", { class: "helper", id: "zone" }, words.clock(zone))
+      )
+    );
+  }
+
+  /** What has no effect at present is shown so; it can be changed all the same. */
+  dim() {
+    const { enabled, quietHours } = this.facts.preferences;
+    this.kinds.classList.toggle("dimmed", !enabled);
+    this.hours.querySelector(".hours").hidden = !quietHours.enabled;
+  }
+
+  change(members) {
+    this.facts.preferences = { ...this.facts.preferences, ...members };
+    this.dim();
+    return this.keep("preferences", () => this.facts.preferences, (kept) => (this.facts.preferences = kept));
+  }
+
+  set(members) {
+    this.facts.settings = { ...this.facts.settings, ...members };
+    return this.keep("settings", () => members, (kept) => (this.facts.settings = kept));
+  }
+
+  /** One after the other, so that the last change is the last word. */
+  keep(kind, change, kept) {
+    const mine = (this.latest = Symbol(kind));
+    this.saving = this.saving.then(async () => {
+      try {
+        const answer = await this.actions.save(kind, change());
+        if (this.latest !== mine) return;
+        kept(answer);
+        this.actions.say(this.facts.words.saved);
+      } catch {
+        if (this.latest !== mine) return;
+        this.actions.say(this.facts.words.notSaved, true);
+        await this.actions.reload();
+      }
+    });
+    return this.saving;
+  }
+
+  async showDevice() {
+    const { words } = this.facts;
+    const state = await this.actions.device().state();
+    const text = {
+      unsupported: words.deviceUnsupported,
+      install: words.deviceInstall,
+      denied: words.deviceDenied,
+      off: words.deviceOff,
+      on: words.deviceOn,
+    }[state];
+    const act = { off: () => this.explain(), on: () => this.turnOff() }[state];
+    const button =
+      act &&
+      element(
+        "button",
+        { type: "button", class: state === "off" ? "main-button" : "quiet-button", name: "device", onclick: act },
+        state === "off" ? words.turnOn : words.turnOff
+      );
+    this.device.replaceChildren(
+      ...[element("div", { class: "row device" }, element("p", { class: "helper" }, text), button || "")]
+    );
+  }
+
+  /** What it is for comes before the system's question, which can be asked but once. */
+  explain() {
+    const { words } = this.facts;
+    const dialog = element(
+      "dialog",
+      { class: "explanation", part: "explanation", "aria-labelledby": "explain-title" },
+      element("span", { class: "big-icon", "aria-hidden": "true" }, drawing("Bell")),
+      element(`h${this.facts.level + 1}`, { id: "explain-title" }, words.explainTitle),
+      element("p", {}, words.explain),
+      element("p", { class: "helper" }, words.explainNext),
+      element(
+        "div",
+        { class: "buttons" },
+        element("button", { type: "button", class: "quiet-button", name: "later", onclick: () => dialog.close() }, words.notNow),
+        element(
+          "button",
+          {
+            type: "button",
+            class: "main-button",
+            name: "proceed",
+            onclick: () => {
+              dialog.close();
+              this.turnOn();
+            },
+          },
+          words.proceed
+        )
+      )
+    );
+    dialog.addEventListener("close", () => dialog.remove());
+    this.node.append(dialog);
+    dialog.showModal();
+  }
+
+  turnOn() {
+    return this.act(async (device, { words }) => {
+      if (await device.turnOn()) this.actions.say(words.turnedOn);
+    });
+  }
+
+  turnOff() {
+    return this.act(async (device, { words }) => {
+      await device.turnOff();
+      this.actions.say(words.turnedOff);
+    });
+  }
+
+  async act(work) {
+    try {
+      await work(this.actions.device(), this.facts);
+    } catch {
+      this.actions.say(this.facts.words.pushFailed, true);
+    }
+    await this.showDevice();
+    this.device.querySelector("button")?.focus();
+  }
+}

@@ -1,0 +1,128 @@
+import BellhopRules
+import Foundation
+import ServiceRuntime
+import Store
+
+/// Workload W5: the inbox API under load, route by route, and where there is one, a peer from the same tables in turns with
+/// it.
+struct APIRun: Sendable {
+    /// Users with an inbox; each is signed in.
+    let workload: Workload
+    /// Notifications of each.
+    let stored: Int
+    let connections: Int
+    /// How long one turn of one server takes.
+    let seconds: Double
+    /// The program of the peer; nil for none.
+    let peer: String?
+    let say: @Sendable (String) -> Void
+
+    /// Alone there is nothing to take turns with.
+    private var turns: Int { peer == nil ? 1 : 3 }
+
+    func measure(on testbed: Testbed) async throws -> BenchReport {
+        say("filling \(workload.users) inboxes with \(stored) notifications each")
+        try await testbed.seed(workload)
+        try await testbed.inboxes.fill(each: stored)
+        let requests = try APIRequests(workload)
+        var servers = [try await APIServer.own(testbed, keys: requests.keySet)]
+        if let peer { servers.append(try await APIServer.peer(peer, testbed)) }
+        let load = ProcessTable.load()
+        var faults = try Comparison(requests: requests).faults(of: servers)
+        var results: [APIResult] = []
+        for route in APIRequests.Route.allCases {
+            results += try await measure(route, servers, requests, testbed, &faults)
+        }
+        return report(results, try await MachineDescription(testbed, load: load), faults)
+    }
+
+    private func measure(
+        _ route: APIRequests.Route,
+        _ servers: [APIServer],
+        _ requests: APIRequests,
+        _ testbed: Testbed,
+        _ faults: inout [String]
+    ) async throws -> [APIResult] {
+        var results = servers.map { APIResult(route: route, server: $0.name) }
+        for turn in 0..<turns {
+            for (place, server) in servers.enumerated() {
+                say("\(route.words), \(server.name), turn \(turn + 1)")
+                let used = server.processorTime
+                let outcome = try await call(server, route, requests, testbed, nil, &faults)
+                let processor = server.processorTime - used
+                results[place].add(outcome, processor: processor)
+            }
+        }
+        for (place, server) in servers.enumerated() {
+            say("\(route.words), \(server.name), half of that")
+            let half = max(1, results[place].perSecond / 2)
+            results[place].halfLoad = try await call(server, route, requests, testbed, half, &faults)
+        }
+        return results
+    }
+
+    private func call(
+        _ server: APIServer,
+        _ route: APIRequests.Route,
+        _ requests: APIRequests,
+        _ testbed: Testbed,
+        _ rate: Double?,
+        _ faults: inout [String]
+    ) async throws -> APILoad.Outcome {
+        if route == .read { try await testbed.inboxes.forgetReading() }
+        let load = APILoad(port: server.port, connections: connections, seconds: seconds, rate: rate)
+        let outcome = await load.run { requests.request(route, $0) }
+        try server.expectRunning()
+        if outcome.failures > 0 {
+            faults.append("\(outcome.failures) calls of \(route.words) failed at \(server.name)")
+        }
+        guard route == .read else { return outcome }
+        let read = try await testbed.inboxes.read(from: 1, through: stored)
+        // Beyond as many as there are the calls begin again, and change nothing.
+        let most = min(outcome.answered, workload.users * stored)
+        if outcome.changed != most || read != most {
+            faults.append("\(server.name) said \(outcome.changed) and marked \(read) of \(most) as read")
+        }
+        return outcome
+    }
+
+    private func report(_ results: [APIResult], _ machine: MachineDescription, _ faults: [String]) -> BenchReport {
+        var figures: [BenchReport.Figure] = [
+            .told("users", .number(workload.users)), .told("stored", .number(stored)),
+            .told("connections", .number(connections)),
+            .told("routes", .list(results.map(\.json))),
+        ]
+        figures += results.map { .shown($0.text) }
+        if peer != nil {
+            let comparisons = APIRequests.Route.allCases.compactMap { route in
+                APIResult.ratios(results.filter { $0.route == route })
+            }
+            figures += comparisons.map { .shown($0.text) }
+            figures.append(.told("ratios", .list(comparisons.map(\.json))))
+        }
+        return BenchReport(
+            "W5",
+            "W5: the inbox API, \(workload.users) users with \(stored) notifications, \(connections) connections",
+            machine,
+            figures,
+            Verification(of: workload.users * stored, faults)
+        )
+    }
+}
+
+extension Verification {
+    /// Of a run that delivers nothing: what is there, and what was found wrong.
+    fileprivate init(of notifications: Int, _ faults: [String]) {
+        self.init(
+            expectedEvents: notifications,
+            notifications: notifications,
+            distinctNotifications: notifications,
+            expectedEndings: [:],
+            endings: [:],
+            hasDeadLetters: false,
+            expectedPushes: 0,
+            pushes: nil,
+            others: faults
+        )
+    }
+}

@@ -1,0 +1,71 @@
+import BellhopRules
+import Foundation
+import ServiceRuntime
+
+/// A server under load: our own `bellhop api`, or a peer that is held against it.
+struct APIServer: Sendable {
+    let name: String
+    let port: UInt16
+    private let process: BenchChild
+
+    /// Our own, as it is started everywhere, but that nobody calls too often.
+    static func own(_ testbed: Testbed, keys: [UInt8]) async throws -> APIServer {
+        let file = testbed.folder + "/keys.json"
+        try Data(keys).write(to: URL(fileURLWithPath: file))
+        let process = try testbed.start(
+            [APICommand.name],
+            log: "api",
+            with: [
+                Setting.jwtKeys.environmentName: file, Setting.apiListen.environmentName: "127.0.0.1:0",
+                Setting.apiRate.environmentName: "user=off,address=off", Setting.providers.environmentName: nil,
+            ]
+        )
+        while true {
+            try process.expectRunning()
+            if let port = port(in: process.log) { return APIServer(name: "bellhop", port: port, process: process) }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+
+    /// A program that serves the same routes from the same tables: it gets `DATABASE_URL`, `SCHEMA` and `KEYS` by its
+    /// environment, and says the port that it listens on in a line `listening PORT` on stderr.
+    static func peer(_ program: String, _ testbed: Testbed) async throws -> APIServer {
+        let file = testbed.folder + "/keys.json"
+        let process = try testbed.start(
+            program: program,
+            log: "peer",
+            with: [
+                "DATABASE_URL": testbed.setup.configuration.databaseURL?.revealed,
+                "SCHEMA": "\(testbed.setup.configuration.namespace)", "KEYS": file,
+            ]
+        )
+        while true {
+            try process.expectRunning()
+            let line = process.log.split(separator: "\n").first { $0.hasPrefix("listening ") }
+            if let port = line.flatMap({ UInt16($0.dropFirst(10)) }) {
+                return APIServer(name: "peer", port: port, process: process)
+            }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+
+    /// Processor seconds that it has used so far.
+    var processorTime: Double { ProcessTable.processorTime(of: Int(process.identifier)) ?? 0 }
+
+    /// Bytes that it has in memory now.
+    var residentBytes: Int? { ProcessTable.memory(of: Int(process.identifier))?.now }
+
+    func expectRunning() throws { try process.expectRunning() }
+
+    /// Where our own says that it listens.
+    private static func port(in log: String) -> UInt16? {
+        for line in log.split(separator: "\n") {
+            guard case .success(.object(let record)) = JSONParser(limits: .event).parse(Array(line.utf8)),
+                record["message"]?.string == "listening", record["service"]?.string == "inbox API",
+                let address = record["address"]?.string
+            else { continue }
+            return address.split(separator: ":").last.flatMap { UInt16($0) }
+        }
+        return nil
+    }
+}

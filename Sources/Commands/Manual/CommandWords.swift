@@ -1,0 +1,52 @@
+import ServiceRuntime
+
+/// What may stand on a command's line, as far as its own usage text tells.
+struct CommandWords {
+    /// What may stand behind an option.
+    enum Value: Equatable {
+        case file
+        case words([String])
+        /// Something that nobody can guess: a number, a name.
+        case anything
+    }
+
+    let command: any Command.Type
+
+    /// The words one of which stands behind the command's name: `apply` and `check` of `topology`.
+    var verbs: [String] {
+        command.synopsis.reduce(into: []) { verbs, usage in
+            let words = usage.split(separator: " ")
+            guard words.count > 1, Self.isWord(words[1]), !verbs.contains(String(words[1])) else { return }
+            verbs.append(String(words[1]))
+        }
+    }
+
+    /// Whether its operands are files.
+    var takesFiles: Bool {
+        command.synopsis.contains { usage in
+            usage.split(separator: " ").contains { $0 == "FILE" || $0.hasPrefix("FILE|") }
+        }
+    }
+
+    /// Its options, each with what may stand behind it; nil behind a switch.
+    var options: [(option: Option, value: Value?)] {
+        command.options.map { option in (option, option.value.map(Self.value)) }
+    }
+
+    /// What may stand behind a setting that is given as a flag.
+    static func value(of setting: Setting) -> Value {
+        let files = [Setting.config, .catalogs, .providers, .jwtKeys, .operators]
+        return files.contains(setting) || setting.name.hasSuffix("_FILE") ? .file : .anything
+    }
+
+    /// What stands for a value in a usage text tells its kind: `FILE`, `apns|fcm`, `N`.
+    private static func value(_ placeholder: String) -> Value {
+        if placeholder == "FILE" { return .file }
+        let words = placeholder.split(separator: "|")
+        return words.count > 1 && words.allSatisfy(isWord) ? .words(words.map(String.init)) : .anything
+    }
+
+    private static func isWord(_ word: Substring) -> Bool {
+        word.utf8.allSatisfy { "abcdefghijklmnopqrstuvwxyz-".utf8.contains($0) } && word.first != "-"
+    }
+}

@@ -1,0 +1,21 @@
+import ServiceRuntime
+
+/// The command `bellhop completions`: what makes a shell complete command lines of Bellhop.
+///
+/// Made of the table of commands in the program itself, as the pages of the manual are.
+enum CompletionsCommand: Command {
+    static let name = "completions"
+    static let summary = "Prints what makes bash, zsh or fish complete the command lines of bellhop."
+    static let synopsis = ["completions bash", "completions zsh", "completions fish"]
+
+    static func run(_ call: Call) async throws -> ExitCode {
+        let commands = call.commands.map { CommandWords(command: $0) }
+        switch call.words.operands {
+        case ["bash"]: call.shell.print(BashCompletion.script(commands))
+        case ["zsh"]: call.shell.print(ZshCompletion.script(commands))
+        case ["fish"]: call.shell.print(FishCompletion.script(commands))
+        default: throw call.words.misuse("expected bash, zsh or fish")
+        }
+        return .done
+    }
+}

@@ -1,0 +1,135 @@
+import BellhopRules
+import Postgres
+package import ServiceRuntime
+package import Store
+import Synchronization
+
+/// Tells the processes that hold open pages whose inboxes have changed.
+///
+/// Beside the batches that changed them and after these were committed: PostgreSQL lets one transaction with a `NOTIFY`
+/// commit at a time, and no batch shall wait for another because of a page. While nobody listens, a batch pays for one
+/// look at a flag.
+package final class Herald: Service {
+    package let name = "live announcements"
+    private let book: ListenerBook
+    private let rhythm: Rhythm
+    private let chance: Chance
+    private let logger: Logger
+    private let announced: Counter
+    private let isHeard = Atomic<Bool>(false)
+    private let pending = Mutex<Set<InboxSign>>([])
+    private let bell: AsyncStream<Void>
+    private let ring: AsyncStream<Void>.Continuation
+
+    /// How often it looks for listeners, and how long it gathers what has changed.
+    package struct Rhythm: Sendable {
+        package var look: Duration
+        package var gather: Duration
+
+        package init(look: Duration = .seconds(1), gather: Duration = .milliseconds(100)) {
+            self.look = look
+            self.gather = gather
+        }
+    }
+
+    package init(
+        book: ListenerBook,
+        rhythm: Rhythm = Rhythm(),
+        chance: Chance = .system,
+        logger: Logger,
+        metrics: MetricsRegistry
+    ) {
+        self.book = book
+        self.rhythm = rhythm
+        self.chance = chance
+        self.logger = logger
+        announced = metrics.counter(
+            "bellhop_live_announcements_total",
+            help: "Changed inboxes that processes with open streams were told of."
+        )
+        (bell, ring) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// The inboxes of these users have changed; what changed them is committed.
+    package func changed(_ recipients: some Sequence<RecipientKey>) {
+        guard isHeard.load(ordering: .relaxed) else { return }
+        let signs = recipients.map(InboxSign.init)
+        guard !signs.isEmpty else { return }
+        gather(signs)
+        ring.yield()
+    }
+
+    /// From now on somebody listens, whatever the next look would say.
+    package func expectListeners() {
+        isHeard.store(true, ordering: .relaxed)
+    }
+
+    private static let mostPending = 200_000
+
+    package func run(until drain: DrainSignal) async throws {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await self.look(until: drain) }
+            group.addTask { await self.tell(until: drain) }
+            group.addTask {
+                await drain.wait()
+                self.ring.yield()
+            }
+        }
+    }
+
+    private func look(until drain: DrainSignal) async {
+        let loop = DutyLoop(
+            interval: rhythm.look,
+            trouble: "the database cannot be asked who has open pages",
+            chance: chance,
+            logger: logger
+        )
+        await loop.run(until: drain) {
+            isHeard.store(try await book.isHeard(), ordering: .relaxed)
+            return .later
+        }
+    }
+
+    /// What comes while an announcement is under way, and shortly after, is the next one's.
+    private func tell(until drain: DrainSignal) async {
+        var backoff = Backoff(base: .seconds(1), cap: .seconds(5))
+        var chance = chance
+        for await _ in bell {
+            do {
+                try await announce()
+                backoff.reset()
+            } catch {
+                let pause = backoff.next(using: &chance)
+                logger.warning("open pages hear late of what has changed", ["error": .error(error)])
+                await drain.pause(for: pause)
+                ring.yield()
+            }
+            if drain.isDraining { return }
+            await drain.pause(for: rhythm.gather)
+        }
+    }
+
+    /// Announces what has gathered; after an error it is still there.
+    private func announce() async throws(PostgresError) {
+        let signs = pending.withLock { pending in
+            defer { pending = [] }
+            return pending
+        }
+        guard !signs.isEmpty else { return }
+        do throws(PostgresError) {
+            try await book.announce(signs)
+        } catch {
+            gather(signs)
+            throw error
+        }
+        announced.increment(by: signs.count)
+    }
+
+    private func gather(_ signs: some Sequence<InboxSign>) {
+        pending.withLock { pending in
+            pending.formUnion(signs)
+            // Nobody takes them: the database is away, and whoever listens looks at everything when it is back.
+            if pending.count > Self.mostPending { pending.removeAll() }
+        }
+    }
+}

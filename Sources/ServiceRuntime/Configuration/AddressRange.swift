@@ -1,0 +1,79 @@
+import Foundation
+
+/// An address of the internet, of either kind.
+package struct InternetAddress: Hashable, Sendable {
+    /// The first half of an IPv6 address; all of an IPv4 one.
+    package let high: UInt64
+    /// The second half of an IPv6 address.
+    package let low: UInt64
+    package let isIPv4: Bool
+
+    private init(high: UInt64, low: UInt64, isIPv4: Bool) {
+        self.high = high
+        self.low = low
+        self.isIPv4 = isIPv4
+    }
+
+    package init(ipv4 bits: UInt32) {
+        self.init(high: UInt64(bits), low: 0, isIPv4: true)
+    }
+
+    /// Sixteen bytes in network order; one that stands for an IPv4 address (`::ffff:192.0.2.1`) is that one.
+    package init?(ipv6 bytes: some Collection<UInt8>) {
+        guard bytes.count == 16 else { return nil }
+        let halves = [bytes.prefix(8), bytes.suffix(8)].map { $0.reduce(UInt64(0)) { $0 << 8 | UInt64($1) } }
+        if halves[0] == 0, halves[1] >> 32 == 0xFFFF {
+            self.init(ipv4: UInt32(truncatingIfNeeded: halves[1]))
+        } else {
+            self.init(high: halves[0], low: halves[1], isIPv4: false)
+        }
+    }
+
+    /// Reads `192.0.2.7` or `2001:db8::7`, and the forms with a port that proxies write: `192.0.2.7:4711`, `[2001:db8::7]:4711`.
+    package init?(_ text: some StringProtocol) {
+        let text = text.trimmingCharacters(in: .whitespaces)
+        if text.hasPrefix("[") {
+            self.init(plain: String(text.dropFirst().prefix { $0 != "]" }))
+        } else if text.contains("."), !text.hasPrefix(":"), text.count(where: { $0 == ":" }) == 1 {
+            self.init(plain: String(text.prefix { $0 != ":" }))
+        } else {
+            self.init(plain: text)
+        }
+    }
+
+    private init?(plain text: String) {
+        var four = in_addr()
+        var six = in6_addr()
+        if inet_pton(AF_INET, text, &four) == 1 {
+            self.init(ipv4: UInt32(bigEndian: four.s_addr))
+        } else if inet_pton(AF_INET6, text, &six) == 1 {
+            self.init(ipv6: withUnsafeBytes(of: &six) { Array($0) })
+        } else {
+            return nil
+        }
+    }
+}
+
+/// All addresses that begin with the same bits.
+package struct AddressRange: Hashable, Sendable {
+    private let first: InternetAddress
+    private let bits: Int
+
+    /// Reads `10.0.0.0/8`, `fd00::/8`, or one address.
+    package init?(_ text: String) {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard let first = parts.first.flatMap({ InternetAddress($0) }), parts.count <= 2 else { return nil }
+        let most = first.isIPv4 ? 32 : 128
+        guard let bits = parts.count == 2 ? Int(parts[1]) : most, (0...most).contains(bits) else { return nil }
+        self.first = first
+        self.bits = bits
+    }
+
+    package func contains(_ address: InternetAddress) -> Bool {
+        guard address.isIPv4 == first.isIPv4 else { return false }
+        if first.isIPv4 { return (address.high ^ first.high) >> UInt64(32 - bits) == 0 }
+        // A shift by all of a word leaves nothing of it.
+        let isSame = (address.high ^ first.high) >> UInt64(max(0, 64 - bits)) == 0
+        return isSame && (address.low ^ first.low) >> UInt64(min(64, 128 - bits)) == 0
+    }
+}

@@ -1,0 +1,55 @@
+import BellhopRules
+package import Postgres
+
+/// Fills the inboxes of a benchmark's users, and counts what became of them.
+package struct BenchmarkInboxBook: Sendable {
+    private let pool: PostgresPool
+
+    /// - Parameter pool: with the rights of the schema's owner, whom row security lets pass.
+    package init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    /// So many notifications for each user there is, with the ids 1, 2, …: a tenth of high priority, half of them read, as
+    /// of what one looks at from time to time.
+    package func fill(each count: Int) async throws(PostgresError) {
+        _ = try await pool.run(Self.insert, [.integer(Int64(count))])
+        try await pool.withConnection { (connection) throws(PostgresError) in
+            try connection.execute("VACUUM ANALYZE inbox")
+        }
+    }
+
+    /// Makes everything unread again, without a word to any device.
+    package func forgetReading() async throws(PostgresError) {
+        _ = try await pool.run(Self.forget)
+        _ = try await pool.run(Statement("DELETE FROM badge_updates"))
+    }
+
+    /// How many of ids from one to another are read, over all users.
+    package func read(from first: Int, through last: Int) async throws(PostgresError) -> Int {
+        try await pool.run(Self.count, [.integer(Int64(first)), .integer(Int64(last))]).number(0, 0)
+    }
+
+    private static let insert = Statement(
+        """
+        INSERT INTO inbox
+            (person, id, created_at, read_at, urgency, content_hash, event_id, type, title, body, link, data, extras)
+        SELECT p.number, n, now() - interval '30 d' + n * interval '1 min' + p.number * interval '1 ms',
+               CASE n % 2 WHEN 0 THEN now() END, CASE n % 10 WHEN 0 THEN 0 ELSE 1 END,
+               substring(sha256(n::text::bytea) FOR 16), 'evt_inbox_' || n,
+               CASE n % 10 WHEN 0 THEN 'security' ELSE 'transaction_complete' END,
+               'Overføring til Kari Nordmann fullført', n || ' kr sendt til Norge',
+               '{"mobile":"/(tabs)/history?id=tx_' || n || '","scheme":"drop://transactions/tx_' || n
+                   || '","web":"/transactions?id=tx_' || n || '"}',
+               '{"amount":"' || n || ' kr","country":"Norge","recipient":"Kari Nordmann"}', '{"targetId":"tx_' || n || '"}'
+        FROM people p CROSS JOIN generate_series(1, $1::bigint) AS n
+        """
+    )
+
+    private static let forget = Statement("UPDATE inbox SET read_at = NULL, seen_at = NULL WHERE read_at IS NOT NULL")
+
+    private static let count = Statement(
+        "SELECT count(*) FROM inbox WHERE id BETWEEN $1 AND $2 AND read_at IS NOT NULL",
+        effect: .reads
+    )
+}

@@ -1,0 +1,92 @@
+package import BellhopRules
+import Cryptography
+
+/// What somebody knows of an inbox, in a few bytes: where it begins, and a fingerprint of its newest notifications.
+///
+/// What stands above that place is new. Where the fingerprint of what follows is another, something else has changed, too,
+/// and the list is to be read anew: so nothing is missed, and nothing said twice.
+package struct InboxCursor: Hashable, Sendable {
+    private let top: InboxPlace
+    private let count: Int
+    private let print: UInt64
+    private let unread: Int
+
+    /// Rows that the fingerprint covers at most: so that they are still in a glimpse when as many have come.
+    private static let depth = InboxGlimpse.reach / 2
+
+    package init(_ glimpse: InboxGlimpse) {
+        self.init(glimpse.rows, unread: glimpse.unread)
+    }
+
+    /// After the first page of the list was read.
+    package init(_ items: [InboxItem], unread: Int) {
+        let rows = items.map { InboxGlimpse.Row(place: $0.place, isRead: $0.isRead, isSeen: $0.isSeen) }
+        self.init(rows, unread: unread)
+    }
+
+    private init(_ rows: [InboxGlimpse.Row], unread: Int) {
+        let rows = rows.prefix(Self.depth)
+        top = rows.first?.place ?? .end
+        count = rows.count
+        print = Self.print(rows)
+        self.unread = unread
+    }
+
+    /// What somebody with this cursor has to be told.
+    package enum Gap: Hashable, Sendable {
+        case nothing
+        /// The number of those unread alone.
+        case badge
+        /// These have come, the oldest first.
+        case arrived([NotificationID])
+        /// More than can be told one by one.
+        case unclear
+    }
+
+    package func gap(to glimpse: InboxGlimpse) -> Gap {
+        let newer = glimpse.rows.prefix { top < $0.place }
+        let known = glimpse.rows.dropFirst(newer.count).prefix(count)
+        guard known.count == count, Self.print(known) == print else { return .unclear }
+        guard newer.count <= Self.depth else { return .unclear }
+        if !newer.isEmpty { return .arrived(newer.reversed().map(\.id)) }
+        return unread == glimpse.unread ? .nothing : .badge
+    }
+
+    /// FNV-1a over places and marks: it guards against chance, and a user who forges one deceives themselves.
+    private static func print(_ rows: some Sequence<InboxGlimpse.Row>) -> UInt64 {
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        for row in rows {
+            let marks: UInt64 = (row.isRead ? 1 : 0) | (row.isSeen ? 2 : 0)
+            for word in [UInt64(bitPattern: row.place.listedAt.microseconds), row.id.bits, marks] {
+                for shift in stride(from: 0, to: 64, by: 8) {
+                    hash = (hash ^ (word >> UInt64(shift) & 0xFF)) &* 0x0000_0100_0000_01B3
+                }
+            }
+        }
+        return hash
+    }
+}
+
+extension InboxCursor {
+    /// What clients hand back without understanding it.
+    package var text: String {
+        let words = [UInt64(bitPattern: top.listedAt.microseconds), top.id.bits, print]
+        let counts = UInt64(count) << 32 | UInt64(UInt32(clamping: unread))
+        return Base64URL.encode((words + [counts]).flatMap { word in withUnsafeBytes(of: word.bigEndian) { Array($0) } })
+    }
+
+    /// Reads what ``text`` wrote; nil for anything else.
+    package init?(_ text: String) {
+        guard text.utf8.count == 43, let bytes = Base64URL.decode(text), bytes.count == 32 else { return nil }
+        let words = stride(from: 0, to: 32, by: 8).map { start in
+            bytes[start..<start + 8].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        }
+        guard let listedAt = Timestamp(microseconds: Int64(bitPattern: words[0])), words[3] >> 32 <= Self.depth else {
+            return nil
+        }
+        top = InboxPlace(listedAt: listedAt, id: NotificationID(bits: words[1]))
+        print = words[2]
+        count = Int(words[3] >> 32)
+        unread = Int(words[3] & 0xFFFF_FFFF)
+    }
+}

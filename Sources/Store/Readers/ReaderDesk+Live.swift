@@ -1,0 +1,85 @@
+package import BellhopRules
+package import Postgres
+
+extension ReaderDesk {
+    /// The top of a user's list, and how many are unread.
+    package func glimpse(of reader: RecipientKey) async throws(PostgresError) -> InboxGlimpse {
+        let top: [Parameter] =
+            Self.place(.beginning) + [.boolean(false), .null, .integer(Int64(InboxGlimpse.reach))]
+        let answers = try await ask(reader, [(Self.top, top), (Self.unread, []), (Self.wakes, [])])
+        return InboxGlimpse(
+            rows: try answers[0].compactMap { (rows, row) throws(PostgresError) -> InboxGlimpse.Row? in
+                InboxGlimpse.Row(
+                    place: InboxPlace(
+                        listedAt: try rows.moment(row, 0),
+                        id: NotificationID(number: try rows.integer(row, 1))
+                    ),
+                    isRead: try rows.boolean(row, 2),
+                    isSeen: try rows.boolean(row, 3)
+                )
+            },
+            unread: try answers[1].number(0, 0),
+            wakesAt: try answers[2].timestamp(0, 1),
+            takenAt: try answers[2].moment(0, 0)
+        )
+    }
+
+    /// Notifications of the list by their ids; what is not there, or not in the list, is left out.
+    package func items(
+        _ ids: [NotificationID],
+        of reader: RecipientKey
+    ) async throws(PostgresError) -> [NotificationID: InboxItem] {
+        guard !ids.isEmpty else { return [:] }
+        let rows = try await ask(reader, [(Self.named, [.integerArray(ids.map(\.number))])])[0]
+        let items = try rows.compactMap(InboxItem.init)
+        return Dictionary(items.map { ($0.id, $0) }) { first, _ in first }
+    }
+
+    /// Where notifications are that have left the list; those that are nowhere are left out.
+    package func exits(
+        of ids: [NotificationID],
+        of reader: RecipientKey
+    ) async throws(PostgresError) -> [NotificationID: InboxExit] {
+        guard !ids.isEmpty else { return [:] }
+        let rows = try await ask(reader, [(Self.exits, [.integerArray(ids.map(\.number))])])[0]
+        var exits: [NotificationID: InboxExit] = [:]
+        for row in rows.indices {
+            let id = NotificationID(number: try rows.integer(row, 0))
+            exits[id] = try rows.boolean(row, 1) ? .archived : .snoozed
+        }
+        return exits
+    }
+
+    private static let top = list(activeParts, of: "listed_at, id, read_at IS NOT NULL, seen_at IS NOT NULL")
+
+    private static let wakes = Statement(
+        """
+        SELECT now(), (
+            SELECT snoozed_until FROM inbox
+            WHERE person = (SELECT signed_in_person()) AND snoozed_until > now() AND archived_at IS NULL
+            ORDER BY snoozed_until, id LIMIT 1
+        )
+        """,
+        effect: .reads
+    )
+
+    private static let named = Statement(
+        """
+        SELECT \(InboxItem.columns) FROM (
+            SELECT *, coalesce(snoozed_until, created_at) AS listed_at FROM inbox
+            WHERE person = (SELECT signed_in_person()) AND id = ANY ($1::bigint[])
+              AND archived_at IS NULL AND coalesce(snoozed_until <= now(), true)
+        ) AS listed
+        """,
+        effect: .reads
+    )
+
+    private static let exits = Statement(
+        """
+        SELECT id, archived_at IS NOT NULL FROM inbox
+        WHERE person = (SELECT signed_in_person()) AND id = ANY ($1::bigint[])
+          AND (archived_at IS NOT NULL OR snoozed_until > now())
+        """,
+        effect: .reads
+    )
+}

@@ -1,0 +1,130 @@
+import BellhopJSON
+import Foundation
+import TestSupport
+import Testing
+import Workbench
+
+extension BrowserTests {
+    /// Everything that can be checked by machine for WCAG 2.2 AA, and what can be done without a mouse.
+    @Suite("For everybody")
+    struct AccessibilityTests {
+        /// Where `deploy/test` has put axe-core; a plain `swift test` does without.
+        private static let axe = ProcessInfo.processInfo.environment["BELLHOP_AXE"]
+
+        private static let audit = """
+            return axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] })
+                .then(({ violations }) => violations.map(({ id, nodes }) => id + ": " + nodes.map((node) =>
+                    node.target.join(" ") + " " + node.failureSummary).join("; ")));
+            """
+
+        private static func expectNothing(_ place: String, _ stage: InboxStage) async throws {
+            // Colours are measured where they have arrived.
+            let still = "document.getAnimations().length === 0 && inbox.shadowRoot.getAnimations().length === 0"
+            try await stage.until(still, "nothing moves")
+            let found = try await stage.browser.run(audit)
+            #expect(found == [], "\(place)")
+        }
+
+        @Test(
+            "axe-core finds nothing on any page, by day and by night",
+            .enabled(if: axe != nil, "needs BELLHOP_AXE, the path of axe.min.js"),
+            arguments: [false, true]
+        )
+        func audited(isDark: Bool) async throws {
+            let file = try #require(Self.axe)
+            let source = try String(contentsOfFile: file, encoding: .utf8)
+            try await InboxStage.with { stage in
+                try await stage.resize(width: 1_200, height: 900, isDark: isDark)
+                try await stage.deliverSamples()
+                try await stage.open()
+                try await stage.browser.run(source + "; window.axe = axe;")
+                try await Self.expectNothing("the list", stage)
+                try await stage.openSettings()
+                try await stage.click("[name=quietHours]")
+                try await Self.expectNothing("the settings", stage)
+                try await stage.click("[name=master]")
+                try await Self.expectNothing("the settings of who wants none", stage)
+                try await stage.click("[name=device]")
+                try await Self.expectNothing("the explanation", stage)
+                try await stage.open(as: "cleo")
+                try await stage.browser.run(source + "; window.axe = axe;")
+                try await Self.expectNothing("an empty inbox", stage)
+                try await stage.browser.go(to: "\(stage.origin)/host")
+                try await stage.ask("inbox.token = arguments[0]", .string(try stage.api.token("ada")))
+                try await stage.until("inbox.model?.isLoaded")
+                try await stage.click("[part=bell]")
+                try await stage.until("$$('[part=item]').length === 5")
+                try await stage.browser.run(source + "; window.axe = axe;")
+                try await Self.expectNothing("a panel in a page of an app", stage)
+            }
+        }
+
+        @Test("everything can be done by keyboard, and the focus is never lost")
+        func keyboard() async throws {
+            try await InboxStage.with { stage in
+                try await stage.deliverSamples()
+                try await stage.prepared(by: InboxStage.unseen) { try await Self.useKeyboard(on: stage) }
+            }
+        }
+
+        private static func useKeyboard(on stage: InboxStage) async throws {
+            let focused = "inbox.shadowRoot.activeElement"
+            try await stage.open()
+            // "Marker alle som lest", then the settings.
+            try await stage.browser.press([.tab, .tab])
+            let ring = try await stage.ask(
+                "[\(focused).getAttribute('part'), getComputedStyle(\(focused)).outlineStyle]"
+            )
+            #expect(ring == ["settings-button", "solid"], "the focus can be seen")
+            try await stage.browser.press([.enter])
+            try await stage.until("\(focused)?.className === 'heading'", "the settings are open")
+            // The bell, then the first switch.
+            try await stage.browser.press([.tab, .tab])
+            let master = try await stage.ask("\(focused).name")
+            #expect(master == "master")
+            try await stage.browser.press([.space])
+            try await eventually("the switch is kept") {
+                try await stage.api.call("GET", "/api/preferences")["enabled"] == false
+            }
+            try await stage.browser.press([.escape])
+            try await stage.until("\(focused)?.getAttribute('part') === 'settings-button'", "back where it came from")
+            for (keys, place) in [([WebDriver.Key.tab, .tab], 0), ([.down, .down], 2), ([.end], 4)] {
+                try await stage.browser.press(keys)
+                let isThere = try await stage.ask("\(focused) === $$('a')[\(place)]")
+                #expect(isThere == true, "card \(place)")
+            }
+        }
+
+        @Test("in a page of an app the bell opens a panel, which Escape and a click elsewhere close")
+        func panel() async throws {
+            try await InboxStage.with { stage in
+                try await stage.deliverSamples()
+                try await stage.browser.go(to: "\(stage.origin)/host")
+                try await stage.ask("inbox.token = arguments[0]", .string(try stage.api.token("ada")))
+                try await stage.until("$('[part=bell]').ariaLabel === '3 uleste varsler' && $('[part=panel]').hidden")
+                let unread = try await stage.api.unread()
+                #expect(unread == 3, "nothing is read behind a closed panel")
+                try await stage.click("[part=bell]")
+                try await stage.until("$('[part=bell]').ariaExpanded === 'true' && $$('[part=item]').length === 5")
+                try await stage.browser.press([.escape])
+                try await stage.until("$('[part=panel]').hidden && inbox.shadowRoot.activeElement === $('[part=bell]')")
+                try await stage.click("[part=bell]")
+                try await stage.until("!$('[part=panel]').hidden")
+                let outside =
+                    "document.querySelector('#outside').dispatchEvent(new PointerEvent('pointerdown', { bubbles: true }))"
+                try await stage.ask(outside)
+                try await stage.until("$('[part=panel]').hidden")
+                let wish = """
+                    new Promise((resolve) => {
+                      inbox.addEventListener("bellhop-open", (event) => (event.preventDefault(), resolve(event.detail.url)));
+                      $("[part=bell]").click();
+                      setTimeout(() => $("a").click());
+                    })
+                    """
+                let address = try await stage.ask(wish)
+                #expect(address == .string("\(stage.origin)/transactions?id=tx_rem_1"))
+                #expect(try await stage.browser.call("GET", "url") == .string("\(stage.origin)/host"))
+            }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import Foundation
+import ServiceRuntime
+import TestSupport
+
+/// Chromium without a window, behind chromedriver: one for all tests of a run, which use it in turn.
+actor BrowserProgram {
+    static let shared = BrowserProgram()
+
+    /// Whether this machine has what the tests need; `deploy/test` installs it.
+    static let isThere = [chromedriver, chromium].allSatisfy { FileManager.default.isExecutableFile(atPath: $0) }
+
+    private static let chromedriver = "/usr/bin/chromedriver"
+    private static let chromium = "/usr/bin/chromium"
+
+    /// Ends the programs when the tests have ended, however they did: nobody holds the other end any more.
+    private var lifeline: Lifeline?
+    private var session: Result<WebDriver, any Error>?
+
+    /// The browser; started with the first call, and not tried again where that has failed.
+    func driver() async throws -> WebDriver {
+        if let session { return try session.get() }
+        let result: Result<WebDriver, any Error>
+        do { result = .success(try await WebDriver.begin(at: start(), binary: Self.chromium)) } catch {
+            result = .failure(error)
+        }
+        session = result
+        return try result.get()
+    }
+
+    /// Starts chromedriver on a port of its own choice, which it says in its first lines.
+    private func start() async throws -> UInt16 {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(Servers.uniqueName("browser"))
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let log = folder.appendingPathComponent("log").path
+        // The shell outlives the tests by as long as it takes to end the programs and to remove what they wrote.
+        let script = """
+            exec 2>/dev/null
+            "$0" --port=0 >"$1/log" & driver=$!
+            cat >/dev/null
+            kill $driver; wait $driver
+            for pause in 0.2 1 5; do rm -rf "$1" && break; sleep $pause; done
+            """
+        let inherited = ProcessInfo.processInfo.environment
+        var environment = inherited.filter { ["PATH", "HOME", "LANG"].contains($0.key) }
+        environment["TMPDIR"] = folder.path
+        let lifeline = try Lifeline()
+        _ = try ChildProcess(
+            ChildProgram(
+                path: "/bin/sh",
+                arguments: ["-c", script, Self.chromedriver, folder.path],
+                environment: environment
+            ),
+            lifeline: lifeline
+        )
+        self.lifeline = lifeline
+        var port: Substring?
+        try await eventually("chromedriver listens") {
+            let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
+            port = text.firstMatch(of: /started successfully on port ([0-9]+)/)?.1
+            return port != nil
+        }
+        guard let number = port.flatMap({ UInt16($0) }) else { throw BrowserFailure("chromedriver said no port") }
+        return number
+    }
+}
+
+/// What the browser has against a command.
+struct BrowserFailure: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,225 @@
+import BellhopJSON
+import BellhopRules
+import Foundation
+import TestSupport
+import Testing
+import Workbench
+
+extension BrowserTests {
+    @Suite("The notification centre")
+    struct InboxPageTests {
+        @Test("it groups by day, pins what matters, and names bell, dots and times as drop's document does")
+        func list() async throws {
+            try await InboxStage.with { stage in
+                try await stage.deliverSamples()
+                try await stage.prepared(by: InboxStage.evening + InboxStage.unseen) {
+                    try await stage.open()
+                    let bell = try await stage.ask("$('[part=bell]').ariaLabel")
+                    #expect(bell == "3 uleste varsler")
+                    let days = try await stage.texts("[part=day]")
+                    #expect(days == ["VIKTIG", "I DAG", "I GÅR", "19.02.2026"])
+                    let titles = try await stage.texts("[part=title]")
+                    #expect(
+                        titles == [
+                            "Ny pålogging fra iPhone", "Overføring til Mama Jasmina fullført",
+                            "QR-betaling hos Ahmetov Kebab", "Valutakurs oppdatert", "Nytt tilbud",
+                        ]
+                    )
+                    let times = try await stage.texts("[part=time]")
+                    #expect(
+                        times == [
+                            "I går kl. 19:10", "I dag kl. 14:32", "I dag kl. 12:05", "I går kl. 18:45",
+                            "19.02.2026 kl. 09:00",
+                        ]
+                    )
+                    let dots = try await stage.ask(
+                        "$$('[part=dot]').map((dot) => [dot.role, dot.ariaLabel, dot.hidden])"
+                    )
+                    #expect(dots.array?.first == ["img", "Ulest", false])
+                    let roles = try await stage.ask("$$('ul').every((list) => list.getAttribute('role') === 'list')")
+                    #expect(roles == true)
+                    let weights = try await stage.ask(
+                        "$$('[part=title]').map((title) => getComputedStyle(title).fontWeight)"
+                    )
+                    #expect(weights.array?.first == "700" && weights.array?.dropFirst().contains("700") == false)
+                    let colour = try await stage.ask("getComputedStyle($$('[part=icon]')[1]).color")
+                    #expect(colour == "rgb(11, 110, 53)", "the catalogue's colour")
+                    let title = try await stage.ask("[document.title, document.documentElement.lang]")
+                    #expect(title.array?.last == "nb")
+                    try await stage.expectQuiet()
+                }
+            }
+        }
+
+        @Test("the token leaves the address at once, is in no address that is asked for, and lasts for the tab")
+        func token() async throws {
+            try await InboxStage.with { stage in
+                try await stage.deliver(1, InboxStage.Letter())
+                let token = try stage.api.token("ada")
+                try await stage.open(token: token)
+                let address = try await stage.ask("location.href")
+                #expect(address == .string("\(stage.origin)/"))
+                let asked = try await stage.ask(
+                    "performance.getEntriesByType('resource').map(({ name }) => name).join()"
+                )
+                #expect(asked.string?.contains("/api/notifications") == true)
+                #expect(asked.string?.contains(token) == false)
+                let isKept = try await stage.ask(
+                    "[document.cookie, JSON.stringify(localStorage)].join().includes(arguments[0])",
+                    .string(token)
+                )
+                #expect(isKept == false)
+                try await stage.browser.call("POST", "refresh", [:])
+                try await stage.until("$$('[part=item]').length === 1", "a reload stays signed in")
+            }
+        }
+
+        @Test("what was on the screen is read, and the reader sees nothing move until they come back")
+        func reading() async throws {
+            try await InboxStage.with { stage in
+                try await stage.deliverSamples()
+                try await stage.open()
+                try await stage.until("$('[part=bell]').ariaLabel === '0 uleste varsler'", "the count falls")
+                let count = "SELECT count(*) FROM notifications WHERE user_id = 'ada' AND read_at IS NULL"
+                try await eventually("the server knows") { try await stage.api.bench.count(count) == 0 }
+                let dots = "$$('[part=dot]').filter((dot) => !dot.hidden).length"
+                let first = try await stage.ask("\(dots) === 3 && $('[part=title]').textContent")
+                #expect(first == "Ny pålogging fra iPhone", "it stays where it was")
+                try await stage.open()
+                let later = try await stage.ask("[\(dots), $('[part=title]').textContent, $$('[part=day]').length]")
+                #expect(later == [0, "Overføring til Mama Jasmina fullført", 3])
+            }
+        }
+
+        @Test("what comes while the page is open stands on top, is said aloud, and takes nothing from the reader")
+        func arrival() async throws {
+            try await InboxStage.with { stage in
+                try await stage.deliverSamples()
+                try await stage.open()
+                try await stage.until("$('[part=bell]').ariaLabel === '0 uleste varsler'", "all are read")
+                try await stage.ask("$$('a')[1].focus()")
+                _ = try await stage.api.arrive(9)
+                try await stage.api.announce()
+                try await stage.until("$$('[part=title]')[1].textContent === 'Tittel 9'", "it is there")
+                try await stage.until("$('.spoken').textContent === 'Nytt varsel: Tittel 9'", "it is said")
+                let focus = try await stage.ask("inbox.shadowRoot.activeElement === $$('a')[2]")
+                #expect(focus == true, "the reader is where they were")
+                // What another device does is seen here, too.
+                _ = try await stage.api.call("PATCH", "/api/notifications", #"{"all":true,"state":"archived"}"#)
+                try await stage.until("$('[part=empty]')?.textContent === 'Ingen varsler ennå'")
+                try await stage.expectQuiet()
+            }
+        }
+
+        @Test("while offline it says so, and catches up once there is a network again")
+        func offline() async throws {
+            try await InboxStage.with { stage in
+                try await stage.deliver(1, InboxStage.Letter())
+                try await stage.open()
+                try await Self.network(isOffline: true, stage)
+                try await stage.until(
+                    "!$('[part=notice]').hidden && $('[part=notice]').textContent.startsWith('Du er frakoblet')"
+                )
+                try await stage.deliver(2, InboxStage.Letter(title: "Mens du var borte"))
+                try await Self.network(isOffline: false, stage)
+                try await stage.until(
+                    "$('[part=notice]').hidden && $('[part=title]').textContent === 'Mens du var borte'"
+                )
+            }
+        }
+
+        @Test("links stay on this site or lead to the app's own scheme, and anything else leads home")
+        func links() async throws {
+            try await InboxStage.with { stage in
+                let home = "\(stage.origin)/"
+                let corpus: [(String, String)] = [
+                    ("/transactions?id=a%20b", "\(stage.origin)/transactions?id=a%20b"),
+                    ("drop://transactions/tx_1", "drop://transactions/tx_1"),
+                    ("\(stage.origin)/profile", "\(stage.origin)/profile"),
+                    ("javascript:alert(1)", home), (" javascript:alert(1)", home), ("JaVaScRiPt:alert(1)", home),
+                    ("java\tscript:alert(1)", home), ("data:text/html,<script>alert(1)</script>", home),
+                    ("vbscript:x", home), ("file:///etc/passwd", home), ("blob:\(stage.origin)/x", home),
+                    ("https://evil.example/x", home), ("//evil.example/x", home), ("\\\\evil.example\\x", home),
+                    ("http:\\\\evil.example", home), ("mailto:a@example.com", home), ("padel://x", home),
+                    ("\(stage.origin)@evil.example/", home), ("", home),
+                ]
+                for (number, (link, _)) in corpus.enumerated() {
+                    let route: JSONValue = ["web": .string(link), "mobile": "/"]
+                    try await stage.deliver(corpus.count - number, InboxStage.Letter(link: route))
+                }
+                try await stage.open()
+                let found = try await stage.ask("$$('a').map((link) => link.href)")
+                // All are of the same instant, so that the ids decide the order, the last one first.
+                let expected = corpus.map { JSONValue.string($0.1) }
+                #expect(found == .array(expected))
+                try await stage.click("a")
+                try await eventually("it leads there") {
+                    try await stage.browser.call("GET", "url") == .string("\(stage.origin)/transactions?id=a%20b")
+                }
+            }
+        }
+
+        @Test(
+            "an empty inbox says that it is, in the reader's language",
+            arguments: [
+                ("nb", "Varsler", "Ingen varsler ennå"), ("sv-SE", "Notiser", "Inga notiser ännu"),
+                ("en", "Notifications", "No notifications yet"),
+            ]
+        )
+        func empty(locale: String, title: String, words: String) async throws {
+            try await InboxStage.with { stage in
+                _ = try await stage.api.call("PATCH", "/api/settings", #"{"locale":"\#(locale)"}"#)
+                try await stage.open()
+                try await stage.until("$('[part=empty]')?.textContent === '\(words)' && document.title === '\(title)'")
+                let heading = try await stage.texts("[part=heading]")
+                #expect(heading == [title])
+            }
+        }
+
+        @Test("whoever is not signed in is told so, and a forged token is nobody's")
+        func signedOut() async throws {
+            try await InboxStage.with { stage in
+                try await stage.browser.go(to: stage.origin)
+                try await stage.until("$('[part=empty]')?.textContent.length > 5 && !inbox.token")
+                try await stage.browser.go(to: "about:blank")
+                try await stage.browser.go(to: "\(stage.origin)/#token=\(try stage.api.token("ada"))x")
+                try await stage.until("$('.notice').className === 'notice signed-out'")
+            }
+        }
+
+        @Test("older ones come on demand, all are marked at once, and times are as the rules say them")
+        func more() async throws {
+            try await InboxStage.with { stage in
+                for number in 1...35 { try await stage.api.notify(number) }
+                try await stage.open()
+                let count = try await stage.ask("$$('[part=item]').length")
+                #expect(count == 30)
+                try await stage.click("[part=more]")
+                try await stage.until("$$('[part=item]').length === 35 && $('[part=more]').hidden")
+                try await stage.click("[part=mark-all]")
+                try await stage.until(
+                    "$('[part=bell]').ariaLabel === '0 uleste varsler' && $('[part=mark-all]').hidden"
+                )
+                let unread = try await stage.api.unread()
+                #expect(unread == 0)
+                for row in try Self.timeWords() {
+                    let arguments = ["at", "now", "zone", "language"].map { row[$0] ?? .null }
+                    let words = try await stage.browser.run("return BellhopInbox.timeWords(...arguments)", arguments)
+                    #expect(words["day"] == row["day"] && words["time"] == row["time"], "\(row)")
+                }
+            }
+        }
+
+        private static func timeWords() throws -> [JSONValue] {
+            let text = try Checkout.text("Tests/Tables/time-words.json")
+            return try JSONParser().parse(Array(text.utf8)).get().array ?? []
+        }
+
+        private static func network(isOffline: Bool, _ stage: InboxStage) async throws {
+            try await stage.browser.tell(
+                "Network.emulateNetworkConditions",
+                ["offline": .bool(isOffline), "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1]
+            )
+        }
+    }
+}

@@ -1,0 +1,220 @@
+import API
+import BellhopJSON
+import BellhopRules
+import Foundation
+import HTTPServer
+import Postgres
+import ServiceRuntime
+import Store
+import TestSupport
+import Testing
+import Workbench
+
+/// The API on a port of its own, and the browser in front of it: each test is a site that nobody has seen before.
+struct InboxStage: Sendable {
+    let api: APIBench
+    let browser: WebDriver
+    /// Scheme, host and port: `http://127.0.0.1:40001`.
+    let origin: String
+
+    /// What a page that embeds the component looks like.
+    private static let host = """
+        <!doctype html><html lang="nb"><meta charset="utf-8"><title>Drop</title>
+        <body><header><h1>Drop</h1><bellhop-inbox></bellhop-inbox></header><main><button id="outside">Send</button></main>
+        <script src="/bellhop-inbox.js"></script></body></html>
+        """
+
+    static func with(_ body: (InboxStage) async throws -> Void) async throws {
+        let browser = try await BrowserProgram.shared.driver()
+        try await APIBench.with { api in
+            let local = ListenAddress(host: "127.0.0.1", port: 0)
+            let server = try HTTPServer.start(listen: local, limits: InboxAPI.limits) { request in
+                if request.target.segments == ["host"] {
+                    return HTTPResponse(
+                        headers: ["Content-Type": "text/html; charset=utf-8"],
+                        body: .bytes(Array(host.utf8))
+                    )
+                }
+                return await api.api.respond(to: request)
+            }
+            let stage = InboxStage(api: api, browser: browser, origin: "http://\(server.address)")
+            let result: Result<Void, any Error>
+            do {
+                try await stage.settle()
+                result = .success(try await api.whileLive { try await body(stage) })
+            } catch {
+                result = .failure(error)
+            }
+            try? await stage.leave()
+            await server.stop(grace: .zero)
+            try result.get()
+        }
+    }
+
+    /// As every test finds the browser.
+    private func settle() async throws {
+        try await resize(width: 1_200, height: 900)
+        try await browser.tell("Network.enable")
+        try await browser.tell("Page.enable")
+        try await browser.tell("ServiceWorker.enable")
+        _ = try await browser.complaints()
+    }
+
+    private func leave() async throws {
+        try await browser.go(to: "about:blank")
+        try await browser.tell("Storage.clearDataForOrigin", ["origin": .string(origin), "storageTypes": "all"])
+    }
+
+    func resize(width: Int, height: Int, isDark: Bool = false) async throws {
+        try await browser.tell(
+            "Emulation.setDeviceMetricsOverride",
+            [
+                "width": .number(JSONNumber(Int64(width))), "height": .number(JSONNumber(Int64(height))),
+                "deviceScaleFactor": 1, "mobile": .bool(width < 600),
+            ]
+        )
+        let scheme: JSONValue = ["name": "prefers-color-scheme", "value": .string(isDark ? "dark" : "light")]
+        try await browser.tell("Emulation.setEmulatedMedia", ["features": [scheme]])
+    }
+
+    /// Runs a script before every page's own, until the value that comes back is handed to `forget`.
+    func prepare(_ script: String) async throws -> JSONValue {
+        try await browser.tell("Page.addScriptToEvaluateOnNewDocument", ["source": .string(script)])["identifier"]
+            ?? .null
+    }
+
+    func forget(_ identifier: JSONValue) async throws {
+        try await browser.tell("Page.removeScriptToEvaluateOnNewDocument", ["identifier": identifier])
+    }
+
+    /// Runs with a script that comes before every page's own.
+    func prepared(by script: String, _ body: () async throws -> Void) async throws {
+        let identifier = try await prepare(script)
+        let result: Result<Void, any Error>
+        do { result = .success(try await body()) } catch { result = .failure(error) }
+        try await forget(identifier)
+        try result.get()
+    }
+
+    // MARK: - The page
+
+    /// Opens the page as a user would by a link, and waits for the list or what stands in its place.
+    func open(as user: String = "ada", app: String = "drop", token: String? = nil) async throws {
+        let token = try token ?? api.token(user, app: app)
+        try await browser.go(to: "about:blank")
+        try await browser.go(to: "\(origin)/#token=\(token)")
+        try await eventually("the list is there") {
+            try await ask("Boolean(inbox.settings && inbox.model.isLoaded && $('.list').ariaBusy === 'false')") == true
+        }
+    }
+
+    /// The value of an expression about the page, with `inbox` as the element, `$` and `$$` as what is inside.
+    @discardableResult
+    func ask(_ expression: String, _ arguments: JSONValue...) async throws -> JSONValue {
+        let script = """
+            const inbox = document.querySelector("bellhop-inbox");
+            const $ = (selector) => inbox?.shadowRoot?.querySelector(selector);
+            const $$ = (selector) => [...(inbox?.shadowRoot?.querySelectorAll(selector) ?? [])];
+            return (\(expression));
+            """
+        return try await browser.run(script, arguments)
+    }
+
+    func texts(_ selector: String) async throws -> [String] {
+        let found = try await ask("$$(arguments[0]).map((node) => node.textContent)", .string(selector))
+        return (found.array ?? []).compactMap(\.string)
+    }
+
+    func click(_ selector: String) async throws {
+        try await ask("$(arguments[0]).click()", .string(selector))
+    }
+
+    /// Waits until an expression about the page is true.
+    func until(_ expression: String, _ what: String = "") async throws {
+        try await eventually("\(what) \(expression)") { try await ask(expression) == true }
+    }
+
+    /// Whatever the page has to say is a fault.
+    func expectQuiet(_ place: String = "") async throws {
+        let complaints = try await browser.complaints()
+        #expect(complaints == [], "\(place)")
+    }
+
+    func openSettings() async throws {
+        try await click("[part=settings-button]")
+        try await until("$('.settings input') !== null && $('.device') !== null", "the settings are there")
+    }
+
+    // MARK: - Material
+
+    /// A notification with words of its own.
+    struct Letter {
+        var type = "transaction_complete"
+        var title = "Overføring til Mama Jasmina fullført"
+        var body = "2 000 kr sendt til Serbia"
+        var at = "2026-02-21T13:32:00Z"
+        var link: JSONValue? = ["web": "/transactions?id=tx_rem_1", "mobile": "/tx"]
+        var data: JSONValue = [:]
+        var isRead = false
+    }
+
+    @discardableResult
+    func deliver(_ number: Int, _ letter: Letter, to user: String = "ada", app: String = "drop") async throws -> String
+    {
+        let id = APIBench.id(number)
+        let catalog = api.bench.catalogs.catalogs.first { $0.app.text == app }
+        let known = EventType(validating: letter.type).flatMap { catalog?[$0] }
+        let type = try #require(known)
+        let link = letter.link.map { String(decoding: JSONWriter.canonicalBytes(of: $0), as: UTF8.self) }
+        _ = try await api.bench.owner.run(
+            """
+            INSERT INTO notifications (app, user_id, id, event_id, content_hash, type, title, body, priority, data, link,
+                                       created_at, read_at)
+            VALUES ($1, $2, $3, $3, '', $4, $5, $6, $7, $8, $9, $10::text::timestamptz,
+                    CASE WHEN $11 THEN now() END)
+            """,
+            [
+                .text(app), .text(user), .text(id), .text(letter.type), .text(letter.title), .text(letter.body),
+                .text(type.priority.rawValue),
+                .text(String(decoding: JSONWriter.canonicalBytes(of: letter.data), as: UTF8.self)),
+                link.map(Parameter.text) ?? .null, .text(letter.at), .boolean(letter.isRead),
+            ]
+        )
+        return id
+    }
+
+    /// What the table of the app drop's document shows, over three days; the clock of a page stands at `evening`.
+    func deliverSamples(to user: String = "ada") async throws {
+        let samples: [Letter] = [
+            Letter(
+                type: "promotional",
+                title: "Nytt tilbud",
+                body: "0% gebyr denne uken!",
+                at: "2026-02-19T08:00:00Z",
+                isRead: true
+            ),
+            Letter(
+                type: "rate_update",
+                title: "Valutakurs oppdatert",
+                body: "1 NOK = 11.70 RSD",
+                at: "2026-02-20T17:45:00Z",
+                isRead: true
+            ),
+            Letter(type: "security", title: "Ny pålogging fra iPhone", body: "Oslo, Norge", at: "2026-02-20T18:10:00Z"),
+            Letter(
+                type: "qr_payment",
+                title: "QR-betaling hos Ahmetov Kebab",
+                body: "129 kr betalt",
+                at: "2026-02-21T11:05:00Z"
+            ),
+            Letter(),
+        ]
+        for (number, letter) in samples.enumerated() { try await deliver(number + 1, letter, to: user) }
+    }
+
+    /// A page's clock stands still: the evening of 21 February 2026.
+    static let evening = "Date.now = () => Date.parse('2026-02-21T20:00:00Z');"
+
+    /// Nothing is ever on the screen, as far as the page can see, so that what is unread stays so.
+    static let unseen = "window.IntersectionObserver = class { observe() {} unobserve() {} disconnect() {} };"
+}

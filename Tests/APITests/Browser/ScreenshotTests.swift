@@ -1,0 +1,49 @@
+import BellhopJSON
+import Foundation
+import TestSupport
+import Testing
+import Workbench
+
+extension BrowserTests {
+    @Suite("How it looks")
+    struct ScreenshotTests {
+        /// Where pictures are left for people to look at: `deploy/test` keeps them with the logs.
+        private static let folder = ProcessInfo.processInfo.environment["BELLHOP_PICTURES"]
+
+        @Test("it fits a phone and a desktop, by day and by night, in each language", arguments: ["nb", "sv", "en"])
+        func fits(locale: String) async throws {
+            try await InboxStage.with { stage in
+                let people = ["ada", "bo", "cleo", "dan"]
+                for person in people {
+                    try await stage.deliverSamples(to: person)
+                    _ = try await stage.api.call("PATCH", "/api/settings", #"{"locale":"\#(locale)"}"#, as: person)
+                }
+                try await stage.prepared(by: InboxStage.evening + InboxStage.unseen) {
+                    for (place, person) in people.enumerated() {
+                        let (isPhone, isDark) = (place % 2 == 1, place > 1)
+                        try await stage.resize(width: isPhone ? 390 : 1_200, height: 844, isDark: isDark)
+                        try await stage.open(as: person)
+                        let name = "\(locale)-\(isPhone ? "phone" : "desktop")-\(isDark ? "dark" : "light")"
+                        try await Self.look("list-\(name)", stage)
+                        guard isPhone == isDark else { continue }
+                        try await stage.openSettings()
+                        try await Self.look("settings-\(name)", stage)
+                    }
+                }
+            }
+        }
+
+        private static func look(_ name: String, _ stage: InboxStage) async throws {
+            let overflow = try await stage.ask(
+                "document.documentElement.scrollWidth <= innerWidth && $$('.words').every((box) => box.scrollWidth <= box.clientWidth)"
+            )
+            #expect(overflow == true, "\(name) is wider than its window")
+            guard let folder else { return }
+            let picture = try await stage.browser.tell("Page.captureScreenshot", ["format": "png"])
+            let data = picture["data"]?.string.flatMap { Data(base64Encoded: $0) }
+            let bytes = try #require(data)
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            try bytes.write(to: URL(fileURLWithPath: folder).appendingPathComponent("\(name).png"))
+        }
+    }
+}

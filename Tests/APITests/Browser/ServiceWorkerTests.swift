@@ -1,0 +1,270 @@
+import API
+import BellhopJSON
+import BellhopRules
+import Foundation
+import Pipeline
+import TestSupport
+import Testing
+import Workbench
+
+/// One table of cases for the server's rules and for the service worker's.
+private struct PushCase {
+    let row: JSONValue
+
+    static func all() throws -> [PushCase] {
+        let text = try Checkout.text("Tests/Tables/service-worker.json")
+        return try JSONParser().parse(Array(text.utf8)).get().array?.map(PushCase.init) ?? []
+    }
+
+    var name: String { row["case"]?.string ?? "" }
+    var expected: String? { row["verdict"]?.string }
+
+    func instant(_ key: String) -> Timestamp? {
+        row[key]?.string.flatMap(Timestamp.init(validating:))
+    }
+
+    func catalog(in catalogs: CatalogSet) throws -> Catalog {
+        let found = catalogs.catalogs.first { $0.app.text == row["app"]?.string }
+        return try #require(found)
+    }
+
+    func type(in catalog: Catalog) throws -> CatalogType {
+        let found = row["type"]?.string.flatMap(EventType.init(validating:)).flatMap { catalog[$0] }
+        return try #require(found)
+    }
+
+    /// What the server's rules make of it for a browser.
+    func verdict(_ catalogs: CatalogSet, _ zones: ZoneLibrary) throws -> String {
+        let catalog = try catalog(in: catalogs)
+        let type = try type(in: catalog)
+        var recipient = Recipient()
+        recipient.timezone = row["zone"]?.string.flatMap(TimeZoneName.init(validating:))
+        recipient.pushEnabled = row["pushEnabled"]?.bool ?? true
+        if let document = row["preferences"] {
+            let whole = PreferenceDocument(normalizing: document, schema: catalog.preferenceSchema)
+            recipient.preferences = Preferences(whole.json)
+        }
+        let token = try #require(DeviceToken(validating: "https://push.example/1"))
+        recipient.devices = [Device(subscription: "1", token: token, platform: .web, provider: .webpush)]
+        let now = try #require(instant("at"))
+        var facts = DecisionFacts(catalog: catalog, type: type, recipient: recipient, now: now) { zones[$0] }
+        facts.expiresAt = instant("expiresAt")
+        let decision = Decision(facts)
+        return Self.word(decision.push ?? decision.devices.first?.outcome)
+    }
+
+    private static func word(_ outcome: Outcome?) -> String {
+        switch outcome {
+        case .send?: "show"
+        case .expire?: "expired"
+        case .suppress(let reason)?: reason.rawValue
+        case .drop?, .wait?: "quiet-hours"
+        case nil: "nothing"
+        }
+    }
+
+    /// What a page has left for the worker, with the user's document as it was stored.
+    func mirror(_ catalogs: CatalogSet) throws -> JSONValue {
+        let catalog = try catalog(in: catalogs)
+        let types = catalog.types.map { type in
+            let facts: JSONValue = [
+                "mandatory": .bool(type.isMandatory), "isOn": .bool(type.pushByDefault),
+                "quiet": .string(type.quietHours[.web].rawValue),
+            ]
+            return (type.type.text, facts)
+        }
+        let hours = catalog.settings.quietHours
+        return [
+            "types": .object(JSONObject(types)), "preferences": row["preferences"] ?? .null,
+            "pushEnabled": row["pushEnabled"] ?? true, "zones": [row["zone"] ?? .null, .string(catalog.timezone.text)],
+            "quietHours": [
+                "enabled": .bool(hours.enabled), "startHour": .number(JSONNumber(Int64(hours.startHour))),
+                "endHour": .number(JSONNumber(Int64(hours.endHour))),
+            ],
+        ]
+    }
+}
+
+@Suite("The table of cases for service workers")
+struct PushCaseTests {
+    @Test("the server's rules say what the table says")
+    func rules() throws {
+        let catalogs = try Bench.shipped()
+        let zones = ZoneLibrary(environment: ProcessInfo.processInfo.environment)
+        let cases = try PushCase.all()
+        #expect(cases.count >= 40)
+        for one in cases {
+            let verdict = try one.verdict(catalogs, zones)
+            #expect(verdict == one.expected, "\(one.name)")
+        }
+    }
+}
+
+extension BrowserTests {
+    @Suite("The service worker")
+    struct ServiceWorkerTests {
+        /// The worker's own text in a page, with a scope of its own in place of a worker's.
+        private static let scope = """
+            const [source, work] = arguments;
+            const kept = { shown: [], opened: [], calls: [], badges: [], listeners: {}, mirror: {}, pages: [] };
+            const scope = {
+              addEventListener: (name, listener) => (kept.listeners[name] = listener),
+              skipWaiting: () => {},
+              location: { origin: location.origin },
+              navigator: { setAppBadge: async (n) => kept.badges.push(n), clearAppBadge: async () => kept.badges.push(0) },
+              clients: {
+                claim: () => {},
+                matchAll: async () => kept.pages,
+                openWindow: async (address) => kept.opened.push(address),
+              },
+              registration: {
+                showNotification: async (title, options) => kept.shown.push({ title, ...options }),
+                pushManager: { subscribe: async () => ({ endpoint: "https://push.example/new", toJSON: () => ({ endpoint: "https://push.example/new", keys: { p256dh: "p", auth: "a" } }) }) },
+              },
+            };
+            const storage = {
+              open: async () => ({
+                match: async () => new Response(JSON.stringify(kept.mirror)),
+                put: async (_, response) => (kept.mirror = await response.json()),
+              }),
+            };
+            const call = async (url, options) => (kept.calls.push({ url: String(url), ...options }), new Response("{}"));
+            const make = new Function("self", "caches", "fetch", source + "; return { verdictOf };");
+            const worker = make(scope, storage, call);
+            const fire = async (name, event) => {
+              let done;
+              kept.listeners[name]({ waitUntil: (promise) => (done = promise), ...event });
+              await done;
+            };
+            return new Function("worker", "kept", "fire", "table", "return (async () => {" + work + "})()")(worker, kept, fire, arguments[2]);
+            """
+
+        private static func run(_ work: String, _ table: JSONValue = .null, on stage: InboxStage) async throws
+            -> JSONValue
+        {
+            // A page without a policy: what a worker's text is run by here, the real page forbids.
+            try await stage.browser.go(to: "\(stage.origin)/host")
+            let source = try await stage.browser.run("return fetch('/sw.js').then((response) => response.text())")
+            return try await stage.browser.run(scope, [source, .string(work), table])
+        }
+
+        @Test("it decides as the table says")
+        func table() async throws {
+            try await InboxStage.with { stage in
+                let catalogs = try Bench.shipped()
+                let cases = try PushCase.all()
+                let rows = try cases.map { one -> JSONValue in
+                    let type = try one.type(in: one.catalog(in: catalogs))
+                    let push: JSONValue = [
+                        "type": one.row["type"] ?? .null, "priority": .string(type.priority.rawValue),
+                        "expiresAt": one.row["expiresAt"] ?? .null,
+                    ]
+                    return ["push": push, "mirror": try one.mirror(catalogs), "at": one.row["at"] ?? .null]
+                }
+                let work = "return table.map(({ push, mirror, at }) => worker.verdictOf(push, mirror, Date.parse(at)));"
+                let verdicts = try await Self.run(work, .array(rows), on: stage)
+                for (one, verdict) in zip(cases, verdicts.array ?? []) {
+                    #expect(verdict.string == one.expected, "\(one.name)")
+                }
+                #expect(verdicts.array?.count == cases.count)
+            }
+        }
+
+        @Test("a click leads to its own site alone, marks as read, and goes to a page that is open already")
+        func clicks() async throws {
+            try await InboxStage.with { stage in
+                let work = """
+                    kept.mirror = { api: location.origin, token: "t", schemes: ["drop"] };
+                    const click = (data) => fire("notificationclick", { notification: { data, close() {} } });
+                    for (const url of ["/schedule", "javascript:alert(1)", "https://evil.example/", "//evil.example", "drop://x", null])
+                      await click({ id: "noti_0000000000000001", url });
+                    const went = [];
+                    kept.pages = [{ url: location.origin + "/", focus: async () => went.push("focus"), navigate: async (to) => went.push(to), postMessage() {} }];
+                    await click({ url: "/schedule" });
+                    const { method, url, body, headers } = kept.calls[0];
+                    return { opened: kept.opened, went, first: [method, new URL(url).pathname, body, headers.Authorization] };
+                    """
+                let found = try await Self.run(work, on: stage)
+                let home = JSONValue.string("\(stage.origin)/")
+                let schedule = JSONValue.string("\(stage.origin)/schedule")
+                #expect(found["opened"] == [schedule, home, home, home, "drop://x", home])
+                #expect(found["went"] == [schedule, "focus"])
+                let body = #"{"notificationIds":["noti_0000000000000001"]}"#
+                #expect(found["first"] == ["PATCH", "/api/notifications", .string(body), "Bearer t"])
+            }
+        }
+
+        @Test("a browser that gets a new address is told to the server with the one before")
+        func renewal() async throws {
+            try await InboxStage.with { stage in
+                let work = """
+                    kept.mirror = { api: location.origin, token: "t", endpoint: "https://push.example/old", publicKey: "k" };
+                    await fire("pushsubscriptionchange", {});
+                    return { body: JSON.parse(kept.calls[0].body), mirror: kept.mirror };
+                    """
+                let found = try await Self.run(work, on: stage)
+                #expect(found["body"]?["token"] == "https://push.example/new")
+                #expect(found["body"]?["replaces"] == "https://push.example/old")
+                #expect(found["body"]?["platform"] == "web")
+                #expect(found["mirror"]?["endpoint"] == "https://push.example/new")
+            }
+        }
+
+        @Test("a push is shown while no rule is against it, with its number, and what is no push shows nothing")
+        func delivery() async throws {
+            try await InboxStage.with { stage in
+                let permission: JSONValue = ["origin": .string(stage.origin), "permissions": ["notifications"]]
+                try await stage.browser.tell("Browser.grantPermissions", permission)
+                try await stage.open(as: "bo", app: "padel")
+                try await stage.browser.run(
+                    """
+                    const policy = trustedTypes.createPolicy("bellhop-inbox", { createScriptURL: (url) => url });
+                    return navigator.serviceWorker.register(policy.createScriptURL("/sw.js"), { scope: "/" })
+                        .then(() => navigator.serviceWorker.ready).then(() => true);
+                    """
+                )
+                let match = """
+                    {"id":"noti_1","type":"scheduled_match_new","title":"Ny match i schemat",
+                     "body":"Tisdag 19:00 på PDL Center.","url":"/schedule","tag":"a"}
+                    """
+                try await Self.deliver(match, to: stage)
+                let expected: JSONValue = [["Ny match i schemat", "Tisdag 19:00 på PDL Center.", "a"]]
+                try await eventually("it is shown") { try await Self.shown(stage) == expected }
+                // As the document of the app writes it, while its type is off.
+                let off = #"{"eventToggles":{"scheduled_match_new":false}}"#
+                _ = try await stage.api.call("PUT", "/api/preferences", off, as: "bo", app: "padel")
+                try await stage.open(as: "bo", app: "padel")
+                try await Self.deliver(#"{"eventType":"scheduled_match_new","title":"Muted","tag":"b"}"#, to: stage)
+                try await Self.deliver("not JSON", to: stage)
+                let announcement = #"{"eventType":"admin_announcement","title":"Banor stängda","route":"/","tag":"c"}"#
+                try await Self.deliver(announcement, to: stage)
+                try await eventually("the one after them is shown") {
+                    try await Self.shown(stage).array?.contains(["Banor stängda", "", "c"]) == true
+                }
+                let all = try await Self.shown(stage)
+                #expect(all.array?.count == 2)
+                try await stage.expectQuiet()
+            }
+        }
+
+        /// The browser numbers registrations from 0 on; only the one of this origin takes the message.
+        private static func deliver(_ text: String, to stage: InboxStage) async throws {
+            for number in 0..<12 {
+                _ = try? await stage.browser.tell(
+                    "ServiceWorker.deliverPushMessage",
+                    ["origin": .string(stage.origin), "registrationId": .string("\(number)"), "data": .string(text)]
+                )
+            }
+        }
+
+        /// Title, body and tag of what the browser shows.
+        private static func shown(_ stage: InboxStage) async throws -> JSONValue {
+            try await stage.browser.run(
+                """
+                return navigator.serviceWorker.ready.then((registration) => registration.getNotifications())
+                    .then((all) => all.map(({ title, body, tag }) => [title, body, tag]));
+                """
+            )
+        }
+    }
+}

@@ -1,0 +1,121 @@
+import BellhopJSON
+import Foundation
+import TestSupport
+import Testing
+import Workbench
+
+extension BrowserTests {
+    @Suite("The settings page")
+    struct SettingsPageTests {
+        @Test("it has the words and the order of padel's document, and keeps what is changed")
+        func roundTrip() async throws {
+            try await InboxStage.with { stage in
+                try await stage.open(as: "bo", app: "padel")
+                try await stage.openSettings()
+                let labels = try await stage.texts(".label")
+                #expect(
+                    labels.prefix(5) == [
+                        "Tillåt notiser", "Ny schemalagd match", "Påminnelse om tillgänglighetspoll",
+                        "Adminmeddelanden",
+                        "Aktivera tysta timmar",
+                    ]
+                )
+                let helper = try await stage.ask("$('#switch-quietHours-helper').textContent")
+                #expect(
+                    helper
+                        == "Tysta timmar pausar notiser mellan start och slut. Exempel: 22 till 07 stoppar nattnotiser."
+                )
+                let defaults = try await stage.ask("$$('input').map((input) => input.checked)")
+                #expect(defaults == [true, true, true, true, false, true, true])
+                let hours = try await stage.ask("[$('[name=startHour]').value, $('[name=endHour]').value]")
+                #expect(hours == ["22", "7"])
+
+                try await stage.click("[name=quietHours]")
+                try await stage.ask(
+                    "Object.assign($('[name=endHour]'), { value: 6 }).dispatchEvent(new Event('change'))"
+                )
+                try await stage.click("[name=type-admin_announcement]")
+                try await stage.click("[name=email]")
+                let expected: JSONValue = [
+                    "enabled": true,
+                    "eventToggles": [
+                        "scheduled_match_new": true, "availability_poll_reminder": true, "admin_announcement": false,
+                    ],
+                    "quietHours": ["enabled": true, "startHour": 22, "endHour": 6],
+                ]
+                try await eventually("the server keeps it") {
+                    let kept = try await stage.api.call("GET", "/api/preferences", as: "bo", app: "padel").json
+                    let settings = try await stage.api.call("GET", "/api/settings", as: "bo", app: "padel")
+                    return kept == expected && settings["emailEnabled"] == false
+                }
+                try await stage.open(as: "bo", app: "padel")
+                try await stage.openSettings()
+                let later = try await stage.ask("$$('input').map((input) => input.checked)")
+                #expect(later == [true, true, true, false, true, true, false])
+                try await stage.expectQuiet()
+            }
+        }
+
+        @Test("what could not be kept is taken back, and said")
+        func failure() async throws {
+            try await InboxStage.with { stage in
+                try await stage.open()
+                try await stage.openSettings()
+                try await stage.ask("(inbox.client.base = 'http://127.0.0.1:9/') && true")
+                try await stage.click("[name=push]")
+                try await stage.until("$('[part=toast]').classList.contains('fault')")
+            }
+        }
+
+        /// A browser that lets the page subscribe, without the push service that a real one asks.
+        private static let subscribing = """
+            Object.defineProperty(Notification, "permission", { get: () => window.__permission ?? "default" });
+            window.__asked = 0;
+            Notification.requestPermission = async () => ((window.__asked += 1), (window.__permission = "granted"));
+            const key = (count) => btoa(String.fromCharCode(...Array.from({ length: count }, (_, place) => (place ? 7 : 4))))
+              .replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+            const endpoint = "https://updates.push.services.mozilla.com/wpush/v2/abc";
+            const subscription = {
+              endpoint,
+              toJSON: () => ({ endpoint, expirationTime: null, keys: { p256dh: window.__key, auth: key(16) } }),
+              unsubscribe: async () => ((window.__subscribed = false), true),
+            };
+            PushManager.prototype.subscribe = async (options) => {
+              window.__subscribed = options.userVisibleOnly && options.applicationServerKey.length > 0;
+              const pair = await crypto.subtle.generateKey({ name: "ECDH", namedCurve: "P-256" }, true, ["deriveBits"]);
+              const raw = new Uint8Array(await crypto.subtle.exportKey("raw", pair.publicKey));
+              window.__key = btoa(String.fromCharCode(...raw)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+              return subscription;
+            };
+            PushManager.prototype.getSubscription = async () => (window.__subscribed ? subscription : null);
+            """
+
+        @Test("it explains what for before the system asks, registers the browser, and takes it back")
+        func push() async throws {
+            try await InboxStage.with { stage in
+                try await stage.prepared(by: Self.subscribing) {
+                    try await stage.open()
+                    try await stage.openSettings()
+                    try await stage.click("[name=device]")
+                    try await stage.until(
+                        "$('dialog').open && $('dialog').textContent.includes('Nettleseren spør om lov')"
+                    )
+                    let asked = try await stage.ask("window.__asked")
+                    #expect(asked == 0, "nothing is asked before the explanation was read")
+                    try await stage.click("[name=later]")
+                    try await stage.until("$('dialog') === null")
+                    try await stage.click("[name=device]")
+                    try await stage.click("[name=proceed]")
+                    let live =
+                        "SELECT count(*) FROM push_subscriptions WHERE profile_id = 'ada' AND revoked_at IS NULL"
+                        + " AND provider = 'webpush' AND permission = 'granted'"
+                    try await eventually("the browser is registered") { try await stage.api.bench.count(live) == 1 }
+                    try await stage.until("$('[name=device]')?.className === 'quiet-button'", "it can be turned off")
+                    try await stage.click("[name=device]")
+                    try await eventually("the browser is forgotten") { try await stage.api.bench.count(live) == 0 }
+                    try await stage.expectQuiet()
+                }
+            }
+        }
+    }
+}

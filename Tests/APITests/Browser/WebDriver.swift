@@ -1,0 +1,92 @@
+import BellhopJSON
+
+/// A session of the WebDriver protocol: HTTP and JSON, one command at a time.
+struct WebDriver: Sendable {
+    private let port: UInt16
+    private let session: String
+
+    /// Opens the one window.
+    static func begin(at port: UInt16, binary: String) async throws -> WebDriver {
+        // Without a sandbox it runs as root too, and with a pipe it ends with chromedriver.
+        let arguments: [JSONValue] = [
+            "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--remote-debugging-pipe",
+            "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+            "--hide-scrollbars", "--disable-extensions", "--mute-audio", "--lang=en-GB", "--window-size=1200,900",
+        ]
+        let wanted: JSONValue = [
+            "capabilities": [
+                "alwaysMatch": [
+                    "browserName": "chrome", "goog:loggingPrefs": ["browser": "ALL"],
+                    "timeouts": ["script": 60_000, "pageLoad": 120_000],
+                    "unhandledPromptBehavior": "ignore",
+                    "goog:chromeOptions": ["binary": .string(binary), "args": .array(arguments)],
+                ]
+            ]
+        ]
+        let answer = try await send("POST", port, "/session", wanted)
+        guard let id = answer["sessionId"]?.string else { throw BrowserFailure("chromedriver gave no session") }
+        return WebDriver(port: port, session: id)
+    }
+
+    /// A command of the protocol, such as `url`; its value comes back.
+    @discardableResult
+    func call(_ method: String, _ path: String, _ body: JSONValue? = nil) async throws -> JSONValue {
+        try await Self.send(method, port, "/session/\(session)/\(path)", body)
+    }
+
+    /// A command of the DevTools protocol.
+    @discardableResult
+    func tell(_ command: String, _ parameters: JSONValue = [:]) async throws -> JSONValue {
+        try await call("POST", "goog/cdp/execute", ["cmd": .string(command), "params": parameters])
+    }
+
+    func go(to url: String) async throws {
+        try await call("POST", "url", ["url": .string(url)])
+    }
+
+    /// Runs the body of a function in the page; a promise that it returns is waited for.
+    @discardableResult
+    func run(_ script: String, _ arguments: [JSONValue] = []) async throws -> JSONValue {
+        try await call("POST", "execute/sync", ["script": .string(script), "args": .array(arguments)])
+    }
+
+    /// Presses keys, one after the other, wherever the focus is.
+    func press(_ keys: [Key]) async throws {
+        let actions = keys.flatMap { key -> [JSONValue] in
+            let value = JSONValue.string(key.rawValue)
+            return [["type": "keyDown", "value": value], ["type": "keyUp", "value": value]]
+        }
+        let source: JSONValue = ["type": "key", "id": "keyboard", "actions": .array(actions)]
+        try await call("POST", "actions", ["actions": [source]])
+    }
+
+    /// Keys by the characters that the protocol has for them.
+    enum Key: String {
+        case tab = "\u{E004}"
+        case enter = "\u{E007}"
+        case escape = "\u{E00C}"
+        case space = " "
+        case down = "\u{E015}"
+        case end = "\u{E010}"
+    }
+
+    /// What the console got since the last question, errors only.
+    func complaints() async throws -> [String] {
+        let entries = try await call("POST", "se/log", ["type": "browser"])
+        return (entries.array ?? []).filter { $0["level"] == "SEVERE" }.compactMap { $0["message"]?.string }
+    }
+
+    private static func send(_ method: String, _ port: UInt16, _ path: String, _ body: JSONValue?) async throws
+        -> JSONValue
+    {
+        let bytes = body.map { JSONWriter.canonicalBytes(of: $0) } ?? []
+        let answer = try await PlainCall(port: port, method: method, path: path, body: bytes).answer()
+        let parser = JSONParser(limits: JSONParser.Limits(bytes: 64 << 20, depth: 64))
+        let json = try parser.parse(answer.body).get()
+        guard answer.status == 200, let value = json["value"] else {
+            let message = json["value"]?["message"]?.string ?? "no message"
+            throw BrowserFailure("\(method) \(path): \(message.prefix(1_000))")
+        }
+        return value
+    }
+}

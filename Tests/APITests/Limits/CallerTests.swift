@@ -1,0 +1,61 @@
+import BellhopRules
+import HTTPServer
+import ServiceRuntime
+import Store
+import Testing
+import Workbench
+
+@testable import API
+
+@Suite("Whom a call comes from")
+struct CallerTests {
+    private func caller(_ peer: String, forwarded: String?, trusting ranges: [String]) throws -> PeerAddress? {
+        var headers = HTTPHeaders()
+        if let forwarded { headers.add("X-Forwarded-For", forwarded) }
+        let request = HTTPRequest(
+            method: "GET",
+            target: try #require(RequestTarget("/")),
+            headers: headers,
+            peer: PeerAddress(try #require(InternetAddress(peer)))
+        )
+        return request.caller(behind: ranges.compactMap(AddressRange.init))
+    }
+
+    @Test(
+        "the word of a trusted proxy counts, and what stands left of an untrusted one does not",
+        arguments: [
+            ("10.0.0.1", "203.0.113.9", "203.0.113.9"), ("10.0.0.1", nil, "10.0.0.1"),
+            ("10.0.0.1", "1.1.1.1, 203.0.113.9", "203.0.113.9"),
+            ("10.0.0.1", "203.0.113.9, 10.0.0.2", "203.0.113.9"),
+            ("198.51.100.1", "203.0.113.9", "198.51.100.1"), ("10.0.0.1", "rubbish", "10.0.0.1"),
+        ] as [(String, String?, String)]
+    )
+    func forwarded(peer: String, header: String?, expected: String) throws {
+        let found = try caller(peer, forwarded: header, trusting: ["10.0.0.0/8"])
+        #expect(found == PeerAddress(try #require(InternetAddress(expected))))
+    }
+
+    @Test("where no proxy is trusted, nobody is believed")
+    func untrusted() throws {
+        let found = try caller("10.0.0.1", forwarded: "203.0.113.9", trusting: [])
+        #expect(found == PeerAddress(try #require(InternetAddress("10.0.0.1"))))
+    }
+
+    @Test("a user has so many calls under way at once, and again when they are done")
+    func underWay() async throws {
+        let calls = CallsUnderWay(most: 2)
+        let ada = try recipient("ada")
+        let bob = try recipient("bob")
+        try await calls.run(ada) {
+            try await calls.run(ada) {
+                await #expect(throws: CallFault.self) { try await calls.run(ada) {} }
+                try await calls.run(bob) {}
+            }
+        }
+        try await calls.run(ada) {}
+    }
+
+    private func recipient(_ user: String) throws -> RecipientKey {
+        RecipientKey(app: try #require(AppID(validating: "drop")), user: try #require(UserID(validating: user)))
+    }
+}

@@ -1,0 +1,247 @@
+import API
+import BellhopJSON
+import Foundation
+import HTTPServer
+import Pipeline
+import Postgres
+import ServiceRuntime
+import Store
+import TestSupport
+import Testing
+import Workbench
+
+@Suite(
+    "Live streams",
+    .inTurn,
+    .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
+    .timeLimit(.minutes(5))
+)
+struct LiveStreamTests {
+    @Test("a stream begins with the number of those unread, and tells what another process has recorded")
+    func arrival() async throws {
+        try await APIBench.with { api in
+            try await api.notify(1)
+            try await api.whileLive {
+                let reader = try await api.stream()
+                #expect(reader.status == 200)
+                #expect(reader.headers["Content-Type"] == "text/event-stream")
+                let first = try await reader.wait(for: 1)
+                #expect(first[0].kind == "badge")
+                #expect(first[0].data == ["unreadCount": 1])
+                let id = try await api.arrive(2)
+                try await api.announce()
+                let event = try #require(try await reader.wait(for: 2).last)
+                #expect(event.kind == "notification")
+                #expect(event.data["id"] == .string(id))
+                #expect(event.data["unreadCount"] == 2)
+                let listed = try await api.call("GET", "/api/notifications")["data"]?.array?.first
+                let members = try #require(listed?.object?.members)
+                let same = members.allSatisfy { event.data[$0.key] == $0.value }
+                #expect(same)
+            }
+        }
+    }
+
+    @Test("between a list and its stream nothing is missed, and nothing told twice")
+    func afterList() async throws {
+        try await APIBench.with { api in
+            for number in 1...30 { try await api.notify(number) }
+            let page = try await api.call("GET", "/api/notifications")
+            let cursor = try #require(page["lastEventId"]?.string)
+            let missed = [try await api.arrive(31), try await api.arrive(32)]
+            try await api.whileLive {
+                let reader = try await api.stream(since: cursor)
+                _ = try await reader.wait(for: 2)
+                #expect(reader.arrived == missed)
+                reader.close()
+                let later = try await api.arrive(33)
+                // Whoever has heard only the first of them hears the second again, and the third.
+                let again = try await api.stream(since: reader.events[0].id)
+                _ = try await again.wait(for: 2)
+                #expect(again.arrived == [missed[1], later])
+            }
+            let filtered = try await api.call("GET", "/api/notifications?unread=true")
+            #expect(filtered["lastEventId"] == .some(.null))
+        }
+    }
+
+    @Test("what a user does on one device is told on the others, with what is left unread")
+    func marks() async throws {
+        try await APIBench.with { api in
+            let ids = [try await api.notify(1), try await api.notify(2), try await api.notify(3)]
+            try await api.whileLive {
+                let reader = try await api.stream()
+                _ = try await reader.wait(for: 1)
+                func mark(_ id: String, _ state: String) async throws {
+                    let body = #"{"notificationIds":["\#(id)"],"state":"\#(state)"}"#
+                    _ = try await api.call("PATCH", "/api/notifications", body)
+                }
+                try await mark(ids[0], "seen")
+                try await mark(ids[1], "read")
+                try await eventually { reader.kinds.contains("read") && reader.kinds.contains("state") }
+                let read = try #require(reader.events.first { $0.kind == "read" })
+                #expect(read.data == ["ids": [.string(ids[1])], "unreadCount": 2])
+                let seen = try #require(reader.events.first { $0.kind == "state" })
+                #expect(seen.data == ["ids": [.string(ids[0])], "state": "seen"])
+                try await mark(ids[2], "archived")
+                try await eventually { reader.events.last?.kind == "badge" }
+                #expect(reader.events.last?.data == ["unreadCount": 1])
+                let gone = reader.events.last { $0.kind == "state" }
+                #expect(gone?.data == ["ids": [.string(ids[2])], "state": "archived"])
+                try await mark(ids[2], "unarchived")
+                try await eventually { reader.events.last { $0.kind == "state" }?.data["state"] == "unarchived" }
+            }
+        }
+    }
+
+    @Test("what sleeps wakes in an open stream, although nobody writes anything then")
+    func waking() async throws {
+        try await APIBench.with { api in
+            let id = try await api.notify(1)
+            try await api.whileLive {
+                let reader = try await api.stream()
+                _ = try await reader.wait(for: 1)
+                let until = ISO8601DateFormatter().string(from: Date(timeIntervalSinceNow: 2.5))
+                let body = #"{"notificationIds":["\#(id)"],"state":"snoozed","until":"\#(until)"}"#
+                _ = try await api.call("PATCH", "/api/notifications", body)
+                try await eventually { reader.arrived == [id] }
+                #expect(reader.events.contains { $0.data["state"] == "snoozed" })
+                #expect(reader.events.last?.data["unreadCount"] == 1)
+            }
+        }
+    }
+
+    @Test("a stream tells nothing of another user, nor of the same name in another app")
+    func strangers() async throws {
+        try await APIBench.with { api in
+            try await api.whileLive {
+                let ada = try await api.stream()
+                let bob = try await api.stream(as: "bob")
+                let padel = try await api.stream(app: "padel")
+                for reader in [ada, bob, padel] { _ = try await reader.wait(for: 1) }
+                let id = try await api.arrive(1, for: "bob")
+                for user in ["ada", "bob"] { try await api.announce(user) }
+                try await api.announce(app: "padel")
+                _ = try await bob.wait(for: 2)
+                #expect(bob.arrived == [id])
+                let own = try await api.arrive(2)
+                try await api.announce()
+                _ = try await ada.wait(for: 2)
+                #expect(ada.arrived == [own])
+                #expect(padel.kinds == ["badge"])
+                // A cursor of hers shows her nothing of his.
+                let cursor = try #require(bob.events.first?.id)
+                let forged = try await api.stream(since: cursor)
+                _ = try await forged.wait(for: 1)
+                #expect(!forged.arrived.contains(id))
+            }
+        }
+    }
+
+    @Test("a stream ends with its token")
+    func expiry() async throws {
+        try await APIBench.with { api in
+            try await api.whileLive {
+                let token = try api.token("ada", holds: .seconds(2))
+                let reader = try await api.stream(with: token)
+                _ = try await reader.wait(for: 1)
+                try await eventually { reader.hasEnded }
+                try await eventually { api.live.hub.openStreams == 0 }
+                #expect(api.metrics.text().contains(#"bellhop_live_streams_ended_total{reason="expired"} 1"#))
+            }
+        }
+    }
+
+    @Test("a stream ends when its process stops, and none begins then")
+    func stopping() async throws {
+        try await APIBench.with { api in
+            let reader = try await api.whileLive {
+                let reader = try await api.stream()
+                _ = try await reader.wait(for: 1)
+                #expect(try await api.bench.count("SELECT count(*) FROM listeners") == 1)
+                return reader
+            }
+            try await eventually { reader.hasEnded }
+            #expect(try await api.bench.count("SELECT count(*) FROM listeners") == 0)
+            let late = try await api.call("GET", "/api/notifications/stream")
+            #expect(late.status == 503)
+            #expect(late.code == "stopping")
+        }
+    }
+
+    @Test("a user may have so many streams, and a process")
+    func limits() async throws {
+        try await APIBench.with(limits: LiveLimits(user: 2, process: 3)) { api in
+            try await api.whileLive {
+                let readers = [try await api.stream(), try await api.stream(), try await api.stream(as: "bob")]
+                for reader in readers { _ = try await reader.wait(for: 1) }
+                let third = try await api.call("GET", "/api/notifications/stream", as: "eva")
+                #expect(third.status == 503)
+                readers[2].close()
+                try await eventually { api.live.hub.openStreams == 2 }
+                let own = try await api.call("GET", "/api/notifications/stream")
+                #expect(own.status == 429)
+                #expect(own.code == "too-many-streams")
+                #expect(own.headers["Retry-After"] == "5")
+            }
+        }
+    }
+
+    @Test("what came while the database was not heard is told when it is heard again")
+    func lostListener() async throws {
+        try await APIBench.with { api in
+            try await api.whileLive {
+                let reader = try await api.stream()
+                _ = try await reader.wait(for: 1)
+                let channel = "\(api.bench.namespace).live"
+                let listening = "FROM pg_stat_activity WHERE query LIKE 'LISTEN%' || $1::text || '%'"
+                try await eventually {
+                    try await api.bench.column("SELECT pid::text \(listening)", [.text(channel)]) != []
+                }
+                let id = try await api.arrive(1)
+                _ = try await api.bench.owner.run(
+                    Statement("SELECT pg_terminate_backend(pid) \(listening)"),
+                    [.text(channel)]
+                )
+                try await eventually { reader.arrived == [id] }
+            }
+        }
+    }
+
+    @Test("what is no event's id is refused")
+    func foreignCursor() async throws {
+        try await APIBench.with { api in
+            let answer = try await api.call("GET", "/api/notifications/stream", headers: ["Last-Event-ID": "17"])
+            #expect(answer.status == 400)
+            #expect(answer.code == "bad-cursor")
+        }
+    }
+
+    @Test("while nobody listens nothing is announced, and a moment after somebody does everything is")
+    func silence() async throws {
+        try await APIBench.with { api in
+            let book = ListenerBook(pool: api.bench.pool, namespace: api.bench.namespace)
+            let logger = Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text))
+            let metrics = MetricsRegistry()
+            let worker = Herald(book: book, logger: logger, metrics: metrics)
+            let drain = DrainSignal()
+            async let running: Void = worker.run(until: drain)
+            worker.changed([try api.recipient("ada")])
+            #expect(try await !book.isHeard())
+            try await api.whileLive {
+                let reader = try await api.stream()
+                _ = try await reader.wait(for: 1)
+                #expect(try await book.isHeard())
+                try await eventually {
+                    worker.changed([try api.recipient("ada")])
+                    return !metrics.text().contains("bellhop_live_announcements_total 0\n")
+                }
+                let id = try await api.arrive(1)
+                worker.changed([try api.recipient("ada")])
+                try await eventually { reader.arrived == [id] }
+            }
+            drain.fire()
+            try await running
+        }
+    }
+}

@@ -1,0 +1,150 @@
+import BellhopJSON
+import BellhopRules
+import Foundation
+import HTTPServer
+import Store
+import TestSupport
+import Testing
+import Workbench
+
+/// What users say of themselves, where others say something of them, too.
+@Suite(
+    "A user's own word",
+    .inTurn,
+    .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
+    .timeLimit(.minutes(5))
+)
+struct OwnWordTests {
+    @Test("it wins over a source whose clock is ahead, and what else the user has keeps the right time")
+    func clockAhead() async throws {
+        try await APIBench.with { api in
+            _ = try await api.bench.owner.run(
+                """
+                INSERT INTO follows (app, topic, user_id, since, source_time)
+                VALUES ('drop', 'club:1', 'ada', now(), now() + interval '1 year')
+                """
+            )
+            #expect(try await api.call("PATCH", "/api/settings", #"{"locale":"sv"}"#).status == 200)
+            let reminder = #"{"localTime":"09:00","title":"a","body":""}"#
+            #expect(try await api.call("POST", "/api/reminders", reminder).status == 201)
+            #expect(try await api.call("DELETE", "/api/follows/club:1").status == 204)
+            #expect(try await api.call("GET", "/api/follows")["data"] == [])
+            let ahead = """
+                SELECT (SELECT count(*) FROM recipients WHERE source_time > now() + interval '1 h')
+                     + (SELECT count(*) FROM reminders WHERE source_time > now() + interval '1 h')
+                """
+            #expect(try await api.bench.count(ahead) == 0)
+        }
+    }
+
+    @Test("it is not taken for heard while an erasure by a clock that is ahead forbids it")
+    func erasedAhead() async throws {
+        try await APIBench.with { api in
+            let reader = try api.recipient("ada")
+            _ = try await api.bench.owner.run(
+                "INSERT INTO tombstones (app, subject_hash, deleted_at) VALUES ('drop', $1, now() + interval '1 h')",
+                [.bytes(SubjectHash.recipient(reader.app, reader.user).bytes)]
+            )
+            let answer = try await api.call("PATCH", "/api/settings", #"{"locale":"sv"}"#)
+            #expect(answer.status == 409)
+            #expect(answer.code == "erased")
+            #expect(try await api.call("PATCH", "/api/settings", #"{"locale":"sv"}"#, as: "bob").status == 200)
+        }
+    }
+
+    @Test("two changes of one reminder at once are both there afterwards")
+    func concurrentReminders() async throws {
+        try await APIBench.with { api in
+            let body = #"{"localTime":"09:00","title":"a","body":"b"}"#
+            let id = try #require(try await api.call("POST", "/api/reminders", body)["id"]?.string)
+            for round in 0..<10 {
+                async let title = api.call("PATCH", "/api/reminders/\(id)", #"{"title":"t\#(round)"}"#)
+                async let words = api.call("PATCH", "/api/reminders/\(id)", #"{"body":"b\#(round)"}"#)
+                let statuses = try await [title.status, words.status]
+                #expect(statuses == [200, 200])
+                let stored = try await api.call("GET", "/api/reminders")["data"]?.array?.first
+                #expect(stored?["title"] == .string("t\(round)"))
+                #expect(stored?["body"] == .string("b\(round)"))
+            }
+        }
+    }
+
+    @Test("of what a user never had nothing is remembered when it is ended")
+    func nothingToEnd() async throws {
+        try await APIBench.with { api in
+            #expect(try await api.call("DELETE", "/api/follows/club:1").status == 204)
+            #expect(try await api.call("DELETE", "/api/push-token", #"{"token":"never"}"#).status == 204)
+            #expect(try await api.bench.count("SELECT count(*) FROM follows") == 0)
+            #expect(try await api.bench.count("SELECT count(*) FROM tombstones") == 0)
+        }
+    }
+
+    @Test("what has ended counts, too, so that nobody fills the tables by beginning and ending")
+    func ended() async throws {
+        try await APIBench.with { api in
+            _ = try await api.bench.owner.run(
+                """
+                INSERT INTO follows (app, topic, user_id, since, source_time, removed_at)
+                SELECT 'venues', 'venue:' || n, 'ada', now(), now(), now() FROM generate_series(1, 5000) n
+                """
+            )
+            let follow = try await api.call("PUT", "/api/follows/venue:5001", app: "venues")
+            #expect(follow.status == 409 && follow.code == "too-many-follows")
+            _ = try await api.bench.owner.run(
+                """
+                INSERT INTO push_subscriptions
+                    (app, profile_id, id, device_token, platform, provider, registered_at, last_seen_at, source_time,
+                     revoked_at, revoke_reason)
+                SELECT 'drop', 'ada', 'sub_' || lpad(to_hex(n), 16, '0'), 't' || n, 'ios', 'fcm', now(), now(), now(),
+                       now(), 'unsubscribed'
+                FROM generate_series(1, 200) n
+                """
+            )
+            let device = #"{"token":"one more","platform":"ios","provider":"fcm"}"#
+            let more = try await api.call("POST", "/api/push-token", device)
+            #expect(more.status == 409 && more.code == "too-many-devices")
+            let known = #"{"token":"t7","platform":"ios","provider":"fcm"}"#
+            #expect(try await api.call("POST", "/api/push-token", known).status == 409)
+        }
+    }
+
+    @Test("a catalogue says which topics users may follow by themselves")
+    func followable() throws {
+        let catalogs = try Bench.shipped("safe", replacing: "topics: {", with: "topics: { followable: [\"open\"],")
+        let rules = try #require(catalogs.catalogs.first?.topics)
+        let open = try #require(Topic(validating: "open:1"))
+        let closed = try #require(Topic(validating: "safe:1:0xab"))
+        #expect(rules.mayBeFollowed(open))
+        #expect(!rules.mayBeFollowed(closed))
+        let usual = try #require(try Bench.drop().catalogs.first?.topics)
+        #expect(usual.mayBeFollowed(closed))
+    }
+
+    // MARK: - Fewer bytes
+
+    @Test("a long list is compressed for whoever takes it, and not sent again to whoever has it")
+    func condensed() async throws {
+        try await APIBench.with { api in
+            for number in 1...20 { try await api.notify(number) }
+            let plain = try await api.call("GET", "/api/notifications")
+            #expect(plain.headers["Content-Encoding"] == nil)
+            let packed = try await api.call("GET", "/api/notifications", headers: ["Accept-Encoding": "br, gzip"])
+            #expect(packed.headers["Content-Encoding"] == "gzip")
+            #expect(packed.headers["Vary"] == "Accept-Encoding")
+            #expect(packed.text == plain.text)
+            let refusing = try await api.call("GET", "/api/notifications", headers: ["Accept-Encoding": "gzip;q=0"])
+            #expect(refusing.headers["Content-Encoding"] == nil)
+            for path in ["/api/notifications", "/api/catalog", "/api/web-push-key"] {
+                let tag = try #require(try await api.call("GET", path).headers["ETag"])
+                let again = try await api.call("GET", path, headers: ["If-None-Match": tag])
+                #expect(again.status == 304, "\(path)")
+                #expect(again.text.isEmpty)
+                #expect(again.headers["ETag"] == tag)
+            }
+            let tag = try #require(plain.headers["ETag"])
+            try await api.notify(21)
+            let changed = try await api.call("GET", "/api/notifications", headers: ["If-None-Match": tag])
+            #expect(changed.status == 200)
+        }
+    }
+}

@@ -1,0 +1,85 @@
+import API
+import BellhopRules
+import Cryptography
+import Testing
+
+@Suite("Tokens that were found good")
+struct TokenMemoryTests {
+    private static let now = Timestamp(clamping: 1_800_000_000_000_000)
+    private static let verifier = TokenVerifier(audience: "bellhop")
+
+    private static func later(_ seconds: Int64) -> Timestamp {
+        Timestamp(clamping: now.microseconds + seconds * 1_000_000)
+    }
+
+    private static func token(_ issuer: TokenIssuer, _ user: String = "ada") throws -> String {
+        try issuer.token(
+            app: try #require(AppID(validating: "drop")),
+            user: try #require(UserID(validating: user)),
+            TokenIssuer.Terms(audience: "bellhop", issuedAt: now, expiresAt: later(600))
+        )
+    }
+
+    private static func keys(_ issuer: TokenIssuer) throws -> TokenKeySet {
+        try TokenKeySet.read(issuer.keySet, file: "test").get()
+    }
+
+    @Test("a token speaks for the same user again, until it ends, leeway and all")
+    func again() throws {
+        let issuer = try TokenIssuer(key: .generateP256())
+        let (keys, token) = (try Self.keys(issuer), try Self.token(issuer))
+        let memory = TokenMemory()
+        for instant in [Self.now, Self.later(1), Self.later(659)] {
+            let found = memory.check(token, with: keys, at: instant, by: Self.verifier)
+            #expect(try found.get().user.text == "ada")
+        }
+        #expect(memory.count == 1)
+        let ended = memory.check(token, with: keys, at: Self.later(660), by: Self.verifier)
+        #expect(ended == .failure(.expired))
+    }
+
+    @Test("another key set forgets whoever signed in by the one before, and what is refused is never kept")
+    func otherKeys() throws {
+        let (first, second) = (try TokenIssuer(key: .generateP256()), try TokenIssuer(key: .generateP256()))
+        let token = try Self.token(first)
+        let memory = TokenMemory()
+        _ = memory.check(token, with: try Self.keys(first), at: Self.now, by: Self.verifier)
+        let refused = memory.check(token, with: try Self.keys(second), at: Self.now, by: Self.verifier)
+        #expect(refused == .failure(.key))
+        let other = try Self.keys(second)
+        _ = memory.check(try Self.token(second), with: other, at: Self.now, by: Self.verifier)
+        #expect(memory.count == 1)
+        let again = memory.check(token, with: other, at: Self.now, by: Self.verifier)
+        #expect(again == .failure(.key) && memory.count == 1)
+    }
+
+    @Test("a token that differs in one letter is another token")
+    func altered() throws {
+        let issuer = try TokenIssuer(key: .generateP256())
+        let (keys, token) = (try Self.keys(issuer), try Self.token(issuer))
+        let memory = TokenMemory()
+        _ = memory.check(token, with: keys, at: Self.now, by: Self.verifier)
+        for place in stride(from: 0, to: token.utf8.count, by: 7) {
+            var bytes = Array(token.utf8)
+            bytes[place] = bytes[place] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
+            let altered = String(decoding: bytes, as: UTF8.self)
+            let found = memory.check(altered, with: keys, at: Self.now, by: Self.verifier)
+            let direct = Self.verifier.check(altered, with: keys, at: Self.now)
+            #expect(found == direct)
+        }
+    }
+
+    @Test("however many come, it keeps two generations of them, and whoever comes again stays")
+    func bounded() throws {
+        let issuer = try TokenIssuer(key: .generateP256())
+        let keys = try Self.keys(issuer)
+        let memory = TokenMemory(capacity: 3)
+        for number in 0..<20 {
+            for user in ["ada", "user\(number)"] {
+                let token = try Self.token(issuer, user)
+                _ = memory.check(token, with: keys, at: Self.now, by: Self.verifier)
+            }
+            #expect(memory.count <= 6)
+        }
+    }
+}

@@ -1,0 +1,107 @@
+import BellhopRules
+import Foundation
+import ServiceRuntime
+import TestSupport
+import Testing
+
+@testable import Commands
+
+/// What is delivered beside the program must speak of this release.
+@Suite("deploy/prometheus, grafana, systemd and kubernetes")
+struct PackagingTests {
+    private static let known = Set(
+        Setting.all.flatMap { setting in
+            [setting.environmentName] + (setting.inFile.map { [$0.environmentName] } ?? [])
+        }
+    )
+
+    @Test(
+        "every metric that they ask for is counted somewhere",
+        arguments: ["deploy/grafana/bellhop.json", "deploy/prometheus/alerts.yml", "deploy/prometheus/alerts.test.yml"]
+    )
+    func metrics(path: String) throws {
+        let named = MetricNames.names(in: try Checkout.text(path))
+        #expect(named.count > 8)
+        #expect(named.subtracting(try MetricNames().series).sorted() == [])
+    }
+
+    @Test("every alert has a page of the runbooks that speaks of it, and is tested")
+    func runbooks() throws {
+        let rules = try Checkout.text("deploy/prometheus/alerts.yml")
+        let tests = try Checkout.text("deploy/prometheus/alerts.test.yml")
+        let alerts = rules.components(separatedBy: "- alert: ").dropFirst()
+        #expect(alerts.count > 10)
+        for alert in alerts {
+            let name = String(alert.prefix { $0 != "\n" })
+            let match = try #require(
+                alert.firstMatch(of: /runbook_url: \S+\/(docs\/runbooks\/[a-z-]+\.md)\n/),
+                "\(name)"
+            )
+            let page = try Checkout.text(String(match.output.1))
+            #expect(page.contains(name), "\(name)")
+            #expect(tests.contains("alertname: \(name)\n"), "\(name)")
+        }
+    }
+
+    @Test("the alerts fire when they should, and not before", .enabled(if: Promtool.isThere, Promtool.absence))
+    func alerts() throws {
+        let folder = Checkout.file("deploy/prometheus")
+        let tested = try Promtool.run(["test", "rules", folder.appendingPathComponent("alerts.test.yml").path])
+        #expect(tested == "")
+        let checked = try Promtool.run(["check", "config", folder.appendingPathComponent("prometheus.yml").path])
+        #expect(checked == "")
+    }
+
+    @Test("the dashboard is JSON in which every panel asks something, and says what it shows")
+    func dashboard() throws {
+        let bytes = [UInt8](try Checkout.text("deploy/grafana/bellhop.json").utf8)
+        let panels = try #require(try JSONParser().parse(bytes).get()["panels"]?.array)
+        let shown = panels.filter { $0["type"]?.string != "row" }
+        #expect(shown.count > 15)
+        for panel in shown {
+            let title = panel["title"]?.string ?? ""
+            #expect(panel["targets"]?.array?.isEmpty == false, "\(title)")
+            #expect(panel["description"]?.string?.isEmpty == false, "\(title)")
+        }
+    }
+
+    /// The files of a folder and of those in it.
+    private func files(_ folder: String, _ kinds: Set<String>) throws -> [(name: String, text: String)] {
+        let found = FileManager.default.enumerator(at: Checkout.file(folder), includingPropertiesForKeys: nil)
+        var files: [(name: String, text: String)] = []
+        while let file = found?.nextObject() as? URL {
+            guard kinds.contains(file.pathExtension) else { continue }
+            files.append((file.lastPathComponent, try String(contentsOf: file, encoding: .utf8)))
+        }
+        return files
+    }
+
+    @Test(
+        "units and manifests name settings and commands that this release knows",
+        arguments: [("deploy/systemd", ["service", "env"]), ("deploy/kubernetes", ["yaml"])] as [(String, Set<String>)]
+    )
+    func names(folder: String, kinds: Set<String>) throws {
+        let files = try files(folder, kinds)
+        #expect(files.count > 3)
+        let commands = Set(Tool.commands.map { $0.name })
+        for file in files {
+            let settings = Set(file.text.matches(of: /BELLHOP_[A-Z0-9_]+/).map { String($0.output) })
+            #expect(settings.subtracting(Self.known).sorted() == [], "\(file.name)")
+            let started = file.text.matches(of: /\/usr\/bin\/bellhop ([a-z-]+)/).map { String($0.output.1) }
+            let contained = file.text.matches(of: /args: \[([a-z-]+)\]/).map { String($0.output.1) }
+            let chained = file.text.matches(of: /[" ]bellhop ([a-z-]+) &&/).map { String($0.output.1) }
+            #expect(Set(started + contained + chained).subtracting(commands).sorted() == [], "\(file.name)")
+        }
+    }
+
+    @Test("every service of systemd keeps the limits that all have")
+    func limits() throws {
+        let units = try files("deploy/systemd", ["service"])
+        let limits = units.map { $0.text.split(separator: "# What the process may do").last ?? "" }
+        let sets = Set(
+            limits.map { $0.split(separator: "\n[Install]").first ?? "" }.map { $0.trimmingCharacters(in: .newlines) }
+        )
+        #expect(sets.count == 1)
+        #expect(sets.first?.contains("NoNewPrivileges=yes") == true)
+    }
+}

@@ -1,0 +1,86 @@
+import BellhopRules
+import TestSupport
+import Testing
+import Workbench
+
+/// What the payments app's clients say and see by the inbox API.
+extension DropAcceptanceTests {
+    @Test("a phone is registered without naming a provider, a tap marks as read, and the number falls on the others")
+    func tapping() async throws {
+        try await Counterpart.run(app: "drop", over: .expo) { counterpart in
+            try await counterpart.withInbox { inbox in
+                let phone = counterpart.token("jasmin-ios")
+                let tablet = counterpart.token("jasmin-android")
+                try await inbox.register("jasmin", "ios", token: phone)
+                try await inbox.register("jasmin", "android", token: tablet)
+                for number in 1...2 {
+                    let data = #""data":{"merchant":"Kebab","amount":"\#(number) kr"}"#
+                    let body = #"{"id":"qr\#(number)","to":{"user":"jasmin"},"targetId":"tx_\#(number)",\#(data)}"#
+                    try await counterpart.publish("qr_payment", body)
+                    try await counterpart.waitUntilAnswered(2 * number)
+                }
+                #expect(Self.badges(counterpart, of: phone) == [1, 2])
+                #expect(Self.badges(counterpart, of: tablet) == [1, 2])
+                let pushed = try #require(counterpart.sandbox.received(.expo).first { $0.token == tablet })
+                #expect(pushed.body["channelId"] == "transactions")
+                #expect(pushed.body["data"]?["route"] == "/(tabs)/history?id=tx_1")
+                // The tap: the app knows the notification by what the push brought.
+                let id = try #require(pushed.body["data"]?["notificationId"]?.string)
+                let marked = try await inbox.call(
+                    "PATCH",
+                    "/api/notifications",
+                    #"{"notificationIds":["\#(id)"]}"#,
+                    as: "jasmin"
+                )
+                #expect(marked == ["updated": 1])
+                #expect(try await inbox.unread("jasmin") == 1)
+                try await eventually("both devices hear the lower number") {
+                    Self.badges(counterpart, of: phone) == [1, 2, 1]
+                        && Self.badges(counterpart, of: tablet) == [1, 2, 1]
+                }
+            }
+        }
+    }
+
+    /// The numbers that came to a device: on Android the app finds them in its data.
+    private static func badges(_ counterpart: Counterpart, of token: String) -> [JSONValue?] {
+        counterpart.sandbox.received(.expo).filter { $0.token == token }.map {
+            token.contains("android") ? $0.body["data"]?["badge"] : $0.body["badge"]
+        }
+    }
+
+    @Test("settings, the list with its looks and what is pinned, and a log-out, as the notification centre uses them")
+    func centre() async throws {
+        try await Counterpart.run(app: "drop", over: .expo) { counterpart in
+            try await counterpart.withInbox { inbox in
+                let phone = counterpart.token("ola-ios")
+                try await inbox.register("ola", "ios", token: phone)
+                let switches = #"{"pushEnabled":false,"emailEnabled":true,"email":"ola@example.com"}"#
+                let settings = try await inbox.call("PATCH", "/api/settings", switches, as: "ola")
+                #expect(settings["pushEnabled"] == false && settings["emailEnabled"] == true)
+                let device = #""data":{"device":"iPhone","place":"Oslo, Norge"}"#
+                try await counterpart.publish("security", #"{"id":"login","to":{"user":"ola"},\#(device)}"#)
+                try await counterpart.waitUntilSettled(2)
+                let payment = #""data":{"merchant":"Kebab","amount":"9 kr"}"#
+                try await counterpart.publish("qr_payment", #"{"id":"qr","to":{"user":"ola"},\#(payment)}"#)
+                try await counterpart.waitUntilSettled(3)
+                // Tokens are kept and not used; what is urgent is mailed.
+                #expect(counterpart.sandbox.received(.expo).isEmpty)
+                #expect(counterpart.sandbox.received(.email).map(\.token) == ["ola@example.com"])
+                let page = try await inbox.call("GET", "/api/notifications", as: "ola")
+                #expect(page["unreadCount"] == 2)
+                let pinned = try #require(page["pinned"]?.array?.first)
+                #expect(pinned["title"] == "Ny pålogging fra iPhone" && pinned["priority"] == "high")
+                #expect(pinned["icon"] == "Smartphone" && pinned["color"] == "#3B82F6")
+                #expect(pinned["background"] == "#EFF6FF" && pinned["link"]?["web"] == "/profile/security")
+                #expect(try await inbox.titles("ola") == ["QR-betaling hos Kebab", "Ny pålogging fra iPhone"])
+                try await inbox.call("PATCH", "/api/settings", #"{"pushEnabled":true}"#, as: "ola")
+                try await inbox.call("DELETE", "/api/push-token", #"{"token":"\#(phone)"}"#, as: "ola", expecting: 204)
+                try await counterpart.publish("qr_payment", #"{"id":"late","to":{"user":"ola"},\#(payment)}"#)
+                try await counterpart.waitUntilSettled(4)
+                #expect(counterpart.sandbox.received(.expo).isEmpty)
+                #expect(try await inbox.unread("ola") == 3)
+            }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import BellhopRules
+import Foundation
+import TestSupport
+import Testing
+import Workbench
+
+/// What the club's clients say and see by the inbox API, and its payload as its document has it.
+extension PadelAcceptanceTests {
+    /// The example of the payload schema, letter by letter.
+    private static let payload = """
+        {
+          "eventType": "scheduled_match_new",
+          "title": "Ny match i schemat",
+          "body": "Tisdag 19:00 på PDL Center.",
+          "route": "/schedule",
+          "metadata": {
+            "matchId": "uuid-or-string"
+          },
+          "sentAtIso": "2026-02-15T13:45:00.000Z"
+        }
+        """
+
+    @Test("the payload of the document, letter by letter, reaches every player, who finds each of its names again")
+    func verbatim() async throws {
+        try await Counterpart.run(app: "padel", over: .apns) { counterpart in
+            try await counterpart.withInbox { inbox in
+                for player in ["anna", "bo"] { try await counterpart.feed(player, #""locale":"sv""#) }
+                let token = String(repeating: "b22b", count: 16)
+                try await inbox.register("anna", "ios", token: token, more: #","permission":"granted""#)
+                _ = try await counterpart.subscribeBrowser("bo")
+                try await counterpart.publish("scheduled_match_new", Self.payload)
+                try await counterpart.rig.wait(for: 1, "SELECT count(*) FROM fanouts WHERE state = 'finished'")
+                try await counterpart.waitUntilSettled(2)
+                #expect(try await counterpart.rig.bench.count("SELECT count(*) FROM dead_letters") == 0)
+                let apple = try #require(counterpart.sandbox.received(.apns).first { $0.token == token })
+                let web = try #require(counterpart.sandbox.received(.webpush).first?.body["payload"])
+                #expect(apple.refused == nil)
+                for client in [apple.body, web] {
+                    #expect(client["eventType"] == "scheduled_match_new" && client["type"] == client["eventType"])
+                    #expect(client["route"] == "/schedule")
+                    #expect(client["metadata"] == ["matchId": "uuid-or-string"])
+                    #expect(client["sentAtIso"] == "2026-02-15T13:45:00.000Z")
+                }
+                #expect(apple.body["aps"]?["alert"]?["title"] == "Ny match i schemat")
+                #expect(apple.body["aps"]?["alert"]?["body"] == "Tisdag 19:00 på PDL Center.")
+                #expect(web["title"] == "Ny match i schemat" && web["badge"] == 1)
+                #expect(try await inbox.titles("anna") == ["Ny match i schemat"])
+            }
+        }
+    }
+
+    @Test("the settings page: labels in their order, the first sign-in only where there is no row, and what was chosen")
+    func settingsPage() async throws {
+        try await Counterpart.run(app: "padel", over: .apns) { counterpart in
+            try await counterpart.withInbox { inbox in
+                let catalog = try await inbox.call("GET", "/api/catalog", as: "anna")
+                let labels = catalog["types"]?.array?.compactMap { $0["label"]?.string }
+                #expect(labels == ["Ny schemalagd match", "Påminnelse om tillgänglighetspoll", "Adminmeddelanden"])
+                #expect(catalog["preferences"]?["master"]?["label"] == "Tillåt notiser")
+                let hours = try #require(catalog["preferences"]?["quietHours"])
+                #expect(hours["enabled"] == false && hours["startHour"] == 22 && hours["endHour"] == 7)
+                let local = #"{"enabled":true,"eventToggles":{"admin_announcement":false},"old":1}"#
+                let stored = try await inbox.call(
+                    "PUT",
+                    "/api/preferences",
+                    local,
+                    as: "anna",
+                    headers: ["If-None-Match": "*"]
+                )
+                #expect(stored["eventToggles"]?["admin_announcement"] == false && stored["old"] == nil)
+                let browser = #"{"enabled":false}"#
+                let again = try await inbox.call(
+                    "PUT",
+                    "/api/preferences",
+                    browser,
+                    as: "anna",
+                    headers: ["If-None-Match": "*"],
+                    expecting: 412
+                )
+                #expect(again["error"]?["code"] == "precondition-failed")
+                let token = String(repeating: "c33c", count: 16)
+                try await inbox.register("anna", "ios", token: token, more: #","permission":"granted""#)
+                let words = #""title":"Stängt","body":"Banorna vilar.","to":{"user":"anna"}"#
+                try await counterpart.publish("admin_announcement", #"{"id":"closed",\#(words)}"#)
+                try await counterpart.publish("availability_poll_reminder", #"{"id":"poll",\#(words)}"#)
+                try await counterpart.waitUntilSettled(2)
+                #expect(
+                    try await counterpart.fates() == [
+                        "closed|anna|-|suppressed|type-muted", "poll|anna|ios|delivered",
+                    ]
+                )
+            }
+        }
+    }
+}

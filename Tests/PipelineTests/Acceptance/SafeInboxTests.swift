@@ -1,0 +1,72 @@
+import BellhopRules
+import TestSupport
+import Testing
+import Workbench
+
+/// What the wallet's clients say and see by the inbox API.
+extension SafeAcceptanceTests {
+    private static let topic = "safe:1:0x5afe3855358e112b5647b952709e6165e1c1eeee"
+
+    private static func incoming(_ counterpart: Counterpart, _ id: String, _ done: Int) async throws {
+        let data = #""data":{"chainId":"1","address":"0x5aFE3855358E112B5647B952709E6165e1c1eEEe","value":"1"}"#
+        try await counterpart.publish("INCOMING_ETHER", #"{"id":"\#(id)","to":{"topic":"\#(topic)"},\#(data)}"#)
+        try await counterpart.rig.wait(for: done, "SELECT count(*) FROM fanouts WHERE state = 'finished'")
+    }
+
+    @Test("a Safe is followed, muted and left by its user, and each says at once what is pushed")
+    func perSafe() async throws {
+        try await Counterpart.run(app: "safe") { counterpart in
+            try await counterpart.withInbox { inbox in
+                try await inbox.register("sara", "android", token: "sara-phone", more: #","permission":"granted""#)
+                try await inbox.call("PUT", "/api/follows/\(Self.topic)", as: "sara")
+                try await Self.incoming(counterpart, "in", 1)
+                try await counterpart.waitUntilSettled(1)
+                try await inbox.call("PUT", "/api/follows/\(Self.topic)", #"{"muted":true}"#, as: "sara")
+                let follows = try await inbox.call("GET", "/api/follows", as: "sara")
+                let expected: JSONValue = [
+                    "data": [["topic": .string(Self.topic), "muted": true, "role": .null]]
+                ]
+                #expect(follows == expected)
+                try await Self.incoming(counterpart, "muted", 2)
+                try await counterpart.waitUntilSettled(2)
+                try await inbox.call("DELETE", "/api/follows/\(Self.topic)", as: "sara", expecting: 204)
+                try await Self.incoming(counterpart, "left", 3)
+                #expect(
+                    try await counterpart.fates() == [
+                        "in|sara|android|delivered", "muted|sara|-|suppressed|topic-muted",
+                    ]
+                )
+                #expect(try await inbox.unread("sara") == 2)
+            }
+        }
+    }
+
+    @Test("Android gets data alone, with words, channel and number; reading on one phone lowers it on the other")
+    func drawnByNotifee() async throws {
+        try await Counterpart.run(app: "safe") { counterpart in
+            try await counterpart.withInbox { inbox in
+                try await inbox.register("sara", "android", token: "sara-android")
+                try await inbox.register("sara", "ios", token: "sara-ios")
+                try await inbox.call("PUT", "/api/follows/\(Self.topic)", as: "sara")
+                try await Self.incoming(counterpart, "in", 1)
+                try await counterpart.waitUntilSettled(2)
+                let android = counterpart.sandbox.received(.fcm).filter { $0.token == "sara-android" }
+                let message = try #require(android.first?.body["message"])
+                #expect(android.first?.refused == nil)
+                #expect(message["notification"] == nil && message["android"]?["notification"] == nil)
+                #expect(message["android"]?["priority"] == "HIGH")
+                let data = try #require(message["data"])
+                #expect(data["title"] == "0.000000000000000001 ETH received")
+                #expect(data["channelId"] == "transactions" && data["visibility"] == "public")
+                #expect(data["importance"] == "high" && data["badge"] == "1")
+                let apple = counterpart.sandbox.received(.fcm).first { $0.token == "sara-ios" }?.body["message"]
+                #expect(apple?["notification"]?["title"] == data["title"])
+                try await inbox.call("PATCH", "/api/notifications", #"{"all":true}"#, as: "sara")
+                try await eventually("both are told") { counterpart.sandbox.received(.fcm).count >= 4 }
+                let last = counterpart.sandbox.received(.fcm).filter { $0.token == "sara-android" }.last
+                #expect(last?.refused == nil)
+                #expect(last?.body["message"]?["data"] == ["badge": "0"])
+            }
+        }
+    }
+}

@@ -1,0 +1,57 @@
+import BellhopRules
+import TestSupport
+import Testing
+import Workbench
+
+/// What the clients of the app for venues say and see by the inbox API.
+extension VenuesAcceptanceTests {
+    private static func offer(_ counterpart: Counterpart, _ id: String, _ done: Int) async throws {
+        let data = #""data":{"venue":"Tim Wendelboe","offer":"Two cups for one"}"#
+        try await counterpart.publish("opportunity", #"{"id":"\#(id)","to":{"topic":"venue:42"},\#(data)}"#)
+        try await counterpart.rig.wait(for: done, "SELECT count(*) FROM fanouts WHERE state = 'finished'")
+    }
+
+    @Test("the first follow, its token, a refreshed one, and a log-out, after which the offer is in the app alone")
+    func lifeOfAToken() async throws {
+        try await Counterpart.run(app: "venues") { counterpart in
+            try await counterpart.withInbox { inbox in
+                try await inbox.call("PUT", "/api/follows/venue:42", as: "ada")
+                try await inbox.register("ada", "android", token: "first", more: #","permission":"granted""#)
+                let refreshed = #","permission":"granted","replaces":"first""#
+                try await inbox.register("ada", "android", token: "second", more: refreshed)
+                try await Self.offer(counterpart, "sale", 1)
+                try await counterpart.waitUntilSettled(1)
+                let pushed = counterpart.sandbox.received(.fcm)
+                #expect(pushed.map(\.token) == ["second"])
+                let message = try #require(pushed.first?.body["message"])
+                #expect(message["data"]?["venueId"] == "42" && message["data"]?["venue_id"] == "42")
+                #expect(message["data"]?["route"] == "/venues/42")
+                // Served when nothing more urgent waits, and yet taken by the phone at once.
+                #expect(message["android"]?["priority"] == "HIGH")
+                #expect(message["android"]?["notification"]?["notification_count"] == 1)
+                try await inbox.call("DELETE", "/api/push-token", #"{"token":"second"}"#, as: "ada", expecting: 204)
+                try await Self.offer(counterpart, "again", 2)
+                try await counterpart.waitUntilSettled(2)
+                #expect(counterpart.sandbox.received(.fcm).count == 1)
+                let page = try await inbox.call("GET", "/api/notifications", as: "ada")
+                #expect(page["data"]?.array?.compactMap { $0["venueId"] } == ["42", "42"])
+            }
+        }
+    }
+
+    @Test("who denies the permission follows all the same, and has the offer in the app without any error")
+    func denied() async throws {
+        try await Counterpart.run(app: "venues") { counterpart in
+            try await counterpart.withInbox { inbox in
+                try await inbox.call("PUT", "/api/follows/venue:42", as: "bo")
+                try await inbox.register("bo", "ios", token: "bo-phone")
+                let change = #"{"token":"bo-phone","permission":"denied"}"#
+                try await inbox.call("PATCH", "/api/push-token", change, as: "bo")
+                try await Self.offer(counterpart, "sale", 1)
+                try await counterpart.waitUntilSettled(1)
+                #expect(counterpart.sandbox.received(.fcm).isEmpty)
+                #expect(try await inbox.titles("bo") == ["Tim Wendelboe starts a sale"])
+            }
+        }
+    }
+}

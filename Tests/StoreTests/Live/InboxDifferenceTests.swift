@@ -1,0 +1,150 @@
+import BellhopRules
+import Testing
+
+@testable import Store
+
+@Suite("Differences of an inbox")
+struct InboxDifferenceTests {
+    private static let start: Int64 = 1_800_000_000_000_000
+
+    /// A row that came `second` seconds after the start.
+    private func row(_ second: Int, isRead: Bool = false, isSeen: Bool = false) -> InboxGlimpse.Row {
+        let listedAt = Timestamp(clamping: Self.start + Int64(second) * 1_000_000)
+        let place = InboxPlace(listedAt: listedAt, id: NotificationID(number: Int64(second)))
+        return InboxGlimpse.Row(place: place, isRead: isRead, isSeen: isSeen)
+    }
+
+    /// The newest first, looked at when the last of them came.
+    private func glimpse(_ rows: [InboxGlimpse.Row], deeper: Int = 0) -> InboxGlimpse {
+        let rows = Array(rows.reversed())
+        return InboxGlimpse(
+            rows: Array(rows.prefix(InboxGlimpse.reach)),
+            unread: rows.count { !$0.isRead } + deeper,
+            wakesAt: nil,
+            takenAt: rows.first?.place.listedAt ?? Timestamp(clamping: Self.start)
+        )
+    }
+
+    private func id(_ second: Int) -> NotificationID { NotificationID(number: Int64(second)) }
+
+    @Test("what has come is told, the oldest first, and nothing else")
+    func arrivals() {
+        let before = glimpse([row(1), row(2)])
+        let difference = InboxDifference(from: before, to: glimpse([row(1), row(2), row(3), row(4)]))
+        #expect(difference.arrived == [id(3), id(4)])
+        #expect(difference.hasNoMarks)
+        #expect(!difference.reachesDeeper)
+        let same = InboxDifference(from: before, to: before)
+        #expect(same.isEmpty)
+    }
+
+    @Test("one that was written for long comes below newer ones, and has come all the same")
+    func late() {
+        let difference = InboxDifference(from: glimpse([row(1), row(9)]), to: glimpse([row(1), row(8), row(9)]))
+        #expect(difference.arrived == [id(8)])
+        #expect(difference.returned.isEmpty)
+    }
+
+    @Test("one that is old and was not there is back")
+    func returned() {
+        let difference = InboxDifference(from: glimpse([row(500)]), to: glimpse([row(1), row(500)]))
+        #expect(difference.returned == [id(1)])
+        #expect(difference.arrived.isEmpty)
+    }
+
+    @Test("marks are told by what they are now")
+    func marks() {
+        let before = glimpse([row(1), row(2, isRead: true, isSeen: true), row(3), row(4)])
+        let after = glimpse([row(1, isRead: true, isSeen: true), row(2, isSeen: true), row(3, isSeen: true)])
+        let difference = InboxDifference(from: before, to: after)
+        #expect(difference.read == [id(1)])
+        #expect(difference.unread == [id(2)])
+        #expect(difference.seen == [id(3)])
+        #expect(difference.gone == [id(4)])
+        #expect(!difference.reachesDeeper)
+    }
+
+    @Test("what newer ones push out of sight is not gone, and what slides into it has not come")
+    func edges() {
+        let many = (1...InboxGlimpse.reach).map { row($0) }
+        let grown = InboxDifference(from: glimpse(many), to: glimpse(many + [row(101), row(102)]))
+        #expect(grown.arrived == [id(101), id(102)])
+        #expect(grown.gone.isEmpty)
+        let full = glimpse(many + [row(101), row(102)])
+        let shrunk = InboxDifference(from: full, to: glimpse(many))
+        #expect(shrunk.gone == [id(102), id(101)])
+        #expect(shrunk.arrived.isEmpty && shrunk.returned.isEmpty)
+    }
+
+    @Test("a count that falls further than what is seen says that something deeper was read")
+    func deeper() {
+        let rows = [row(1), row(2)]
+        let fallen = InboxDifference(from: glimpse(rows, deeper: 5), to: glimpse(rows, deeper: 2))
+        #expect(fallen.reachesDeeper)
+        let risen = InboxDifference(from: glimpse(rows, deeper: 2), to: glimpse(rows, deeper: 5))
+        #expect(!risen.reachesDeeper)
+        #expect(!risen.isEmpty)
+    }
+
+    // MARK: - Cursors
+
+    @Test("a cursor knows what has come since, exactly")
+    func cursor() throws {
+        let before = glimpse([row(1), row(2)])
+        let cursor = try #require(InboxCursor(InboxCursor(before).text))
+        #expect(cursor == InboxCursor(before))
+        #expect(cursor.gap(to: before) == .nothing)
+        #expect(cursor.gap(to: glimpse([row(1), row(2), row(3), row(4)])) == .arrived([id(3), id(4)]))
+        #expect(cursor.gap(to: glimpse([row(1), row(2)], deeper: 1)) == .badge)
+    }
+
+    @Test("a cursor of an empty inbox knows that all is new")
+    func empty() throws {
+        let cursor = try #require(InboxCursor(InboxCursor(glimpse([])).text))
+        #expect(cursor.gap(to: glimpse([])) == .nothing)
+        #expect(cursor.gap(to: glimpse([row(1)])) == .arrived([id(1)]))
+    }
+
+    @Test("a change that is no arrival, or more of them than can be told, is unclear to a cursor")
+    func unclear() {
+        let cursor = InboxCursor(glimpse([row(1), row(5)]))
+        #expect(cursor.gap(to: glimpse([row(1), row(5, isRead: true)])) == .unclear)
+        #expect(cursor.gap(to: glimpse([row(5)])) == .unclear)
+        #expect(cursor.gap(to: glimpse([row(1), row(4), row(5)])) == .unclear)
+        let many = (1...70).map { row($0) }
+        #expect(InboxCursor(glimpse([row(1)])).gap(to: glimpse(many)) == .unclear)
+        let few = (1...150).map { row($0) }
+        let deep = InboxCursor(glimpse(Array(few.prefix(100))))
+        #expect(deep.gap(to: glimpse(few)) == .arrived((101...150).map { id($0) }))
+    }
+
+    @Test("what is no cursor is none", arguments: ["", "x", String(repeating: "A", count: 42), "noti_0000000000000001"])
+    func foreign(text: String) {
+        #expect(InboxCursor(text) == nil)
+    }
+
+    @Test("a cursor that claims more than one can know is none")
+    func forged() {
+        let claims = String(repeating: "A", count: 32) + "_________88"
+        #expect(InboxCursor(claims) == nil)
+    }
+
+    // MARK: - Signs
+
+    @Test("signs fit into payloads by the thousand, and come out as they went in")
+    func signs() throws {
+        let app = try #require(AppID(validating: "drop"))
+        let users = try (0..<2_500).map { try #require(UserID(validating: "u\($0)")) }
+        let signs = users.map { InboxSign(RecipientKey(app: app, user: $0)) }
+        let payloads = InboxSign.payloads(signs)
+        #expect(payloads.count == 3)
+        #expect(payloads.allSatisfy { $0.utf8.count < 8_000 })
+        let read = payloads.compactMap(InboxSign.read).flatMap { $0 }
+        #expect(read == signs)
+    }
+
+    @Test("payloads of others are overlooked", arguments: ["", "*", "AAAAAAA", "AAAAAAA!", "AAAAAAAAA"])
+    func foreignPayload(text: String) {
+        #expect(InboxSign.read(text) == nil)
+    }
+}

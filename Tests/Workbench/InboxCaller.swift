@@ -1,0 +1,150 @@
+package import API
+package import BellhopRules
+import Compression
+import Cryptography
+import Foundation
+package import HTTPServer
+package import Pipeline
+import Postgres
+package import ServiceRuntime
+package import Store
+import TestSupport
+
+/// The inbox API on a bench's schema, with the rights of `bellhop_api`, called without a socket in between.
+package struct InboxCaller: Sendable {
+    package let api: InboxAPI
+    package let issuer: TokenIssuer
+    package let metrics: MetricsRegistry
+    package let desk: ReaderDesk
+    /// The open streams, and what tells them.
+    package let live: (hub: LiveHub, herald: Herald)
+    private let pool: PostgresPool
+
+    /// What came back.
+    package struct Answer: Sendable {
+        package let status: Int
+        package let headers: HTTPHeaders
+        package let text: String
+        /// Nil where the body is none.
+        package let json: JSONValue?
+
+        package subscript(key: String) -> JSONValue? { json?[key] }
+
+        package var code: String? { json?["error"]?["code"]?.string }
+        package var field: String? { json?["error"]?["field"]?.string }
+    }
+
+    /// Who may call it, and what it knows beside the catalogues.
+    package struct Setting: Sendable {
+        package var rates = CallRates(user: nil, address: nil)
+        package var origins: [String] = []
+        package var secrets = Tools.AppSecrets()
+        package var limits = LiveLimits()
+
+        package init() {}
+    }
+
+    package static func with<Value>(
+        _ bench: Bench,
+        _ setting: Setting = Setting(),
+        _ body: (InboxCaller) async throws -> Value
+    ) async throws -> Value {
+        let pool = try Bench.makePool(setUp: bench.namespace.setUp(as: .api))
+        let result: Result<Value, any Error>
+        do {
+            result = .success(try await body(try InboxCaller(bench, pool, setting)))
+        } catch {
+            result = .failure(error)
+        }
+        await pool.close()
+        return try result.get()
+    }
+
+    private init(_ bench: Bench, _ pool: PostgresPool, _ setting: Setting) throws {
+        self.pool = pool
+        issuer = try TokenIssuer(key: .generateP256())
+        metrics = MetricsRegistry()
+        desk = ReaderDesk(pool: pool)
+        let keys = try TokenKeySet.read(issuer.keySet, file: "test").get()
+        let catalogs = CatalogSource(bench.catalogs)
+        let logger = Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text))
+        let book = ListenerBook(pool: pool, namespace: bench.namespace)
+        let herald = Herald(book: book, logger: logger, metrics: metrics)
+        let here = LiveHub.Surroundings(desk: desk, book: book, catalogs: catalogs, herald: herald, logger: logger)
+        let listener = ListenerOptions(url: try Bench.databaseURL, channels: [])
+        live = (LiveHub(here, listener: listener, limits: setting.limits, metrics: metrics), herald)
+        let tools = Tools(
+            desk: desk,
+            catalogs: catalogs,
+            zones: ZoneLibrary(environment: ProcessInfo.processInfo.environment),
+            time: SystemTime(),
+            secrets: setting.secrets,
+            live: live.hub,
+            metrics: metrics
+        )
+        let admission = InboxAPI.Admission(
+            verifier: TokenVerifier(audience: "bellhop"),
+            keys: { keys },
+            origins: setting.origins.compactMap(WebOrigin.init),
+            rates: setting.rates
+        )
+        api = InboxAPI(tools: tools, admission: admission, logger: logger, metrics: metrics)
+    }
+
+    /// As when the database is away.
+    package func closePool() async {
+        await pool.close()
+    }
+
+    package func token(_ user: String, app: String, holds span: Duration = .seconds(600)) throws -> String {
+        let now = Timestamp(clamping: SystemTime().now().microseconds)
+        let end = Timestamp(clamping: now.microseconds + span.microseconds)
+        guard let app = AppID(validating: app), let user = UserID(validating: user) else {
+            throw BenchError("\(app) and \(user) make no token")
+        }
+        return try issuer.token(
+            app: app,
+            user: user,
+            TokenIssuer.Terms(audience: "bellhop", issuedAt: now, expiresAt: end)
+        )
+    }
+
+    /// Calls as a user, or as nobody.
+    package func call(
+        _ method: String,
+        _ target: RequestTarget,
+        _ body: String?,
+        as user: (name: String, app: String)?,
+        headers: HTTPHeaders = [:]
+    ) async throws -> Answer {
+        var fields = headers
+        if let user { fields.add("Authorization", "Bearer \(try token(user.name, app: user.app))") }
+        if body != nil, fields["Content-Type"] == nil { fields.add("Content-Type", "application/json") }
+        let request = HTTPRequest(
+            method: method,
+            target: target,
+            headers: fields,
+            body: Array((body ?? "").utf8),
+            peer: PeerAddress(ipv4: 0x7F00_0001)
+        )
+        return try read(await api.respond(to: request))
+    }
+
+    private func read(_ response: HTTPResponse) throws -> Answer {
+        var bytes: [UInt8] = []
+        // A stream is dropped unread, and ends.
+        if case .bytes(let whole) = response.body { bytes = whole }
+        if response.headers["Content-Encoding"] == "gzip" {
+            guard let expanded = Gzip.expanded(bytes, atMost: 1 << 20) else { throw BenchError("no gzip after all") }
+            bytes = expanded
+        }
+        let isJSON = response.headers["Content-Type"] == "application/json"
+        let json = isJSON ? try JSONParser().parse(bytes).get() : nil
+        return Answer(
+            status: response.status,
+            headers: response.headers,
+            text: String(decoding: bytes, as: UTF8.self),
+            json: json
+        )
+    }
+}
