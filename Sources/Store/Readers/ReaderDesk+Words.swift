@@ -148,7 +148,7 @@ extension ReaderDesk {
     /// The question after the time of what was said last of what a word is about, and what names that.
     private static func latest(_ change: FeedChange) -> (statement: Statement, key: [Parameter]) {
         switch change {
-        case .recipientUpserted, .recipientDeleted: (latestOfSettings, [])
+        case .recipientUpserted, .recipientDeleted, .notificationRead: (latestOfSettings, [])
         case .subscriptionUpserted(let update):
             (latestOfDevice, [.textArray([update.token.text, update.replaces?.text])])
         case .subscriptionRevoked(_, let token): (latestOfDevice, [.textArray([token.text])])
