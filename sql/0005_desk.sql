@@ -92,6 +92,7 @@ CREATE TABLE dead_letter_history (
     act      bigint
 );
 CREATE INDEX dead_letter_history_item ON dead_letter_history (dead_id, number);
+CREATE INDEX dead_letter_history_act ON dead_letter_history (act) WHERE act IS NOT NULL;
 COMMENT ON COLUMN dead_letter_history.act IS 'The number in the audit of the act that did it, by which it is undone.';
 COMMENT ON COLUMN dead_letter_history.words IS 'For an earlier death its error; for an act the operator''s reason.';
 

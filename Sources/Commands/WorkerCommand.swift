@@ -23,7 +23,7 @@ enum WorkerCommand: Command {
         let lanes = try call.words.lanes()
         let number = try call.words.number("number", in: 0...99_999)
         let setup = try call.setup(requiring: [.amqpURL, .databaseURL, .catalogs])
-        let process = try RoleProcess(setup, role: name, connections: 2 * lanes.count + 3, number: number)
+        let process = try RoleProcess(setup, role: name, connections: 2 * lanes.count + 4, number: number)
         let catalogs = try setup.catalogs()
         try await process.expectReady(catalogs)
         return try await serve(lanes, process, catalogs, untilInputEnds: call.words.has("until-stdin-ends"))

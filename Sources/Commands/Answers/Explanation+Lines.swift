@@ -56,7 +56,8 @@ extension Explanation {
     private func refusal(at backlog: String) -> String {
         guard let part = OutletPart(backlog) else { return "" }
         let open = breakers.first { breaker in
-            breaker.key.provider == part.provider && (part.platform == nil || breaker.key.platform == part.platform)
+            breaker.key.provider == part.provider
+                && (breaker.key.platform == nil || breaker.key.platform == part.platform)
         }
         return open.map { "; \($0.key.provider) says \($0.reason)" } ?? ""
     }

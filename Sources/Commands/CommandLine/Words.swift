@@ -41,6 +41,8 @@ struct Words: Sendable {
             guard let value = attached ?? rest.popFirst() else {
                 throw misuse("--\(name) needs a value")
             }
+            // An empty variable of a script must not become a filter that everything passes; a setting may be emptied.
+            guard isSetting || !value.isEmpty else { throw misuse("--\(name) needs a value, and has an empty one") }
             let isRepeatable = isSetting || options.contains { $0.name == name && $0.isRepeatable }
             guard isRepeatable || values[name] == nil else { throw misuse("--\(name) is given more than once") }
             if isSetting { settings[name] = value } else { values[name, default: []].append(value) }

@@ -33,6 +33,10 @@ extension DeskSession {
             return words.has("detach") ? .done : try await watch(replay)
         } catch let failure as CommandFailure {
             throw draft?.telling(failure) ?? failure
+        } catch {
+            // A database that goes away names itself; where the text is, only this knows.
+            if let draft { request.shell.complaints.print(line: draft.words) }
+            throw error
         }
     }
 

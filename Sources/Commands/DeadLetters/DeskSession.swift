@@ -152,7 +152,6 @@ struct DeskSession: Sendable {
 extension DeadLetterFilter {
     /// Says what is missing where an act has neither items, nor a filter, nor the word for everything.
     func expectMeant(_ words: Words, _ verb: DeskVerb) throws(CommandFailure) {
-        let isNarrow = isNarrow || words.value("state") != nil
         if isNarrow, words.has("all") { throw words.misuse("--all means everything, and there is a filter beside it") }
         guard isNarrow || words.has("all") else {
             throw words.misuse("\(verb.rawValue) wants to know which: items, a filter, or --all")

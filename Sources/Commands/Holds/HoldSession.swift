@@ -31,7 +31,11 @@ struct HoldSession: Sendable {
     func add() async throws -> ExitCode {
         guard words.operands.count == 1 else { throw words.misuse("add takes --app, and no operand") }
         let scope = try scope()
-        try expectKnown(scope)
+        if try !isKnown(scope) {
+            call.shell.complaints.print(
+                line: "bellhop: without catalogues (BELLHOP_CATALOGS) nobody has checked that there is \(scope.words)"
+            )
+        }
         switch try await desk.place(scope, by: try call.deskOperator()) {
         case .placed(let hold):
             try await tell(
@@ -62,7 +66,9 @@ struct HoldSession: Sendable {
         guard let view = try await views([hold]).first else { return }
         call.answer(
             .object([("added", .flag(added)), ("hold", view.json)]),
-            lines: [sentence, "\(view.count) wait there now. bellhop hold release \(hold.number) lets them go."]
+            lines: [
+                sentence, "\(view.countAndWhere) wait there now. bellhop hold release \(hold.number) lets them go.",
+            ]
         )
     }
 
@@ -73,21 +79,35 @@ struct HoldSession: Sendable {
         guard let released = try await desk.release(hold.number, by: try call.deskOperator()) else {
             throw failure(.tryAgain, "somebody else released it at this moment", "see bellhop hold list")
         }
-        let waiting = view?.count ?? "0"
+        let others = try await desk.all().filter { $0.scope.overlaps(released.scope) }
         call.answer(
-            .object([("released", view?.json ?? .null)]),
+            .object([
+                ("released", view?.json ?? .null), ("heldBy", .list(others.map { .number(Int(clamping: $0.number)) })),
+            ]),
             lines: [
-                "Released hold \(released.number): \(released.scope.words). \(waiting) waited, and go out from now on."
+                "Released hold \(released.number): \(released.scope.words). "
+                    + Self.consequence(view?.countAndWhere ?? "0", of: released.scope, others)
             ]
         )
         return .done
+    }
+
+    /// What a release sets going, and what other holds keep from it.
+    private static func consequence(_ waiting: String, of scope: HoldScope, _ others: [OperatorHold]) -> String {
+        let names = others.map { "\($0.number) (\($0.scope.words))" }.joined(separator: "; ")
+        if others.contains(where: { $0.scope.contains(scope) }) {
+            return "\(waiting) waited, and wait still: held, too, by \(names)."
+        }
+        let rest = others.isEmpty ? "" : " But for what is held, too, by \(names)."
+        return "\(waiting) waited, and go out from now on; what is deferred for quiet hours, a digest or a retry "
+            + "follows in its time.\(rest)"
     }
 
     /// `discard`: what waits behind a hold is never sent; what is in the app stays there.
     func discard() async throws -> ExitCode {
         let hold = try await meant()
         let event: EventID? = try words.optional("event", EventID.rule, EventID.init(validating:))
-        var selection = HeldSelection(hold.scope, event: event)
+        var selection = HeldSelection(hold.scope, of: hold.number, event: event)
         let count = try await desk.count(selection)
         guard count.deliveries > 0 else {
             call.answer(Self.result(0), lines: ["Nothing waits behind hold \(hold.number) that matches."])
@@ -106,15 +126,31 @@ struct HoldSession: Sendable {
         }
         selection.recordedBy = count.asOf
         let done = try await desk.discard(selection, agreed: count.deliveries, by: try call.deskOperator())
-        let rest = done < count.deliveries ? " The others had gone on meanwhile." : ""
+        guard done.isHeld else {
+            throw failure(
+                .tryAgain,
+                "hold \(hold.number) was released meanwhile, after \(deliveries(done.done)) had been discarded",
+                "the others go out; hold it again to stop them"
+            )
+        }
         call.answer(
-            Self.result(done),
-            lines: ["Discarded \(deliveries(done)); hold \(hold.number) stays in force.\(rest)"]
+            Self.result(done.done, left: done.left),
+            lines: ["Discarded \(deliveries(done.done)); hold \(hold.number) stays in force.", Self.rest(done.left)]
         )
         return .done
     }
 
-    private static func result(_ count: Int) -> JSONText { .object([("discarded", .number(count))]) }
+    private static func result(_ count: Int, left: Int = 0) -> JSONText {
+        .object([("discarded", .number(count)), ("left", .number(left))])
+    }
+
+    /// What a discard has not reached.
+    private static func rest(_ left: Int) -> String {
+        left > 0
+            ? "\(left.grouped) wait still: discard again before you release."
+            : "What is deferred for quiet hours, a digest or a retry comes to the hold in its time: look again before you "
+                + "release."
+    }
 
     private func deliveries(_ count: Int) -> String {
         count.of("delivery", "deliveries")
@@ -166,9 +202,9 @@ struct HoldSession: Sendable {
 
     private static let scopeOptions: Set<String> = ["app", "type", "provider"]
 
-    /// A name that nobody knows would hold nothing, and nobody would notice.
-    private func expectKnown(_ scope: HoldScope) throws {
-        guard setup.configuration.catalogs != nil else { return }
+    /// A name that nobody knows would hold nothing, and nobody would notice: refused; false where nobody can say.
+    private func isKnown(_ scope: HoldScope) throws -> Bool {
+        guard setup.configuration.catalogs != nil else { return false }
         let catalogs = try setup.catalogs()
         guard let catalog = catalogs[scope.app] else {
             let near = NearestName.find(scope.app.text, among: catalogs.catalogs.map(\.app.text))
@@ -178,6 +214,11 @@ struct HoldSession: Sendable {
             let near = NearestName.find(type.text, among: catalog.types.map(\.type.text))
             throw words.misuse("\(scope.app) has no type \(type)\(near.map { ", did you mean \($0)?" } ?? "")")
         }
+        let provider = scope.provider.flatMap(PushProvider.init(rawValue:))
+        if let provider, !catalog.uses(provider) {
+            throw words.misuse("\(scope.app) sends nothing through \(provider.rawValue), as its catalogue says")
+        }
+        return true
     }
 
     private func failure(_ code: ExitCode, _ cameBack: String, _ whatToDo: String) -> CommandFailure {

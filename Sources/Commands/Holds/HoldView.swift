@@ -9,6 +9,9 @@ struct HoldView: Sendable {
     let waiting: Int
     /// Whether there are more than were counted.
     let isCapped: Bool
+    /// Backlogs in which others wait, too, so that nobody has counted what is meant: what stood there when a type was held
+    /// is taken out in its turn.
+    let mixed: [String]
     let asOf: Timestamp
 
     init(_ hold: OperatorHold, _ backlogs: [StoreStatus.Backlog], asOf: Timestamp) {
@@ -17,6 +20,10 @@ struct HoldView: Sendable {
         let own = backlogs.filter { OutletPart($0.name).map(hold.scope.owns) ?? false }
         waiting = own.map(\.count).reduce(0, +)
         isCapped = own.contains { $0.count >= StoreStatus.most }
+        mixed = backlogs.filter { backlog in
+            backlog.count > 0
+                && OutletPart(backlog.name).map { hold.scope.mayWait(in: $0) && !hold.scope.owns($0) } ?? false
+        }.map(\.name)
     }
 
     /// All that are in force.
@@ -26,11 +33,18 @@ struct HoldView: Sendable {
     }
 
     /// `12,431`, or `100,000 or more`.
-    var count: String { waiting.grouped + (isCapped ? " or more" : "") }
+    var count: String { waiting.grouped + (isCapped || !mixed.isEmpty ? " or more" : "") }
+
+    /// The same with where the others are: `0 or more (others stand among what waits in drop/expo)`.
+    var countAndWhere: String {
+        guard let first = mixed.first else { return count }
+        let names = mixed.count > 3 ? "\(first) and \(mixed.count - 1) others" : mixed.joined(separator: ", ")
+        return "\(count) (others may stand among what waits in \(names))"
+    }
 
     /// For people who look at everything.
     var problem: String {
-        "\(hold.scope.words) is held for \(since): \(hold.because) (\(hold.operator)); \(count) wait: "
+        "\(hold.scope.words) is held for \(since): \(hold.because) (\(hold.operator)); \(countAndWhere) wait: "
             + "bellhop hold release \(hold.number)"
     }
 
@@ -59,6 +73,7 @@ struct HoldView: Sendable {
             ("type", .optional(hold.scope.type?.text)), ("provider", .optional(hold.scope.provider)),
             ("placedAt", .text(hold.placedAt.description)), ("by", .text(hold.operator)),
             ("because", .text(hold.because)), ("waiting", .number(waiting)), ("waitingIsCapped", .flag(isCapped)),
+            ("mayWaitAmong", .list(mixed.map(JSONText.text))),
         ])
     }
 }

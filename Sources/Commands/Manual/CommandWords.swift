@@ -12,12 +12,15 @@ struct CommandWords {
 
     let command: any Command.Type
 
-    /// The words one of which stands behind the command's name: `apply` and `check` of `topology`.
+    /// The words one of which stands behind the command's name: `apply` and `check` of `topology`, and `[list]` of `hold`.
     var verbs: [String] {
         command.synopsis.reduce(into: []) { verbs, usage in
             let words = usage.split(separator: " ")
-            guard words.count > 1, Self.isWord(words[1]), !verbs.contains(String(words[1])) else { return }
-            verbs.append(String(words[1]))
+            guard words.count > 1 else { return }
+            let isOptional = words[1].hasPrefix("[") && words[1].hasSuffix("]")
+            let word = isOptional ? words[1].dropFirst().dropLast() : words[1]
+            guard !word.isEmpty, Self.isWord(word), !verbs.contains(String(word)) else { return }
+            verbs.append(String(word))
         }
     }
 

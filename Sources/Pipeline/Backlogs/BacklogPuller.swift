@@ -33,17 +33,25 @@ package struct BacklogPuller: Service {
     /// Pulls until the drain, and returns when all that was pulled is settled.
     package func run(until drain: DrainSignal) async throws {
         let shift = BacklogCarrier.Shift(drain)
-        await shift.run {
-            await withDiscardingTaskGroup { servants in
-                var watch = BacklogWatch(store: store, backlogs: backlogs, metrics: metrics, context: context)
-                while !drain.isDraining, !Task.isCancelled {
-                    let now = context.time.steady()
-                    await watch.look(at: carrier.outlets, every: interval)
-                    for key in backlogs.takeUnserved(at: now, among: priorities) {
-                        servants.addTask { await attend(to: key, shift) }
-                    }
-                    await backlogs.wait(atMost: interval, from: now, until: drain)
+        await breakers.brakes.sending { await shift.run { await pull(shift, until: drain) } }
+    }
+
+    private func pull(_ shift: BacklogCarrier.Shift, until drain: DrainSignal) async {
+        await withDiscardingTaskGroup { servants in
+            var watch = BacklogWatch(
+                store: store,
+                backlogs: backlogs,
+                brakes: breakers.brakes,
+                metrics: metrics,
+                context: context
+            )
+            while !drain.isDraining, !Task.isCancelled {
+                let now = context.time.steady()
+                await watch.look(at: carrier.outlets, every: interval)
+                for key in backlogs.takeUnserved(at: now, among: priorities) {
+                    servants.addTask { await attend(to: key, shift) }
                 }
+                await backlogs.wait(atMost: interval, from: now, until: drain)
             }
         }
     }

@@ -8,29 +8,39 @@ import Store
 struct BacklogWatch {
     private let store: any PipelineStore
     private let backlogs: Backlogs
+    private let brakes: HandBrakes
     private let metrics: BacklogMetrics
     private let context: PipelineContext
     private var nextLook: ContinuousClock.Instant
     private var nextWholeLook: ContinuousClock.Instant
     private var nextSearch: ContinuousClock.Instant
+    private var nextTypeSearch: ContinuousClock.Instant
 
     /// Between two looks from the beginning, which alone find what was put there with a turn long past.
     private static let wholePeriod = Duration.seconds(10)
-    /// Between two searches for backlogs that nobody serves.
+    /// Between two searches for backlogs that nobody serves, or that only the ledger knows.
     private static let searchPeriod = Duration.seconds(60)
     /// How long something waits in such a one at least: other workers may have the outlet already.
     private static let grace = Duration.seconds(600)
     private static let releasedAtOnce = 1000
 
     /// The first look is from the beginning.
-    init(store: any PipelineStore, backlogs: Backlogs, metrics: BacklogMetrics, context: PipelineContext) {
+    init(
+        store: any PipelineStore,
+        backlogs: Backlogs,
+        brakes: HandBrakes,
+        metrics: BacklogMetrics,
+        context: PipelineContext
+    ) {
         self.store = store
         self.backlogs = backlogs
+        self.brakes = brakes
         self.metrics = metrics
         self.context = context
         nextLook = context.time.steady()
         nextWholeLook = nextLook
         nextSearch = nextLook + Self.searchPeriod
+        nextTypeSearch = nextLook
     }
 
     /// Looks where it is time to: one statement for all of them.
@@ -40,7 +50,7 @@ struct BacklogWatch {
         nextLook = begin + interval
         let isWhole = begin >= nextWholeLook
         do throws(PostgresError) {
-            try await look(at: try await keys(outlets, isWhole: isWhole), isWhole: isWhole)
+            try await look(at: try await keys(outlets, isWhole: isWhole, at: begin), isWhole: isWhole)
             // Never more than a twentieth of the time, however much lies dead at the head of the index.
             let took = context.time.steady() - begin
             if isWhole { nextWholeLook = begin + max(Self.wholePeriod, took * 20) }
@@ -68,18 +78,31 @@ struct BacklogWatch {
 
     /// Those of whole outlets, and those of platforms and types where something is known to wait; from the beginning all
     /// that there may be.
-    private func keys(_ outlets: [OutletKey], isWhole: Bool) async throws(PostgresError) -> [BacklogKey] {
+    private mutating func keys(
+        _ outlets: [OutletKey],
+        isWhole: Bool,
+        at now: ContinuousClock.Instant
+    ) async throws(PostgresError) -> [BacklogKey] {
         let whole = outlets.map { BacklogKey($0) }
         let known = backlogs.known.filter { key in !key.isWhole && outlets.contains(OutletKey(key)) }
         guard isWhole else { return whole + known }
         let platforms = outlets.filter(\.hasPlatforms).flatMap { outlet in
             DevicePlatform.allCases.map { BacklogKey(outlet, platform: $0) }
         }
-        // Which types were ever held nobody knows but the ledger.
-        let typed = try await store.backlogNames().compactMap { BacklogKey($0) }.filter { key in
-            key.type != nil && outlets.contains(OutletKey(key))
-        }
-        return whole + Set(platforms + known + typed)
+        let held = outlets.flatMap { outlet in brakes.types(heldAt: outlet).map { BacklogKey(outlet, type: $0) } }
+        return whole + Set(platforms + known + held + (try await formerlyHeld(outlets, at: now)))
+    }
+
+    /// The backlogs of types that were held once, of which nobody knows but the ledger: a look there for every name that it
+    /// has, so that it is taken now and then only.
+    private mutating func formerlyHeld(
+        _ outlets: [OutletKey],
+        at now: ContinuousClock.Instant
+    ) async throws(PostgresError) -> [BacklogKey] {
+        guard now >= nextTypeSearch else { return [] }
+        let names = try await store.backlogNames()
+        nextTypeSearch = now + Self.searchPeriod
+        return names.compactMap { BacklogKey($0) }.filter { $0.type != nil && outlets.contains(OutletKey($0)) }
     }
 
     private func releaseUnserved(_ outlets: [OutletKey]) async throws(PostgresError) {

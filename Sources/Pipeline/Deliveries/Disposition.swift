@@ -91,7 +91,7 @@ extension Shipment {
     /// at its turn.
     func put(into backlog: BacklogKey, from lane: Lane, because hindrance: Hindrance) -> [Disposition] {
         let entry = BacklogEntry(BacklogPlace(backlog, priority(in: lane) ?? .low), queuedAt: queuedAt)
-        let lines = [Companion(index: index, key: key)] + companions
+        let lines = [Companion(index: index, key: key, type: ownType)] + companions
         return lines.map { line in
             var settlement = Settlement(line.key, .deferred, reason: hindrance.rawValue, burnsAttempt: false)
             settlement.backlog = entry

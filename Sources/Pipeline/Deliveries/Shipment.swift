@@ -34,6 +34,8 @@ final class Shipment: Sendable {
     let index: Int
     let key: DeliveryKey
     let event: EventID
+    /// That of its own event, whatever the push calls itself: a digest has one for itself.
+    let ownType: EventType
     /// Attempts before this one.
     let attempts: Int
     /// It may have arrived already: the outcome of an earlier send is not known.
@@ -54,6 +56,8 @@ final class Shipment: Sendable {
     struct Companion: Sendable {
         let index: Int
         let key: DeliveryKey
+        /// That of its own event, whatever the push calls itself.
+        let type: EventType
     }
 
     init(
@@ -74,6 +78,7 @@ final class Shipment: Sendable {
         self.attempts = attempts
         self.isRepeat = isRepeat
         self.payload = payload
+        ownType = payload.type
         self.lease = lease
         self.queuedAt = queuedAt
         priority = content.priority
@@ -86,6 +91,7 @@ final class Shipment: Sendable {
         self.key = key
         self.event = event
         payload = .push(message)
+        ownType = message.type
         retryLimit = nil
         attempts = 0
         isRepeat = false
@@ -106,10 +112,11 @@ final class Shipment: Sendable {
         attempts = others.reduce(newest.attempts) { max($0, $1.attempts) }
         isRepeat = newest.isRepeat || others.contains(where: \.isRepeat)
         payload = .push(message)
+        ownType = newest.ownType
         lease = newest.lease
         priority = newest.priority
         queuedAt = ([newest] + others).compactMap(\.queuedAt).min()
-        companions = others.map { Companion(index: $0.index, key: $0.key) }
+        companions = others.map { Companion(index: $0.index, key: $0.key, type: $0.ownType) }
     }
 
     /// The positions of the messages of all deliveries, one for each delivery.
@@ -134,7 +141,11 @@ final class Shipment: Sendable {
         return ([priority] + Priority.allCases.filter { $0.lane == lane }).max { $0.urgency < $1.urgency }
     }
 
-    var type: EventType { payload.type }
+    /// The types of all deliveries that it takes along; most often one.
+    var types: Set<EventType> {
+        companions.isEmpty ? [ownType] : Set(companions.map(\.type)).union([ownType])
+    }
+
     var platform: DevicePlatform? { payload.device?.platform }
     /// Whether a push to its device was ever taken; a mail's address proves nothing.
     var wasReached: Bool { payload.device?.wasReached ?? false }

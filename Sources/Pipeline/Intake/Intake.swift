@@ -43,6 +43,9 @@ package struct Intake: Sendable {
         report = IntakeReport(logger: context.logger)
     }
 
+    /// What operators hold.
+    var brakes: HandBrakes { tools.breakers.brakes }
+
     /// The first half: everything that the database has to know.
     func store(_ messages: [IncomingMessage], _ shift: Batch.Shift) async -> StoredBatch {
         let started = context.time.now()

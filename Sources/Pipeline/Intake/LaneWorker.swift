@@ -46,9 +46,16 @@ package struct LaneWorker: Service {
         let loop = BatchLoop(consumer: consumer, batch: limits.batch, batchesAtOnce: limits.batchesAtOnce)
         await withDiscardingTaskGroup { group in
             group.addTask(priority: priority) {
-                await loop.run(until: drain) { batch, gate, asides in
-                    let shift = Batch.Shift(lane: lane, drain: drain, asides: asides, acknowledge: consumer.acknowledge)
-                    await process(batch, gate, shift)
+                await intake.brakes.sending {
+                    await loop.run(until: drain) { batch, gate, asides in
+                        let shift = Batch.Shift(
+                            lane: lane,
+                            drain: drain,
+                            asides: asides,
+                            acknowledge: consumer.acknowledge
+                        )
+                        await process(batch, gate, shift)
+                    }
                 }
             }
         }

@@ -103,7 +103,7 @@ struct Resumption: Sendable {
 
     /// What an operator holds is not sent; each by itself, so that no digest takes it along, and no probe is spent on it.
     private func putAside(_ shipment: Shipment, _ batch: Batch, _ work: inout Work) -> Bool {
-        guard let hold = brakes.hold(shipment.outlet, type: shipment.type) else { return false }
+        guard let hold = brakes.hold(shipment.outlet, of: shipment) else { return false }
         work.withheld += shipment.put(into: hold.backlog, from: batch.lane, because: hold.hindrance)
         return true
     }

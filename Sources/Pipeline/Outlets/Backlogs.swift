@@ -59,7 +59,7 @@ final class Backlogs: Sendable {
         return state.withLock { state in
             guard !state.standing.isEmpty else { return nil }
             let now = state.clock.map { $0.said.microseconds + (time.steady() - $0.at).microseconds }
-            var keys = [BacklogKey(outlet, type: shipment.type), BacklogKey(outlet)]
+            var keys = [BacklogKey(outlet, type: shipment.ownType), BacklogKey(outlet)]
             if let platform = shipment.platform { keys.insert(BacklogKey(outlet, platform: platform), at: 0) }
             return keys.first { key in
                 state.standing[key]?.contains { other in

@@ -14,10 +14,22 @@ package struct BreakerWatch: Service {
     /// What an operator says shall be true within a second or two.
     private static let holdInterval = Duration.seconds(1)
 
+    /// While lanes drain: nobody shall wait long for the last look.
+    private static let lastInterval = Duration.milliseconds(250)
+
     package func run(until drain: DrainSignal) async throws {
         await withDiscardingTaskGroup { group in
-            group.addTask { await Self.again(every: min(interval, Self.holdInterval), drain, breakers.brakes.refresh) }
+            group.addTask { await watchBrakes(drain) }
             group.addTask { await Self.again(every: interval, drain, breakers.refresh) }
+        }
+    }
+
+    /// Goes on as long as anybody sends: a lane may drain for as long as its slowest provider takes.
+    private func watchBrakes(_ drain: DrainSignal) async {
+        await Self.again(every: min(interval, Self.holdInterval), drain, breakers.brakes.refresh)
+        while !breakers.brakes.isIdle, !Task.isCancelled {
+            await breakers.brakes.refresh()
+            try? await Task.sleep(for: Self.lastInterval)
         }
     }
 

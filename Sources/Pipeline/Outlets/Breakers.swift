@@ -88,7 +88,16 @@ package final class Breakers: Sendable {
     /// What keeps messages to devices of one platform, and of one type, from their outlet, as far as this worker knows;
     /// nobody is asked.
     func hold(_ outlet: OutletKey, platform: DevicePlatform?, type: EventType? = nil) -> Hold? {
-        if let hold = brakes.hold(outlet, type: type) { return hold }
+        brakes.hold(outlet, type: type) ?? obstacle(outlet, platform: platform)
+    }
+
+    /// The same of a shipment, by the types of all that it takes along.
+    func hold(_ outlet: OutletKey, of shipment: Shipment) -> Hold? {
+        brakes.hold(outlet, of: shipment) ?? obstacle(outlet, platform: shipment.platform)
+    }
+
+    /// What of the provider's side keeps messages from it.
+    private func obstacle(_ outlet: OutletKey, platform: DevicePlatform?) -> Hold? {
         let now = time.steady()
         return state.withLock { state in
             if let until = state.rests[outlet] {

@@ -11,7 +11,13 @@ import Synchronization
 ///
 /// Thread safety: all state is behind one lock, which is never held across a suspension.
 package final class HandBrakes: Sendable {
-    private let state = Mutex<[AppID: [HoldScope]]>([:])
+    private struct State {
+        var scopes: [AppID: [HoldScope]] = [:]
+        /// How many still send, though they drain.
+        var senders = 0
+    }
+
+    private let state = Mutex(State())
     private let store: any OutletStore
     private let logger: Logger
     private let inForce: Labelled<Gauge>
@@ -31,14 +37,45 @@ package final class HandBrakes: Sendable {
 
     /// Whether nothing of an app is held; by far the most usual case.
     func isClear(_ app: AppID) -> Bool {
-        state.withLock { $0[app] == nil }
+        state.withLock { $0.scopes[app] == nil }
+    }
+
+    /// What keeps a shipment from its outlet, with all that it takes along.
+    ///
+    /// What is of several types waits in the backlog of the whole outlet: in that of one type the others would be held as
+    /// well.
+    func hold(_ outlet: OutletKey, of shipment: Shipment) -> Hold? {
+        let types = shipment.types
+        guard types.count > 1 else { return hold(outlet, type: shipment.ownType) }
+        guard types.contains(where: { hold(outlet, type: $0) != nil }) else { return nil }
+        return Hold(hindrance: .held, backlog: BacklogKey(outlet), wait: Self.glance)
+    }
+
+    /// The types that are held by themselves at an outlet.
+    func types(heldAt outlet: OutletKey) -> Set<EventType> {
+        let scopes = state.withLock { $0.scopes[outlet.app] } ?? []
+        return Set(
+            scopes.compactMap { scope in
+                scope.type.flatMap { scope.covers(outlet.app, provider: outlet.provider, type: $0) ? $0 : nil }
+            }
+        )
+    }
+
+    /// Whether nobody sends any more.
+    var isIdle: Bool { state.withLock { $0.senders == 0 } }
+
+    /// Does something that sends: as long as it does, the holds are read, also while it drains.
+    func sending(_ body: () async -> Void) async {
+        state.withLock { $0.senders += 1 }
+        await body()
+        state.withLock { $0.senders -= 1 }
     }
 
     /// What keeps events of a type from an outlet, or all of them where that is nil.
     ///
     /// A hold on the type comes first: what it concerns must not stand before others once a wider one is released.
     func hold(_ outlet: OutletKey, type: EventType?) -> Hold? {
-        let scopes = state.withLock { $0[outlet.app] } ?? []
+        let scopes = state.withLock { $0.scopes[outlet.app] } ?? []
         guard !scopes.isEmpty else { return nil }
         let own = scopes.filter { $0.covers(outlet.app, provider: outlet.provider, type: type) }
         guard let first = own.first(where: { $0.type != nil }) ?? own.first else { return nil }
@@ -50,8 +87,8 @@ package final class HandBrakes: Sendable {
     package func load() async throws(PostgresError) {
         let scopes = Set(try await store.holds().map(\.scope))
         let before = state.withLock { state in
-            defer { state = Dictionary(grouping: scopes, by: \.app) }
-            return Set(state.values.joined())
+            defer { state.scopes = Dictionary(grouping: scopes, by: \.app) }
+            return Set(state.scopes.values.joined())
         }
         for scope in scopes.subtracting(before) { tell(scope, isHeld: true) }
         for scope in before.subtracting(scopes) { tell(scope, isHeld: false) }

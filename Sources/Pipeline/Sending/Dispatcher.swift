@@ -105,7 +105,7 @@ struct Dispatcher: Sendable {
         var held: [Disposition] = []
         let isClear = breakers.isClear(turn.key)
         for shipment in shipments {
-            if !isClear, let hold = breakers.hold(turn.key, platform: shipment.platform, type: shipment.type) {
+            if !isClear, let hold = breakers.hold(turn.key, of: shipment) {
                 held += shipment.put(into: hold.backlog, from: turn.lane, because: hold.hindrance)
             } else if let backlog = ahead(shipment) {
                 held += shipment.put(into: backlog, from: turn.lane, because: .windowFull)
@@ -175,7 +175,8 @@ struct Dispatcher: Sendable {
         }
     }
 
-    /// Sends what still has the right to: a claim that is nearly over would be another's before the answer is there.
+    /// Sends what still has the right to: a claim that is nearly over would be another's before the answer is there, and what
+    /// waited for its place may be held by now.
     private func start(
         _ shipments: [Shipment],
         _ turn: OutletTurn,
@@ -185,14 +186,18 @@ struct Dispatcher: Sendable {
         let now = context.time.steady()
         let hasLapsed = { (shipment: Shipment) in shipment.lease?.hasLasted(policy.beginsWithin, at: now) ?? false }
         let lapsed = shipments.filter(hasLapsed)
-        let timely = lapsed.isEmpty ? shipments : shipments.filter { !hasLapsed($0) }
+        let (timely, braked) = braked(lapsed.isEmpty ? shipments : shipments.filter { !hasLapsed($0) }, turn)
         let verdicts = timely.isEmpty ? [] : await turn.outlet.send(timely)
         turn.outlet.window.release(grant, of: turn.lane)
-        if !lapsed.isEmpty {
-            if let budget = turn.outlet.budget { budgets.giveBack(lapsed.count, of: budget, for: turn.lane) }
-            await turn.ended(Self.held(lapsed, BacklogKey(turn.key), turn.lane, .leaseOver))
+        let unsent = shipments.count - timely.count
+        if unsent > 0 {
+            if let budget = turn.outlet.budget { budgets.giveBack(unsent, of: budget, for: turn.lane) }
+            await turn.ended(Self.held(lapsed, BacklogKey(turn.key), turn.lane, .leaseOver) + braked)
         }
-        guard !timely.isEmpty else { return }
+        guard !timely.isEmpty else {
+            if let breaker { await breakers.giveBackProbe(of: breaker) }
+            return
+        }
         let rulings = await breakers.judge(verdicts, of: timely, turn.key, probe: breaker)
         var answered: [(shipment: Shipment, verdict: Verdict)] = []
         answered.reserveCapacity(timely.count)
@@ -206,6 +211,22 @@ struct Dispatcher: Sendable {
             }
         }
         await turn.ended(policy.dispositions(of: answered, sentAt: turn.sentAt, using: context.chance) + held)
+    }
+}
+
+extension Dispatcher {
+    /// Those that no operator holds at this moment, and what becomes of the others.
+    private func braked(_ shipments: [Shipment], _ turn: OutletTurn) -> (free: [Shipment], held: [Disposition]) {
+        guard !breakers.brakes.isClear(turn.key.app) else { return (shipments, []) }
+        var (free, held): ([Shipment], [Disposition]) = ([], [])
+        for shipment in shipments {
+            if let hold = breakers.brakes.hold(turn.key, of: shipment) {
+                held += shipment.put(into: hold.backlog, from: turn.lane, because: hold.hindrance)
+            } else {
+                free.append(shipment)
+            }
+        }
+        return (free, held)
     }
 }
 

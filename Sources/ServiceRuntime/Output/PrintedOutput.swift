@@ -83,14 +83,18 @@ package final class PrintedOutput: Sendable {
     /// Shows lines in the place of all that the terminal showed before, as many as it has room for.
     package func showScreen(_ lines: [(text: String, emphasis: Emphasis)]) {
         let shown = lines.prefix(rows().map { max(1, $0 - 1) } ?? lines.count).map { line in
-            let text = columns().map { String(line.text.prefix($0)) } ?? line.text
-            return emphasised(text, line.emphasis) + Self.clearToEnd
+            // Cut as it is shown: what is escaped is longer.
+            let text = line.text.printedLine()
+            return coloured(columns().map { String(text.prefix($0)) } ?? text, line.emphasis) + Self.clearToEnd
         }
         put(Self.home + shown.joined(separator: "\n") + Self.clearBelow)
     }
 
     private func emphasised(_ line: String, _ emphasis: Emphasis) -> String {
-        let text = line.printedLine()
+        coloured(line.printedLine(), emphasis)
+    }
+
+    private func coloured(_ text: String, _ emphasis: Emphasis) -> String {
         guard hasColours, let code = emphasis.code, !text.isEmpty else { return text }
         return "\u{1B}[\(code)m\(text)\u{1B}[0m"
     }

@@ -18,6 +18,8 @@ package struct BadgeBook: Sendable {
     /// Takes so many, the oldest first, once they have been left alone for as long as `calm`: whoever reads ten in a row
     /// gets one update.
     ///
+    /// Those of an app that an operator holds as a whole wait for its release.
+    ///
     /// What is taken and not marked as done comes up again after a minute, for looks whose `span` reaches so far.
     package func take(
         atMost limit: Int,
@@ -51,6 +53,7 @@ package struct BadgeBook: Sendable {
             SELECT app, user_id FROM badge_updates
             WHERE requested_at <= now() - $2::bigint * interval '1 ms' AND \(DueLook.reaches("requested_at", "$3"))
               AND (handed_over_at IS NULL OR handed_over_at <= now() - interval '1 min')
+              AND app <> ALL (ARRAY(SELECT h.app FROM holds h WHERE h.type = '' AND h.provider = ''))
             ORDER BY requested_at LIMIT $1 FOR UPDATE SKIP LOCKED
         )
         UPDATE badge_updates b SET handed_over_at = now()

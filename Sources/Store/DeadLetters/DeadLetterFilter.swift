@@ -40,11 +40,10 @@ package struct DeadLetterFilter: Sendable, Equatable {
         return other
     }
 
-    /// Whether it says anything beside the states.
+    /// Whether it says anything beside the states, and beside how many are enough: neither says which are meant.
     package var isNarrow: Bool {
         let texts = [app, type, reason, stage, provider, fingerprint, user, event, text]
-        return texts.contains { $0 != nil } || since != nil || until != nil || !ids.isEmpty || limit != nil
-            || act != nil
+        return texts.contains { $0 != nil } || since != nil || until != nil || !ids.isEmpty || act != nil
     }
 
     /// What the audit keeps of it: the conditions that were given.

@@ -15,13 +15,15 @@ package struct HoldBook: Sendable {
     package static let most = 200
 
     /// All that are in force, the first one first.
+    ///
+    /// Those that were placed at the same moment may be some more than ``most``.
     package func all() async throws(PostgresError) -> [OperatorHold] {
         try await pool.run(Self.all, []).compactMap { (rows, row) throws(PostgresError) in try OperatorHold(rows, row) }
     }
 
     private static let all = Statement(
         """
-        SELECT \(OperatorHold.columns) FROM holds ORDER BY number LIMIT \(most)
+        SELECT \(OperatorHold.columns) FROM holds ORDER BY number LIMIT \(most + 50)
         """,
         effect: .reads
     )

@@ -3,12 +3,15 @@ package import Postgres
 
 /// Of what waits behind a hold: all of it, or what came of one event.
 package struct HeldSelection: Sendable, Equatable {
+    /// The number of the hold: what is released meanwhile is not meant any more.
+    package let hold: Int64
     package let scope: HoldScope
     package var event: EventID?
     /// Recorded up to then; nil where nobody has counted it yet.
     package var recordedBy: Timestamp?
 
-    package init(_ scope: HoldScope, event: EventID? = nil) {
+    package init(_ scope: HoldScope, of hold: Int64, event: EventID? = nil) {
+        self.hold = hold
         self.scope = scope
         self.event = event
     }
@@ -21,6 +24,16 @@ package struct HeldCount: Sendable, Equatable {
     package let asOf: Timestamp
 }
 
+/// What a discard came to.
+package struct Discarding: Sendable, Equatable {
+    /// Deliveries that are never sent.
+    package let done: Int
+    /// What of the selection waits still, what came later included.
+    package let left: Int
+    /// Whether the hold stood to the end.
+    package let isHeld: Bool
+}
+
 extension HoldDesk {
     /// What stands in the ledger of what was discarded.
     package static let discarded = "discarded"
@@ -28,10 +41,11 @@ extension HoldDesk {
     /// Counts what waits; lines of other types in a backlog are left out.
     package func count(_ selection: HeldSelection) async throws(PostgresError) -> HeldCount {
         let names = try await names(of: selection.scope)
-        var condition = selection.condition(on: .textArray(names))
-        condition.sql = "d.outlet = ANY ($1::text[]) AND \(condition.sql)"
+        let condition = selection.condition(on: .textArray(names))
         let sql = """
-            SELECT count(*), count(DISTINCT d.person), now() FROM ledger d \(selection.join) WHERE \(condition.sql)
+            SELECT count(*), count(DISTINCT d.person), now()
+            FROM ledger d \(selection.join)
+            WHERE d.outlet = ANY ($1::text[]) AND \(condition.sql)
             """
         let rows = try await pool.run(Statement(sql, effect: .reads), condition.parameters)
         return HeldCount(
@@ -41,31 +55,58 @@ extension HoldDesk {
         )
     }
 
-    /// Sees to it that what waits is never sent, and no more of it than was agreed to; the number of deliveries.
+    /// Sees to it that what waits is never sent, and no more of it than was agreed to, as long as the hold stands.
     ///
-    /// What is recorded in the app stays. It goes a thousand at a time, so that no worker waits for long.
+    /// What is recorded in the app stays. It goes a thousand at a time, so that no worker waits for long. What workers move
+    /// from one backlog to another meanwhile is in none for a moment: it looks again, until nothing has been found for a
+    /// while, `pause` apart.
     ///
     /// The audit has it first: an end half-way leaves an act that did less than it says, and none that nobody knows of.
     package func discard(
         _ selection: HeldSelection,
         agreed: Int,
-        by desk: DeskOperator
-    ) async throws(PostgresError) -> Int {
-        let scope = selection.scope
-        _ = try await pool.run(
-            Self.addAudit,
-            [
-                .text(desk.name), .text(scope.app.text), Self.orNull(scope.type?.text), Self.orNull(scope.provider),
-                Self.orNull(selection.event?.text), .integer(Int64(agreed)), .text(desk.because),
-            ]
-        )
+        by desk: DeskOperator,
+        pausing pause: Duration = .milliseconds(500)
+    ) async throws(PostgresError) -> Discarding {
+        let act = try await pool.run(Self.addAudit, audited(selection, agreed, desk))
+        guard !act.isEmpty else { return Discarding(done: 0, left: 0, isHeld: false) }
+        var (done, idleLooks) = (0, 0)
+        for _ in 0..<Self.mostLooks where done < agreed && idleLooks < Self.calmLooks {
+            let found = try await sweep(selection, atMost: agreed - done)
+            done += found
+            idleLooks = found == 0 ? idleLooks + 1 : 0
+            if done < agreed { try? await Task.sleep(for: pause) }
+        }
+        let end: [Parameter] = [
+            .text(desk.name), .integer(selection.hold), .integer(try act.integer(0, 0)), .integer(Int64(done)),
+            .text(desk.because),
+        ]
+        let isHeld = try await pool.run(Self.addEnd, end).boolean(0, 0)
+        var rest = selection
+        rest.recordedBy = nil
+        return Discarding(done: done, left: isHeld ? try await count(rest).deliveries : 0, isHeld: isHeld)
+    }
+
+    /// How often it looks in all, and how often in a row without finding anything.
+    private static let (mostLooks, calmLooks) = (200, 3)
+
+    /// Once through all backlogs in which something of it may wait.
+    private func sweep(_ selection: HeldSelection, atMost limit: Int) async throws(PostgresError) -> Int {
         var done = 0
-        for name in try await names(of: scope) {
-            for urgency in Priority.allCases.map(\.urgency) where done < agreed {
-                done += try await discard(selection, from: name, urgency, atMost: agreed - done)
+        for name in try await names(of: selection.scope) {
+            for urgency in Priority.allCases.map(\.urgency) where done < limit {
+                done += try await discard(selection, from: name, urgency, atMost: limit - done)
             }
         }
         return done
+    }
+
+    private func audited(_ selection: HeldSelection, _ agreed: Int, _ desk: DeskOperator) -> [Parameter] {
+        let scope = selection.scope
+        return [
+            .text(desk.name), .text(scope.app.text), Self.orNull(scope.type?.text), Self.orNull(scope.provider),
+            Self.orNull(selection.event?.text), .integer(Int64(agreed)), .text(desk.because), .integer(selection.hold),
+        ]
     }
 
     private static func orNull(_ text: String?) -> Parameter { text.map(Parameter.text) ?? .null }
@@ -86,13 +127,19 @@ extension HoldDesk {
             let priority = condition.bind(.integer(urgency))
             let begin = condition.bind(since.map(Parameter.instant) ?? .null)
             let count = condition.bind(.integer(Int64(min(Self.atOnce, limit - done))))
+            let hold = condition.bind(.integer(selection.hold))
+            // A release waits for the thousand that is under way, and no other comes after it.
             let sql = """
-                WITH chosen AS MATERIALIZED (
-                    SELECT d.person, d.id, d.target, d.queued_at FROM ledger d \(selection.join)
-                    WHERE d.outlet = $1::text AND d.urgency = \(priority)
-                      AND d.queued_at >= coalesce(\(begin)::timestamptz, '-infinity') AND \(condition.sql)
-                    ORDER BY d.queued_at LIMIT \(count)
-                    FOR UPDATE OF d SKIP LOCKED
+                WITH standing AS MATERIALIZED (
+                    SELECT number FROM holds WHERE number = \(hold) FOR KEY SHARE
+                ), chosen AS MATERIALIZED (
+                    SELECT h.* FROM standing CROSS JOIN LATERAL (
+                        SELECT d.person, d.id, d.target, d.queued_at FROM ledger d \(selection.join)
+                        WHERE d.outlet = $1::text AND d.urgency = \(priority)
+                          AND d.queued_at >= coalesce(\(begin)::timestamptz, '-infinity') AND \(condition.sql)
+                        ORDER BY d.queued_at LIMIT \(count)
+                        FOR UPDATE OF d SKIP LOCKED
+                    ) AS h
                 ), changed AS (
                     UPDATE ledger d
                     SET state = 'x', reason = '\(Self.discarded)', outlet = NULL, queued_at = NULL, updated_at = now()
@@ -115,19 +162,37 @@ extension HoldDesk {
         }
     }
 
+    /// Nothing where the hold does not stand any more.
     private static let addAudit = Statement(
         """
         INSERT INTO audit (operator, act, filter, items, because)
-        VALUES ($1, 'hold-discard', jsonb_strip_nulls(jsonb_build_object(
-                    'app', $2::text, 'type', $3::text, 'provider', $4::text, 'event', $5::text)), $6, $7)
+        SELECT $1, 'hold-discard', jsonb_strip_nulls(jsonb_build_object(
+                   'app', $2::text, 'type', $3::text, 'provider', $4::text, 'event', $5::text, 'hold', number)), $6, $7
+        FROM holds WHERE number = $8
+        RETURNING number
+        """
+    )
+
+    /// What it came to, and whether the hold stands.
+    private static let addEnd = Statement(
+        """
+        WITH audited AS (
+            INSERT INTO audit (operator, act, filter, items, because)
+            VALUES ($1, 'hold-discarded', jsonb_build_object('hold', $2::bigint, 'act', $3::bigint), $4, $5)
+        )
+        SELECT EXISTS (SELECT FROM holds WHERE number = $2::bigint)
         """
     )
 }
 
 extension HeldSelection {
-    /// What it says beside the backlogs needs the notification's own row.
+    /// What it says beside the backlogs needs the notification's own row, which is looked up for each line: nothing that the
+    /// server believes of the tables may turn it round.
     fileprivate var join: String {
-        scope.type == nil && event == nil ? "" : "JOIN inbox i ON i.person = d.person AND i.id = d.id"
+        guard scope.type != nil || event != nil else { return "" }
+        return """
+            CROSS JOIN LATERAL (SELECT type, event_id FROM inbox WHERE person = d.person AND id = d.id OFFSET 0) AS i
+            """
     }
 
     /// The condition on `ledger d` and `inbox i`, behind the parameter that names the backlogs.

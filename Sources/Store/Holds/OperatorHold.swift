@@ -26,6 +26,17 @@ package struct HoldScope: Hashable, Sendable {
         self.app == app && (self.provider ?? provider) == provider && (self.type == nil || self.type == type)
     }
 
+    /// Whether all of another is held by this, too.
+    package func contains(_ other: HoldScope) -> Bool {
+        app == other.app && (type == nil || type == other.type) && (provider == nil || provider == other.provider)
+    }
+
+    /// Whether something may be held by both.
+    package func overlaps(_ other: HoldScope) -> Bool {
+        app == other.app && (type == nil || other.type == nil || type == other.type)
+            && (provider == nil || other.provider == nil || provider == other.provider)
+    }
+
     /// Whether something of it may wait in a backlog.
     package func mayWait(in part: OutletPart) -> Bool {
         guard part.app == app, (provider ?? part.provider) == part.provider else { return false }
@@ -41,21 +52,26 @@ package struct OperatorHold: Sendable, Equatable {
     package let `operator`: String
     package let because: String
 
+    static let columns = "number, app, type, provider, placed_at, operator, because"
+}
+
+extension OperatorHold {
     /// Nil for a row that no program of ours wrote.
     init?(_ rows: Rows, _ row: Int) throws(PostgresError) {
         guard let app = AppID(validating: try rows.text(row, 1)) else { return nil }
         let (type, provider) = (try rows.text(row, 2), try rows.text(row, 3))
         guard type.isEmpty || EventType(validating: type) != nil else { return nil }
-        number = try rows.integer(row, 0)
-        scope = HoldScope(
+        let scope = HoldScope(
             app: app,
             type: EventType(validating: type),
             provider: provider.isEmpty ? nil : provider
         )
-        placedAt = try rows.moment(row, 4)
-        self.operator = try rows.text(row, 5)
-        because = try rows.text(row, 6)
+        self.init(
+            number: try rows.integer(row, 0),
+            scope: scope,
+            placedAt: try rows.moment(row, 4),
+            operator: try rows.text(row, 5),
+            because: try rows.text(row, 6)
+        )
     }
-
-    static let columns = "number, app, type, provider, placed_at, operator, because"
 }

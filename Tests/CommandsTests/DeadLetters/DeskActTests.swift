@@ -31,6 +31,10 @@ struct DeskActTests {
             let bare = await prompt.run(["dead-letters", verb] + change + Self.why)
             #expect(bare.code == .usage)
             #expect(bare.complaints.contains("wants to know which"), "\(bare.complaints)")
+            for idle in [["--limit", "1"], ["--text", ""]] {
+                let answer = await prompt.run(["dead-letters", verb] + idle + change + Self.why)
+                #expect(answer.code == .usage, "\(answer.output)")
+            }
             let both = await prompt.run(["dead-letters", verb, "--all", "--reason", "missing-id"] + change + Self.why)
             #expect(both.code == .usage)
             let acts = try await bench.count("SELECT count(*) FROM audit")

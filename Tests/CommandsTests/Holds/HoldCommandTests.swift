@@ -76,6 +76,8 @@ struct HoldCommandTests {
                 (["--app", "dorp"], "did you mean drop?"),
                 (["--app", "drop", "--type", "sytem"], "did you mean system?"),
                 (["--app", "drop", "--provider", "gcm"], "--provider takes one of"), ([], "--app is missing"),
+                (["--app", "drop", "--provider", "apns"], "drop sends nothing through apns"),
+                (["--app", "drop", "--type", ""], "--type needs a value"),
             ]
             for (words, why) in wrong {
                 let answer = await prompt.run(["hold", "add"] + words + Self.why)
@@ -84,6 +86,28 @@ struct HoldCommandTests {
             }
             let stray = await prompt.run("hold", "list", "--yes")
             #expect(stray.code == .usage)
+        }
+    }
+
+    @Test("a release says what other holds keep, and a type's count what stands among others")
+    func overlaps() async throws {
+        try await Self.with { prompt, bench in
+            try await Self.fill(bench, "system", ["u1", "u2"], "drop/expo")
+            let added = await prompt.run(["hold", "add", "--app", "drop", "--type", "system"] + Self.why)
+            let words = "0 or more (others may stand among what waits in drop/expo) wait there now"
+            #expect(added.output.contains(words), "\(added.output)")
+            _ = await prompt.run(["hold", "add", "--app", "drop", "--provider", "expo"] + Self.why)
+            _ = await prompt.run(["hold", "add", "--app", "drop"] + Self.why)
+            let inside = await prompt.run(["hold", "release", "2"] + Self.why)
+            #expect(inside.output.contains("2 waited, and wait still: held, too, by 1 (drop, type system); 3 (drop)."))
+            let last = await prompt.run(["hold", "release", "3"] + Self.why)
+            #expect(last.output.contains("go out from now on"), "\(last.output)")
+            #expect(last.output.contains("But for what is held, too, by 1 (drop, type system)."))
+            var blind = prompt
+            blind.environment["BELLHOP_CATALOGS"] = nil
+            let unchecked = await blind.run(["hold", "add", "--app", "dorp"] + Self.why)
+            #expect(unchecked.code == .done)
+            #expect(unchecked.complaints.contains("nobody has checked that there is dorp"))
         }
     }
 

@@ -65,6 +65,8 @@ struct ManualTests {
             (["sche"], ["scheduler"]),
             (["topology", ""], ["apply", "check"]),
             (["dlq", "aud"], ["audit"]),
+            (["hold", ""], ["list", "add", "release", "discard"]),
+            (["hold", "discard", "--ev"], ["--event"]),
             (["worker", "--lan"], ["--lanes"]),
             (["scheduler", "--metrics"], ["--metrics-listen"]),
             (["bench", "--pushes", "o"], ["off", "on"]),

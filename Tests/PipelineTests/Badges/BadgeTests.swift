@@ -154,6 +154,27 @@ struct BadgeTests {
         }
     }
 
+    @Test("the numbers of an app that is held as a whole wait for its release, those of others do not")
+    func held() async throws {
+        try await Bench.withSchema { bench in
+            let book = BadgeBook(pool: bench.pool)
+            _ = try await bench.owner.run(
+                "INSERT INTO badge_updates (app, user_id) VALUES ('drop', 'u1'), ('safe', 'u2')"
+            )
+            _ = try await bench.owner.run(
+                """
+                INSERT INTO holds (app, provider, operator, because)
+                VALUES ('drop', '', 'ada', 'a test'), ('safe', 'fcm', 'ada', 'a test')
+                """
+            )
+            let others = try await book.take(atMost: 10, calm: .zero)
+            #expect(others.map(\.recipient.user.text) == ["u2"])
+            _ = try await bench.owner.run("DELETE FROM holds")
+            let released = try await book.take(atMost: 10, calm: .zero)
+            #expect(released.map(\.recipient.user.text) == ["u1"])
+        }
+    }
+
     @Test("whoever goes on reading is told once it is over, not before; what changed meanwhile is told again")
     func calm() async throws {
         try await Bench.withSchema { bench in

@@ -1,13 +1,13 @@
 import BellhopRules
 import Push
 import ServiceRuntime
-import Store
 import Synchronization
 import TestSupport
 import Testing
 import Workbench
 
 @testable import Pipeline
+@testable import Store
 
 /// What becomes of pushes on the way to outlets without room, without servers.
 @Suite("Ways to outlets, without servers", .timeLimit(.minutes(5)))
@@ -100,6 +100,65 @@ struct DispatcherTests {
             #expect(drawn == 2)
         }
         #expect(ends[.delivered] == 2)
+    }
+
+    @Test("what waits for a place when it is held does not go out, and gives place and budget back")
+    func braked() async throws {
+        let time = SkippingTime()
+        let store = MemoryStore(time: time)
+        let budget = PushBudget(name: "drop/fcm", pushes: 10, period: .seconds(10))
+        let sender = GatedSender(window: 1, budget: budget)
+        let dispatcher = try Self.dispatcher([sender], store, StandingTime())
+        let shipments = try Self.shipments(4, .fcm)
+        let ends = Ends()
+        try await withThrowingDiscardingTaskGroup { group in
+            group.addTask { await dispatcher.send(shipments, lane: .normal) { ends.add($0) } }
+            defer { sender.open() }
+            try await eventually("as many as may are under way") { sender.tokens.count == 2 }
+            store.state.withLock { $0.holds = [Self.hold(shipments[0].app)] }
+            try await dispatcher.breakers.brakes.load()
+        }
+        #expect(sender.tokens.count == 2)
+        #expect(ends[.delivered] == 2)
+        #expect(ends[.deferred] == 2)
+        #expect(dispatcher.senders.outlet(shipments[0].outlet)?.window.inFlight == 0)
+    }
+
+    @Test("what takes several types along waits in the backlog of the whole outlet, where one of them is held")
+    func severalTypes() async throws {
+        let store = MemoryStore(time: SkippingTime())
+        let dispatcher = try Self.dispatcher([GatedSender(isOpen: true)], store, StandingTime())
+        let newest = try Answered.shipment
+        guard case .push(let message) = newest.payload else { throw BenchError("no push") }
+        let held = try #require(EventType(validating: "security"))
+        store.state.withLock { $0.holds = [Self.hold(newest.app, type: held)] }
+        let brakes = dispatcher.breakers.brakes
+        try await brakes.load()
+        let other = try #require(EventType(validating: "promo"))
+        let words = PushMessage(
+            app: message.app,
+            notification: message.notification,
+            type: other,
+            words: (title: "", body: ""),
+            device: message.device
+        )
+        let companion = Shipment(index: 1, key: newest.key, event: newest.event, message: words)
+        let alike = Shipment(newest, with: [newest], message: words)
+        let mixed = Shipment(companion, with: [newest], message: words)
+        #expect(brakes.hold(newest.outlet, of: alike)?.backlog.text == "drop/fcm//security")
+        #expect(brakes.hold(newest.outlet, of: mixed)?.backlog.text == "drop/fcm")
+        #expect(brakes.hold(newest.outlet, of: companion) == nil)
+        #expect(brakes.types(heldAt: newest.outlet) == [held])
+    }
+
+    private static func hold(_ app: AppID, type: EventType? = nil) -> OperatorHold {
+        OperatorHold(
+            number: 1,
+            scope: HoldScope(app: app, type: type),
+            placedAt: Letters.now,
+            operator: "ada",
+            because: "a test"
+        )
     }
 
     @Test("of a grant goes what the budget allows, and what gets no share in time gives its place back")

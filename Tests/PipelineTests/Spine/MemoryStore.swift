@@ -30,6 +30,7 @@ final class MemoryStore: PipelineStore, OutletStore {
     }
 
     struct State {
+        var holds: [OperatorHold] = []
         var people: [RecipientKey: Recipient] = [:]
         var follows: [FollowKey: StoredFollow] = [:]
         var records: [NotificationKey: InboxRecord] = [:]
@@ -345,7 +346,7 @@ final class MemoryStore: PipelineStore, OutletStore {
         [.android]
     }
 
-    func holds() async throws(PostgresError) -> [OperatorHold] { [] }
+    func holds() async throws(PostgresError) -> [OperatorHold] { state.withLock(\.holds) }
     func deathsSince(_ key: BreakerKey) async throws(PostgresError) -> Timestamp? { nil }
     func takeBack(_ key: BreakerKey, since: Timestamp) async throws(PostgresError) -> Int { 0 }
 }

@@ -157,6 +157,7 @@ final class SpineGround: Sendable {
         var watch = BacklogWatch(
             store: store,
             backlogs: tools.backlogs,
+            brakes: tools.breakers.brakes,
             metrics: context.metrics.backlogs,
             context: context
         )

@@ -11,7 +11,7 @@ struct HeldWorkTests {
     func prove() async throws {
         try await Stage.with { stage in
             try await PushGround.with(stage) { ground in
-                let settings = ["BELLHOP_LEASE": "3s"]
+                let settings = ["BELLHOP_LEASE": "10s"]
                 let scheduler = try await stage.scheduler(settings)
                 var workers = [try await ground.worker(settings), try await ground.worker(settings)]
                 try await ground.registerDevices()
@@ -31,12 +31,18 @@ struct HeldWorkTests {
                     let type = ["transaction_complete", "rate_update", "security"][round % 3]
                     try await stage.bellhop("hold", "add", "--app", "drop", "--type", type, "--because", "a proof")
                     try await knows(workers, type)
+                    try await eventually("nothing of this type is under way", within: .seconds(60)) {
+                        try await stage.count("deliveries d WHERE state = 'sending' AND \(Self.ofType(type))") == 0
+                    }
+                    let before = try await arrived(type, stage, ground)
                     if round == 0 {
                         // What is of this type has waited for the whole app, and goes on waiting for its type.
                         try await stage.bellhop("hold", "release", "--app", "drop", "--because", "a proof")
                     }
                     try await workers[round % 2].killAtOnce()
                     workers[round % 2] = try await ground.worker(settings)
+                    let after = try await arrived(type, stage, ground)
+                    #expect(after == before, "\(type) went out while it was held")
                     try await stage.bellhop("hold", "release", "--app", "drop", "--type", type, "--because", "a proof")
                     try await workers[(round + 1) % 2].killAtOnce()
                     workers[(round + 1) % 2] = try await ground.worker(settings)
@@ -49,6 +55,20 @@ struct HeldWorkTests {
                 for role in workers + [scheduler] { try await role.drain() }
             }
         }
+    }
+
+    private static func ofType(_ type: String) -> String {
+        """
+        EXISTS (SELECT FROM notifications n
+                WHERE n.app = d.app AND n.user_id = d.user_id AND n.id = d.notification_id AND n.type = '\(type)')
+        """
+    }
+
+    /// How many pushes of a type the provider has received.
+    private func arrived(_ type: String, _ stage: Stage, _ ground: PushGround) async throws -> Int {
+        let rows = try await stage.owner.run("SELECT id FROM notifications WHERE type = $1", [.text(type)])
+        let ids: Set<String> = Set(try rows.indices.map { row in try rows.text(row, 0) })
+        return ground.sandbox.received(.fcm).filter { $0.tag.map { ids.contains($0) } ?? false }.count
     }
 
     /// Returns when each of these workers knows of a hold.

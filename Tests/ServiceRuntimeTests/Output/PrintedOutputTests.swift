@@ -52,6 +52,18 @@ struct PrintedOutputTests {
         #expect(paper.text == "a\n\tb\n" + #"a\nb\tc"# + "\n" + #"sure\n? "#)
     }
 
+    @Test("a screen's lines are cut as they are shown, escapes and all")
+    func screen() {
+        let written = Mutex("")
+        let output = PrintedOutput(width: 8) { piece in
+            written.withLock { $0 += String(decoding: piece, as: UTF8.self) }
+            return 0
+        }
+        output.showScreen([(text: "ab\u{9B}cdefgh", emphasis: .bad)])
+        let shown = written.withLock { $0 }
+        #expect(shown.contains(#"m"# + #"ab\u009b"# + "\u{1B}[0m"), "\(shown)")
+    }
+
     @Test("what is escaped between quotes of JSON is the same value")
     func json() throws {
         let value = "\u{9B}2J\u{202E}\u{E0041}\u{7F} and \u{2028}"

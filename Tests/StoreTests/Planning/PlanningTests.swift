@@ -1,3 +1,4 @@
+import BellhopRules
 import Postgres
 import Store
 import TestSupport
@@ -45,6 +46,35 @@ struct PlanningTests {
                     let isRun = run.contains { statement.matches($0) }
                     #expect(isRun, "StatementTour does not run this one of \(statement.file): \(statement.fragments)")
                 }
+            }
+        }
+    }
+
+    @Test("what an operator counts and discards behind a hold goes by a key, on tables that have grown")
+    func discards() async throws {
+        try await Bench.withSchema { bench in
+            try await Crowd.count(in: bench)
+            try await Crowd.arrive(at: bench)
+            let app = try StatementTour.identifier(AppID(validating: "drop"))
+            let type = try StatementTour.identifier(EventType(validating: "system"))
+            let admin = try Bench.makePool(setUp: bench.namespace.setUp(as: .admin), size: 1)
+            _ = try await bench.owner.run(
+                """
+                INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, outlet, queued_at)
+                VALUES ('drop', 'u', 'n', 'push', 'a', 'deferred', 'drop/fcm//system', now())
+                """
+            )
+            try await Self.closing(admin) {
+                let (desk, ada) = (HoldDesk(pool: admin), DeskOperator(name: "ada", because: "a look"))
+                let placing = try await desk.place(HoldScope(app: app, type: type), by: ada)
+                guard case .placed(let hold) = placing else { throw BenchError("not placed: \(placing)") }
+                let selection = HeldSelection(hold.scope, of: hold.number, event: EventID(validating: "e1"))
+                _ = try await desk.count(selection)
+                _ = try await desk.discard(selection, agreed: 1, by: ada, pausing: .zero)
+                let keys = try await Keys(in: bench)
+                let looks = try await ServerPlans.looks(on: admin)
+                #expect(looks.contains { $0.table.hasPrefix("ledger") })
+                for look in looks where !keys.suffice(for: look) { Issue.record("\(look)") }
             }
         }
     }

@@ -76,6 +76,8 @@ enum ServerPlans {
         let table: String?
         let index: String?
         let condition: String?
+        /// What it is to the node above.
+        let relation: String?
         let parts: [Node]?
 
         enum CodingKeys: String, CodingKey {
@@ -83,6 +85,7 @@ enum ServerPlans {
             case table = "Relation Name"
             case index = "Index Name"
             case condition = "Index Cond"
+            case relation = "Parent Relationship"
             case parts = "Plans"
         }
 
@@ -104,7 +107,11 @@ enum ServerPlans {
                 )
             }
             let goesOn = kind == "Limit" || isLimited && Self.streams.contains(kind)
-            for (place, part) in (parts ?? []).enumerated() {
+            // What is asked once, before all rows, is no side of a join.
+            let questions = (parts ?? []).filter { $0.relation == "InitPlan" }
+            for part in questions { part.collect(of: statement, isLimited: false, into: &looks) }
+            let sides = (parts ?? []).filter { $0.relation != "InitPlan" }
+            for (place, part) in sides.enumerated() {
                 // Only the outer side of a join is read no further than it takes; of partitions each is.
                 let isStream = place == 0 || kind == "Merge Append"
                 part.collect(of: statement, isLimited: goesOn && isStream, into: &looks)

@@ -1,0 +1,147 @@
+import BellhopRules
+import Postgres
+import TestSupport
+import Testing
+import Workbench
+
+@testable import Store
+
+@Suite(
+    "The desk of holds",
+    .inTurn,
+    .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
+    .timeLimit(.minutes(2))
+)
+struct HoldDeskTests {
+    private static let ada = DeskOperator(name: "ada", because: "the wrong campaign")
+
+    private static func scope(_ type: String? = nil) throws -> HoldScope {
+        let app = try #require(AppID(validating: "drop"))
+        return HoldScope(app: app, type: type.flatMap(EventType.init(validating:)))
+    }
+
+    private static func place(_ desk: HoldDesk, _ scope: HoldScope) async throws -> OperatorHold {
+        let placing = try await desk.place(scope, by: ada)
+        guard case .placed(let hold) = placing else { throw BenchError("not placed: \(placing)") }
+        return hold
+    }
+
+    /// A line that waits, of a user and a type.
+    private static func fill(_ bench: Bench, _ user: String, _ type: String, in backlog: String) async throws {
+        _ = try await bench.owner.run(
+            """
+            INSERT INTO notifications (app, user_id, id, event_id, content_hash, type, title, body, priority)
+            VALUES ('drop', $1, $2 || '-' || $1, $2 || '-1', '', $2, 't', 'b', 'normal')
+            """,
+            [.text(user), .text(type)]
+        )
+        _ = try await bench.owner.run(
+            """
+            INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, reason, outlet, queued_at)
+            VALUES ('drop', $1, $2 || '-' || $1, 'push', 'sub_0000000000000001', 'deferred', 'held', $3, now())
+            """,
+            [.text(user), .text(type), .text(backlog)]
+        )
+    }
+
+    @Test("the same is held once, and as many as may be")
+    func placing() async throws {
+        try await Bench.withSchema { bench in
+            let desk = HoldDesk(pool: bench.owner)
+            let first = try await desk.place(try Self.scope("system"), by: Self.ada)
+            guard case .placed(let hold) = first else { throw BenchError("not placed: \(first)") }
+            let again = try await desk.place(try Self.scope("system"), by: DeskOperator(name: "bo", because: "me too"))
+            #expect(again == .isHeld(hold))
+            _ = try await bench.owner.run(
+                """
+                INSERT INTO holds (app, type, operator, because)
+                SELECT 'drop', 't' || n, 'ada', 'a test' FROM generate_series(2, 200) AS n
+                """
+            )
+            let beyond = try await desk.place(try Self.scope(), by: Self.ada)
+            #expect(beyond == .tooMany)
+            let released = try await desk.release(hold.number, by: Self.ada)
+            let gone = try await desk.release(hold.number, by: Self.ada)
+            #expect(released == hold)
+            #expect(gone == nil)
+            let audited = try await bench.count("SELECT count(*) FROM audit WHERE act LIKE 'hold-%'")
+            #expect(audited == 2)
+        }
+    }
+
+    @Test("a hold covers what it names, and nothing else")
+    func covering() throws {
+        let app = try #require(AppID(validating: "drop"))
+        let other = try #require(AppID(validating: "safe"))
+        let (promo, news) = (EventType(validating: "promo"), EventType(validating: "news"))
+        let narrow = HoldScope(app: app, type: promo, provider: "fcm")
+        #expect(narrow.covers(app, provider: "fcm", type: promo))
+        #expect(!narrow.covers(app, provider: "fcm", type: news))
+        #expect(!narrow.covers(app, provider: "fcm", type: nil))
+        #expect(!narrow.covers(app, provider: "expo", type: promo))
+        let wide = HoldScope(app: app)
+        #expect(wide.covers(app, provider: "email", type: news))
+        #expect(!wide.covers(other, provider: "email", type: news))
+        let part = try #require(promo.map { OutletPart(app: app, provider: "fcm", type: $0) })
+        #expect(part.text == "drop/fcm//promo")
+        #expect(OutletPart(part.text) == part)
+        #expect(OutletPart("drop/fcm/ios/promo") == nil)
+        #expect(OutletPart("drop/fcm//") == nil)
+    }
+
+    @Test("what is released meanwhile is not discarded any more, and no act of it stands in the audit")
+    func released() async throws {
+        try await Bench.withSchema { bench in
+            let desk = HoldDesk(pool: bench.owner)
+            let hold = try await Self.place(desk, try Self.scope("system"))
+            try await Self.fill(bench, "u1", "system", in: "drop/fcm")
+            let selection = HeldSelection(hold.scope, of: hold.number)
+            _ = try await desk.release(hold.number, by: Self.ada)
+            // The same scope again is another hold, of which nobody has agreed to discard anything.
+            _ = try await Self.place(desk, hold.scope)
+            let outcome = try await desk.discard(selection, agreed: 1, by: Self.ada, pausing: .zero)
+            #expect(outcome == Discarding(done: 0, left: 0, isHeld: false))
+            let waiting = try await bench.count("SELECT count(*) FROM deliveries WHERE state = 'deferred'")
+            let acts = try await bench.count("SELECT count(*) FROM audit WHERE act LIKE 'hold-discard%'")
+            #expect(waiting == 1)
+            #expect(acts == 0)
+        }
+    }
+
+    @Test("a discard finds what a worker puts back while it looks, and says what it has not reached")
+    func moving() async throws {
+        try await Bench.withSchema { bench in
+            let desk = HoldDesk(pool: bench.owner)
+            let hold = try await Self.place(desk, try Self.scope("system"))
+            try await Self.fill(bench, "u1", "system", in: "drop/fcm")
+            try await Self.fill(bench, "u2", "system", in: "drop/fcm")
+            // In the hands of a worker, which is about to move it to the backlog of its type.
+            _ = try await bench.owner.run(
+                """
+                UPDATE deliveries SET state = 'sending', outlet = NULL, queued_at = NULL, due_at = now()
+                WHERE user_id = 'u2'
+                """
+            )
+            async let discarding = desk.discard(
+                HeldSelection(hold.scope, of: hold.number),
+                agreed: 2,
+                by: Self.ada,
+                pausing: .seconds(5)
+            )
+            try await eventually("the first is discarded") {
+                try await bench.count("SELECT count(*) FROM deliveries WHERE reason = 'discarded'") == 1
+            }
+            _ = try await bench.owner.run(
+                """
+                UPDATE deliveries SET state = 'deferred', outlet = 'drop/fcm//system', queued_at = now(), due_at = NULL
+                WHERE user_id = 'u2'
+                """
+            )
+            try await Self.fill(bench, "u3", "system", in: "drop/fcm//system")
+            let outcome = try await discarding
+            #expect(outcome.done == 2)
+            #expect(outcome.left == 1)
+            #expect(outcome.isHeld)
+        }
+    }
+}
