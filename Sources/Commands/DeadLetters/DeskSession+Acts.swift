@@ -5,18 +5,27 @@ import Store
 extension DeskSession {
     /// `note`, `discard` and `restore`: to everything that the filter means.
     func act() async throws -> ExitCode {
-        let act: DeskAct
+        let act = meantAct
+        let filter = narrowed(try await filterOfAct(), for: act)
+        return try await perform(act, on: filter)
+    }
+
+    private var meantAct: DeskAct {
         switch request.verb {
-        case .discard: act = .discard
-        case .restore: act = .restore
-        default: act = .note
+        case .discard: .discard
+        case .restore: .restore
+        default: .note
         }
-        var filter = try await filterOfAct()
+    }
+
+    /// To what an act accepts; a note goes to items in whatever state where they are named.
+    private func narrowed(_ filter: DeadLetterFilter, for act: DeskAct) -> DeadLetterFilter {
+        var filter = filter
         if let state = act.acceptedState { filter = filter.with(state: state) }
         if act == .note, words.value("state") == nil, !operands.isEmpty {
             filter.states = Set(DeadLetterState.allCases)
         }
-        return try await perform(act, on: filter)
+        return filter
     }
 
     /// `undo ACT`: takes back what one act did, as far as nobody has touched it since.
