@@ -107,12 +107,12 @@ extension LiveHub {
                 keys: here.keys().mark
             )
             let isSettling = presence.isSettling(at: now.steady)
-            let (tick, hasQueue) = streams.withLock { streams in
-                let tick = streams.tick(pace, at: now)
+            let (endings, hasQueue) = streams.withLock { streams in
+                let endings = streams.tick(pace, at: now)
                 if isSettling { streams.enqueueAll() }
-                return (tick, streams.hasQueue)
+                return (endings, streams.hasQueue)
             }
-            for (reason, streams) in tick.ending { end(streams, reason) }
+            for (reason, streams) in endings { end(streams, reason) }
             if hasQueue { ring.yield() }
         }
     }

@@ -82,8 +82,7 @@ package final class LiveHub: Service {
         var chance = here.chance
         presence = LivePresence(book: here.book, process: .random(in: 1 ... .max, using: &chance), pace: pace)
         (bell, ring) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
-        let metrics = self.metrics
-        metrics.readStreams(metrics.registry) { [weak self] in self.map { Double($0.openStreams) } }
+        self.metrics.readStreams { [weak self] in self.map { Double($0.openStreams) } }
     }
 
     /// Streams that are open.

@@ -7,7 +7,7 @@ struct LiveMetrics: Sendable {
         case expired, keys, slow, stopped
     }
 
-    let registry: MetricsRegistry
+    private let registry: MetricsRegistry
     private let events: Labelled<Counter>
     private let endings: Labelled<Counter>
     private let refusals: Labelled<Counter>
@@ -32,7 +32,7 @@ struct LiveMetrics: Sendable {
         )
     }
 
-    func readStreams(_ registry: MetricsRegistry, _ reading: @escaping @Sendable () -> Double?) {
+    func readStreams(_ reading: @escaping @Sendable () -> Double?) {
         registry.gauge("bellhop_live_streams", help: "Streams that are open.", reading: reading)
     }
 

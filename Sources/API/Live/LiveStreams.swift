@@ -179,19 +179,14 @@ struct LiveStreams {
         let keys: TokenKeySet.Mark
     }
 
-    /// What a tick comes to.
-    struct Tick {
-        var ending: [LiveMetrics.Ending: [Stream]] = [:]
-    }
-
-    /// Sends what is due by time alone, and queues whoever is.
-    mutating func tick(_ pace: LivePace, at now: Moment) -> Tick {
-        var tick = Tick()
+    /// Sends what is due by time alone, queues whoever is to be looked at, and returns the streams that are to end.
+    mutating func tick(_ pace: LivePace, at now: Moment) -> [LiveMetrics.Ending: [Stream]] {
+        var endings: [LiveMetrics.Ending: [Stream]] = [:]
         for reader in Array(watches.keys) {
             guard var watch = watches[reader] else { continue }
             for place in watch.streams.indices {
                 guard let ending = beat(&watch.streams[place], pace, at: now) else { continue }
-                tick.ending[ending, default: []].append(watch.streams[place])
+                endings[ending, default: []].append(watch.streams[place])
             }
             watches[reader] = watch
             if watch.glimpse?.wakesAt.map({ $0 <= now.date }) ?? false {
@@ -200,7 +195,7 @@ struct LiveStreams {
                 queue.add(reader, .whenQuiet)
             }
         }
-        return tick
+        return endings
     }
 
     /// Says that a stream is alive where it is time to, or why it is to end.

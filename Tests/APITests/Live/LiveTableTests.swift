@@ -36,13 +36,13 @@ struct LiveTableTests {
         let kept = try add("ada", to: &streams)
         let pace = LivePace()
         let early = streams.tick(pace, at: moment(14))
-        #expect(early.ending.isEmpty)
+        #expect(early.isEmpty)
         for beat in 1...2 {
             let tick = streams.tick(pace, at: moment(15 * beat))
-            #expect(tick.ending.isEmpty)
+            #expect(tick.isEmpty)
         }
         let late = streams.tick(pace, at: moment(45))
-        #expect(late.ending[.slow]?.count == 1)
+        #expect(late[.slow]?.count == 1)
         _ = kept
     }
 
@@ -65,7 +65,7 @@ struct LiveTableTests {
         var streams = LiveStreams()
         let kept = try add("ada", to: &streams)
         let tick = streams.tick(LivePace(), at: moment(0, late: 3_600))
-        #expect(tick.ending[.expired]?.count == 1)
+        #expect(tick[.expired]?.count == 1)
         _ = kept
     }
 
@@ -76,7 +76,7 @@ struct LiveTableTests {
         let other = TokenKeySet([]).mark
         var ended: [Int] = []
         for second in 0...10 {
-            let ending = streams.tick(LivePace(), at: moment(second, keys: other)).ending[.keys] ?? []
+            let ending = streams.tick(LivePace(), at: moment(second, keys: other))[.keys] ?? []
             for stream in ending { streams.remove(stream.number, of: stream.reader) }
             ended.append(ending.count)
         }
