@@ -45,9 +45,10 @@ enum DeskVerb: String, CaseIterable, Sendable {
         if words.has("from-queue") {
             let scan = DeskOptions.filters.subtracting(["state"]).union(["from-queue"])
             switch self {
-            case .list: return scan.union(["json"])
-            case .replay: return scan.subtracting(["limit"]).union(["all", "yes", "by"])
-            case .export: return scan.subtracting(["limit"]).union(["output"])
+            case .list, .groups: return scan.union(["json"])
+            case .show: return ["from-queue", "json"]
+            case .replay: return scan.subtracting(["limit"]).union(["all", "yes", "by", "because", "dry-run"])
+            case .export: return scan.subtracting(["limit"]).union(["output", "by", "because"])
             default: return []
             }
         }
