@@ -57,7 +57,7 @@ extension DeskSession {
             rows: rows
         )
         answer(
-            .list(records.map { .object($0.members) }),
+            .object([("replays", .list(records.map { .object($0.members) }))]),
             lines: records.isEmpty ? ["Nothing was ever replayed."] : table.lines(fitting: width),
             emphasis: { index, _ in index == 0 ? .heading : .plain }
         )
@@ -106,7 +106,8 @@ extension DeskSession {
     /// Prints how it stands; the code says whether all went well.
     private func report(_ progress: ReplayProgress) async throws -> ExitCode {
         let failures = try await book.failures(of: progress.replay.id, atMost: Self.failuresShown)
-        let view = ReplayView(progress, failures: failures, now: SystemTime().timestamp)
+        let course = try await book.course(of: progress.replay.id)
+        let view = ReplayView(progress, failures: failures, course: course, now: SystemTime().timestamp)
         answer(view.json, lines: view.lines)
         switch progress.replay.state {
         case .done: return progress.outcomes.keys.contains { $0.isFailure || $0 == .tooOld } ? .answerIsNo : .done
