@@ -51,15 +51,7 @@ enum FanoutVerb: String, CaseIterable, Sendable {
     }
 
     /// Everything that `--help` says behind the verb.
-    var help: String {
-        let options = FanoutsCommand.options.filter { self.options.contains($0.name) }
-        return FanoutsCommand.help(
-            synopsis: ["fanouts \(usage)"],
-            purpose,
-            options: options,
-            example: "fanouts \(example)"
-        )
-    }
+    var help: String { FanoutsCommand.help(verb: usage, purpose, options: options, example: example) }
 
     /// What it does to a fan-out; nil for what only looks.
     var act: FanoutDesk.Act? { FanoutDesk.Act(rawValue: rawValue) }

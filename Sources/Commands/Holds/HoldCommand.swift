@@ -52,10 +52,7 @@ extension HoldVerb {
     }
 
     /// Everything that `--help` says behind the verb.
-    var help: String {
-        let options = HoldCommand.options.filter { self.options.contains($0.name) }
-        return HoldCommand.help(synopsis: ["hold \(usage)"], purpose, options: options, example: "hold \(example)")
-    }
+    var help: String { HoldCommand.help(verb: usage, purpose, options: options, example: example) }
 }
 
 /// The command `bellhop hold`: the hand brake for what should not go out.

@@ -17,12 +17,16 @@ struct QueueDeskTests {
             #expect(groups.output.contains("broker drop system: the message was put into the dead-letter queue"))
             let json = await prompt.run("dead-letters", "groups", "--from-queue", "--json", "--reason", "unexplained")
             let answer = try JSONDecoder().decode(Groups.self, from: Data(json.output.utf8))
-            #expect(answer.groups.map(\.items) == [2])
-            #expect(answer.groups.map(\.users) == [2])
-            #expect(answer.groups.first?.lastDay.reduce(0, +) == 2)
+            #expect(answer.groups.count == 1)
+            let group = try #require(answer.groups.first)
+            let lastDay = group.lastDay.reduce(0, +)
+            #expect(group.items == 2)
+            #expect(group.users == 2)
+            #expect(lastDay == 2)
             let list = await prompt.run("dead-letters", "list", "--from-queue", "--user", "u2", "--json")
             let found = try JSONDecoder().decode(Items.self, from: Data(list.output.utf8))
-            #expect(found.items.map(\.eventId) == ["g2"])
+            #expect(found.items.count == 1)
+            #expect(found.items.first?.eventId == "g2")
             let id = try #require(found.items.first?.id)
             let shown = await prompt.run("dead-letters", "show", String(id.prefix(14)), "--from-queue")
             #expect(shown.code == .done, "\(shown.complaints)")
@@ -34,9 +38,11 @@ struct QueueDeskTests {
             #expect(many.complaints.contains("several items begin like this"), "\(many.complaints)")
             let dry = await prompt.run("dead-letters", "replay", "--from-queue", "--dry-run")
             #expect(dry.code == .done, "\(dry.complaints)")
-            #expect(dry.output.contains("3 rejected messages would be moved to \(bench.names.replay)"))
+            let foreseen = "3 rejected messages would be moved to \(bench.names.replay); nothing was changed."
+            #expect(dry.output == foreseen)
             let again = await prompt.run("dead-letters", "list", "--from-queue", "--json")
-            #expect(try JSONDecoder().decode(Items.self, from: Data(again.output.utf8)).count == 3)
+            let left = try JSONDecoder().decode(Items.self, from: Data(again.output.utf8))
+            #expect(left.count == 3)
         }
     }
 
@@ -55,9 +61,10 @@ struct QueueDeskTests {
     @Test("why something was moved past the database stands in its headers")
     func reason() async throws {
         try await Self.with(Self.refused) { prompt, bench in
-            let words = ["--reason", "unknown-type", "--yes", "--by", "ada", "--because", "the disk is full"]
-            let moved = await prompt.run(["dead-letters", "replay", "--from-queue"] + words)
-            #expect(moved.output == "Moved 1 message to \(bench.names.replay).", "\(moved.complaints)")
+            let options = ["--reason", "unknown-type", "--yes", "--by", "ada", "--because", "the disk is full"]
+            let moved = await prompt.run(["dead-letters", "replay", "--from-queue"] + options)
+            let words = "Moved 1 message to \(bench.names.replay)."
+            #expect(moved.output == words, "\(moved.complaints)")
             let queue = bench.names.replay
             let headers = try await BrokerSession.with(try bench.broker, name: "test") { session in
                 try session.get(queue)?.properties.headers
@@ -126,7 +133,8 @@ struct QueueDeskTests {
                 }
             )
             await publisher.close()
-            #expect(outcomes.allSatisfy { $0 == .confirmed })
+            let unconfirmed = outcomes.filter { $0 != .confirmed }
+            #expect(unconfirmed.isEmpty)
             try await Workplace.withPrompt(on: bench) { full, _ in
                 var prompt = full
                 prompt.environment["BELLHOP_DATABASE_URL"] = nil
