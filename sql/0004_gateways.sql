@@ -38,6 +38,8 @@ CREATE TABLE processes (
     id         text COLLATE "C" PRIMARY KEY,
     role       text COLLATE "C" NOT NULL,
     version    text COLLATE "C" NOT NULL,
+    schema_version  integer NOT NULL DEFAULT 0,
+    message_version integer NOT NULL DEFAULT 0,
     host       text NOT NULL,
     process    integer NOT NULL,
     catalogs   text COLLATE "C" NOT NULL,
@@ -49,6 +51,8 @@ CREATE TABLE processes (
 );
 CREATE INDEX processes_seen ON processes (seen_at);
 COMMENT ON TABLE processes IS 'A row for each process; who has not been seen for half a minute is gone.';
+COMMENT ON COLUMN processes.schema_version IS 'The schema that its program was built for.';
+COMMENT ON COLUMN processes.message_version IS 'The newest form of internal messages that its program reads.';
 COMMENT ON COLUMN processes.catalogs IS 'A fingerprint of the catalogues in force: the same files have the same.';
 COMMENT ON COLUMN processes.refusal IS 'Why the last reload was refused; null where the files on disk are in force.';
 COMMENT ON COLUMN processes.troubles IS 'Providers that take nothing: app, provider, their word, since when, how many answers.';

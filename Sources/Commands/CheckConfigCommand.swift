@@ -13,9 +13,9 @@ enum CheckConfigCommand: Command {
 
     static func run(_ call: Call) async throws -> ExitCode {
         try call.words.expectNoOperands()
-        let setup = try call.setup()
+        let (setup, faults) = try look(call)
         let configuration = setup.configuration
-        let files = try Files(setup)
+        let files = try Files(setup, beside: faults)
         let secrets = secretFiles(call) + (files.providers?.secretFiles ?? [])
         let warnings = try warnings(configuration) + warnings(secretFiles: secrets)
         let words = [
@@ -27,6 +27,16 @@ enum CheckConfigCommand: Command {
             (words + warnings.map { "warning:    \($0)" }).joined(separator: "\n")
         )
         return .done
+    }
+
+    /// The configuration, and what is wrong with it: then it has what is right, so that its files are looked at all the same.
+    private static func look(_ call: Call) throws -> (Setup, ConfigurationFaults?) {
+        switch BellhopConfiguration.read(flags: call.words.settings, environment: call.shell.environment) {
+        case .success(let configuration): return (Setup(configuration: configuration), nil)
+        case .failure(let faults):
+            guard let rest = faults.rest else { throw faults }
+            return (Setup(configuration: rest), faults)
+        }
     }
 
     /// What works, and is less safe than whoever wrote it may think.
@@ -81,8 +91,9 @@ private struct Files {
     let providers: ProviderConfiguration?
     let tokenKeys: TokenKeySet?
 
-    init(_ setup: Setup) throws {
-        var failures: [any Error] = []
+    /// Throws everything that is wrong at once, that with the settings first.
+    init(_ setup: Setup, beside faults: ConfigurationFaults?) throws {
+        var failures: [any Error] = faults.map { [$0] } ?? []
         func attempt<Value>(_ read: () throws -> Value?) -> Value? {
             do { return try read() } catch { failures.append(error) }
             return nil

@@ -66,7 +66,7 @@ enum KeysCommand: Command {
             try OutputFile.write(bytes, to: path, mode: mode, predecessor: .kept)
         } catch {
             throw CommandFailure(
-                .configuration,
+                .badInput,
                 attempted: "writing a key to \(path)",
                 cameBack: error.reason,
                 whatToDo: "choose a path that is free, in a folder that may be written to"

@@ -1,3 +1,4 @@
+import Pipeline
 import Postgres
 import ServiceRuntime
 import Store
@@ -8,7 +9,10 @@ enum MigrateCommand: Command {
     static let summary = "Brings the database schema up to date; safe to run twice and from two machines at once."
     static let synopsis = ["migrate [--check] [--partitions N]"]
     static let options = [
-        Option.switch("check", "change nothing; exit 1 if a migration is pending"),
+        Option.switch(
+            "check",
+            "change nothing; say what is pending, and which programs may run; exit 1 if a migration is pending"
+        ),
         Option.taking(
             "partitions",
             "N",
@@ -40,29 +44,56 @@ enum MigrateCommand: Command {
         _ shell: Shell
     ) async throws -> ExitCode {
         switch try await migrator.migrate(partitions: partitions) {
-        case .applied(let names) where names.isEmpty: shell.print("the schema is up to date")
+        case .applied(let names) where names.isEmpty: shell.print(try await migrator.check().words)
         case .applied(let names): shell.print("applied \(names.joined(separator: ", "))")
         case .refused(let why):
-            throw CommandFailure(
+            throw failure(
                 .configuration,
-                attempted: "migrating the schema",
-                cameBack: why,
-                whatToDo: partitions == nil
+                why,
+                partitions == nil
                     ? "run the matching release"
                     : "run the matching release, or leave --partitions out; docs/scaling.md says how to move to others"
             )
+        case .postponed(let why):
+            throw failure(.tryAgain, why, "end what is in the way, and run it again: what is applied is whole")
         }
+        try await sayWhoMayRun(migrator, shell)
         return .done
     }
 
+    private static func failure(_ code: ExitCode, _ cameBack: String, _ whatToDo: String) -> CommandFailure {
+        CommandFailure(code, attempted: "migrating the schema", cameBack: cameBack, whatToDo: whatToDo)
+    }
+
     private static func check(_ migrator: Migrator, _ shell: Shell) async throws -> ExitCode {
-        switch try await migrator.check() {
-        case .current:
-            shell.print("the schema is up to date")
-            return .done
-        case .pending(let names): shell.print("pending: \(names.joined(separator: ", "))")
-        case .diverged(let why): shell.print("diverged: \(why)")
+        let status = try await migrator.check()
+        shell.print(status.words)
+        try await sayWhoMayRun(migrator, shell)
+        return status.isAdmitted ? .done : .answerIsNo
+    }
+
+    /// What an upgrade has to know: which programs may run beside one another on what there is, and on what will be.
+    private static func sayWhoMayRun(_ migrator: Migrator, _ shell: Shell) async throws {
+        let own = Migration.all.schemaNumber
+        if let version = try await migrator.version() {
+            shell.print("the schema is \(version.number), and programs for schema \(version.admitted) may run on it")
+            let next = version.after(Migration.all)
+            if next != version {
+                shell.print("with what is pending it is \(own), and programs for schema \(next.admitted) may run on it")
+            }
         }
-        return .answerIsNo
+        shell.print("this program is for schema \(own), and reads messages up to form \(MessageVersion.newest)")
+    }
+}
+
+extension Migrator.Status {
+    fileprivate var words: String {
+        switch self {
+        case .current: "the schema is up to date"
+        case .ahead(let names):
+            "the schema is that of a newer program, beside which this one may run: \(names.joined(separator: ", "))"
+        case .pending(let names): "pending: \(names.joined(separator: ", "))"
+        case .diverged(let why): "diverged: \(why)"
+        }
     }
 }

@@ -14,7 +14,9 @@ enum PublishCommand: Command {
         let setup = try call.setup(requiring: [.amqpURL, .catalogs])
         let file = try EventFile(reading: path, for: "publishing", call, try setup.catalogs())
         try refuseInvalid(file, path)
-        let publisher = Publisher(PublisherOptions(broker: try setup.broker(), name: "bellhop publish"))
+        let options = PublisherOptions(broker: try setup.broker(), name: "bellhop publish")
+        try await meet(options, setup.names.events, call.shell)
+        let publisher = Publisher(options)
         publisher.start()
         let outcomes = await publisher.publish(file.entries.map { message($0, to: setup.names.events) })
         await publisher.close()
@@ -24,6 +26,31 @@ enum PublishCommand: Command {
             "published \(confirmed) of \(all), confirmed by the broker"
         )
         return try verdict(outcomes)
+    }
+
+    /// Looks whether the broker lets us in and knows the exchange, since a publisher would try for as long as it may.
+    ///
+    /// One that is away may come back within that time; it is said that it is waited for.
+    private static func meet(_ options: PublisherOptions, _ exchange: String, _ shell: Shell) async throws {
+        let isThere: Bool
+        do {
+            isThere = try await BrokerSession.with(options.broker, name: options.name) { session in
+                try session.checkExchange(exchange)
+            }
+        } catch {
+            let away: Set<AMQPError.Code> = [.unreachable, .timedOut, .connectionLost, .connectionClosed]
+            guard let error = error as? AMQPError, away.contains(error.code) else { throw error }
+            let patience = options.timeout.shortText
+            shell.complaints.print(line: "bellhop: waiting \(patience) at most for the broker: \(error)")
+            return
+        }
+        guard !isThere else { return }
+        throw CommandFailure(
+            .configuration,
+            attempted: "publishing",
+            cameBack: "the broker has no exchange \(exchange)",
+            whatToDo: "run bellhop topology apply, or name the right \(Setting.namespace.environmentName)"
+        )
     }
 
     private static func refuseInvalid(_ file: EventFile, _ path: String) throws(CommandFailure) {

@@ -1,7 +1,9 @@
 import BellhopJSON
 import Cryptography
 import Foundation
+import Pipeline
 package import ServiceRuntime
+import Store
 
 /// The program `bellhop`: finds the command, runs it, and turns its end into an exit code and one line.
 package enum Tool {
@@ -48,7 +50,7 @@ package enum Tool {
             return .done
         }
         if ["version", "--version"].contains(name) {
-            shell.print("bellhop \(version)")
+            shell.print("bellhop \(version) (schema \(Migration.all.schemaNumber), messages \(MessageVersion.newest))")
             return .done
         }
         let command = commands.first { $0.name == name || $0.alias == name }

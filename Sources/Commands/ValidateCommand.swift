@@ -14,7 +14,7 @@ enum ValidateCommand: Command {
         let file = try EventFile(reading: path, for: "validating", call, catalogs)
         let taken = file.entries.count - file.rejected.count
         call.answer(
-            .list(file.entries.map(json)),
+            .object([("valid", .number(taken)), ("events", .list(file.entries.map(json)))]),
             lines: file.entries.map { line($0, catalogs) } + ["\(taken) of \(file.entries.count) would be taken"]
         )
         return file.rejected.isEmpty ? .done : .badInput
@@ -28,7 +28,23 @@ enum ValidateCommand: Command {
             return "line \(entry.line): ok, \(event.app).\(event.type) \(event.id) to \(event.audience.summary)\(way)"
         case .success(.feed(let update)): return "line \(entry.line): ok, \(update.app).\(update.change.type.rawValue)"
         case .success(.cancellation(let app, let event)): return "line \(entry.line): ok, \(app) takes back \(event)"
-        case .failure(let rejection): return "line \(entry.line): refused, \(rejection.summary)"
+        case .failure(let rejection):
+            // The file is the caller's own, so what is in it may be shown.
+            let found = found(entry, rejection).map { "; it is \($0)" } ?? ""
+            return "line \(entry.line): refused, \(rejection.summary)\(found)"
+        }
+    }
+
+    /// The text or the number at the place of the fault.
+    private static func found(_ entry: EventFile.Entry, _ rejection: Rejection) -> String? {
+        guard !rejection.pointer.steps.isEmpty,
+            let document = try? JSONParser(limits: .event).parse(entry.body).get(),
+            let value = rejection.pointer.value(in: document)
+        else { return nil }
+        switch value {
+        case .string, .number:
+            return DeskText.cut(String(decoding: JSONWriter.canonicalBytes(of: value), as: UTF8.self), to: 60)
+        default: return nil
         }
     }
 

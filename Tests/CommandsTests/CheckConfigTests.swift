@@ -88,6 +88,22 @@ struct CheckConfigTests {
         }
     }
 
+    @Test("a fault of the settings hides none of the catalogues and of the providers")
+    func allFaults() async throws {
+        try await Workplace.withPrompt { prompt, folder in
+            let catalog = folder.appendingPathComponent("catalogs/broken.json5")
+            try Data("{app: 7}".utf8).write(to: catalog)
+            let providers = folder.appendingPathComponent("providers.json5")
+            try Data("{drop: {fcm: {windw: 3}}}".utf8).write(to: providers)
+            let wrong = prompt.with("BELLHOP_BATCH", "0").with("BELLHOP_NAMESPACE", "Not One")
+            let answer = await wrong.run("check-config", "--providers", providers.path)
+            #expect(answer.code == .configuration)
+            for word in ["BELLHOP_BATCH", "BELLHOP_NAMESPACE", "broken.json5", "/drop/fcm/windw"] {
+                #expect(answer.complaints.contains(word), "\(answer.complaints)")
+            }
+        }
+    }
+
     @Test("a catalogue that cannot be read hides no fault of another")
     func unreadable() async throws {
         try await Workplace.withPrompt { prompt, folder in

@@ -1,6 +1,7 @@
 import AMQP
 import Foundation
 import ServiceRuntime
+import TestSupport
 import Testing
 import Workbench
 
@@ -77,12 +78,55 @@ struct EventFileTests {
         }
     }
 
-    @Test("publishing without a broker ends with 69")
+    @Test("publishing without a broker says that it waits for it, and ends with 69")
     func noBroker() async throws {
         try await Workplace.withPrompt { prompt, _ in
             var prompt = prompt.with("BELLHOP_AMQP_URL", "amqp://127.0.0.1:1")
             prompt.input = good
-            #expect(await prompt.run("publish", "-").code == .unavailable)
+            let answer = await prompt.run("publish", "-")
+            #expect(answer.code == .unavailable)
+            let words = "bellhop: waiting 30s at most for the broker: "
+            #expect(answer.complaints.hasPrefix(words), "\(answer.complaints)")
+        }
+    }
+
+    @Test(
+        "a broker that does not let us in, and a namespace without an exchange, are said at once",
+        .enabled(if: Ground.isThere, Ground.absence)
+    )
+    func refusedLogIn() async throws {
+        try await Workplace.withPrompt { prompt, _ in
+            let url = try #require(Servers.amqpURL)
+            var parts = try #require(URLComponents(string: url))
+            parts.password = "wrong"
+            let password = parts.string ?? ""
+            parts = try #require(URLComponents(string: url))
+            parts.path = "/no-such-host"
+            let host = parts.string ?? ""
+            for (address, namespace, code) in [
+                (password, "bellhop", ExitCode.unavailable), (host, "bellhop", .unavailable),
+                (url, "no_such_namespace_here", .configuration),
+            ] {
+                var prompt = prompt.with("BELLHOP_AMQP_URL", address).with("BELLHOP_NAMESPACE", namespace)
+                prompt.input = good
+                let answer = await prompt.run("publish", "-")
+                #expect(answer.code == code, "\(answer.complaints)")
+                #expect(!answer.complaints.contains("waiting"), "\(answer.complaints)")
+                #expect(answer.output.isEmpty)
+            }
+        }
+    }
+
+    @Test("validate shows what stands at the place of a fault, and answers with an object for programs")
+    func shown() async throws {
+        try await Workplace.withPrompt { prompt, _ in
+            var prompt = prompt
+            prompt.input = #"{"id":"x","app":"drop","eventType":"system","to":{"user":"u"},"deliverAt":"tomorrow"}"#
+            let answer = await prompt.run("validate", "-")
+            #expect(answer.output.contains(#"at /deliverAt: "#), "\(answer.output)")
+            #expect(answer.output.contains(#"; it is "tomorrow""#), "\(answer.output)")
+            let json = await prompt.run("validate", "-", "--json")
+            #expect(json.output.hasPrefix(#"{"valid":0,"events":[{"line":1,"valid":false,"#), "\(json.output)")
         }
     }
 }

@@ -97,5 +97,4 @@ extension SQLState {
     static let passwordRefused = SQLState(known: "28P01")
     static let databaseUnknown = SQLState(known: "3D000")
     static let syntaxError = SQLState(known: "42601")
-    static let tableUnknown = SQLState(known: "42P01")
 }

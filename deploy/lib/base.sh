@@ -6,7 +6,13 @@ checkout=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
 
 # One calm line about a thing and what became of it: `say rabbitmq "ready on …"`.
 say() {
-    printf '%-11s %s\n' "$1" "$2"
+    printf '%-11s %s\n' "$1" "$2" 2>/dev/null || exec >/dev/null
+}
+
+# For a script whose work counts more than its words: who reads them may go away (`deploy/up --detach | head`), and what was
+# begun is still done.
+outlive_reader() {
+    trap '' PIPE
 }
 
 # Ends the script with one line: what was attempted, what came back, what to do.

@@ -46,6 +46,7 @@ launch() {
     launching=$name
     (
         cd /
+        trap - PIPE
         raise_file_limit
         exec 7>&- 8>&- 9>&- </dev/null >>"$data/log/$name.log" 2>&1
         exec setsid bash -c "$(declare -f start_time_of record)"'

@@ -50,7 +50,7 @@ extension PostgresError {
         if isTransient { return .unavailable }
         switch code {
         case .cannotConnect, .invalidParameter: return .configuration
-        case .server(.privilegeMissing): return .configuration
+        case .server(.privilegeMissing), .server(.tableUnknown), .server(.columnUnknown): return .configuration
         default: return .bug
         }
     }
@@ -61,6 +61,9 @@ extension PostgresError {
             "grant the role to this log-in: see docs/operating.md, The database"
         case (.cannotConnect, .invalidParameterValue?): "run bellhop migrate first, which makes the roles"
         case (.cannotConnect, .some) where !isTransient: "check \(Setting.databaseURL.environmentName)"
+        case (_, .tableUnknown?), (_, .columnUnknown?):
+            "the schema is not this program's: see bellhop migrate --check, or name the right "
+                + Setting.namespace.environmentName
         case (_, .privilegeMissing?): "log in with the rights for it: see docs/operating.md, The database"
         default: nil
         }

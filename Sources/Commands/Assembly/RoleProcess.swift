@@ -86,13 +86,15 @@ struct RoleProcess: Sendable {
 
     /// How it is called among all processes.
     var identity: ProcessReport.Identity {
-        ProcessReport.Identity(
+        var identity = ProcessReport.Identity(
             id: String(UInt64.random(in: .min ... .max), radix: 36),
             role: role,
             version: Release.version,
             host: ProcessInfo.processInfo.hostName,
             process: Int(ProcessInfo.processInfo.processIdentifier)
         )
+        identity.messages = MessageVersion.newest
+        return identity
     }
 
     /// The role's publisher, at work.

@@ -17,10 +17,10 @@ extension Setup {
     func expectSchema(zones: ZoneLibrary, pool: PostgresPool) async throws {
         guard zones.isThere else { throw zones.absence(attempted: "reading the time zones") }
         switch try await Migrator(pool: pool, namespace: configuration.namespace).check() {
-        case .current: break
+        case .current, .ahead: break
         case .pending(let names):
             throw Self.notReady("the database schema", "pending: \(names.joined(separator: ", "))", "bellhop migrate")
-        case .diverged(let why): throw Self.notReady("the database schema", why, "the matching release")
+        case .diverged(let why): throw Self.notReady("the database schema", why, "the matching release of bellhop")
         }
     }
 

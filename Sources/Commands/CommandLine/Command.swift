@@ -28,6 +28,12 @@ extension Command {
 
     static var help: String { help(synopsis: synopsis, summary, options: options, example: nil) }
 
+    /// What `--help` says behind one of its verbs, which takes these of its options.
+    static func help(verb usage: String, _ purpose: String, options known: Set<String>, example: String) -> String {
+        let options = options.filter { known.contains($0.name) }
+        return help(synopsis: ["\(name) \(usage)"], purpose, options: options, example: "\(name) \(example)")
+    }
+
     static func help(synopsis: [String], _ summary: String, options: [Option], example: String?) -> String {
         let lead = "bellhop "
         var lines = synopsis.flatMap { usage in

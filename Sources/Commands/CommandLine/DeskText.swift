@@ -46,12 +46,16 @@ enum DeskText {
             + "or edit --file a whole one."
     }
 
-    /// The shortest beginnings, of twelve characters at least, by which ids are told apart.
+    /// Of each id the shortest beginning, of twelve characters at least, by which it is told from the others.
     static func shortened(_ ids: [String]) -> [String] {
-        for length in [12, 16, 24, 33, 36, 40] where Set(ids.map { $0.prefix(length) }).count == ids.count {
-            return ids.map { String($0.prefix(length)) }
+        var shown = ids
+        for length in [40, 36, 33, 24, 16, 12] {
+            let counts = Dictionary(ids.map { ($0.prefix(length), 1) }, uniquingKeysWith: +)
+            for (index, id) in ids.enumerated() where counts[id.prefix(length)] == 1 {
+                shown[index] = String(id.prefix(length))
+            }
         }
-        return ids
+        return shown
     }
 }
 

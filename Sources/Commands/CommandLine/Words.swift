@@ -3,8 +3,8 @@ import ServiceRuntime
 
 /// The words behind a command's name, sorted into operands, options and settings.
 struct Words: Sendable {
-    /// The command that they are for.
-    let command: String
+    /// The command that they are for, as `--help` is asked for more about it.
+    var command: String
     private(set) var operands: [String] = []
     private var values: [String: [String]] = [:]
     private var switches: Set<String> = []

@@ -24,6 +24,8 @@ enum DeadLetterAdvice {
         "id-conflict": "the id was used before with other content: edit --set /id=… if both are meant, else discard",
         "refused-by-store":
             "the database did not take a value that keeps every rule: report it as a bug, replay after the fix",
+        "newer-message":
+            "a newer release sent it, and a worker of this one took it: bring all workers to that release, then replay",
         "payload-refused":
             "the provider will never take this message: see its error; replay after a fix of the catalogue",
         "attempts-exhausted": "the provider kept failing: check its status, then replay --dry-run, then replay --ramp",

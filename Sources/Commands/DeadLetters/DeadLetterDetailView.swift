@@ -50,19 +50,18 @@ struct DeadLetterDetailView: Sendable {
     private static let label = 11
 
     private var facts: [(String, String)] {
-        var state = item.state.rawValue
+        var state = detail.isFiled ? item.state.rawValue : "in the broker's queue, not filed yet"
         if let replay = item.replay { state += ", in replay \(replay)" }
         if let resolution = item.resolution { state += ": \(resolution)" }
         let place = [item.cause.stage.rawValue, item.cause.provider].compactMap { $0 }.joined(separator: ", ")
         let died = "died \(item.deaths.of("time")), replayed \(item.replays.of("time"))"
-        let event = [item.cause.eventID, item.cause.eventType].compactMap { $0 }.joined(separator: ", ")
+        let named = [item.cause.eventID, item.cause.eventType].compactMap { $0 }.joined(separator: ", ")
+        let event = (named.isEmpty ? "it names none" : named) + (item.cause.app.map { " of \($0)" } ?? ", and no app")
         return [
             ("state", "\(state); \(died)"), ("reason", "\(item.cause.reason) (\(place))"),
-            (
-                "error",
-                item.cause.error + (item.cause.pointer.map { " at \($0.isEmpty ? "the whole body" : $0)" } ?? "")
-            ),
-            ("group", item.fingerprint), ("event", "\(event.isEmpty ? "-" : event) of \(item.cause.app ?? "no app")"),
+            ("error", item.cause.error + (item.cause.pointer.map { $0.isEmpty ? "" : " at \($0)" } ?? "")),
+            ("group", item.fingerprint),
+            ("event", event),
             ("user", item.cause.user ?? "-"),
             ("failed", "first \(moment(item.firstFailedAt)), last \(moment(item.lastFailedAt))"),
             ("attempts", "\(item.attempts)" + (item.copies > 1 ? ", seen \(item.copies) times" : "")),
@@ -133,7 +132,8 @@ struct DeadLetterDetailView: Sendable {
     private var historyLines: [String] {
         var text = AnswerText()
         text.add("", "What happened")
-        var events = [(item.lastFailedAt, "died: \(item.cause.reason): \(item.cause.error)"), (item.filedAt, "filed")]
+        var events = [(item.lastFailedAt, "died: \(item.cause.reason): \(item.cause.error)")]
+        if detail.isFiled { events.append((item.filedAt, "filed")) }
         for entry in detail.history {
             let who = entry.operator.map { " by \($0)" } ?? ""
             events.append((entry.at, "\(entry.kind)\(who): \(entry.words)"))

@@ -14,8 +14,11 @@ enum DeadLettersCommand: Command {
     }
 
     static func run(_ call: Call) async throws -> ExitCode {
-        let words = call.words
+        var words = call.words
         let verb = try verb(words)
+        // From here on what is misunderstood is the verb's.
+        words.command = "\(name) \(verb.rawValue)"
+        let call = Call(words: words, shell: call.shell, commands: call.commands)
         let required: Set<Setting> = words.has("from-queue") ? [.amqpURL] : [.databaseURL]
         let request = DeskRequest(call: call, verb: verb, setup: try call.setup(requiring: required))
         if words.has("from-queue") { return try await QueueSession(request).run() }

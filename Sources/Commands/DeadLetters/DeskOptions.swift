@@ -47,7 +47,10 @@ enum DeskOptions {
             .taking("file", "FILE", "edit: take the whole body from a file, - for stdin"),
             .taking("routing-key", "KEY", "edit: send the copy under this routing key"),
             .taking("output", "FILE", "export: write to a new file; to stdout unless given"),
-            .switch("from-queue", "list, replay, export: work on the broker's queue alone, without the database"),
+            .switch(
+                "from-queue",
+                "groups, list, show, replay, export: work on the broker's queue alone, without the database"
+            ),
             .switch("yes", "do it without asking for the count to be typed"),
             .taking("by", "NAME", "who does it, for the audit; the name of the system's user unless given"),
             .taking("because", "TEXT", "why, for the audit; asked for on a terminal"),

@@ -87,7 +87,7 @@ extension DeskSession {
         let columns = ["number", "when", "who", "log-in", "act", "items", "filter", "because"]
         let table = TextTable(columns, texts: [1, 2, 3, 4, 6, 7], flexible: [6, 7], optional: [3], rows: rows)
         answer(
-            .list(entries.map(\.json)),
+            .object([("acts", .list(entries.map(\.json)))]),
             lines: entries.isEmpty ? ["Nobody has done anything yet."] : table.lines(fitting: width),
             emphasis: { index, _ in index == 0 ? .heading : .plain }
         )

@@ -33,7 +33,7 @@ extension DeskSession {
         }
         let found = try await corrections(filter)
         let tally = found.left.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
-        for (why, count) in tally where !isJSON { print("\(count.of("item")) stay: \(why)") }
+        for (why, count) in tally where !isJSON { print("\(count.of("item stays", "items stay")): \(why)") }
         let valid = found.corrections.count
         guard valid > 0 else { return tell(0, found.left, replay: nil) }
         guard try confirm(valid, "sends corrected copies of \(valid.of("item")) in their place") else {

@@ -7,9 +7,7 @@ extension DeskSession {
     func groups() async throws -> ExitCode {
         try expectNoItems()
         let filter = try await filter()
-        let emphasis = { (index: Int, line: String) -> Emphasis in
-            index == 2 ? .heading : line.hasPrefix("    ") ? .faint : .plain
-        }
+        let emphasis = DeadLetterGroups.emphasis
         if words.has("watch") {
             try await request.call.watch({ try await desk.groups(filter).lines(fitting: width) }, emphasis: emphasis)
         }
@@ -20,8 +18,12 @@ extension DeskSession {
 }
 
 extension DeadLetterGroups {
+    static func emphasis(_ index: Int, _ line: String) -> Emphasis {
+        index == 2 ? .heading : line.hasPrefix("    ") ? .faint : .plain
+    }
+
     /// Each group in a line of a table, with its latest error below.
-    fileprivate func lines(fitting width: Int?) -> [String] {
+    func lines(fitting width: Int?) -> [String] {
         guard items > 0 else { return ["No items match."] }
         var table = TextTable(
             ["group", "items", "users", "first", "last", "last 24 hours", "reason"],
@@ -66,7 +68,7 @@ extension DeadLetterGroup {
 }
 
 extension DeadLetterGroups {
-    fileprivate var json: JSONText {
+    var json: JSONText {
         .object([
             ("asOf", .text(asOf.description)), ("items", .number(items)), ("groupCount", .number(count)),
             ("groups", .list(groups.map(\.json))),

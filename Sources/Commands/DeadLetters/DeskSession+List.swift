@@ -25,23 +25,26 @@ extension DeskSession {
 extension DeadLetterPage {
     fileprivate func lines(fitting width: Int?) -> [String] {
         guard count > 0 else { return ["No items match."] }
+        // What is the same of all of them nobody needs to read.
         let showsState = items.contains { $0.state != .open }
-        var header = ["item", "failed", "app", "type", "user", "reason", "deaths", "error"]
+        let showsDeaths = items.contains { $0.deaths > 1 }
+        var header = ["item", "failed", "app", "type", "user", "reason", "error"]
+        if showsDeaths { header.insert("deaths", at: 6) }
         if showsState { header.insert("state", at: 1) }
         let shift = showsState ? 1 : 0
         var table = TextTable(
             header,
-            texts: Set((1...5).map { $0 + shift } + [1, 7 + shift]),
-            flexible: [7, 4, 3, 2].map { $0 + shift },
-            optional: []
+            texts: Set((1...5).map { $0 + shift } + [1, header.count - 1]),
+            flexible: [header.count - 1] + [4, 3, 2].map { $0 + shift }
         )
         for (item, id) in zip(items, DeskText.shortened(items.map(\.deadID))) {
             let cause = item.cause
             var cells = [
                 id, DeskText.ago(item.lastFailedAt, asOf), DeskText.cut(cause.app ?? "-", to: 16),
                 DeskText.cut(cause.eventType ?? "-", to: 24), DeskText.cut(cause.user ?? "-", to: 16), cause.reason,
-                String(item.deaths), DeskText.cut(cause.error, to: 500),
+                DeskText.cut(cause.error, to: 500),
             ]
+            if showsDeaths { cells.insert(String(item.deaths), at: 6) }
             if showsState { cells.insert(item.state.rawValue, at: 1) }
             table.add(cells)
         }

@@ -1,5 +1,6 @@
 import BellhopRules
 import Pipeline
+import Push
 import ServiceRuntime
 import Store
 
@@ -76,16 +77,18 @@ extension DeskSession {
         _ cutoff: ReplayCutoff
     ) async throws -> ExitCode {
         let forecast = try forecast()
-        var tally: [String: Int] = [:]
+        var tally: [Foreseen: Int] = [:]
         var items: [JSONText] = []
+        let providers = setup.configuration.providers.flatMap { try? ProviderConfiguration.read(file: $0) }
+        var budgets = ReplayBudgets(providers)
         var last = ""
         while true {
             let page = try await desk.messages(order.eligible, after: last, atMost: 200)
             guard let end = page.last else { break }
             last = end.summary.deadID
             for (item, prediction) in zip(page, try await forecast.predict(page, at: now)) {
-                let words = [prediction.kind.rawValue, prediction.tallied].compactMap { $0 }.joined(separator: ", ")
-                tally[words, default: 0] += 1
+                tally[Foreseen(prediction), default: 0] += 1
+                if prediction.kind == .wouldSend { budgets.add(item.summary.cause) }
                 guard isJSON else { continue }
                 items.append(
                     .object([
@@ -95,13 +98,14 @@ extension DeskSession {
                 )
             }
         }
-        let counts = tally.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+        let counts = tally.sorted { ($1.value, $0.key.words) < ($0.value, $1.key.words) }
         let ahead = try await waiting(before: order.filter)
         answer(
             .object([
-                ("items", .number(survey.eligible.items)), ("tooOld", .number(survey.tooOld)),
+                ("count", .number(survey.eligible.items)), ("tooOld", .number(survey.tooOld)),
                 ("tooOften", .number(survey.tooOften)), ("bodyCut", .number(survey.cut)),
-                ("predictions", .object(counts.map { ($0.key, .number($0.value)) })), ("each", .list(items)),
+                ("predictions", .list(counts.map { $0.key.json($0.value) })), ("items", .list(items)),
+                ("budgets", budgets.json),
                 (
                     "ahead",
                     .list(
@@ -112,8 +116,10 @@ extension DeskSession {
             lines: leftOut(survey, cutoff) + [
                 "A replay of \(survey.eligible.items.of("item")) at this moment; nothing was changed:"
             ]
-                + TextTable(["prediction", "items"], rows: counts.map { ["  \($0.key)", $0.value.grouped] }).lines()
+                + TextTable(["prediction", "items"], rows: counts.map { ["  \($0.key.words)", $0.value.grouped] })
+                .lines()
                 .dropFirst()
+                + budgets.lines
                 + ahead.map {
                     "\($0.count.grouped) wait in the backlog of \($0.name): what is sent there goes behind them."
                 }
@@ -140,10 +146,22 @@ extension DeskSession {
     }
 }
 
-extension ReplayPrediction {
-    /// What is counted together: the instants until which things would wait differ from user to user.
-    fileprivate var tallied: String? {
-        kind == .quietUntil ? detail?.split(separator: " ").first.map(String.init) : detail
+/// What is counted together of a dry run.
+private struct Foreseen: Hashable {
+    let kind: String
+    let detail: String?
+
+    init(_ prediction: ReplayPrediction) {
+        kind = prediction.kind.rawValue
+        // The instants until which things would wait differ from user to user.
+        let isInstant = prediction.kind == .quietUntil
+        detail = isInstant ? prediction.detail?.split(separator: " ").first.map(String.init) : prediction.detail
+    }
+
+    var words: String { [kind, detail].compactMap { $0 }.joined(separator: ", ") }
+
+    func json(_ count: Int) -> JSONText {
+        .object([("prediction", .text(kind)), ("detail", .optional(detail)), ("count", .number(count))])
     }
 }
 

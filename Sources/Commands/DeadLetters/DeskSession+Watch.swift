@@ -38,10 +38,32 @@ extension DeskSession {
 
     /// `replays [N]`: one replay, or all of them, those that have not ended first.
     func replays() async throws -> ExitCode {
-        if let id = try replayNumber() {
-            return try await report(try await progress(of: id))
+        let id = try replayNumber()
+        let emphasis = { (index: Int, _: String) -> Emphasis in index == 0 ? .heading : .plain }
+        if words.has("watch") {
+            try await request.call.watch(
+                {
+                    guard let id else { return table(of: try await book.latest(atMost: Self.listed)) }
+                    return try await view(of: try await progress(of: id)).lines
+                },
+                emphasis: emphasis
+            )
         }
-        let records = try await book.latest(atMost: 20)
+        if let id { return try await report(try await progress(of: id)) }
+        let records = try await book.latest(atMost: Self.listed)
+        answer(
+            .object([("replays", .list(records.map { .object($0.members) }))]),
+            lines: table(of: records),
+            emphasis: emphasis
+        )
+        return .done
+    }
+
+    private static let listed = 20
+
+    private func table(of records: [ReplayRecord]) -> [String] {
+        guard !records.isEmpty else { return ["Nothing was ever replayed."] }
+        let now = SystemTime().timestamp
         let rows = records.map { record in
             let isEnding = record.finishedAt == nil && record.state == .cancelled
             return [
@@ -50,18 +72,14 @@ extension DeskSession {
                 DeskText.cut(record.because, to: 500),
             ]
         }
-        let table = TextTable(
-            ["replay", "state", "begun", "by", "items", "because"],
-            texts: [1, 2, 3, 5],
-            flexible: [5],
-            rows: rows
-        )
-        answer(
-            .list(records.map { .object($0.members) }),
-            lines: records.isEmpty ? ["Nothing was ever replayed."] : table.lines(fitting: width),
-            emphasis: { index, _ in index == 0 ? .heading : .plain }
-        )
-        return .done
+        let header = ["replay", "state", "begun", "by", "items", "because"]
+        return TextTable(header, texts: [1, 2, 3, 5], flexible: [5], rows: rows).lines(fitting: width)
+    }
+
+    private func view(of progress: ReplayProgress) async throws -> ReplayView {
+        let failures = try await book.failures(of: progress.replay.id, atMost: Self.failuresShown)
+        let course = try await book.course(of: progress.replay.id)
+        return ReplayView(progress, failures: failures, course: course, now: SystemTime().timestamp)
     }
 
     private func progress(of id: Int64) async throws -> ReplayProgress {
@@ -105,8 +123,7 @@ extension DeskSession {
 
     /// Prints how it stands; the code says whether all went well.
     private func report(_ progress: ReplayProgress) async throws -> ExitCode {
-        let failures = try await book.failures(of: progress.replay.id, atMost: Self.failuresShown)
-        let view = ReplayView(progress, failures: failures, now: SystemTime().timestamp)
+        let view = try await view(of: progress)
         answer(view.json, lines: view.lines)
         switch progress.replay.state {
         case .done: return progress.outcomes.keys.contains { $0.isFailure || $0 == .tooOld } ? .answerIsNo : .done

@@ -84,10 +84,7 @@ struct DeskSession: Sendable {
         ]
         for (member, word, words) in known {
             guard let word, !words.contains(word), try await !desk.has(member, word) else { continue }
-            let near = NearestName.find(word, among: words).map { ", did you mean \($0)?" } ?? ""
-            throw self.words.misuse(
-                "no \(member.rawValue) is called \(word)\(near.isEmpty ? "; there are \(words.joined(separator: ", "))" : near)"
-            )
+            throw self.words.misuse("no \(member.rawValue) is called \(word)\(DeadLetterFilter.hint(word, words))")
         }
     }
 

@@ -51,11 +51,6 @@ extension DeskVerb {
     var help: String {
         let words = try? Words([rawValue], options: DeskOptions.all, of: DeadLettersCommand.name)
         let known = words.map(options) ?? []
-        return DeadLettersCommand.help(
-            synopsis: ["dead-letters \(usage)"],
-            purpose,
-            options: DeskOptions.all.filter { known.contains($0.name) },
-            example: "dead-letters \(example)"
-        )
+        return DeadLettersCommand.help(verb: usage, purpose, options: known, example: example)
     }
 }

@@ -32,7 +32,7 @@ enum DeskVerb: String, CaseIterable, Sendable {
             "edit ITEM|FILTER [--set PLACE=VALUE …] [--file FILE] [--routing-key KEY] [--yes] [--by NAME] [--because TEXT]"
         case .export: "export [ITEM …] [FILTER] [--output FILE] [--by NAME] [--because TEXT]"
         case .import: "import FILE|- [--by NAME] [--because TEXT] [--json]"
-        case .replays: "replays [REPLAY] [--json]"
+        case .replays: "replays [REPLAY] [--watch] [--json]"
         case .pause, .resume, .cancel: "\(rawValue) REPLAY [--by NAME] [--because TEXT] [--json]"
         case .audit: "audit [--limit N] [--json]"
         }
@@ -45,9 +45,10 @@ enum DeskVerb: String, CaseIterable, Sendable {
         if words.has("from-queue") {
             let scan = DeskOptions.filters.subtracting(["state"]).union(["from-queue"])
             switch self {
-            case .list: return scan.union(["json"])
-            case .replay: return scan.subtracting(["limit"]).union(["all", "yes", "by"])
-            case .export: return scan.subtracting(["limit"]).union(["output"])
+            case .list, .groups: return scan.union(["json"])
+            case .show: return ["from-queue", "json"]
+            case .replay: return scan.subtracting(["limit"]).union(["all", "yes", "by", "because", "dry-run"])
+            case .export: return scan.subtracting(["limit"]).union(["output", "by", "because"])
             default: return []
             }
         }
@@ -63,7 +64,7 @@ enum DeskVerb: String, CaseIterable, Sendable {
                 .union(["all", "yes", "set", "file", "routing-key", "detach"])
         case .export: DeskOptions.filters.union(act).union(["output"])
         case .import: act
-        case .replays: ["json"]
+        case .replays: ["json", "watch"]
         case .pause, .resume, .cancel: act
         case .note: DeskOptions.filters.union(act).union(["all", "yes"])
         case .discard, .restore: DeskOptions.filters.subtracting(["state"]).union(act).union(["all", "yes"])

@@ -6,11 +6,18 @@ import Store
 struct ReplayView: Sendable {
     private let progress: ReplayProgress
     private let failures: [ReplayFailure]
+    private let course: ReplayCourse
     private let now: Timestamp
 
-    init(_ progress: ReplayProgress, failures: [ReplayFailure] = [], now: Timestamp) {
+    init(
+        _ progress: ReplayProgress,
+        failures: [ReplayFailure] = [],
+        course: ReplayCourse = ReplayCourse(),
+        now: Timestamp
+    ) {
         self.progress = progress
         self.failures = failures
+        self.course = course
         self.now = now
     }
 
@@ -56,6 +63,14 @@ struct ReplayView: Sendable {
             table.add(["  \(outcome.words)", count.grouped])
         }
         lines += table.lines().dropFirst()
+        // Where nothing failed, or there is no time to speak of, the table says all.
+        if course.failed.contains(where: { $0 > 0 }), progress.settled > 1 {
+            let end = replay.finishedAt ?? now
+            let span = Duration.microseconds(max(0, end.microseconds - replay.startedAt.microseconds))
+            lines.append("Over \(span.roughly):")
+            lines.append("  settled  \(DeskText.sparkline(course.settled))")
+            lines.append("  failed   \(DeskText.sparkline(course.failed))")
+        }
         if replay.finishedAt == nil, let begin = replay.pace.notBefore, begin > now {
             lines.append("It sends from \(DeskText.instant(begin)) on.")
         }
@@ -85,6 +100,11 @@ struct ReplayView: Sendable {
             ])
         }
         members.append(("failures", .list(failed)))
+        let shares: [(String, JSONText)] = [
+            ("settled", .list(course.settled.map(JSONText.number))),
+            ("failed", .list(course.failed.map(JSONText.number))),
+        ]
+        members.append(("course", .object(shares)))
         return .object(members)
     }
 }

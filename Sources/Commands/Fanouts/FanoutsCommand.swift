@@ -29,6 +29,30 @@ enum FanoutVerb: String, CaseIterable, Sendable {
         }
     }
 
+    /// What it does, in a sentence or two.
+    private var purpose: String {
+        switch self {
+        case .list: "How events for wide audiences come along, the latest first: progress, rate, and what is left."
+        case .show: "Everything about one fan-out; where it stands still, why."
+        case .pause: "Holds fan-outs up: nothing of them goes out after the pages that are under way."
+        case .resume: "Lets paused fan-outs go on where they stopped."
+        case .cancel: "Ends fan-outs for good; who has been reached keeps the notification."
+        }
+    }
+
+    private var example: String {
+        switch self {
+        case .list: "list --app venues --state running"
+        case .show: "show 12"
+        case .pause: "pause 12 --because \"wrong words\""
+        case .resume: "resume 12 --because \"they are right\""
+        case .cancel: "cancel --event offer-17 --because \"recalled\""
+        }
+    }
+
+    /// Everything that `--help` says behind the verb.
+    var help: String { FanoutsCommand.help(verb: usage, purpose, options: options, example: example) }
+
     /// What it does to a fan-out; nil for what only looks.
     var act: FanoutDesk.Act? { FanoutDesk.Act(rawValue: rawValue) }
 }
@@ -57,6 +81,10 @@ enum FanoutsCommand: Command {
     ]
 
     static let filters = Set(filterOptions.map(\.name))
+
+    static func help(for words: [String]) -> String {
+        words.lazy.compactMap(FanoutVerb.init(rawValue:)).first?.help ?? help
+    }
 
     static func run(_ call: Call) async throws -> ExitCode {
         let verb = try verb(call.words)

@@ -31,6 +31,30 @@ enum HoldVerb: String, CaseIterable, Sendable {
     }
 }
 
+extension HoldVerb {
+    /// What it does, in a sentence or two.
+    private var purpose: String {
+        switch self {
+        case .list: "What is held, since when, by whom and why, and how much waits behind it."
+        case .add: "Holds an app, a type or a provider within seconds, on all workers; inboxes go on."
+        case .release: "Ends a hold; what waited behind it goes out in its turn."
+        case .discard: "Throws away what waits behind a hold: it stays in the app, and is never pushed."
+        }
+    }
+
+    private var example: String {
+        switch self {
+        case .list: "list --app drop"
+        case .add: "add --app drop --type campaign --because \"wrong prices\""
+        case .release: "release 3 --because \"the prices are right\""
+        case .discard: "discard 3 --event offer-17 --because \"recalled\""
+        }
+    }
+
+    /// Everything that `--help` says behind the verb.
+    var help: String { HoldCommand.help(verb: usage, purpose, options: options, example: example) }
+}
+
 /// The command `bellhop hold`: the hand brake for what should not go out.
 enum HoldCommand: Command {
     static let name = "hold"
@@ -47,6 +71,10 @@ enum HoldCommand: Command {
         .taking("because", "TEXT", "why, for the audit and for whoever looks; asked for on a terminal"),
         .json,
     ]
+
+    static func help(for words: [String]) -> String {
+        words.lazy.compactMap(HoldVerb.init(rawValue:)).first?.help ?? help
+    }
 
     static func run(_ call: Call) async throws -> ExitCode {
         let verb = try verb(call.words)

@@ -70,6 +70,7 @@ extension Status {
         switch database.value?.schema {
         case .current: "current"
         case .pending: "pending"
+        case .ahead: "ahead"
         case .diverged: "diverged"
         case nil: nil
         }

@@ -10,8 +10,8 @@ extension Status {
 
     private var obstacles: [String] {
         [
-            broker.obstacle.map { "the broker cannot be seen: \($0)" },
-            database.obstacle.map { "the database cannot be seen: \($0)" },
+            broker.obstacle.map { "the broker cannot be asked: \($0)" },
+            database.obstacle.map { "the database cannot be asked: \($0)" },
         ].compactMap { $0 }
     }
 
@@ -22,7 +22,7 @@ extension Status {
             let others = names.count > 1 ? " and \(names.count - 1) more" : ""
             problems.append("the schema lacks \(names.first ?? "a migration")\(others): run bellhop migrate")
         case .diverged(let why): problems.append("the schema is not this program's: \(why)")
-        case .current, nil: break
+        case .current, .ahead, nil: break
         }
         if let differences = topologyDifferences, let first = differences.first {
             let others = differences.count > 1 ? " (and \(differences.count - 1) more: bellhop topology check)" : ""

@@ -149,11 +149,12 @@ struct DeadLetterReading {
         exchange: String
     ) -> DeadLetterItem {
         var cause = why
-        cause.app =
-            message.properties.appID?.storable
-            ?? message.routingKey.split(separator: ".").first.map { String($0).storable }
-        cause.eventType = message.properties.type?.storable
-        cause.eventID = message.properties.messageID?.storable
+        let read = LegibleNames(InboundEnvelope(message, eventsExchange: names.events))
+        // Where it lies is no app's name.
+        let key = message.routingKey == names.dead ? nil : message.routingKey.split(separator: ".").first
+        cause.app = read.app?.text ?? key.map { String($0).storable }
+        cause.eventType = read.eventType?.text ?? message.properties.type?.storable
+        cause.eventID = read.eventID?.text ?? message.properties.messageID?.storable
         var item = DeadLetterItem(
             id,
             cause,

@@ -81,7 +81,11 @@ package struct DeadLetterScan: Sendable {
         var held = 0
         while let batch = await next(consumer) {
             let now = time.timestamp
-            let items = batch.map { DeadLetterReading.item(of: $0, at: now, names: names) }
+            let items = batch.map { letter in
+                var item = DeadLetterReading.item(of: letter, at: now, names: names)
+                item.cause = item.namedCause
+                return item
+            }
             let done = try await body(items)
             consumer.acknowledge(done.sorted().map { batch[$0].tag })
             held += batch.count - done.count
@@ -112,7 +116,7 @@ package struct DeadLetterScan: Sendable {
     /// Those whose bodies were cut must not be among them.
     package static func republish(
         _ items: [DeadLetterItem],
-        by operatorName: String,
+        by desk: DeskOperator,
         names: TopologyNames,
         through publisher: Publisher
     ) async -> [Bool] {
@@ -122,7 +126,8 @@ package struct DeadLetterScan: Sendable {
                 replay: nil,
                 round: (item.replay?.round ?? 0) + 1
             )
-            let replayed = Replayed(mark, by: operatorName, origin: item.origin, arrivedAt: item.failedAt)
+            var replayed = Replayed(mark, by: desk.name, origin: item.origin, arrivedAt: item.failedAt)
+            replayed.because = desk.because.isEmpty ? nil : String(desk.because.prefix(1_000))
             return OutgoingMessage(replaying: item.origin, replayed, names: names)
         }
         return await publisher.publish(messages).map { $0 == .confirmed }

@@ -79,10 +79,14 @@ extension DeadLetterCause {
     /// database still does not take.
     private static let refusedByStore = "refused-by-store"
 
+    /// A message of our own in a form that only a newer release reads.
+    static let newerMessage = "newer-message"
+
     /// All reasons that we or the broker give.
     static let knownReasons = Set(
         RejectionReason.allCases.map(\.rawValue) + [
-            refusedByStore, "payload-refused", "attempts-exhausted", "delivery-limit", "maxlen", "expired", "rejected",
+            refusedByStore, newerMessage, "payload-refused", "attempts-exhausted", "delivery-limit", "maxlen",
+            "expired", "rejected",
             "unexplained",
         ]
     )

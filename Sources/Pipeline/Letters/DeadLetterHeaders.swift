@@ -37,6 +37,8 @@ enum DeadLetterHeaders {
     /// Which replay of the item it is.
     static let replayCount = "x-bellhop-replay-count"
     static let replayedBy = "x-bellhop-replay-by"
+    /// Why, where no audit keeps it: of what was moved past the database.
+    static let replayedBecause = "x-bellhop-replay-because"
     /// Where the message was published when it first came.
     static let replayExchange = "x-bellhop-replay-exchange"
     static let replayRoutingKey = "x-bellhop-replay-routing-key"

@@ -9,6 +9,8 @@ import Store
 struct Replayed: Sendable, Equatable {
     let mark: DeadLetterItem.ReplayMark
     let by: String
+    /// Why, of what was moved past the database.
+    var because: String?
     let exchange: String
     let routingKey: String
     /// About when it first came: for a message that says no time of its own, that is its time.
@@ -36,6 +38,7 @@ struct Replayed: Sendable, Equatable {
             round: Int(Int32(clamping: round))
         )
         by = headers[DeadLetterHeaders.replayedBy]?.text ?? ""
+        because = headers[DeadLetterHeaders.replayedBecause]?.text
         arrivedAt = headers[DeadLetterHeaders.replayArrivedAt]?.integer.map { Timestamp(clamping: Int64($0)) }
         exchange = headers[DeadLetterHeaders.replayExchange]?.text ?? ""
         routingKey = headers[DeadLetterHeaders.replayRoutingKey]?.text ?? ""
@@ -50,6 +53,7 @@ struct Replayed: Sendable, Equatable {
             FieldTable.Entry(DeadLetterHeaders.replayExchange, .string(exchange)),
             FieldTable.Entry(DeadLetterHeaders.replayRoutingKey, .string(routingKey)),
         ]
+        if let because { entries.append(.init(DeadLetterHeaders.replayedBecause, .string(because))) }
         if let arrivedAt { entries.append(.init(DeadLetterHeaders.replayArrivedAt, .int64(arrivedAt.microseconds))) }
         if let replay = mark.replay { entries.append(.init(DeadLetterHeaders.replayID, .int64(replay))) }
         return entries
@@ -58,7 +62,7 @@ struct Replayed: Sendable, Equatable {
     static let headerNames: Set<String> = [
         DeadLetterHeaders.replayOf, DeadLetterHeaders.replayCount, DeadLetterHeaders.replayedBy,
         DeadLetterHeaders.replayExchange, DeadLetterHeaders.replayRoutingKey, DeadLetterHeaders.replayID,
-        DeadLetterHeaders.replayArrivedAt,
+        DeadLetterHeaders.replayArrivedAt, DeadLetterHeaders.replayedBecause,
     ]
 
     /// The message as the rules saw it when it first came.

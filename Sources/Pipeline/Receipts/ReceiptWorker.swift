@@ -56,13 +56,13 @@ package struct ReceiptWorker: Service {
     private func work(_ messages: [IncomingMessage], _ shift: Batch.Shift) async {
         let batch = Batch(messages, shift, context)
         var indices: [DeliveryKey: Int] = [:]
-        var strays: [Int] = []
+        var strays: [Entry<DeadLetterCause>] = []
         for (index, message) in messages.enumerated() {
-            guard message.cut == nil, let named = ReceiptMessage.read(message.body) else {
-                strays.append(index)
-                continue
+            switch message.cut == nil ? ReceiptMessage.read(message.body) : .failure(.foreign) {
+            case .success(let named): for key in named.keys { indices[key] = index }
+            case .failure(let why):
+                strays.append(Entry(index: index, work: why.cause(at: .receipt, called: "receipts")))
             }
-            for key in named.keys { indices[key] = index }
         }
         let heard = await hear(Array(indices.keys), batch)
         if heard == nil { batch.messages.giveUp(Array(indices.values)) }
@@ -78,14 +78,9 @@ package struct ReceiptWorker: Service {
             }
         }
         let all = Array(messages.indices)
-        batch.messages.open(all + strays + settled.values.joined().map(\.index))
+        batch.messages.open(all + strays.map(\.index) + settled.values.joined().map(\.index))
         _ = batch.messages.stored()
-        let fault = DeadLetterCause(
-            .receipt,
-            reason: RejectionReason.malformedJSON.rawValue,
-            error: "not a receipts message"
-        )
-        settler.bury(strays.map { Entry(index: $0, work: .message(messages[$0], fault)) }, batch)
+        settler.bury(strays.map { Entry(index: $0.index, work: .message(messages[$0.index], $0.work)) }, batch)
         await settle(settled, askingAgain: later, batch)
         batch.messages.close(all)
     }

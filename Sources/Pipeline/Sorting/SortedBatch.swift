@@ -98,19 +98,14 @@ struct SortedBatch {
     }
 
     private mutating func addInternal(_ message: IncomingMessage, _ index: Int) {
-        switch message.cut == nil ? InternalMessage.read(message.body) : nil {
-        case .resume(let resume)?:
+        switch message.cut == nil ? InternalMessage.read(message.body) : .failure(.foreign) {
+        case .success(.resume(let resume)):
             if resume.isHeir { heirs.insert(index) }
             resumed += resume.keys.map { Entry(index: index, work: $0) }
-        case .badges(let badges)?: self.badges += badges.recipients.map { Entry(index: index, work: $0) }
-        case .page(let page)?: pages.append(Entry(index: index, work: ArrivedPage(page: page, message: message)))
-        case nil:
-            let fault = DeadLetterCause(
-                .resume,
-                reason: RejectionReason.malformedJSON.rawValue,
-                error: "not a resume message"
-            )
-            faults.append(Entry(index: index, work: fault))
+        case .success(.badges(let badges)): self.badges += badges.recipients.map { Entry(index: index, work: $0) }
+        case .success(.page(let page)):
+            pages.append(Entry(index: index, work: ArrivedPage(page: page, message: message)))
+        case .failure(let why): faults.append(Entry(index: index, work: why.cause(at: .resume, called: "resume")))
         }
     }
 

@@ -7,10 +7,15 @@ enum InternalMessage: Sendable, Equatable {
     case badges(BadgeMessage)
     case page(FanoutPage)
 
-    /// Reads a body; nil where it is not one of ours.
-    static func read(_ body: [UInt8]) -> InternalMessage? {
-        guard case .success(.object(let object)) = JSONParser(limits: .event).parse(body) else { return nil }
-        return ResumeMessage.read(object).map(resume) ?? BadgeMessage.read(object).map(badges)
+    /// Reads a body, or says why it is not one that can be read here.
+    static func read(_ body: [UInt8]) -> Result<InternalMessage, UnreadMessage> {
+        guard case .success(.object(let object)) = JSONParser(limits: .event).parse(body) else {
+            return .failure(.foreign)
+        }
+        if let newer = MessageVersion.beyond(object) { return .failure(.newer(newer)) }
+        let message =
+            ResumeMessage.read(object).map(resume) ?? BadgeMessage.read(object).map(badges)
             ?? PageMessage.read(object).map(page)
+        return message.map(Result.success) ?? .failure(.foreign)
     }
 }

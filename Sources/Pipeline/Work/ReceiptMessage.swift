@@ -15,13 +15,16 @@ struct ReceiptMessage: Sendable, Equatable {
         }
     }
 
-    /// Reads a body; nil where it is not one of ours.
-    static func read(_ body: [UInt8]) -> ReceiptMessage? {
-        guard let entries = try? JSONParser(limits: .init(bytes: 1 << 20, depth: 4)).parse(body).get()["deliveries"],
-            let entries = entries.array, !entries.isEmpty, entries.count <= limit
-        else { return nil }
+    /// Reads a body, or says why it is not one that can be read here.
+    static func read(_ body: [UInt8]) -> Result<ReceiptMessage, UnreadMessage> {
+        let limits = JSONParser.Limits(bytes: 1 << 20, depth: JSONParser.Limits.event.depth)
+        guard let object = try? JSONParser(limits: limits).parse(body).get().object else { return .failure(.foreign) }
+        if let newer = MessageVersion.beyond(object) { return .failure(.newer(newer)) }
+        guard let entries = object["deliveries"]?.array, !entries.isEmpty, entries.count <= limit else {
+            return .failure(.foreign)
+        }
         let keys = entries.compactMap(DeliveryKey.init)
-        return keys.count == entries.count ? ReceiptMessage(keys: keys) : nil
+        return keys.count == entries.count ? .success(ReceiptMessage(keys: keys)) : .failure(.foreign)
     }
 
     var body: [UInt8] {

@@ -54,6 +54,8 @@ extension SQLState {
     package static let statementCompletionUnknown = SQLState(known: "40003")
     package static let deadlock = SQLState(known: "40P01")
     package static let privilegeMissing = SQLState(known: "42501")
+    package static let columnUnknown = SQLState(known: "42703")
+    package static let tableUnknown = SQLState(known: "42P01")
     package static let lockTimeout = SQLState(known: "55P03")
     package static let queryCancelled = SQLState(known: "57014")
     package static let adminShutdown = SQLState(known: "57P01")

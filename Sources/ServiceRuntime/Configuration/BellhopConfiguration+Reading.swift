@@ -24,18 +24,18 @@ extension BellhopConfiguration {
         )
         reader.refuseUnknownNames(known: Setting.all)
         let configuration = BellhopConfiguration(reader: &reader)
-        guard let configuration, reader.faults.isEmpty else {
-            return .failure(ConfigurationFaults(faults: reader.faults))
+        guard reader.faults.isEmpty else {
+            return .failure(ConfigurationFaults(faults: reader.faults, rest: configuration))
         }
         return .success(configuration)
     }
 
     /// A setting that is wrong has its default here, or none, and a fault in the reader.
-    private init?(reader: inout ConfigurationReader) {
+    private init(reader: inout ConfigurationReader) {
         _ = reader.string(.config)
         amqpURL = reader.url(.amqpURL, schemes: ["amqp", "amqps"])
         databaseURL = reader.url(.databaseURL, schemes: ["postgres", "postgresql"])
-        let namespace = reader.namespace()
+        namespace = reader.namespace()
         catalogs = reader.path(.catalogs, of: .folder)
         providers = reader.path(.providers, of: .file)
         apiListen = reader.address(.apiListen, default: .loopback(8_080))
@@ -75,8 +75,6 @@ extension BellhopConfiguration {
         )
         log = reader.log(.log, default: LogSettings(level: .info, form: .text))
         effective = reader.effective
-        guard let namespace else { return nil }
-        self.namespace = namespace
     }
 }
 
@@ -87,9 +85,9 @@ extension ListenAddress {
 }
 
 extension ConfigurationReader {
-    fileprivate mutating func namespace() -> Namespace? {
+    fileprivate mutating func namespace() -> Namespace {
         let expected = "a small letter, then at most 40 small letters, digits or underscores, not beginning with pg_"
-        return read(.namespace, expected: expected, default: "bellhop") { Namespace($0) }
+        return read(.namespace, expected: expected, default: "\(Namespace.usual)") { Namespace($0) } ?? .usual
     }
 
     fileprivate mutating func prefetch() -> Prefetch {

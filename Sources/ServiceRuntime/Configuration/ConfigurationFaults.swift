@@ -14,8 +14,16 @@ package struct ConfigurationFault: Error, Sendable, Equatable, CustomStringConve
 }
 
 /// Everything that is wrong with the configuration, at once; ends a command with `ExitCode.configuration`.
-package struct ConfigurationFaults: Error, Sendable, Equatable, CustomStringConvertible {
+package struct ConfigurationFaults: Error, Sendable, CustomStringConvertible {
     package let faults: [ConfigurationFault]
+    /// What there is beside them, with the default in the place of what is wrong: not to be run with, but to look for what
+    /// else is wrong.
+    package let rest: BellhopConfiguration?
+
+    package init(faults: [ConfigurationFault], rest: BellhopConfiguration? = nil) {
+        self.faults = faults
+        self.rest = rest
+    }
 
     /// One line a fault.
     package var description: String {

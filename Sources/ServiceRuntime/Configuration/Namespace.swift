@@ -5,6 +5,13 @@
 package struct Namespace: Sendable, Hashable, CustomStringConvertible {
     package let name: String
 
+    /// Where nobody has named one.
+    package static let usual = Namespace(known: "bellhop")
+
+    private init(known name: String) {
+        self.name = name
+    }
+
     package init?(_ name: String) {
         let bytes = name.utf8
         let isWord = bytes.allSatisfy { "abcdefghijklmnopqrstuvwxyz0123456789_".utf8.contains($0) }

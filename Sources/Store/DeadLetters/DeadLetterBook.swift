@@ -149,7 +149,7 @@ package struct DeadLetterBook: Sendable {
 
 extension DeadLetterItem {
     /// With the user whom the message alone is for, where its letter names nobody.
-    fileprivate var namedCause: DeadLetterCause {
+    package var namedCause: DeadLetterCause {
         var named = cause
         named.user = cause.user ?? LetterAudience(of: self).only?.text
         return named

@@ -104,7 +104,8 @@ package struct DeadLetterDesk: Sendable {
                 summary: try DeadLetterSummary(item, 0),
                 origin: try DeadLetterItem.Origin(item, 0),
                 history: try connection.run(Self.history, [.text(deadID)]).map(DeadLetterDetail.Entry.init),
-                editedInto: copies.isEmpty ? nil : try copies.text(0, 0)
+                editedInto: copies.isEmpty ? nil : try copies.text(0, 0),
+                isFiled: true
             )
         }
     }

@@ -8,6 +8,8 @@ package struct DeadLetterDetail: Sendable {
     package let history: [Entry]
     /// The item that is its corrected copy.
     package let editedInto: String?
+    /// Whether it lies in the table; else it was read from the broker's queue.
+    package let isFiled: Bool
 
     /// Something that happened to it.
     package struct Entry: Sendable {
@@ -15,6 +17,17 @@ package struct DeadLetterDetail: Sendable {
         package let kind: String
         package let `operator`: String?
         package let words: String
+    }
+}
+
+extension DeadLetterDetail {
+    /// Of a letter that is not filed: nothing has happened to it yet.
+    package init(_ item: DeadLetterItem) {
+        summary = DeadLetterSummary(item)
+        origin = item.origin
+        history = []
+        editedInto = nil
+        isFiled = false
     }
 }
 

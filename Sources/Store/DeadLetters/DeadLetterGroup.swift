@@ -4,12 +4,12 @@ import Postgres
 /// Items of the same trouble, together.
 package struct DeadLetterGroup: Sendable {
     package let fingerprint: String
-    package let items: Int
-    package let users: Int
-    package let firstSeen: Timestamp
-    package let lastSeen: Timestamp
+    package var items: Int
+    package var users: Int
+    package var firstSeen: Timestamp
+    package var lastSeen: Timestamp
     /// That of the latest item.
-    package let cause: DeadLetterCause
+    package var cause: DeadLetterCause
     /// How many failed in each of the last 24 hours, the oldest hour first.
     package var lastDay: [Int]
 }

@@ -20,7 +20,7 @@ package struct ProcessBook: Sendable {
             [
                 .text(own.id), .text(own.role), .text(own.version), .text(own.host), .integer(Int64(own.process)),
                 .text(report.catalogs), report.refusal.map { .text($0) } ?? .null, .json(report.troublesJSON),
-                .json(report.pullsJSON),
+                .json(report.pullsJSON), .integer(Int64(own.schema)), .integer(Int64(own.messages)),
             ]
         )
         _ = try await pool.run(Self.forget, [])
@@ -38,8 +38,9 @@ package struct ProcessBook: Sendable {
 
     private static let announce = Statement(
         """
-        INSERT INTO processes AS p (id, role, version, host, process, catalogs, refusal, troubles, pulls)
-        VALUES ($1, $2, $3, $4, $5::bigint, $6, $7, $8, $9)
+        INSERT INTO processes AS p (id, role, version, host, process, catalogs, refusal, troubles, pulls,
+                                    schema_version, message_version)
+        VALUES ($1, $2, $3, $4, $5::bigint, $6, $7, $8, $9, $10::bigint, $11::bigint)
         ON CONFLICT (id) DO UPDATE SET catalogs = excluded.catalogs, refusal = excluded.refusal,
             troubles = excluded.troubles, pulls = excluded.pulls, seen_at = now()
         """
@@ -51,7 +52,8 @@ package struct ProcessBook: Sendable {
 
     private static let all = Statement(
         """
-        SELECT id, role, version, host, process::bigint, catalogs, refusal, troubles, pulls, started_at, seen_at
+        SELECT id, role, version, host, process::bigint, catalogs, refusal, troubles, pulls, started_at, seen_at,
+               schema_version::bigint, message_version::bigint
         FROM processes WHERE seen_at > now() - interval '30 s' ORDER BY seen_at DESC LIMIT \(most)
         """,
         effect: .reads
@@ -78,13 +80,15 @@ extension ProcessReport {
 
 extension SeenProcess {
     fileprivate init(_ rows: Rows, _ row: Int) throws(PostgresError) {
-        let identity = ProcessReport.Identity(
+        var identity = ProcessReport.Identity(
             id: try rows.text(row, 0),
             role: try rows.text(row, 1),
             version: try rows.text(row, 2),
             host: try rows.text(row, 3),
             process: try rows.number(row, 4)
         )
+        identity.schema = try rows.number(row, 11)
+        identity.messages = try rows.number(row, 12)
         var report = ProcessReport(identity, catalogs: try rows.text(row, 5))
         report.refusal = try rows.optionalText(row, 6)
         let troubles = (try? JSONParser(limits: .event).parse(try rows.json(row, 7)).get())?.array ?? []

@@ -29,6 +29,10 @@ package struct ProcessReport: Sendable, Equatable {
         package let version: String
         package let host: String
         package let process: Int
+        /// The schema that its program was built for.
+        package var schema = Migration.all.schemaNumber
+        /// The newest form of internal messages that its program reads.
+        package var messages = 0
 
         package init(id: String, role: String, version: String, host: String, process: Int) {
             self.id = id

@@ -1,39 +1,65 @@
-package import ServiceRuntime
 package import Postgres
+package import ServiceRuntime
 
 /// Brings a namespace's schema up to date, or says what is missing.
 ///
 /// Safe to run twice and from two machines at once: one advisory lock serves the whole database, because the roles that
-/// the first migration creates belong to every namespace.
+/// the first migration creates belong to every namespace. Safe beside running workers, too, as far as a migration admits
+/// their programs: it waits for no lock for longer than they can wait behind it.
 package struct Migrator: Sendable {
     private let pool: PostgresPool
     private let namespace: Namespace
+    private let migrations: [Migration]
 
-    /// `pool` connects with the rights of the schema's owner, not of a worker.
-    package init(pool: PostgresPool, namespace: Namespace) {
+    /// `pool` connects with the rights of the schema's owner, not of a worker; `migrations` are those of the program.
+    package init(pool: PostgresPool, namespace: Namespace, migrations: [Migration] = Migration.all) {
         self.pool = pool
         self.namespace = namespace
+        self.migrations = migrations
     }
 
     /// What the database lacks of this program's schema.
     package enum Status: Sendable, Equatable {
         case current
+        /// A newer program has migrated, and what it has applied admits this one.
+        case ahead([String])
         case pending([String])
-        /// The database was migrated by a newer program, or a migration's text was changed after it was applied.
+        /// The database was migrated by a program beside which this one cannot run, or a migration's text was changed after
+        /// it was applied.
         case diverged(String)
+
+        /// Whether the program may run.
+        package var isAdmitted: Bool {
+            switch self {
+            case .current, .ahead: true
+            case .pending, .diverged: false
+            }
+        }
     }
 
     /// Compares without changing anything.
     package func check() async throws(PostgresError) -> Status {
-        let namespace = namespace
+        let (namespace, migrations) = (namespace, migrations)
         return try await pool.withConnection { (connection) throws(PostgresError) in
-            let known = try connection.run(
-                Statement("SELECT to_regclass($1) IS NOT NULL"),
-                [.text("\(namespace).schema_migrations")]
-            )
-            guard try known.boolean(0, 0) else { return .pending(Migration.all.map(\.name)) }
-            return Self.status(applied: try Self.applied(connection, namespace))
+            try Self.state(connection, namespace).status(for: migrations)
         }
+    }
+
+    /// Which programs the database admits; nil where nothing was ever applied.
+    package func version() async throws(PostgresError) -> SchemaVersion? {
+        let (namespace, migrations) = (namespace, migrations)
+        return try await pool.withConnection { (connection) throws(PostgresError) in
+            try Self.state(connection, namespace).version(knowing: migrations)
+        }
+    }
+
+    /// What a run of ``migrate(partitions:)`` did.
+    package enum Outcome: Sendable, Equatable {
+        case applied([String])
+        /// Nothing was changed, and will not be however often it is tried.
+        case refused(String)
+        /// Nothing, or not all, was changed: something is in the way that will pass.
+        case postponed(String)
     }
 
     /// Applies what is pending, each migration in one transaction, and returns their names.
@@ -41,12 +67,15 @@ package struct Migrator: Sendable {
     /// `partitions` says over how many tables inbox and ledger are spread; nil leaves them as they are, or makes one of each.
     /// They are laid out when they are made: another number than theirs is refused.
     package func migrate(partitions: Int? = nil) async throws(PostgresError) -> Outcome {
-        let namespace = namespace
+        let (namespace, migrations) = (namespace, migrations)
         return try await pool.withConnection { (connection) throws(PostgresError) in
-            _ = try connection.run(Statement("SELECT pg_advisory_lock(\(Self.lockKey))"), [])
+            guard try Self.lock(connection) else {
+                return .postponed("somebody else has been migrating for ten minutes")
+            }
             let outcome: Outcome
             do throws(PostgresError) {
-                outcome = try Self.migrate(connection, namespace, partitions: partitions)
+                let work = MigrationRun(connection: connection, namespace: namespace, migrations: migrations)
+                outcome = try work.run(partitions: partitions)
             } catch {
                 _ = try? connection.run(Statement("SELECT pg_advisory_unlock(\(Self.lockKey))"), [])
                 throw error
@@ -56,108 +85,30 @@ package struct Migrator: Sendable {
         }
     }
 
-    /// What a run of ``migrate()`` did.
-    package enum Outcome: Sendable, Equatable {
-        case applied([String])
-        case refused(String)
-    }
-
     /// "bellhop" in ASCII.
     static let lockKey: Int64 = 0x62_65_6c_6c_68_6f_70
+    private static let longestWait = 1_200
 
-    private static func migrate(
-        _ connection: PostgresConnection,
-        _ namespace: Namespace,
-        partitions: Int?
-    ) throws(PostgresError) -> Outcome {
-        try connection.execute(
-            """
-            CREATE SCHEMA IF NOT EXISTS \(namespace);
-            CREATE TABLE IF NOT EXISTS \(namespace).schema_migrations (
-                name text COLLATE "C" PRIMARY KEY, checksum text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now()
-            );
-            """
-        )
-        switch status(applied: try applied(connection, namespace)) {
-        case .diverged(let why): return .refused(why)
-        case .current:
-            return try mismatch(partitions, connection, namespace).map(Outcome.refused) ?? .applied([])
-        case .pending(let names):
-            for migration in Migration.all where names.contains(migration.name) {
-                try apply(migration, connection, namespace, partitions: partitions ?? 0)
-            }
-            return try mismatch(partitions, connection, namespace).map(Outcome.refused) ?? .applied(names)
+    /// Asks again and again: who waits inside one statement has a snapshot, for whose end an index that is built beside
+    /// others would wait, and each for the other.
+    private static func lock(_ connection: PostgresConnection) throws(PostgresError) -> Bool {
+        for _ in 0..<longestWait {
+            let rows = try connection.run(Statement("SELECT pg_try_advisory_lock(\(lockKey))"), [])
+            if try rows.boolean(0, 0) { return true }
+            try connection.execute("SELECT pg_sleep(0.5)")
         }
+        return false
     }
 
-    /// What is in the way of so many partitions; nil where the tables have as many, or nobody asked.
-    private static func mismatch(
-        _ partitions: Int?,
+    private static func state(
         _ connection: PostgresConnection,
         _ namespace: Namespace
-    ) throws(PostgresError) -> String? {
-        guard let partitions else { return nil }
-        let rows = try connection.run(
-            "SELECT count(*) FROM pg_inherits WHERE inhparent = to_regclass($1)",
-            [.text("\(namespace).ledger")]
+    ) throws(PostgresError) -> SchemaState {
+        let known = try connection.run(
+            Statement("SELECT to_regclass($1) IS NOT NULL"),
+            [.text("\(namespace).schema_migrations")]
         )
-        let present = try rows.integer(0, 0)
-        guard present != Int64(partitions) else { return nil }
-        return "the tables have \(present) partitions, not \(partitions), and are laid out only when they are made"
-    }
-
-    private static func apply(
-        _ migration: Migration,
-        _ connection: PostgresConnection,
-        _ namespace: Namespace,
-        partitions: Int
-    ) throws(PostgresError) {
-        // A script of several statements is one transaction; the name and the checksum are ours, not a user's.
-        do throws(PostgresError) {
-            try connection.execute(
-                """
-                BEGIN;
-                SET LOCAL search_path TO \(namespace);
-                SET LOCAL bellhop.partitions TO \(partitions);
-                \(migration.sql)
-                INSERT INTO schema_migrations (name, checksum) VALUES ('\(migration.name)', '\(migration.checksum)');
-                COMMIT;
-                """
-            )
-        } catch {
-            try? connection.execute("ROLLBACK")
-            throw error
-        }
-    }
-
-    private static func applied(
-        _ connection: PostgresConnection,
-        _ namespace: Namespace
-    ) throws(PostgresError) -> [String: String] {
-        let rows = try connection.run(Statement("SELECT name, checksum FROM \(namespace).schema_migrations"), [])
-        var applied: [String: String] = [:]
-        for row in 0..<rows.count {
-            applied[try rows.text(row, 0)] = try rows.text(row, 1)
-        }
-        return applied
-    }
-
-    static func status(applied: [String: String]) -> Status {
-        let known = Set(Migration.all.map(\.name))
-        if let foreign = applied.keys.filter({ !known.contains($0) }).min() {
-            return .diverged(
-                "migration \(foreign) is applied but unknown here: the database is of a newer program,"
-                    + " or of one from before the first release, which is not carried over"
-            )
-        }
-        for migration in Migration.all {
-            if let checksum = applied[migration.name], checksum != migration.checksum {
-                return .diverged(
-                    "migration \(migration.name) was changed after it had been applied: add a new one instead"
-                )
-            }
-        }
-        let pending = Migration.all.map(\.name).filter { applied[$0] == nil }
-        return pending.isEmpty ? .current : .pending(pending)
+        guard try known.boolean(0, 0) else { return SchemaState(applied: [:]) }
+        return try SchemaState.read(connection, namespace)
     }
 }

@@ -1,4 +1,6 @@
+import Pipeline
 import ServiceRuntime
+import Store
 import Testing
 
 @testable import Commands
@@ -54,9 +56,12 @@ struct CommandLineTests {
         #expect("".split(separator: " ").lines(of: 8, behind: "-> ") == ["-> "])
     }
 
-    @Test("it says its version")
+    @Test("it says its version, and what it works on: the schema, and the form of messages")
     func version() async {
-        #expect(await Prompt().run("version").output == "bellhop \(Tool.version)")
+        let answer = await Prompt().run("version")
+        let (schema, form) = (Migration.all.schemaNumber, MessageVersion.newest)
+        let words = "bellhop \(Tool.version) (schema \(schema), messages \(form))"
+        #expect(answer.output == words)
     }
 
     @Test(

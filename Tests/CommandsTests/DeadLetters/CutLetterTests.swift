@@ -37,7 +37,7 @@ struct CutLetterTests {
             #expect(alone.code == .answerIsNo)
             #expect(alone.output.contains("1 item cannot be replayed: only the beginning of the body is left"))
             let dry = await prompt.run("dead-letters", "replay", "--dry-run", "--json")
-            #expect(dry.output.contains(#""items":1,"#))
+            #expect(dry.output.contains(#""count":1,"#))
             #expect(dry.output.contains(#""bodyCut":1,"#))
             let both = await prompt.run("dead-letters", "replay", "--all", "--yes", "--because", "x")
             #expect(both.code == .done, "\(both.complaints)")

@@ -1,5 +1,6 @@
 import BellhopRules
 import Foundation
+import Push
 import Store
 import TestSupport
 import Testing
@@ -153,6 +154,42 @@ struct DeskActTests {
         }
     }
 
+    @Test("of a replay in which something failed it is shown when")
+    func course() async throws {
+        try await DeskRig.with { prompt, rig in
+            try await DeskRig.file([("bad-one", "{"), ("bad-two", "[")], on: rig)
+            let answer = await prompt.run(["dead-letters", "replay", "--all"] + Self.why)
+            #expect(answer.code == .answerIsNo)
+            let lines = answer.output.split(separator: "\n").map(String.init)
+            let place = try #require(lines.firstIndex { $0.hasPrefix("Over ") })
+            let settled = lines[place + 1]
+            let failed = lines[place + 2]
+            #expect(settled.hasPrefix("  settled  ") && settled.count == 11 + ReplayCourse.parts)
+            let (all, lost) = (settled.dropFirst(11), failed.dropFirst(11))
+            #expect(all == lost, "all of them failed")
+            let json = await prompt.run("dead-letters", "replays", "1", "--json")
+            #expect(json.output.contains(#""course":{"settled":["#), "\(json.output)")
+        }
+    }
+
+    @Test("a dry run says how long a budget makes it, for what is known to go through it")
+    func budgets() async throws {
+        try await Workplace.with { folder in
+            let file = folder.appendingPathComponent("providers.json5")
+            try Data("{drop: {expo: {budget: {pushes: 10, seconds: 1}}}}".utf8).write(to: file)
+            var budgets = ReplayBudgets(try ProviderConfiguration.read(file: file.path))
+            var cause = DeadLetterCause(.dispatch, reason: "attempts-exhausted", error: "x")
+            cause.app = "drop"
+            for provider in ["expo", "fcm", nil] {
+                cause.provider = provider
+                for _ in 0..<100 { budgets.add(cause) }
+            }
+            #expect(budgets.lines == ["expo/drop takes 10 in 1s: its 100 pushes take 9 s at least."])
+            #expect(budgets.json.description == #"[{"account":"expo/drop","pushes":100,"leastSeconds":9}]"#)
+            #expect(ReplayBudgets(nil).lines.isEmpty)
+        }
+    }
+
     @Test("a dry run tells of what would wait behind a breaker, and for an operator")
     func held() async throws {
         try await DeskRig.with { prompt, rig in
@@ -197,7 +234,7 @@ struct DeskActTests {
             try await DeskRig.file(lost + [("broken", "{")], on: rig, reason: "missing-audience")
             let words = ["dead-letters", "edit", "--reason", "missing-audience", "--set", #"/to={"user":"u1"}"#]
             let dry = await prompt.typing(["4"]).run(words)
-            #expect(dry.output.contains("1 item stay: "), "\(dry.output)")
+            #expect(dry.output.contains("1 item stays: "), "\(dry.output)")
             #expect(dry.output.contains(#"+ /to {"user":"u1"}"#), "\(dry.output)")
             #expect(dry.output.hasSuffix("Nothing was changed."))
             let done = await prompt.run(words + Self.why)

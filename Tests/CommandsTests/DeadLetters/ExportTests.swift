@@ -124,8 +124,8 @@ struct ExportTests {
                 let rest = await prompt.run("dead-letters", "list", "--from-queue", "--json")
                 #expect(rest.output.contains(#""count":1"#), "\(rest.output)")
                 #expect(rest.output.contains(#""id":"two""#))
-                let groups = await prompt.run("dead-letters", "groups", "--from-queue")
-                #expect(groups.code == .usage)
+                let audit = await prompt.run("dead-letters", "audit", "--from-queue")
+                #expect(audit.code == .usage)
             }
             // The database is back: the message is taken in, and the other one is filed.
             try await Rig.on(bench) { rig in

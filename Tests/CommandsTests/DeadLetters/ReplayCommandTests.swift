@@ -27,14 +27,16 @@ struct ReplayCommandTests {
             let answer = await prompt.run("dead-letters", "replay", "--dry-run", "--json")
             #expect(answer.code == .done, "\(answer.complaints)")
             let forecast = try JSONDecoder().decode(Forecast.self, from: Data(answer.output.utf8))
-            let each = Dictionary(uniqueKeysWithValues: forecast.each.map { ($0.id, $0.prediction) })
+            let each = Dictionary(uniqueKeysWithValues: forecast.items.map { ($0.id, $0.prediction) })
             #expect(
                 each == [
                     "good": "would-record", "taken": "already-recorded", "bad": "invalid-still",
                     "other": "invalid-still",
                 ]
             )
-            #expect(forecast.items == 4)
+            #expect(forecast.count == 4)
+            let counted = #"{"prediction":"invalid-still","detail":"id-conflict","count":1}"#
+            #expect(answer.output.contains(counted), "\(answer.output)")
             let text = await prompt.run("dead-letters", "replay", "--dry-run")
             #expect(text.output.contains("invalid-still, id-conflict"))
             #expect(text.output.contains("nothing was changed"))
@@ -208,8 +210,8 @@ private struct Forecast: Decodable {
         let prediction: String
     }
 
-    let items: Int
-    let each: [Item]
+    let count: Int
+    let items: [Item]
 }
 
 /// A prompt at a desk whose scheduler and workers run.

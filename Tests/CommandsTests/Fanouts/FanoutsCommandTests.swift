@@ -133,6 +133,11 @@ struct FanoutsCommandTests {
     @Test("what nobody can mean is a wrong use: verbs, numbers and options that it does not know")
     func misuse() async throws {
         try await Self.with { prompt, _ in
+            let help = await prompt.run("fanouts", "pause", "--help")
+            #expect(help.output.contains("For example:\n  bellhop fanouts pause 12"), "\(help.output)")
+            #expect(!help.output.contains("--state"), "what it does not take")
+            let brake = await prompt.run("hold", "discard", "--help")
+            #expect(brake.output.contains("For example:\n  bellhop hold discard 3"), "\(brake.output)")
             let verb = await prompt.run("fanouts", "puase")
             #expect(verb.code == .usage)
             #expect(verb.complaints.contains("did you mean pause?"))

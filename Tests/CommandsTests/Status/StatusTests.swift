@@ -122,7 +122,7 @@ struct StatusTests {
                 let prompt = prompt.with("BELLHOP_AMQP_URL", "amqp://127.0.0.1:1")
                 let answer = await prompt.run("status")
                 #expect(answer.code == .unavailable)
-                #expect(answer.output.contains("!  the broker cannot be seen"))
+                #expect(answer.output.contains("!  the broker cannot be asked"))
                 #expect(answer.output.contains("deferred, quiet-hours"))
                 let json = await prompt.run("status", "--json")
                 #expect(json.code == .unavailable)
@@ -141,7 +141,7 @@ struct StatusTests {
                 #expect(answer.code == .unavailable)
                 #expect(answer.output.contains(#""queue":"\#(bench.names.lane(.bulk))""#))
                 #expect(answer.output.contains(#""deliveries":null"#))
-                #expect(answer.output.contains("the database cannot be seen"))
+                #expect(answer.output.contains("the database cannot be asked"))
                 #expect(answer.output.contains(#""schedulers":null"#))
                 #expect(!answer.output.contains("no scheduler runs"))
             }

@@ -94,7 +94,7 @@ struct StatusTextTests {
             nobody files dead letters, 20 dead letters wait: schedulers leave them in the queue while they have no \
             database, so whether one runs cannot be seen
             """
-        #expect(left.problems == ["the database cannot be seen: Connection refused", unseen])
+        #expect(left.problems == ["the database cannot be asked: Connection refused", unseen])
         #expect(left.json.description.contains(#""schedulers":null"#))
         let idle = status(
             queues.map { queue in

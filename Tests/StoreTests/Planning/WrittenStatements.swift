@@ -23,7 +23,7 @@ enum WrittenStatements {
     /// are told by, whose one table has a row for each process that serves any.
     private static let forOperators: Set<String> = [
         "Readers", "Live", "Benchmarks", "Schema", "Status", "Stories", "Topology", "ReplayBook+Ledger.swift",
-        "ReplayBook.swift",
+        "ReplayBook.swift", "ReplayCourse.swift",
         "DeadLetterDesk.swift", "DeadLetterDesk+Acts.swift", "DeadLetterDesk+Editing.swift",
         "DeadLetterDesk+Import.swift",
         "DeadLetterFilter+SQL.swift", "DeadLetterSummary.swift", "FanoutDesk.swift",

@@ -70,6 +70,121 @@ struct MigrationTests {
         }
     }
 
+    @Test("what a newer program has applied lets an older one run where it admits it, and refuses it where it does not")
+    func beside() async throws {
+        try await Bench.withSchema { bench in
+            let expanding = Migration("9998_more", Array("-- admits 6\nALTER TABLE events ADD hue text;\n".utf8))
+            let newer = Self.migrator(bench, [expanding])
+            let older = Migrator(pool: bench.pool, namespace: bench.namespace)
+            let before = try await newer.check()
+            #expect(before == .pending(["9998_more"]))
+            let outcome = try await newer.migrate()
+            #expect(outcome == .applied(["9998_more"]))
+            let admitted = try await older.check()
+            #expect(admitted == .ahead(["9998_more"]))
+            let version = try await older.version()
+            #expect(version == SchemaVersion(number: 9998, admits: Migration.all.schemaNumber))
+            let own = Migrator(pool: bench.owner, namespace: bench.namespace)
+            let again = try await own.migrate()
+            #expect(again == .applied([]), "an older program has nothing to do there")
+
+            let shrinking = Migration("9999_less", Array("ALTER TABLE events DROP hue;\n".utf8))
+            let newest = Self.migrator(bench, [expanding, shrinking])
+            let shrunk = try await newest.migrate()
+            #expect(shrunk == .applied(["9999_less"]))
+            let refused = try await older.check()
+            guard case .diverged(let why) = refused else {
+                Issue.record("expected a divergence")
+                return
+            }
+            #expect(why.contains("9999_less"))
+        }
+    }
+
+    @Test("what running programs could not bear waits until they are gone, and what they can bear does not")
+    func runningPrograms() async throws {
+        try await Bench.withSchema { bench in
+            let book = ProcessBook(pool: bench.pool)
+            let own = ProcessReport.Identity(id: "w", role: "worker", version: "0.1.0", host: "north", process: 7)
+            try await book.announce(ProcessReport(own, catalogs: "c"))
+            let shrinking = Migration("9999_less", Array("CREATE TABLE never_made (a int);\n".utf8))
+            let strict = Self.migrator(bench, [shrinking])
+            guard case .postponed(let why) = try await strict.migrate() else {
+                Issue.record("a worker of the former release runs")
+                return
+            }
+            let words = "a worker of 0.1.0 on north (schema \(Migration.all.schemaNumber)) runs"
+            #expect(why.contains(words), "\(why)")
+            let expanding = Migration("9998_more", Array("-- admits 6\nCREATE TABLE hues (a int);\n".utf8))
+            let mild = Self.migrator(bench, [expanding])
+            let outcome = try await mild.migrate()
+            #expect(outcome == .applied(["9998_more"]))
+            try await book.leave("w")
+            let later = try await Self.migrator(bench, [expanding, shrinking]).migrate()
+            #expect(later == .applied(["9999_less"]))
+        }
+    }
+
+    @Test("a migration that waits for a table gives way again and again to those who want it, and gets it in the end")
+    func busyTable() async throws {
+        try await Bench.withSchema { bench in
+            let expanding = Migration("9998_more", Array("-- admits 6\nALTER TABLE events ADD hue text;\n".utf8))
+            let migrator = Self.migrator(bench, [expanding])
+            let holder = try Bench.makePool(setUp: bench.namespace.setUp(as: .worker))
+            let outcome = try await withThrowingTaskGroup(of: Migrator.Outcome?.self) { group in
+                let held = AsyncStream<Void>.makeStream()
+                group.addTask {
+                    _ = try await holder.transaction { (connection) throws(PostgresError) in
+                        _ = try connection.run("SELECT count(*) FROM events", [])
+                        held.continuation.finish()
+                        // Longer than the migration waits in one go.
+                        return try connection.run("SELECT pg_sleep(4)", []).count
+                    }
+                    return nil
+                }
+                for await _ in held.stream {}
+                group.addTask { try await migrator.migrate() }
+                var found: Migrator.Outcome?
+                for try await outcome in group { found = outcome ?? found }
+                return found
+            }
+            await holder.close()
+            #expect(outcome == .applied(["9998_more"]))
+        }
+    }
+
+    @Test("an index is built without a transaction, beside whoever writes, and again where it ended half-way")
+    func gradual() async throws {
+        try await Bench.withSchema { bench in
+            let text = """
+                -- admits 6
+                -- without a transaction
+                DROP INDEX CONCURRENTLY IF EXISTS events_by_hue;
+                CREATE INDEX CONCURRENTLY events_by_hue ON events (app, planned_at);
+
+                """
+            let wrong = Migration("9998_index", Array((text + "SELECT 1 / 0;\n").utf8))
+            let migrator = Self.migrator(bench, [wrong])
+            await #expect(throws: PostgresError.self) { try await migrator.migrate() }
+            let right = Migration("9998_index", Array(text.utf8))
+            let mended = Self.migrator(bench, [right])
+            async let first = mended.migrate()
+            async let second = mended.migrate()
+            let outcomes = try await [first, second]
+            #expect(outcomes.contains(.applied(["9998_index"])))
+            #expect(outcomes.contains(.applied([])))
+            let valid = try await bench.count(
+                "SELECT count(*) FROM pg_index WHERE indexrelid = to_regclass('events_by_hue') AND indisvalid"
+            )
+            #expect(valid == 1)
+        }
+    }
+
+    /// Of a release after this one.
+    private static func migrator(_ bench: Bench, _ next: [Migration]) -> Migrator {
+        Migrator(pool: bench.owner, namespace: bench.namespace, migrations: Migration.all + next)
+    }
+
     private static func withFreshNamespace<Value: Sendable>(
         _ body: (PostgresPool, Namespace) async throws -> Value
     ) async throws -> Value {
@@ -101,11 +216,68 @@ struct MigrationListTests {
 
     @Test("what is applied but unknown is of another program: a newer one, or one from before the first release")
     func newerDatabase() {
-        let status = Migrator.status(applied: ["9999_future": "x"])
+        let status = SchemaState(applied: ["9999_future": .init(checksum: "x", admits: nil)]).status(for: Migration.all)
         guard case .diverged(let why) = status else {
             Issue.record("expected a divergence")
             return
         }
         #expect(why.contains("9999_future"))
+    }
+
+    @Test("a file says whom it admits and whether it runs without a transaction; a silent one admits its own alone")
+    func notes() {
+        let expanding = Migration("0012_more", Array("-- admits 11\n-- More.\nALTER TABLE a ADD b int;\n".utf8))
+        #expect(expanding.number == 12)
+        #expect(expanding.admits == 11)
+        #expect(!expanding.isGradual)
+        let silent = Migration("0013_less", Array("-- Less.\nALTER TABLE a DROP b;\n-- admits 1\n".utf8))
+        #expect(silent.admits == 13)
+        let boastful = Migration("0014_odd", Array("-- admits 99\n".utf8))
+        #expect(boastful.admits == 14)
+        let notes = "-- without a transaction\n-- admits 13\n"
+        let text = notes + "DROP INDEX a;\n\nCREATE INDEX a\n    ON b (c);\n-- The end.\n"
+        let gradual = Migration("0015_index", Array(text.utf8))
+        #expect(gradual.isGradual)
+        #expect(gradual.statements.count == 2)
+        #expect(gradual.statements.last == "\nCREATE INDEX a\n    ON b (c)")
+    }
+
+    @Test("a program runs beside newer ones as long as every migration that it does not know admits it")
+    func admission() {
+        let known = Self.files(["0001_a": nil, "0002_b": 1])
+        func state(_ foreign: [String: Int?]) -> SchemaState {
+            var applied: [String: SchemaState.Applied] = [:]
+            for migration in known {
+                applied[migration.name] = .init(checksum: migration.checksum, admits: migration.admits)
+            }
+            for (name, admits) in foreign { applied[name] = .init(checksum: "x", admits: admits) }
+            return SchemaState(applied: applied)
+        }
+        let none = state([:])
+        #expect(none.status(for: known) == .current)
+        #expect(none.version(knowing: known) == SchemaVersion(number: 2, admits: 1))
+        let one = state(["0003_c": 2])
+        #expect(one.status(for: known) == .ahead(["0003_c"]))
+        #expect(one.version(knowing: known) == SchemaVersion(number: 3, admits: 2))
+        let strict = state(["0003_c": 2, "0004_d": 3])
+        guard case .diverged(let why) = strict.status(for: known) else {
+            Issue.record("0004_d admits nobody of schema 2")
+            return
+        }
+        #expect(why.contains("0004_d") && why.contains("admits programs for schema 3"), "\(why)")
+        let lacking = SchemaState(applied: ["0003_c": .init(checksum: "x", admits: 1)])
+        guard case .diverged = lacking.status(for: known) else {
+            Issue.record("a history with a hole is nobody's")
+            return
+        }
+        let next = SchemaVersion(number: 2, admits: 1).after(Self.files(["0003_c": 2, "0004_d": 3]))
+        #expect(next == SchemaVersion(number: 4, admits: 3))
+    }
+
+    private static func files(_ admitted: [String: Int?]) -> [Migration] {
+        admitted.keys.sorted().map { name in
+            let word = (admitted[name] ?? nil).map { "-- admits \($0)\n" } ?? ""
+            return Migration(name, Array("\(word)SELECT 1;\n".utf8))
+        }
     }
 }

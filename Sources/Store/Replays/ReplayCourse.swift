@@ -1,0 +1,45 @@
+import BellhopRules
+package import Postgres
+
+/// How a replay went over time, from its beginning until now or its end, in parts of the same length.
+package struct ReplayCourse: Sendable {
+    /// Items that were settled in each part.
+    package internal(set) var settled = Array(repeating: 0, count: Self.parts)
+    /// Those of them that failed.
+    package internal(set) var failed = Array(repeating: 0, count: Self.parts)
+
+    /// As many as in a day of a group.
+    package static let parts = 24
+
+    /// Nothing is settled yet.
+    package init() {}
+}
+
+extension ReplayBook {
+    /// Its outcomes over time.
+    package func course(of id: Int64) async throws(PostgresError) -> ReplayCourse {
+        let rows = try await pool.run(Self.course, [.integer(id)])
+        var course = ReplayCourse()
+        for row in rows.indices {
+            let part = try rows.number(row, 0)
+            guard course.settled.indices.contains(part) else { continue }
+            course.settled[part] += try rows.number(row, 1)
+            course.failed[part] += try rows.number(row, 2)
+        }
+        return course
+    }
+
+    /// What is settled at the very end belongs to the last part.
+    private static let course = Statement(
+        """
+        SELECT least(floor(extract(epoch FROM i.settled_at - r.started_at) * \(ReplayCourse.parts)
+                           / greatest(extract(epoch FROM coalesce(r.finished_at, now()) - r.started_at), 0.001)),
+                     \(ReplayCourse.parts - 1))::bigint AS part,
+               count(*), count(*) FILTER (WHERE i.outcome IN (\(ReplayOutcome.list(where: \.isFailure))))
+        FROM replay_items i JOIN replays r ON r.id = i.replay_id
+        WHERE i.replay_id = $1 AND i.state = 'settled'
+        GROUP BY part
+        """,
+        effect: .reads
+    )
+}

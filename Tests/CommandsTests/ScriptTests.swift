@@ -1,0 +1,40 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("What the scripts of deploy/ share")
+struct ScriptTests {
+    @Test("a script that is to outlive its reader goes on without one, and its servers are not deaf to a lost pipe")
+    func lostReader() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(Servers.uniqueName("script"))
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let words = """
+            set -euo pipefail
+            . "$0/base.sh"
+            . "$0/processes.sh"
+            outlive_reader
+            say one word
+            say another word
+            data=$1
+            mkdir -p "$data/run" "$data/log"
+            launch server bash -c 'trap -p PIPE; printf "%s\\n" "$(trap)"; exec sleep 0'
+            : >"$1/ended"
+            """
+        let pipe = Pipe()
+        try pipe.fileHandleForReading.close()
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/bin/bash")
+        process.arguments = ["-c", words, Checkout.file("deploy/lib").path, folder.path]
+        process.standardOutput = pipe
+        process.standardError = FileHandle.nullDevice
+        let status = try await withCheckedThrowingContinuation { answer in
+            process.terminationHandler = { answer.resume(returning: $0.terminationStatus) }
+            do { try process.run() } catch { answer.resume(throwing: error) }
+        }
+        #expect(status == 0)
+        #expect(FileManager.default.fileExists(atPath: folder.appendingPathComponent("ended").path))
+        let log = try String(contentsOf: folder.appendingPathComponent("log/server.log"), encoding: .utf8)
+        #expect(!log.contains("PIPE"), "\(log)")
+    }
+}
