@@ -114,7 +114,7 @@ package struct DeadLetterScan: Sendable {
         _ items: [DeadLetterItem],
         by operatorName: String,
         names: TopologyNames,
-        through publisher: Publisher
+        through publisher: any MessagePublisher
     ) async -> [Bool] {
         let messages = items.map { item in
             let mark = DeadLetterItem.ReplayMark(
