@@ -3,10 +3,10 @@
 /// What was handed out several times before may be what killed its worker. But whoever dies gives back all that it held, and
 /// the broker counts that for the innocent, too: in a storm of deaths nearly everything is suspect, and a worker that took
 /// each by itself would get so little done before its own end that they all came to the delivery limit. So the company gets
-/// smaller with each delivery, until one goes alone with half of its deliveries still before it.
+/// smaller with each delivery, and only the last third of them a message makes alone.
 enum Company {
     /// From so many earlier deliveries on, a message is suspect.
-    static let suspicion = 3
+    static let suspicion = 8
     /// How many suspects go together at first; half as many after each further delivery.
     static let largest = 64
 

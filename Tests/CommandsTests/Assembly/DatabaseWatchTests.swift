@@ -40,7 +40,7 @@ struct DatabaseWatchTests {
         #expect(log.messages.count == 2)
     }
 
-    @Test("what a server refuses for the state it is in is counted by its reason, and named where there is something to do")
+    @Test("what a server refuses for the state it is in is counted by its reason, and said where one can help it")
     func reasons() {
         let watch = watch
         watch.see(.failed(PostgresError(.server(.diskFull), "no space left on device", sqlState: .diskFull)))

@@ -222,7 +222,7 @@ struct PoolTests {
         }
     }
 
-    @Test("what the server refuses for the state that it is in is told to the observer; what it refuses for itself is not")
+    @Test("what the server refuses for the state it is in is told to the observer, a fault of the statement is not")
     func failures() async throws {
         let failures = Mutex<[String]>([])
         try await Ground.withPool(adjusting: { options in

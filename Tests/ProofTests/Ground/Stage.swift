@@ -119,7 +119,9 @@ final class Stage: Sendable {
         try await role(["worker"], changes)
     }
 
-    /// A pool, of which at least one worker consumes. What is asked of it is answered by that one.
+    /// A pool, of which at least one worker consumes.
+    ///
+    /// What is asked of it is answered by that one.
     func pool(of workers: Int, _ changes: [String: String] = [:]) async throws -> Role {
         try await role(["pool", "--workers", String(workers)], changes)
     }

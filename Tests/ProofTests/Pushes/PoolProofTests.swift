@@ -8,7 +8,7 @@ struct PoolProofTests {
     private static let kills = Proof.isFull ? 60 : 5
     private static let size = Proof.isFull ? 50_000 : 3_000
 
-    @Test("a pool of four loses a worker each second under load: nothing is lost or dead, and repeats are accounted for")
+    @Test("a pool of four loses a worker each second under load: nothing is lost or dead, repeats are accounted for")
     func killedWorkers() async throws {
         var chance = Proof.chance("killed workers of a pool")
         try await PushGround.withStage { ground in
@@ -68,7 +68,9 @@ struct PoolProofTests {
         return (0..<size).map { traffic.good($0) }
     }
 
-    /// Kills one of those that live. A pool starts again ever later what keeps dying; where nobody is left, a SIGHUP brings
+    /// Kills one of those that live.
+    ///
+    /// A pool starts again ever later what keeps dying; where nobody is left, a SIGHUP brings
     /// the next ones at once.
     private static func killOne(
         of pool: Role,
