@@ -8,6 +8,14 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("InternalImportsByDefault"),
 ]
 
+/// Takes the place of the C library's malloc: a worker allocates in some threads and frees in others.
+///
+/// A sanitizer brings an allocator of its own, and `deploy/test --sanitize` says so here.
+let allocator: [LinkerSetting] =
+    Context.environment["BELLHOP_SANITIZE"] == nil
+    ? [.linkedLibrary("jemalloc", .when(platforms: [.linux]))]
+    : []
+
 func room(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
     .target(name: name, dependencies: dependencies, swiftSettings: settings)
 }
@@ -81,8 +89,7 @@ let package = Package(
             name: "bellhop",
             dependencies: ["Commands"],
             swiftSettings: settings,
-            // Takes the place of the C library's malloc: a worker allocates in some threads and frees in others.
-            linkerSettings: [.linkedLibrary("jemalloc", .when(platforms: [.linux]))]
+            linkerSettings: allocator
         ),
 
         .target(

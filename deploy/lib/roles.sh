@@ -47,7 +47,8 @@ role_names=()
 
 # Workers, as one pool where this release has it.
 start_workers() {
-    local workers=$1 first=$metrics_port last=$((metrics_port + workers - 1)) port checks=()
+    local workers=$1
+    local first=$metrics_port last=$((metrics_port + workers - 1)) port checks=()
     for ((port = first; port <= last; port++)); do
         checks+=("$metrics_host:$port/readyz")
     done

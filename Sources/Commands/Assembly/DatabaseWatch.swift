@@ -2,23 +2,30 @@ import Postgres
 import ServiceRuntime
 import Synchronization
 
-/// Says when the database goes and when it comes back, once each, however many connections notice.
+/// Says when the database goes and when it comes back, once each, however many connections notice; and counts what it
+/// refuses, by its reason.
 ///
-/// A server that takes no writes, such as a standby behind an address that has moved, is not away: it lets everybody in and
-/// refuses what they do. That is said as what it is, and once a minute while it lasts, since no connection tells its end.
+/// A server that takes no writes, that has no disk left or lets nobody else in, is not away: it answers and refuses. That is
+/// said as what it is, and once a minute while it lasts, since no connection tells its end.
 final class DatabaseWatch: Sendable {
     private struct State {
         var isAway = false
-        var saidReadOnly: Instant?
+        var said: [DatabaseTrouble: Instant] = [:]
     }
 
     private let logger: Logger
     private let time: any TimeSource
+    private let failures: Labelled<Counter>
     private let state = Mutex(State())
 
-    init(_ logger: Logger, time: any TimeSource) {
+    init(_ logger: Logger, time: any TimeSource, metrics: MetricsRegistry) {
         self.logger = logger
         self.time = time
+        failures = metrics.counter(
+            "bellhop_database_failures_total",
+            help: "What the database refused for the state it is in: away, connections, disk, read-only and more.",
+            labels: ["reason"]
+        )
     }
 
     func see(_ event: PoolEvent) {
@@ -29,10 +36,18 @@ final class DatabaseWatch: Sendable {
                 return state.isAway
             }
             if wasAway { logger.notice("the database is back") }
-        case .refused(let error, _), .lost(let error?):
-            if error.sqlState == .readOnlyTransaction { seeReadOnly(error) } else { seeAbsence(error) }
+        case .refused(let error, _), .lost(let error?), .failed(let error): see(error, DatabaseTrouble(error))
         case .lost(nil): break
         case .notice(let notice): logger.debug("the database remarks", ["notice": .text("\(notice)")])
+        }
+    }
+
+    private func see(_ error: PostgresError, _ trouble: DatabaseTrouble) {
+        failures.with(trouble.rawValue).increment()
+        if let words = trouble.words {
+            say(words, of: trouble, error)
+        } else if trouble == .away {
+            seeAbsence(error)
         }
     }
 
@@ -44,19 +59,51 @@ final class DatabaseWatch: Sendable {
         if !wasAway { logger.warning("the database is away", ["error": .error(error)]) }
     }
 
-    private func seeReadOnly(_ error: PostgresError) {
+    private func say(_ words: (what: String, advice: String), of trouble: DatabaseTrouble, _ error: PostgresError) {
         let now = time.now()
         let isNew = state.withLock { state in
-            if let said = state.saidReadOnly, now - said < Self.pause { return false }
-            state.saidReadOnly = now
+            if let said = state.said[trouble], now - said < Self.pause { return false }
+            state.said[trouble] = now
             return true
         }
         guard isNew else { return }
-        logger.warning(
-            "the database is read-only: it answers and takes no writes",
-            ["error": .error(error), "advice": "see whether its address leads to a standby"]
-        )
+        logger.warning(words.what, ["error": .error(error), "advice": .text(words.advice)])
     }
 
     private static let pause = Duration.seconds(60)
+}
+
+/// Why the database does not do what it is asked, in the words of the metric.
+enum DatabaseTrouble: String {
+    case away, connections, disk, locks, resources, rights, slow, other
+    case readOnly = "read-only"
+
+    init(_ error: PostgresError) {
+        self =
+            switch error.sqlState {
+            case .readOnlyTransaction?: .readOnly
+            case .diskFull?: .disk
+            case .tooManyConnections?: .connections
+            case .serializationFailure?, .deadlock?, .lockTimeout?: .locks
+            case .queryCancelled?: .slow
+            case .privilegeMissing?, SQLState.Category.authorization?: .rights
+            case SQLState.Category.resources?: .resources
+            case .adminShutdown?, .crashShutdown?, .cannotConnectNow?, .databaseDropped?: .away
+            case SQLState.Category.connection?: .away
+            case nil: error.code == .timedOut ? .slow : .away
+            default: .other
+            }
+    }
+
+    /// What is said of it, and what to do; nil where the statement's own trouble says it better.
+    var words: (what: String, advice: String)? {
+        switch self {
+        case .readOnly:
+            ("the database is read-only: it answers and takes no writes", "see whether its address leads to a standby")
+        case .disk: ("the database has no disk left: it takes no writes", "make room where its data is")
+        case .connections:
+            ("the database lets nobody else in", "raise max_connections, or run fewer workers and schedulers")
+        case .away, .locks, .resources, .rights, .slow, .other: nil
+        }
+    }
 }

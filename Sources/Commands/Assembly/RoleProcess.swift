@@ -40,7 +40,7 @@ struct RoleProcess: Sendable {
             as: rights,
             name: role,
             size: size,
-            observer: DatabaseWatch(logger.labelled("database"), time: SystemTime()).see
+            observer: DatabaseWatch(logger.labelled("database"), time: SystemTime(), metrics: metrics).see
         )
     }
 
@@ -98,7 +98,7 @@ struct RoleProcess: Sendable {
     }
 
     /// The role's publisher, at work.
-    func startPublisher() throws -> Publisher {
+    func startPublisher() throws -> WatchedPublisher {
         let publisher = Publisher(
             PublisherOptions(
                 broker: try setup.broker(),
@@ -108,7 +108,7 @@ struct RoleProcess: Sendable {
             )
         )
         publisher.start()
-        return publisher
+        return WatchedPublisher(publisher, metrics)
     }
 
     /// Makes consumers with a connection of their own each, not yet started; `label` names them in the log.
@@ -128,9 +128,12 @@ struct RoleProcess: Sendable {
     }
 
     /// What every role needs to be ready.
-    func checks(_ publisher: Publisher) -> [ReadinessCheck] {
+    func checks(_ publisher: WatchedPublisher) -> [ReadinessCheck] {
         [
-            ReadinessCheck("publisher") { publisher.isConnected ? nil : "it is not connected" },
+            ReadinessCheck("publisher") {
+                guard publisher.isConnected else { return "it is not connected" }
+                return publisher.isBlocked ? "the broker has an alarm and takes no messages" : nil
+            },
             databaseCheck,
         ]
     }

@@ -16,12 +16,24 @@ extension Setup {
     /// The same for a role that the broker does not concern.
     func expectSchema(zones: ZoneLibrary, pool: PostgresPool) async throws {
         guard zones.isThere else { throw zones.absence(attempted: "reading the time zones") }
+        guard try await !pool.isLentAnew() else { throw Self.transactionsPooled }
         switch try await Migrator(pool: pool, namespace: configuration.namespace).check() {
         case .current, .ahead: break
         case .pending(let names):
             throw Self.notReady("the database schema", "pending: \(names.joined(separator: ", "))", "bellhop migrate")
         case .diverged(let why): throw Self.notReady("the database schema", why, "the matching release of bellhop")
         }
+    }
+
+    /// Roles set their rights and prepare their statements once for each session.
+    private static var transactionsPooled: CommandFailure {
+        CommandFailure(
+            .configuration,
+            attempted: "connecting to the database",
+            cameBack: "a pooler stands before it that pools transactions",
+            whatToDo: "let it pool sessions (PgBouncer: pool_mode = session), or let "
+                + "\(Setting.databaseURL.environmentName) lead to the server itself"
+        )
     }
 
     private static func notReady(_ what: String, _ cameBack: String, _ command: String) -> CommandFailure {

@@ -118,7 +118,7 @@ package struct DeadLetterScan: Sendable {
         _ items: [DeadLetterItem],
         by desk: DeskOperator,
         names: TopologyNames,
-        through publisher: Publisher
+        through publisher: any MessagePublisher
     ) async -> [Bool] {
         let messages = items.map { item in
             let mark = DeadLetterItem.ReplayMark(

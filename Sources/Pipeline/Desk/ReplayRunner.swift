@@ -13,7 +13,7 @@ package struct ReplayRunner: Service {
     package let name = "replays"
     private let run: ReplayRunBook
     private let time: any TimeSource
-    private let publisher: Publisher
+    private let publisher: any MessagePublisher
     private let names: TopologyNames
     private let resumes: ResumeSender
     private let logger: Logger

@@ -1,4 +1,4 @@
-package import AMQP
+import AMQP
 import BellhopRules
 package import Postgres
 package import ServiceRuntime
@@ -6,7 +6,7 @@ package import ServiceRuntime
 /// What the scheduler's duties work with.
 package struct DutyTools: Sendable {
     let pool: PostgresPool
-    let publisher: Publisher
+    let publisher: any MessagePublisher
     let names: TopologyNames
     let time: any TimeSource
     let chance: Chance
@@ -15,7 +15,7 @@ package struct DutyTools: Sendable {
 
     package init(
         pool: PostgresPool,
-        publisher: Publisher,
+        publisher: any MessagePublisher,
         names: TopologyNames,
         time: any TimeSource = SystemTime(),
         chance: Chance = .system,

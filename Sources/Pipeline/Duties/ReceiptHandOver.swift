@@ -10,7 +10,7 @@ import Store
 package struct ReceiptHandOver: Service {
     package let name = "receipts"
     private let book: ReceiptBook
-    private let publisher: Publisher
+    private let publisher: any MessagePublisher
     private let names: TopologyNames
     private let logger: Logger
     private let loop: DutyLoop

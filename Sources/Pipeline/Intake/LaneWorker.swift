@@ -71,19 +71,17 @@ package struct LaneWorker: Service {
         }
     }
 
-    /// Messages that were handed out several times before may be what killed their worker: each goes alone, so that it
-    /// takes no other down with it.
+    /// Messages that were handed out several times before may be what killed their worker: they go in small company, so
+    /// that they take few others down with them.
     ///
     /// Only the broker's word makes one a suspect; a producer's would slow the lane down.
     ///
     /// They are stored one after the other; what they send, they send side by side, since each holds a lease that does
     /// not wait for its turn.
     private func process(_ batch: [IncomingMessage], _ gate: Gate, _ shift: Batch.Shift) async {
-        let suspects = batch.filter { $0.deliveryCount >= Self.suspicion }
-        let others = suspects.isEmpty ? batch : batch.filter { $0.deliveryCount < Self.suspicion }
         var stored: [StoredBatch] = []
-        for messages in [others] + suspects.map({ [$0] }) where !messages.isEmpty {
-            stored.append(await intake.store(messages, shift))
+        for company in Company.of(batch.map(\.deliveryCount)) {
+            stored.append(await intake.store(company.map { batch[$0] }, shift))
         }
         gate.leave()
         await withDiscardingTaskGroup { group in
@@ -96,6 +94,4 @@ package struct LaneWorker: Service {
             }
         }
     }
-
-    private static let suspicion = 3
 }

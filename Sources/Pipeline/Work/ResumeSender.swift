@@ -79,12 +79,13 @@ struct ResumeSender: Sendable {
         var pauses = Pauses(drain: drain, time: time, chance: chance)
         while !waiting.isEmpty {
             let outcomes = await publisher.publish(waiting.map(\.message))
+            let first = outcomes.first { $0 != .confirmed }
             waiting = zip(waiting, outcomes).filter { $1 != .confirmed }.map(\.0)
             guard !waiting.isEmpty else { break }
             if pauses.failures == 2 {
                 logger.warning(
                     "the broker does not take our own messages, holding the batch",
-                    ["size": .integer(waiting.count)]
+                    ["size": .integer(waiting.count), "first": .text(first.map { "\($0)" } ?? "-")]
                 )
             }
             guard await pauses.pause() else { break }

@@ -57,6 +57,8 @@ extension SQLState {
     package static let columnUnknown = SQLState(known: "42703")
     package static let tableUnknown = SQLState(known: "42P01")
     package static let lockTimeout = SQLState(known: "55P03")
+    package static let diskFull = SQLState(known: "53100")
+    package static let tooManyConnections = SQLState(known: "53300")
     package static let queryCancelled = SQLState(known: "57014")
     package static let adminShutdown = SQLState(known: "57P01")
     package static let crashShutdown = SQLState(known: "57P02")

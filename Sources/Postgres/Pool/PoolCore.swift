@@ -109,6 +109,10 @@ extension PoolCore {
 
 /// Called by the threads.
 extension PoolCore {
+    func note(_ failure: PostgresError) {
+        options.observer(.failed(failure))
+    }
+
     func connected(_ slot: Int) -> PoolState<PoolRequest>.Turn {
         let turn = shared.withLock { shared in
             shared.lastRefusal = nil

@@ -54,6 +54,8 @@ package enum PoolEvent: Sendable {
     case refused(PostgresError, retryIn: Duration?)
     /// A connection was given up; the reason is nil if it was found dead while idle.
     case lost(PostgresError?)
+    /// The server refused a statement, or took too long over it, for the state it is in; the connection stands.
+    case failed(PostgresError)
     /// The server remarked something.
     case notice(ServerNotice)
 }

@@ -76,6 +76,14 @@ package final class PostgresPool: Sendable {
         }
     }
 
+    /// Whether the URL leads through a pooler that hands connections on between transactions.
+    package func isLentAnew() async throws(PostgresError) -> Bool {
+        let recipe = core.recipe
+        return try await withConnection { (connection) throws(PostgresError) in
+            try connection.isLentAnew(beside: recipe)
+        }
+    }
+
     private func withConnection<Value: Sendable>(
         acquiringWithin limit: Duration,
         _ body: @escaping @Sendable (PostgresConnection) throws(PostgresError) -> Value
@@ -96,6 +104,20 @@ package final class PostgresPool: Sendable {
             interruption.ask()
             core.abandon(interruption)
         }
+        if case .failure(let error) = outcome, error.speaksOfTheServer { core.note(error) }
         return try outcome.get()
+    }
+}
+
+extension PostgresError {
+    /// Whether a statement failed for the state that the server is in, on a connection that goes on.
+    ///
+    /// A server that has become read-only costs the connection, and so does one that is away.
+    fileprivate var speaksOfTheServer: Bool {
+        switch code {
+        case .timedOut: true
+        case .server(let state): state.isTransient && state != .readOnlyTransaction
+        default: false
+        }
     }
 }

@@ -4,7 +4,7 @@
 /// It lives on the connection's own thread and is not Sendable, so that it cannot leave the closure. A change to the
 /// session (`SET`, `LISTEN`, temporary tables) stays for whoever comes next; an open transaction is rolled back.
 package final class PostgresConnection {
-    private let session: Session
+    let session: Session
     private let interruption: Interruption
     /// What each following statement may take; a migration may need more than the pool's setting.
     package var statementTimeout: Duration
@@ -18,7 +18,7 @@ package final class PostgresConnection {
         self.statementTimeout = statementTimeout
     }
 
-    private var patience: Patience { Patience(statementTimeout, interruption) }
+    var patience: Patience { Patience(statementTimeout, interruption) }
 
     /// Runs one statement in one round trip (two when this connection sees it for the first time).
     ///

@@ -10,7 +10,11 @@ struct DatabaseWatchTests {
     private let log = CapturedLog()
     private let time = ManualTime(Instant(seconds: 1_800_000_000))
 
-    private var watch: DatabaseWatch { DatabaseWatch(Logger(label: "database", sink: log), time: time) }
+    private let metrics = MetricsRegistry()
+
+    private var watch: DatabaseWatch {
+        DatabaseWatch(Logger(label: "database", sink: log), time: time, metrics: metrics)
+    }
 
     @Test("its going and its coming back are said once each")
     func away() {
@@ -34,5 +38,27 @@ struct DatabaseWatchTests {
         time.advance(by: .seconds(61))
         watch.see(.lost(error))
         #expect(log.messages.count == 2)
+    }
+
+    @Test("what a server refuses for the state it is in is counted by its reason, and said where one can help it")
+    func reasons() {
+        let watch = watch
+        watch.see(.failed(PostgresError(.server(.diskFull), "no space left on device", sqlState: .diskFull)))
+        watch.see(.failed(PostgresError(.server(.diskFull), "no space left on device", sqlState: .diskFull)))
+        let full = PostgresError(.cannotConnect, "too many clients", sqlState: .tooManyConnections)
+        watch.see(.refused(full, retryIn: .seconds(1)))
+        watch.see(.connected)
+        watch.see(.failed(PostgresError(.server(.deadlock), "deadlock detected", sqlState: .deadlock)))
+        watch.see(.failed(PostgresError(.timedOut, "no connection became free")))
+        #expect(
+            log.messages == [
+                "the database has no disk left: it takes no writes", "the database lets nobody else in",
+            ]
+        )
+        let text = metrics.text()
+        for (reason, count) in [("connections", 1), ("disk", 2), ("locks", 1), ("slow", 1)] {
+            let line = "bellhop_database_failures_total{reason=\"\(reason)\"} \(count)\n"
+            #expect(text.contains(line), "\(text)")
+        }
     }
 }

@@ -1,3 +1,4 @@
+import AMQP
 import ServiceRuntime
 import Store
 import TestSupport
@@ -20,7 +21,7 @@ struct DeadLetterMeterTests {
             let meter = DeadLetterMeter(
                 tools: DutyTools(
                     pool: bench.pool,
-                    publisher: .init(.init(broker: try bench.broker, name: "test")),
+                    publisher: Publisher(PublisherOptions(broker: try bench.broker, name: "test")),
                     names: bench.names,
                     logger: Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text)),
                     metrics: registry

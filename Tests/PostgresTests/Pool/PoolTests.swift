@@ -1,5 +1,6 @@
 import Dispatch
 import Postgres
+import Synchronization
 import TestSupport
 import Testing
 
@@ -218,6 +219,36 @@ struct PoolTests {
         try await Ground.withPool { pool in
             #expect(await pool.ping())
             #expect(pool.isHealthy)
+        }
+    }
+
+    @Test("what the server refuses for the state it is in is told to the observer, a fault of the statement is not")
+    func failures() async throws {
+        let failures = Mutex<[String]>([])
+        try await Ground.withPool(adjusting: { options in
+            options.observer = { event in
+                if case .failed(let error) = event { failures.withLock { $0.append(error.sqlState?.code ?? "none") } }
+            }
+        }) { pool in
+            for code in ["53100", "23505", "55P03", "42601"] {
+                let raise = Statement("DO $$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = '\(code)'; END $$")
+                let error = try await Ground.error { _ = try await pool.run(raise) }
+                #expect(error.sqlState?.code == code)
+            }
+        }
+        let seen = failures.withLock { $0 }
+        #expect(seen == ["53100", "55P03"])
+    }
+
+    @Test("a server that is asked directly, or through a relay, is not taken for a pooler")
+    func noPooler() async throws {
+        let proxy = try Ground.proxy()
+        defer { proxy.stop() }
+        for url in [try Ground.url(), try Ground.url(through: proxy)] {
+            let pool = PostgresPool(PoolOptions(url: url))
+            let isLentAnew = try await pool.isLentAnew()
+            #expect(!isLentAnew)
+            await pool.close()
         }
     }
 }

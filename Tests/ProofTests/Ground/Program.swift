@@ -21,9 +21,11 @@ enum Program {
 
     /// What every program finds in its environment; nothing of ours beside it, since a setting of this run (a proof's
     /// size) is not one of Bellhop's.
-    static let environment: [String: String] = [
-        "PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin",
-        "HOME": ProcessInfo.processInfo.environment["HOME"] ?? "/",
-        "LANG": "C.UTF-8",
-    ]
+    static let environment: [String: String] = {
+        let ours = ProcessInfo.processInfo.environment
+        // How a sanitizer is to be has to reach whatever is built with it.
+        let sanitizers = ours.filter { ["ASAN_OPTIONS", "TSAN_OPTIONS"].contains($0.key) }
+        let usual = ["PATH": ours["PATH"] ?? "/usr/bin:/bin", "HOME": ours["HOME"] ?? "/", "LANG": "C.UTF-8"]
+        return usual.merging(sanitizers) { $1 }
+    }()
 }

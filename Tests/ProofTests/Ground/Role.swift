@@ -51,3 +51,22 @@ struct Role: Sendable {
         guard ending == .exited(0) else { throw ProofFailure("\(child.name): \(ending)\n\(child.log)") }
     }
 }
+
+/// What the log of a pool says of those that work in it.
+extension Role {
+    /// The workers that have been started and have not ended since.
+    var livingWorkers: [pid_t] {
+        var seats: [Substring: pid_t] = [:]
+        for line in child.log.split(separator: "\n") where line.contains(" pool[") {
+            let words = line.split(separator: " ")
+            guard let seat = words.first(where: { $0.hasPrefix("worker=") }) else { continue }
+            if line.contains("worker started") {
+                let number = words.first { $0.hasPrefix("child=") }?.split(separator: "=").last
+                seats[seat] = number.flatMap { pid_t($0) }
+            } else if line.contains("the worker ended") {
+                seats[seat] = nil
+            }
+        }
+        return seats.values.sorted()
+    }
+}

@@ -116,20 +116,27 @@ final class Stage: Sendable {
 
     /// A worker that consumes.
     func worker(_ changes: [String: String] = [:]) async throws -> Role {
-        try await role("worker", changes)
+        try await role(["worker"], changes)
+    }
+
+    /// A pool, of which at least one worker consumes.
+    ///
+    /// What is asked of it is answered by that one.
+    func pool(of workers: Int, _ changes: [String: String] = [:]) async throws -> Role {
+        try await role(["pool", "--workers", String(workers)], changes)
     }
 
     /// A scheduler whose clerk consumes.
     func scheduler(_ changes: [String: String] = [:]) async throws -> Role {
-        try await role("scheduler", changes)
+        try await role(["scheduler"], changes)
     }
 
-    private func role(_ name: String, _ changes: [String: String]) async throws -> Role {
-        let child = try start(Program.bellhop, [name], environment(changes))
+    private func role(_ words: [String], _ changes: [String: String]) async throws -> Role {
+        let child = try start(Program.bellhop, words, environment(changes))
         try await child.waitForLog("listening")
         let role = try Role(child)
-        try await eventually("\(name) is ready; its log:\n\(child.log)") {
-            guard child.isRunning else { throw ProofFailure("\(name) ended:\n\(child.log)") }
+        try await eventually("\(child.name) is ready; its log:\n\(child.log)") {
+            guard child.isRunning else { throw ProofFailure("\(child.name) ended:\n\(child.log)") }
             return try await role.readiness().status == 200
         }
         return role

@@ -36,6 +36,11 @@ struct PushGround: Sendable {
         try result.get()
     }
 
+    /// The same on a fresh stage.
+    static func withStage(_ body: (PushGround) async throws -> Void) async throws {
+        try await Stage.with { try await with($0, body) }
+    }
+
     /// A folder with the catalogue in which nothing waits for a digest: here every event is to be pushed by itself.
     private static func ungathered(in folder: URL) throws -> String {
         let file = Program.catalogs.appendingPathComponent("drop.json5")
@@ -54,6 +59,10 @@ struct PushGround: Sendable {
 
     func worker(_ changes: [String: String] = [:]) async throws -> Role {
         try await stage.worker(settings.merging(changes) { $1 })
+    }
+
+    func pool(of workers: Int, _ changes: [String: String] = [:]) async throws -> Role {
+        try await stage.pool(of: workers, settings.merging(changes) { $1 })
     }
 
     /// Gives every user a device and turns on for all of them what is off unless one asks for it; returns when that is

@@ -1,0 +1,48 @@
+package import AMQP
+package import ServiceRuntime
+
+/// A role's publisher, which counts what the broker does not confirm: a queue that is full or a broker that takes nothing
+/// shows from outside, and not in the log alone.
+package struct WatchedPublisher: MessagePublisher {
+    private let publisher: Publisher
+    private let unconfirmed: Labelled<Counter>
+
+    package init(_ publisher: Publisher, _ registry: MetricsRegistry) {
+        self.publisher = publisher
+        unconfirmed = registry.counter(
+            "bellhop_unconfirmed_total",
+            help: "Messages of our own that the broker did not confirm: refused, unroutable, not-sent, unknown, unfit.",
+            labels: ["outcome"]
+        )
+        registry.gauge("bellhop_broker_blocked", help: "1 while the broker has an alarm and takes no messages.") {
+            publisher.isBlocked ? 1 : 0
+        }
+    }
+
+    package var isConnected: Bool { publisher.isConnected }
+    package var isBlocked: Bool { publisher.isBlocked }
+
+    package func publish(_ messages: [OutgoingMessage]) async -> [PublishOutcome] {
+        let outcomes = await publisher.publish(messages)
+        for word in outcomes.lazy.compactMap(\.trouble) { unconfirmed.with(word).increment() }
+        return outcomes
+    }
+
+    package func close() async {
+        await publisher.close()
+    }
+}
+
+extension PublishOutcome {
+    /// As a label; nil where all is well.
+    fileprivate var trouble: String? {
+        switch self {
+        case .confirmed: nil
+        case .refused: "refused"
+        case .unroutable: "unroutable"
+        case .notSent: "not-sent"
+        case .unknown: "unknown"
+        case .unwritable, .tooLarge: "unfit"
+        }
+    }
+}

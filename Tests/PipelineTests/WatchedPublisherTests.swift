@@ -1,0 +1,34 @@
+import AMQP
+import ServiceRuntime
+import TestSupport
+import Testing
+import Workbench
+
+@testable import Pipeline
+
+@Suite(
+    "What is counted of publishing",
+    .inTurn,
+    .enabled(if: serversAreThere, "needs both servers"),
+    .timeLimit(.minutes(5))
+)
+struct WatchedPublisherTests {
+    @Test("what the broker does not confirm is counted by its outcome, and what it confirms is not")
+    func outcomes() async throws {
+        try await Bench.withTopology(catalogs: try Bench.shipped()) { bench in
+            let publisher = Publisher(PublisherOptions(broker: try bench.broker, name: "test"))
+            publisher.start()
+            let metrics = MetricsRegistry()
+            let watched = WatchedPublisher(publisher, metrics)
+            let nowhere = OutgoingMessage(exchange: bench.names.work, routingKey: "nobody", body: [1])
+            let somewhere = OutgoingMessage(exchange: bench.names.work, routingKey: bench.names.replay, body: [2])
+            let outcomes = await watched.publish([nowhere, somewhere, nowhere])
+            await watched.close()
+            #expect(outcomes[1] == .confirmed)
+            let lines = metrics.text().split(separator: "\n")
+            #expect(lines.contains("bellhop_broker_blocked 0"))
+            let counted = lines.filter { $0.hasPrefix("bellhop_unconfirmed_total") }
+            #expect(counted == ["bellhop_unconfirmed_total{outcome=\"unroutable\"} 2"])
+        }
+    }
+}

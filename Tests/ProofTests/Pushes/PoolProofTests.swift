@@ -1,0 +1,90 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// Beside the other proofs: most of the time these wait for pauses and leases.
+@Suite("Pools", .inTurn, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.minutes(30)))
+struct PoolProofTests {
+    private static let kills = Proof.isFull ? 60 : 5
+    private static let size = Proof.isFull ? 50_000 : 3_000
+
+    @Test("a pool of four loses a worker each second under load: nothing is lost or dead, repeats are accounted for")
+    func killedWorkers() async throws {
+        var chance = Proof.chance("killed workers of a pool")
+        try await PushGround.withStage { ground in
+            let settings = ["BELLHOP_LEASE": Proof.isFull ? "15s" : "3s"]
+            let scheduler = try await ground.stage.scheduler(settings)
+            let pool = try await ground.pool(of: 4, settings)
+            try await ground.registerDevices()
+            let pieces = Self.pieces(for: ground.stage)
+            async let sending = Producer.with(try ground.stage.broker) { try await $0.send(pieces) }
+            try await eventually("the load is on") { try await ground.stage.count("notifications") > 0 }
+            let began = ContinuousClock.now
+            for kill in 1...Self.kills {
+                try await Self.killOne(of: pool, notBefore: began + .seconds(kill), &chance)
+            }
+            let span = (.now - began).inSeconds
+            let sent = try await sending
+            let counted = try await ground.settle(sent, workers: [])
+            let balance = try await ground.stage.balance(sent, workers: [pool], scheduler: scheduler)
+            let pushes = try await ground.balance(sent, counted: counted)
+            let name = "\(Self.kills) workers of a pool of four killed within \(span)"
+            expectEven(balance, name)
+            expectEven(pushes, name)
+        }
+    }
+
+    @Test("two pools are replaced in turn under load: nothing is lost or dead, and nothing goes out twice")
+    func rollingRestart() async throws {
+        try await PushGround.withStage { ground in
+            // Longer than the run: a repeat can only come of a pool that ended without settling what it had sent.
+            let settings = ["BELLHOP_LEASE": PushFault.longLease]
+            let scheduler = try await ground.stage.scheduler()
+            var pools = [try await ground.pool(of: 2, settings), try await ground.pool(of: 2, settings)]
+            try await ground.registerDevices()
+            let pieces = Self.pieces(for: ground.stage)
+            async let sending = Producer.with(try ground.stage.broker) { try await $0.send(pieces) }
+            for round in 1...4 {
+                let due = Self.size * round / 6
+                try await eventually("\(due) rows", within: .seconds(300)) {
+                    try await ground.stage.count("notifications") >= due
+                }
+                let old = pools.removeFirst()
+                try await old.drain()
+                pools.append(try await ground.pool(of: 2, settings))
+            }
+            let sent = try await sending
+            let counted = try await ground.settle(sent, workers: [])
+            let balance = try await ground.stage.balance(sent, workers: pools, scheduler: scheduler)
+            let pushes = try await ground.balance(sent, counted: counted)
+            expectEven(balance, "4 pools drained and replaced under load")
+            expectEven(pushes, "4 pools drained and replaced under load")
+            #expect(pushes.repeats == 0 && pushes.unknown == 0, "\(pushes)")
+        }
+    }
+
+    private static func pieces(for stage: Stage) -> [Piece] {
+        let traffic = Traffic(exchange: stage.names.events)
+        return (0..<size).map { traffic.good($0) }
+    }
+
+    /// Kills one of those that live.
+    ///
+    /// A pool starts again ever later what keeps dying; where nobody is left, a SIGHUP brings
+    /// the next ones at once.
+    private static func killOne(
+        of pool: Role,
+        notBefore due: ContinuousClock.Instant,
+        _ chance: inout SeededChance
+    ) async throws {
+        try await eventually("it is time for the next") { .now >= due }
+        if pool.livingWorkers.isEmpty { pool.child.send(SIGHUP) }
+        try await eventually("somebody lives; the log:\n\(pool.child.log.suffix(2_000))") {
+            !pool.livingWorkers.isEmpty
+        }
+        let living = pool.livingWorkers
+        guard let victim = living.randomElement(using: &chance) else { return }
+        kill(victim, SIGKILL)
+        try await eventually("its end is noticed") { !pool.livingWorkers.contains(victim) }
+    }
+}
