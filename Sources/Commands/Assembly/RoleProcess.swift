@@ -21,6 +21,8 @@ struct RoleProcess: Sendable {
     /// From here on a SIGHUP no longer ends the process.
     private let hangups = ProcessSignal.arrivals(of: [.hangup])
     let zones = ZoneLibrary(environment: ProcessInfo.processInfo.environment)
+    /// How it is called among all processes.
+    let identity: ProcessReport.Identity
 
     /// `size` bounds the connections to the database; `number`, where there are several, stands in every line of the log.
     init(
@@ -41,6 +43,13 @@ struct RoleProcess: Sendable {
             name: role,
             size: size,
             observer: DatabaseWatch(logger.labelled("database"), time: SystemTime()).see
+        )
+        identity = ProcessReport.Identity(
+            id: String(UInt64.random(in: .min ... .max), radix: 36),
+            role: role,
+            version: Release.version,
+            host: ProcessInfo.processInfo.hostName,
+            process: Int(ProcessInfo.processInfo.processIdentifier)
         )
     }
 
@@ -84,17 +93,6 @@ struct RoleProcess: Sendable {
         )
     }
 
-    /// How it is called among all processes.
-    var identity: ProcessReport.Identity {
-        ProcessReport.Identity(
-            id: String(UInt64.random(in: .min ... .max), radix: 36),
-            role: role,
-            version: Release.version,
-            host: ProcessInfo.processInfo.hostName,
-            process: Int(ProcessInfo.processInfo.processIdentifier)
-        )
-    }
-
     /// The role's publisher, at work.
     func startPublisher() throws -> Publisher {
         let publisher = Publisher(
@@ -128,7 +126,10 @@ struct RoleProcess: Sendable {
     /// What every role needs to be ready.
     func checks(_ publisher: Publisher) -> [ReadinessCheck] {
         [
-            ReadinessCheck("publisher") { publisher.isConnected ? nil : "it is not connected" },
+            ReadinessCheck("publisher") {
+                guard publisher.isConnected else { return "it is not connected" }
+                return publisher.isBlocked ? "the broker takes no messages, it runs out of memory or disk" : nil
+            },
             databaseCheck,
         ]
     }
