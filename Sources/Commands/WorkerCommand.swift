@@ -62,7 +62,8 @@ enum WorkerCommand: Command {
             time: process.time,
             logger: process.logger,
             metrics: PipelineMetrics(process.metrics),
-            herald: herald
+            herald: herald,
+            tracer: process.tracer
         )
         let intake = Intake(catalogs: source, zones: process.zones, tools: tools, context: context)
         let receipts = ReceiptWorker(

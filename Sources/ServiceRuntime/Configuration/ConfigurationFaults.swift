@@ -8,6 +8,17 @@ package struct ConfigurationFault: Error, Sendable, Equatable, CustomStringConve
     package let expected: String
     package let whatToDo: String
 
+    package init(
+        key: String,
+        source: ConfigurationSource,
+        found: String,
+        expected: String,
+        whatToDo: String
+    ) {
+        (self.key, self.source, self.found) = (key, source, found)
+        (self.expected, self.whatToDo) = (expected, whatToDo)
+    }
+
     package var description: String {
         "\(key) (\(source)): \(found), expected \(expected); \(whatToDo)".escapingControls()
     }
@@ -16,6 +27,10 @@ package struct ConfigurationFault: Error, Sendable, Equatable, CustomStringConve
 /// Everything that is wrong with the configuration, at once; ends a command with `ExitCode.configuration`.
 package struct ConfigurationFaults: Error, Sendable, Equatable, CustomStringConvertible {
     package let faults: [ConfigurationFault]
+
+    package init(faults: [ConfigurationFault]) {
+        self.faults = faults
+    }
 
     /// One line a fault.
     package var description: String {
