@@ -70,11 +70,8 @@ struct SpanExporterTests {
                 #expect(two.parent == nil)
                 #expect(two.object["links"]?.array?.first?["spanId"]?.string == one.span)
                 #expect(two.object["status"]?["code"]?.number?.int64 == 2)
-                #expect(
-                    two.object["attributes"]?.array?.map { $0["value"]?.object?.members.first?.key } == [
-                        "stringValue", "intValue", "boolValue",
-                    ]
-                )
+                let kinds = (two.object["attributes"]?.array ?? []).map { $0["value"]?.object?.members.first?.key }
+                #expect(kinds == ["stringValue", "intValue", "boolValue"])
                 #expect(collector.header("x-key") == "s t")
             }
         }

