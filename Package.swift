@@ -54,6 +54,7 @@ let package = Package(
         room("HTTPTransfer", ["CCurl", "CNGHTTP2", "TLS", "ServiceRuntime"]),
         room("HTTPServer", ["CMicroHTTPD", "ServiceRuntime"]),
         room("BellhopRules", ["BellhopJSON"]),
+        room("Tracing", ["HTTPTransfer", "Cryptography", "BellhopRules", "BellhopJSON", "ServiceRuntime"]),
         room("Push", ["HTTPTransfer", "Compression", "Cryptography", "BellhopRules", "ServiceRuntime"]),
         .target(
             name: "Store",
@@ -61,7 +62,7 @@ let package = Package(
             resources: [.embedInCode("sql")],
             swiftSettings: settings
         ),
-        room("Pipeline", ["AMQP", "Store", "Push", "Cryptography", "BellhopRules", "ServiceRuntime"]),
+        room("Pipeline", ["AMQP", "Store", "Push", "Tracing", "Cryptography", "BellhopRules", "ServiceRuntime"]),
         room(
             "Sandbox",
             [
@@ -72,8 +73,8 @@ let package = Package(
         .target(
             name: "API",
             dependencies: [
-                "HTTPServer", "Store", "Pipeline", "Push", "Postgres", "Compression", "Cryptography", "BellhopJSON",
-                "BellhopRules", "ServiceRuntime",
+                "HTTPServer", "Store", "Pipeline", "Push", "Postgres", "Tracing", "Compression", "Cryptography",
+                "BellhopJSON", "BellhopRules", "ServiceRuntime",
             ],
             resources: [.embedInCode("Pages/assets")],
             swiftSettings: settings
@@ -81,7 +82,8 @@ let package = Package(
         room(
             "Commands",
             [
-                "API", "AMQP", "Postgres", "Store", "Push", "Pipeline", "Sandbox", "HTTPServer", "HTTPTransfer",
+                "API", "AMQP", "Postgres", "Store", "Push", "Pipeline", "Tracing", "Sandbox", "HTTPServer",
+                "HTTPTransfer",
                 "Cryptography", "BellhopJSON", "BellhopRules", "ServiceRuntime",
             ]
         ),
@@ -103,7 +105,7 @@ let package = Package(
             dependencies: [
                 "TestSupport", "API", "AMQP", "Compression", "Cryptography", "HTTPServer", "Postgres", "Store", "Push",
                 "Pipeline",
-                "Sandbox", "BellhopRules", "ServiceRuntime",
+                "Tracing", "Sandbox", "BellhopRules", "ServiceRuntime",
             ],
             path: "Tests/Workbench",
             swiftSettings: settings
@@ -122,11 +124,12 @@ let package = Package(
             of: "Push",
             ["Sandbox", "HTTPTransfer", "Compression", "Cryptography", "BellhopRules", "ServiceRuntime"]
         ),
+        tests(of: "Tracing", ["HTTPServer", "BellhopJSON", "BellhopRules", "ServiceRuntime"]),
         tests(of: "Store", ["Workbench", "Postgres", "BellhopRules", "ServiceRuntime"]),
         tests(
             of: "Pipeline",
             [
-                "Workbench", "AMQP", "HTTPServer", "Postgres", "Store", "Push", "Sandbox", "BellhopRules",
+                "Workbench", "AMQP", "HTTPServer", "Postgres", "Store", "Push", "Tracing", "Sandbox", "BellhopRules",
                 "ServiceRuntime",
             ]
         ),
@@ -137,8 +140,8 @@ let package = Package(
         tests(
             of: "API",
             [
-                "Workbench", "HTTPServer", "Postgres", "Store", "Pipeline", "Push", "Compression", "Cryptography",
-                "BellhopJSON", "BellhopRules", "ServiceRuntime",
+                "Workbench", "HTTPServer", "Postgres", "Store", "Pipeline", "Push", "Tracing", "Compression",
+                "Cryptography", "BellhopJSON", "BellhopRules", "ServiceRuntime",
             ]
         ),
         tests(

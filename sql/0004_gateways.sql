@@ -46,6 +46,8 @@ CREATE TABLE processes (
     refusal    text,
     troubles   jsonb NOT NULL DEFAULT '[]',
     pulls      jsonb NOT NULL DEFAULT '{}',
+    hindrance  text,
+    heard_at   timestamptz,
     started_at timestamptz NOT NULL DEFAULT now(),
     seen_at    timestamptz NOT NULL DEFAULT now()
 );
@@ -57,6 +59,8 @@ COMMENT ON COLUMN processes.catalogs IS 'A fingerprint of the catalogues in forc
 COMMENT ON COLUMN processes.refusal IS 'Why the last reload was refused; null where the files on disk are in force.';
 COMMENT ON COLUMN processes.troubles IS 'Providers that take nothing: app, provider, their word, since when, how many answers.';
 COMMENT ON COLUMN processes.pulls IS 'Deliveries a second that it pulls from each backlog.';
+COMMENT ON COLUMN processes.hindrance IS 'What keeps it from taking messages; null where nothing does.';
+COMMENT ON COLUMN processes.heard_at IS 'When it took a message of its own from a queue last, which is how it proves that it consumes.';
 
 CREATE TABLE provider_budgets (
     name        text COLLATE "C" PRIMARY KEY,

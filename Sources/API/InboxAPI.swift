@@ -120,6 +120,7 @@ package struct InboxAPI: Sendable {
         _ answer: () async throws -> HTTPResponse
     ) async -> HTTPResponse {
         let start = tools.time.steady()
+        let begun = tools.tracer?.time.now()
         let response: HTTPResponse
         do {
             response = try await answer()
@@ -138,6 +139,7 @@ package struct InboxAPI: Sendable {
             response = CallFault(500, "internal", "the service failed").response
         }
         metrics.count(path, request.method, response.status, in: tools.time.steady() - start)
+        if let begun { tools.tracer?.record(request, path, response.status, since: begun) }
         return response
     }
 

@@ -47,7 +47,7 @@ enum APICommand: Command {
         let herald = process.herald()
         let desk = ReaderDesk(pool: process.pool)
         let hub = try process.liveHub(desk, catalogs, keys, herald)
-        let tools = Tools(
+        var tools = Tools(
             desk: desk,
             catalogs: catalogs,
             zones: process.zones,
@@ -56,6 +56,7 @@ enum APICommand: Command {
             live: hub,
             metrics: process.metrics
         )
+        tools.tracer = process.tracer
         let admission = InboxAPI.Admission(
             verifier: TokenVerifier(audience: configuration.jwtAudience, issuer: configuration.jwtIssuer),
             keys: { keys.current },

@@ -3,6 +3,7 @@ import BellhopRules
 import Postgres
 import Push
 import ServiceRuntime
+import Tracing
 
 /// The command `bellhop check-config`.
 enum CheckConfigCommand: Command {
@@ -21,6 +22,7 @@ enum CheckConfigCommand: Command {
         let words = [
             configuration.describe(), "", "catalogues: \(files.catalogsInWords)",
             "providers:  \(files.providersInWords)", "token keys: \(files.tokenKeysInWords)",
+            "traces:     \(files.tracesInWords)",
         ]
         call.answer(
             json(configuration, files, warnings),
@@ -78,6 +80,7 @@ enum CheckConfigCommand: Command {
             ("apps", .list((files.catalogs?.catalogs ?? []).map { .text($0.app.text) })),
             ("pushedApps", .list(files.pushedApps.map { .text($0.text) })),
             ("tokenKeys", files.tokenKeys.map { .number($0.count) } ?? .null),
+            ("traces", .optional(files.traces)),
             ("warnings", .list(warnings.map { .text($0) })),
         ])
     }
@@ -90,6 +93,8 @@ private struct Files {
     let catalogs: CatalogSet?
     let providers: ProviderConfiguration?
     let tokenKeys: TokenKeySet?
+    /// Where spans go, with what may be secret masked.
+    let traces: String?
 
     /// Throws everything that is wrong at once, that with the settings first.
     init(_ setup: Setup, beside faults: ConfigurationFaults?) throws {
@@ -101,6 +106,7 @@ private struct Files {
         catalogs = attempt { try setup.configuration.catalogs.map { _ in try setup.catalogs() } }
         providers = attempt { try setup.configuration.providers.map { try ProviderConfiguration.read(file: $0) } }
         tokenKeys = attempt { try setup.configuration.jwtKeys.map { try TokenKeySet.read(file: $0).get() } }
+        traces = attempt { try TracingSettings.read(setup.environment).map { URLMask.mask($0.endpoint) } }
         guard failures.isEmpty else { throw FileFaults(failures: failures) }
     }
 
@@ -126,6 +132,8 @@ private struct Files {
         return catalogs.catalogs.map { "\($0.app) (\($0.types.count) \($0.types.count == 1 ? "type" : "types"))" }
             .joined(separator: ", ")
     }
+
+    var tracesInWords: String { traces.map { "to \($0)" } ?? "none (OTEL_EXPORTER_OTLP_ENDPOINT)" }
 
     var tokenKeysInWords: String {
         guard let tokenKeys else {

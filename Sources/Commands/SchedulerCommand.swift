@@ -47,7 +47,7 @@ enum SchedulerCommand: Command {
                 ReminderPublisher(tools: tools, catalogs: source, zones: process.zones),
                 ReplayRunner(tools: tools, horizon: configuration.replays),
                 DeadLetterMeter(tools: tools, catalogs: source),
-                FanoutMeter(tools: tools, catalogs: source),
+                FanoutMeter(tools: tools, catalogs: source), DebtMeter(tools: tools, catalogs: source),
                 ErasureDuty(tools: tools), RetentionDuty(tools: tools, retention: configuration.retention),
                 process.reload(of: source),
                 RollCall(

@@ -62,7 +62,8 @@ enum WorkerCommand: Command {
             time: process.time,
             logger: process.logger,
             metrics: PipelineMetrics(process.metrics),
-            herald: herald
+            herald: herald,
+            tracer: process.tracer
         )
         let intake = Intake(catalogs: source, zones: process.zones, tools: tools, context: context)
         let receipts = ReceiptWorker(
@@ -72,16 +73,15 @@ enum WorkerCommand: Command {
             tools: tools,
             context: context
         )
-        var workers = try lanes.map { lane in try worker(for: lane, process, intake) }
-        if lanes.contains(.bulk) { workers.append(try replayWorker(process, intake)) }
-        let checks = workers.map { worker in
-            ReadinessCheck(worker.name) { worker.isReady ? nil : "it does not consume" }
-        }
+        let workers = try workers(for: lanes, process, intake, publisher)
+        let checks = workers.map { worker in ReadinessCheck(worker.name) { worker.whatIsWrong } }
         let ending = await process.run(
             workers + [
                 receipts, BreakerWatch(breakers), intake.puller(for: lanes), intake.report,
                 process.reload(of: source),
-                intake.rollCall(process.identity, book: ProcessBook(pool: process.pool)),
+                intake.rollCall(process.identity, book: ProcessBook(pool: process.pool)) {
+                    workers.lazy.compactMap(\.hindrance).first
+                },
             ],
             listen: configuration.metricsListen,
             untilInputEnds: untilInputEnds,
@@ -101,39 +101,66 @@ enum WorkerCommand: Command {
         return [.urgent: urgent, .normal: usual, .bulk: usual]
     }
 
+    private static func workers(
+        for lanes: [Lane],
+        _ process: RoleProcess,
+        _ intake: Intake,
+        _ publisher: Publisher
+    ) throws -> [LaneWorker] {
+        let cage = Canary.Cage(
+            process: process.identity.id,
+            book: ProcessBook(pool: process.pool),
+            publisher: publisher,
+            names: process.setup.names
+        )
+        let workers = try lanes.map { lane in try worker(for: lane, process, intake, cage) }
+        return lanes.contains(.bulk) ? workers + [try replayWorker(process, intake, cage)] : workers
+    }
+
     /// Replays have a connection and batches of their own, one at a time, so that live traffic does not feel them; their
     /// pushes count as bulk.
-    private static func replayWorker(_ process: RoleProcess, _ intake: Intake) throws -> LaneWorker {
+    private static func replayWorker(
+        _ process: RoleProcess,
+        _ intake: Intake,
+        _ cage: Canary.Cage
+    ) throws -> LaneWorker {
+        let canary = Canary(for: "replay", of: cage)
         let configuration = process.setup.configuration
         let prefetch = min(configuration.batch, Int(configuration.prefetch.usual))
-        return LaneWorker(
+        var worker = LaneWorker(
             lane: .bulk,
             name: "replays",
             consumer: try process.consumer(
                 "replays",
-                [.init(queue: process.setup.names.replay, prefetch: prefetch)]
+                [.init(queue: process.setup.names.replay, prefetch: prefetch), canary.subscription]
             )(),
             intake: intake,
             limits: .init(batch: configuration.batch, batchesAtOnce: 1)
         )
+        worker.canary = canary
+        return worker
     }
 
     private static func worker(
         for lane: Lane,
         _ process: RoleProcess,
-        _ intake: Intake
+        _ intake: Intake,
+        _ cage: Canary.Cage
     ) throws -> LaneWorker {
         let configuration = process.setup.configuration
+        let canary = Canary(for: lane.rawValue, of: cage)
         let prefetch = prefetch(configuration)[lane] ?? 1
         let names = process.setup.names
         let subscriptions = [names.lane(lane), names.resume(lane)].map { queue in
             ConsumerOptions.Subscription(queue: queue, prefetch: prefetch)
         }
-        return LaneWorker(
+        var worker = LaneWorker(
             lane: lane,
-            consumer: try process.consumer("\(lane.rawValue) lane", subscriptions)(),
+            consumer: try process.consumer("\(lane.rawValue) lane", subscriptions + [canary.subscription])(),
             intake: intake,
             limits: .init(batch: configuration.batch)
         )
+        worker.canary = canary
+        return worker
     }
 }

@@ -22,6 +22,19 @@ struct CheckConfigTests {
         #expect(answer.output.contains("amqp://bellhop:***@mq1/prod"))
     }
 
+    @Test("it says where traces go, and every fault in what is said of them")
+    func traces() async {
+        let none = await Prompt().run("check-config")
+        #expect(none.output.contains("traces:     none"))
+        let prompt = Prompt().with("OTEL_EXPORTER_OTLP_ENDPOINT", "http://ada:\(secret)@collector:4318")
+        let some = await prompt.run("check-config")
+        #expect(some.output.contains("collector:4318/v1/traces"))
+        #expect(!some.output.contains(secret))
+        let wrong = await prompt.with("OTEL_TRACES_SAMPLER", "sometimes").run("check-config")
+        #expect(wrong.code == .configuration)
+        #expect(wrong.complaints.contains("OTEL_TRACES_SAMPLER (environment)"))
+    }
+
     @Test("a secret may come from a file, named in the environment or on the command line")
     func secretFile() async throws {
         try await Workplace.with { folder in

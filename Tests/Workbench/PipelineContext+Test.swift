@@ -1,16 +1,22 @@
 package import Pipeline
 package import ServiceRuntime
+package import Tracing
 
 extension PipelineContext {
     /// The machine's clock and chance, and a log of errors only.
     package static var test: PipelineContext { test(time: SystemTime(), chance: .system) }
 
-    package static func test(time: any TimeSource, chance: Chance) -> PipelineContext {
+    package static func test(
+        time: any TimeSource,
+        chance: Chance,
+        tracer: Tracer? = nil
+    ) -> PipelineContext {
         PipelineContext(
             time: time,
             chance: chance,
             logger: Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text)),
-            metrics: PipelineMetrics(MetricsRegistry())
+            metrics: PipelineMetrics(MetricsRegistry()),
+            tracer: tracer
         )
     }
 }

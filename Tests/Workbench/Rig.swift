@@ -6,6 +6,7 @@ package import Push
 package import ServiceRuntime
 package import Store
 import TestSupport
+package import Tracing
 
 /// A worker and a clerk inside the test process, on a bench's broker and schema.
 package struct Rig: Sendable {
@@ -32,6 +33,8 @@ package struct Rig: Sendable {
         package var usersPerPage = 7
         /// Whom it tells what has changed.
         package var herald: Herald?
+        /// Where it leaves its spans.
+        package var tracer: Tracer?
 
         package init(senders: [AppID: [PushProvider: any PushSender]] = [:]) {
             self.senders = senders
@@ -91,7 +94,8 @@ package struct Rig: Sendable {
             time: SystemTime(),
             logger: logger,
             metrics: PipelineMetrics(metrics),
-            herald: outfit.herald
+            herald: outfit.herald,
+            tracer: outfit.tracer
         )
     }
 

@@ -36,6 +36,25 @@ extension Connection {
         return QueueCounts(try answered(answer, channel, "look at queue \(queue)"))
     }
 
+    /// Makes a queue that ends with this connection, and binds it to an exchange under a key; doing so twice is doing it
+    /// once.
+    ///
+    /// It keeps few messages, and none for longer than a minute.
+    func makeOwnQueue(_ name: String, for key: String, of exchange: String, channel: UInt16) throws(AMQPError) {
+        let queue = try arena.short(name, "the name of a queue")
+        var writer = FieldWriter(arena)
+        let arguments = try writer.table([
+            "x-queue-type": .string("classic"), "x-max-length": .int64(16), "x-message-ttl": .int64(60_000),
+        ])
+        try answered(amqp_queue_declare(state, channel, queue, 0, 0, 1, 0, arguments), channel, "make queue \(name)")
+        let target = try arena.short(name, "the name of a queue")
+        let source = try arena.short(exchange, "the name of an exchange")
+        let route = try arena.short(key, "a routing key")
+        let none = amqp_table_t(num_entries: 0, entries: nil)
+        let bound = amqp_queue_bind(state, channel, target, source, route, none)
+        try answered(bound, channel, "bind queue \(name) to \(exchange)")
+    }
+
     /// Turns the usual answer of librabbitmq, a pointer or `NULL` with the reason kept aside, into a value or an error.
     @discardableResult
     func answered<Answer>(

@@ -4,11 +4,25 @@ package struct ConsumerOptions: Sendable {
     package struct Subscription: Sendable, Equatable {
         package let queue: String
         package let prefetch: UInt16
+        /// Where its own queue is bound, under its name; nil for a queue that stands without this consumer.
+        package let exchange: String?
 
         /// `prefetch` is brought into 1…65,535: the protocol's 0 would mean no limit at all.
         package init(queue: String, prefetch: Int) {
             self.queue = queue
             self.prefetch = UInt16(clamping: max(1, prefetch))
+            exchange = nil
+        }
+
+        /// A queue of the connection's own, which comes and goes with it: what is published to the exchange under this key
+        /// arrives here, as long as somebody is here.
+        ///
+        /// It takes the right to make queues of names that begin with the key. A consumer that may not make it consumes all
+        /// the same.
+        package init(ownQueueFor key: String, boundTo exchange: String, prefetch: Int) {
+            queue = key
+            self.prefetch = UInt16(clamping: max(1, prefetch))
+            self.exchange = exchange
         }
     }
 

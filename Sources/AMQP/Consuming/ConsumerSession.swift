@@ -152,7 +152,8 @@ struct ConsumerSession {
         guard desk.deliver(deliver.delivery_tag), let index = subscriptions.index(ofTag: deliver.consumer_tag) else {
             throw AMQPError(.protocolViolation, "the broker delivered out of order or to an unknown consumer")
         }
-        latestSign = .now
+        // What somebody sends to a queue of this connection's own says nothing of the others.
+        if !subscriptions.isOwn(index) { latestSign = .now }
         assembler.begin(
             .delivery(
                 subscription: index,
@@ -167,7 +168,7 @@ struct ConsumerSession {
     private mutating func cancelled(_ index: Int?) {
         guard let index else { return }
         subscriptions.ended(index, chance: options.chance())
-        inbox.setConsuming(false)
+        inbox.setConsuming(subscriptions.isComplete)
         options.events.post(.consumerCancelled(queue: subscriptions.queue(index)))
     }
 
@@ -176,9 +177,11 @@ struct ConsumerSession {
         var tried = false
         while let index = subscriptions.nextDue() {
             tried = true
+            if !subscriptions.isOwn(index) { latestSign = .now }
             do throws(AMQPError) {
                 guard try subscriptions.subscribe(index, on: connection) else { continue }
                 let queue = subscriptions.queue(index)
+                guard !subscriptions.isOwn(index) else { continue }
                 options.events.post(renewing ? .renewed(queue: queue) : .subscribed(queue: queue))
             } catch {
                 guard error.isAboutChannel else { throw error }
@@ -189,10 +192,7 @@ struct ConsumerSession {
                 if subscriptions.lostChannel { try replaceChannel(after: error) }
             }
         }
-        if tried {
-            inbox.setConsuming(subscriptions.isComplete)
-            latestSign = .now
-        }
+        if tried { inbox.setConsuming(subscriptions.isComplete) }
         return tried
     }
 

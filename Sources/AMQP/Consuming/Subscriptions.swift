@@ -17,7 +17,12 @@ struct Subscriptions {
     private static let probeChannel: UInt16 = 2
 
     private struct Entry {
+        /// What its messages are told to come from.
         let queue: String
+        /// What the broker calls it.
+        let name: String
+        /// Where a queue of the connection's own is bound; nil for one that stands.
+        let exchange: String?
         let prefetch: UInt16
         var isActive = false
         /// When it became active, or when it is tried again.
@@ -27,6 +32,8 @@ struct Subscriptions {
         var isSuspect = false
         /// Since when a suspect is there.
         var seenSince: ContinuousClock.Instant?
+
+        var isOwn: Bool { exchange != nil }
     }
 
     private var entries: [Entry]
@@ -36,21 +43,30 @@ struct Subscriptions {
     private(set) var lostChannel = false
 
     init(_ options: ConsumerOptions) {
-        entries = options.subscriptions.map { Entry(queue: $0.queue, prefetch: $0.prefetch) }
+        // A connection that is gone may have left its own behind for as long as the broker does not know.
+        let session = String(UInt64(options.chance() * 0x1p53), radix: 36)
+        entries = options.subscriptions.map { one in
+            let name = one.exchange == nil ? one.queue : "\(one.queue).\(session)"
+            return Entry(queue: one.queue, name: name, exchange: one.exchange, prefetch: one.prefetch)
+        }
     }
 
-    /// The smallest number of unsettled messages that stops a subscription.
-    var smallestPrefetch: Int { entries.map { Int($0.prefetch) }.min() ?? 1 }
+    /// The smallest number of unsettled messages that stops a subscription to a queue that stands.
+    var smallestPrefetch: Int { entries.filter { !$0.isOwn }.map { Int($0.prefetch) }.min() ?? 1 }
 
-    var isComplete: Bool { entries.allSatisfy(\.isActive) }
+    /// Whether all that stand are consumed from: nothing waits for good in a queue of the connection's own.
+    var isComplete: Bool { entries.allSatisfy { $0.isActive || $0.isOwn } }
 
     var hasActive: Bool { entries.contains(where: \.isActive) }
 
     func queue(_ index: Int) -> String { entries[index].queue }
 
+    /// Whether the queue is the connection's own.
+    func isOwn(_ index: Int) -> Bool { entries[index].isOwn }
+
     /// The first that is not in place and whose time has come.
     func nextDue() -> Int? {
-        guard !isOver, !isComplete else { return nil }
+        guard !isOver, !entries.allSatisfy(\.isActive) else { return nil }
         let now = ContinuousClock.now
         return entries.firstIndex { !$0.isActive && $0.due <= now }
     }
@@ -67,12 +83,16 @@ struct Subscriptions {
         let entry = entries[index]
         lostChannel = false
         try connection.openChannel(Self.probeChannel)
-        _ = try connection.checkQueue(entry.queue, channel: Self.probeChannel)
+        if let exchange = entry.exchange {
+            try connection.makeOwnQueue(entry.name, for: entry.queue, of: exchange, channel: Self.probeChannel)
+        } else {
+            _ = try connection.checkQueue(entry.queue, channel: Self.probeChannel)
+        }
         try connection.closeChannel(Self.probeChannel)
         guard isRipe(index) else { return false }
         do throws(AMQPError) {
             try connection.setPrefetch(entry.prefetch, channel: ConsumerSession.channel)
-            try connection.consume(entry.queue, tag: tag(index), channel: ConsumerSession.channel)
+            try connection.consume(entry.name, tag: tag(index), channel: ConsumerSession.channel)
         } catch {
             lostChannel = error.isAboutChannel
             throw error

@@ -51,6 +51,8 @@ package struct IncomingMessage: Sendable {
     package var exchange: String { content.exchange }
     package var routingKey: String { content.routingKey }
     package var properties: MessageProperties { content.properties }
+    /// When it was published, in seconds since 1970, as far as its publisher says.
+    package var publishedAt: UInt64? { content.properties.timestamp }
     /// Only its beginning where it was `cut`.
     package var body: [UInt8] { content.body }
     /// What the body was before it was cut; nil for one that is whole.

@@ -3,6 +3,7 @@ package import Pipeline
 package import Push
 package import ServiceRuntime
 package import Store
+package import Tracing
 
 /// What the routes work with.
 package struct Tools: Sendable {
@@ -13,6 +14,8 @@ package struct Tools: Sendable {
     let secrets: AppSecrets
     let live: LiveHub
     let preferenceFallbacks: Labelled<Counter>
+    /// Where calls leave their spans; nil where nobody keeps any.
+    package var tracer: Tracer?
 
     /// What apps have that the API speaks of: the public halves of their Web Push keys, and their unsubscribe links.
     package struct AppSecrets: Sendable {

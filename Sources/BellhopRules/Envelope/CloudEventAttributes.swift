@@ -5,6 +5,7 @@ struct CloudEventAttributes {
     let type: String
     let time: Timestamp?
     let traceParent: String?
+    let traceState: String?
 
     /// The headers that carry attributes in binary mode: `cloudEvents:`, `cloudEvents_` (for brokers and clients that
     /// cannot write a colon), `ce-`.
@@ -63,7 +64,8 @@ struct CloudEventAttributes {
         id = try required("id")
         source = try required("source")
         type = try required("type")
-        traceParent = try attribute("traceparent")
+        traceParent = try attribute(TraceParent.Name.parent)
+        traceState = try attribute(TraceParent.Name.state)
         guard let time = try attribute("time") else {
             self.time = nil
             return

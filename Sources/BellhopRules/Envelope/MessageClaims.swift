@@ -76,12 +76,24 @@ struct MessageClaims {
     }
 
     /// The trace that the message belongs to, nil when there is none or it is ill-formed.
+    ///
+    /// The headers speak first, then the attributes of CloudEvents, then the body: an event that is kept has it there.
     var traceParent: TraceParent? {
-        for header in envelope.headers where header.name.utf8.count == 11 && header.name.lowercased() == "traceparent" {
-            guard case .string(let text) = header.value else { continue }
-            return TraceParent(validating: text)
+        if let text = header(TraceParent.Name.parent) {
+            return TraceParent(validating: text, state: header(TraceParent.Name.state))
         }
-        return message.cloudEvent?.traceParent.flatMap(TraceParent.init(validating:))
+        if let event = message.cloudEvent {
+            return event.traceParent.flatMap { TraceParent(validating: $0, state: event.traceState) }
+        }
+        guard let text = message.fields[TraceParent.Name.parent]?.string else { return nil }
+        return TraceParent(validating: text, state: message.fields[TraceParent.Name.state]?.string)
+    }
+
+    private func header(_ name: String) -> String? {
+        for header in envelope.headers where header.name.utf8.count == name.utf8.count {
+            if case .string(let text) = header.value, header.name.lowercased() == name { return text }
+        }
+        return nil
     }
 
     private typealias Claim = (witness: Witness, text: String)

@@ -27,6 +27,8 @@ extension Event {
         let deliverAt = withoutDeliverAt ? nil : self.deliverAt
         fields[EventField.deliverAt.rawValue] = (deliverAt?.description).map(JSONValue.string)
         fields[EventField.expiresAt.rawValue] = ((self.expiresAt ?? expiresAt)?.description).map(JSONValue.string)
+        fields[TraceParent.Name.parent] = (traceParent?.text).map(JSONValue.string)
+        fields[TraceParent.Name.state] = (traceParent?.state).map(JSONValue.string)
         return JSONWriter.canonicalBytes(of: .object(fields))
     }
 }

@@ -6,7 +6,8 @@ extension Call {
         let (flags, environment) = (words.settings, shell.environment)
         return Setup(
             configuration: try BellhopConfiguration.read(flags: flags, environment: environment, required: required)
-                .get()
+                .get(),
+            environment: environment
         )
     }
 }

@@ -7,6 +7,7 @@ import Postgres
 import Push
 import ServiceRuntime
 import Store
+import Tracing
 
 /// What every long-running role has: a log, meters, a pool, an endpoint for probes, and an orderly end.
 struct RoleProcess: Sendable {
@@ -21,6 +22,11 @@ struct RoleProcess: Sendable {
     /// From here on a SIGHUP no longer ends the process.
     private let hangups = ProcessSignal.arrivals(of: [.hangup])
     let zones = ZoneLibrary(environment: ProcessInfo.processInfo.environment)
+    /// How it is called among all processes.
+    let identity: ProcessReport.Identity
+    /// Where it leaves spans; nil where nobody has asked for any.
+    let tracer: Tracer?
+    private let spans: SpanExporter?
 
     /// `size` bounds the connections to the database; `number`, where there are several, stands in every line of the log.
     init(
@@ -42,6 +48,25 @@ struct RoleProcess: Sendable {
             size: size,
             observer: DatabaseWatch(logger.labelled("database"), time: SystemTime(), metrics: metrics).see
         )
+        var identity = ProcessReport.Identity(
+            id: String(UInt64.random(in: .min ... .max), radix: 36),
+            role: role,
+            version: Release.version,
+            host: ProcessInfo.processInfo.hostName,
+            process: Int(ProcessInfo.processInfo.processIdentifier)
+        )
+        identity.messages = MessageVersion.newest
+        self.identity = identity
+        let tracing = try TracingSettings.read(setup.environment)
+        let (metrics, logger) = (metrics, logger)
+        tracer = tracing.map { Tracer($0, registry: metrics) }
+        let process = Tracer.Process(
+            role: role,
+            namespace: setup.configuration.namespace.name,
+            version: identity.version,
+            instance: identity.id
+        )
+        spans = try tracing.flatMap { [tracer] in try tracer?.exporter($0, of: process, logger: logger) }
     }
 
     /// Ends the command with what to do where the schema or the broker is not what this program was built for.
@@ -62,9 +87,15 @@ struct RoleProcess: Sendable {
         return try PushSenders(try ProviderConfiguration.read(file: file), surroundings: surroundings)
     }
 
-    /// Reads the catalogues again at each SIGHUP.
+    /// Reads the catalogues again at each SIGHUP, and shows which are in force.
     func reload(of source: CatalogSource) -> CatalogReload {
-        CatalogReload(
+        metrics.callback(
+            "bellhop_build_info",
+            .gauge,
+            help: "Which program runs, by which catalogues: always 1.",
+            labels: ["version", "catalogs"]
+        ) { [([Release.version, source.current.fingerprint], 1)] }
+        return CatalogReload(
             source: source,
             read: { [setup] in try setup.catalogs() },
             bindings: BindingBook(pool: pool),
@@ -82,19 +113,6 @@ struct RoleProcess: Sendable {
             logger: logger.labelled("live"),
             metrics: metrics
         )
-    }
-
-    /// How it is called among all processes.
-    var identity: ProcessReport.Identity {
-        var identity = ProcessReport.Identity(
-            id: String(UInt64.random(in: .min ... .max), radix: 36),
-            role: role,
-            version: Release.version,
-            host: ProcessInfo.processInfo.hostName,
-            process: Int(ProcessInfo.processInfo.processIdentifier)
-        )
-        identity.messages = MessageVersion.newest
-        return identity
     }
 
     /// The role's publisher, at work.
@@ -154,7 +172,7 @@ struct RoleProcess: Sendable {
         checks: [ReadinessCheck]
     ) async -> ExitCode {
         let endpoint = OperationsEndpoint(listen: listen, registry: metrics, checks: checks, logger: logger)
-        let heralds: [any Service] = herald.map { [$0] } ?? []
+        let heralds: [any Service] = (herald.map { [$0] } ?? []) + (spans.map { [$0] } ?? [])
         let group = ServiceGroup(
             services + heralds + [endpoint],
             drainTimeout: setup.configuration.drainTimeout,
@@ -169,6 +187,7 @@ struct RoleProcess: Sendable {
         }
         let ending = await running.value
         await herald?.flush()
+        await spans?.flush()
         await pool.close()
         logger.notice("stopped", ["because": .text("\(ending)")])
         return ending.exitCode

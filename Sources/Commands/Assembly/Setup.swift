@@ -9,6 +9,8 @@ import Store
 /// What commands stand on: made from a checked configuration, with faults told in the words of a setting.
 struct Setup: Sendable {
     let configuration: BellhopConfiguration
+    /// What is said in it beside our own settings.
+    var environment: [String: String] = [:]
 
     /// A pool with the rights of a role; nil stands for the log-in's own, as the schema's owner.
     ///

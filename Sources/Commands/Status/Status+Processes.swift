@@ -59,6 +59,11 @@ extension Status {
         if versions.count > 1 {
             problems.append("versions \(versions.joined(separator: " and ")) run side by side: end the older ones")
         }
+        problems += processes.compactMap { seen in
+            let own = seen.report.identity
+            return seen.report.hindrance.map { "\(own.role) \(own.host)[\(own.process)] takes no messages: \($0)" }
+        }
+        .prefix(Self.hindrances)
         let refused = processes.compactMap { seen in seen.report.refusal.map { (seen.report.identity, $0) } }
         if let (who, why) = refused.first {
             let others = refused.count > 1 ? " and \((refused.count - 1).of("other")) have" : " has"
@@ -68,6 +73,9 @@ extension Status {
         }
         return problems
     }
+
+    /// More of the same say nothing new.
+    private static let hindrances = 5
 
     /// A provider that takes nothing; what a breaker tells is not told twice.
     var failures: [String] {
@@ -110,7 +118,8 @@ extension Status {
                 return .object([
                     ("role", .text(own.role)), ("version", .text(own.version)), ("host", .text(own.host)),
                     ("process", .number(own.process)), ("catalogs", .text(seen.report.catalogs)),
-                    ("refusal", .optional(seen.report.refusal)), ("startedAt", .text(seen.startedAt.description)),
+                    ("refusal", .optional(seen.report.refusal)),
+                    ("hindrance", .optional(seen.report.hindrance)), ("startedAt", .text(seen.startedAt.description)),
                     ("seenAt", .text(seen.seenAt.description)),
                 ])
             }

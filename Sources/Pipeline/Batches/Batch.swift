@@ -14,6 +14,8 @@ struct Batch: Sendable {
     let asides: Asides
     /// When it was taken.
     let now: Timestamp
+    /// When its steps were taken; nil where nobody traces them.
+    private(set) var steps: StepLog?
 
     /// What all batches of a lane work under.
     struct Shift: Sendable {
@@ -32,6 +34,7 @@ struct Batch: Sendable {
         persistence = Persistence(drain: shift.drain, context: context)
         asides = shift.asides
         now = context.time.timestamp
+        steps = context.tracer.map { StepLog($0.time) }
     }
 
     /// For what was pulled from a backlog: no message is behind it.
@@ -50,6 +53,7 @@ struct Batch: Sendable {
     func part(claiming claim: Claim) -> Batch {
         var part = self
         part.claim = claim
+        part.steps = steps.map { StepLog($0.time) }
         return part
     }
 }

@@ -1,4 +1,5 @@
 package import ServiceRuntime
+package import Tracing
 
 /// What everything in the pipeline is given of its surroundings: the clock, chance, the log and the meters.
 package struct PipelineContext: Sendable {
@@ -8,18 +9,22 @@ package struct PipelineContext: Sendable {
     let metrics: PipelineMetrics
     /// Nil where nobody has pages open.
     let herald: Herald?
+    /// Nil where nobody keeps spans, and then none is made.
+    let tracer: Tracer?
 
     package init(
         time: any TimeSource = SystemTime(),
         chance: Chance = .system,
         logger: Logger,
         metrics: PipelineMetrics,
-        herald: Herald? = nil
+        herald: Herald? = nil,
+        tracer: Tracer? = nil
     ) {
         self.time = time
         self.chance = chance
         self.logger = logger
         self.metrics = metrics
         self.herald = herald
+        self.tracer = tracer
     }
 }

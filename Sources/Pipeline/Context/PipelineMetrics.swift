@@ -11,6 +11,8 @@ package struct PipelineMetrics: Sendable {
     let deliveries: DeliveryMetrics
     let backlogs: BacklogMetrics
     let fanouts: FanoutMetrics
+    let queues: QueueMetrics
+    let canaries: Labelled<Gauge>
     let storeFailures: Counter
     private let deadLetters: Labelled<Counter>
     private let batchSizes: Histogram
@@ -21,6 +23,12 @@ package struct PipelineMetrics: Sendable {
         deliveries = DeliveryMetrics(registry)
         backlogs = BacklogMetrics(registry)
         fanouts = FanoutMetrics(registry)
+        queues = QueueMetrics(registry)
+        canaries = registry.gauge(
+            "bellhop_canary_age_seconds",
+            help: "How long the canary of a lane has been under way; 0 where the last one is back.",
+            labels: ["lane"]
+        )
         deadLetters = registry.counter(
             "bellhop_dead_lettered_total",
             help: "Messages moved to the dead-letter queue.",

@@ -14,6 +14,9 @@ final class Lease: Sendable {
         beginning.withLock { $0 = min($0 ?? instant, instant) }
     }
 
+    /// When; nil where it has not begun.
+    var start: ContinuousClock.Instant? { beginning.withLock { $0 } }
+
     /// Whether it has lasted for longer than `span`; one that has not begun has not.
     func hasLasted(_ span: Duration, at now: ContinuousClock.Instant) -> Bool {
         beginning.withLock { $0.map { $0.duration(to: now) > span } ?? false }

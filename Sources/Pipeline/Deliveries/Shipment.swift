@@ -51,6 +51,8 @@ final class Shipment: Sendable {
     let priority: Priority?
     /// Its turn among those of its priority; nil for what was recorded just now, as the ledger knows.
     let queuedAt: Timestamp?
+    /// Nil for what has no event.
+    private let content: NotificationContent?
 
     /// A delivery that travels with another, and the position of its message in the batch.
     struct Companion: Sendable {
@@ -83,6 +85,7 @@ final class Shipment: Sendable {
         self.queuedAt = queuedAt
         priority = content.priority
         companions = []
+        self.content = content
     }
 
     /// What is sent without a line in the ledger; its key names it for the log only.
@@ -99,6 +102,7 @@ final class Shipment: Sendable {
         lease = nil
         priority = nil
         queuedAt = nil
+        content = nil
     }
 
     /// One push for many: `newest` goes out with other words, and takes the others along.
@@ -116,6 +120,7 @@ final class Shipment: Sendable {
         lease = newest.lease
         priority = newest.priority
         queuedAt = ([newest] + others).compactMap(\.queuedAt).min()
+        content = newest.content
         companions = others.map { Companion(index: $0.index, key: $0.key, type: $0.ownType) }
     }
 
@@ -129,6 +134,11 @@ final class Shipment: Sendable {
         }
         return indices
     }
+
+    /// The trace that its event's producer began.
+    var trace: TraceParent? { content?.extras.trace }
+    /// Whether its event was for a topic or for everyone.
+    var isWide: Bool { content?.extras.isWide ?? false }
 
     var app: AppID { key.notification.recipient.app }
     var person: RecipientKey { key.notification.recipient }

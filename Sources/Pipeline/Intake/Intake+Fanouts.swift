@@ -1,6 +1,7 @@
 import BellhopRules
 import Postgres
 import Store
+import Tracing
 
 /// Events for a wider audience, page by page: each page is an ordinary batch of notifications, whose message is
 /// acknowledged when all of it is settled and the message of the page that takes its place is confirmed.
@@ -50,6 +51,7 @@ extension Intake {
         let letters: [Entry<Undeliverable>]
         let app: AppID
         let tally: PageTally
+        let trace: SpanContext?
     }
 
     /// Nil where it has to be given up.
@@ -111,7 +113,8 @@ extension Intake {
                 owed: StoredBatch.Rest(parts: duplicates, heirs: heirs, decider: decider),
                 letters: letters(recorded, of: words, entry),
                 app: words.app,
-                tally: tally
+                tally: tally,
+                trace: trace(entry.work.page, of: words, users: audience.count, batch)
             )
         )
     }
@@ -122,7 +125,7 @@ extension Intake {
         page.owed.open(batch)
         batch.messages.open(page.letters.map(\.index))
         settler.bury(page.letters, batch)
-        await batch.asides.carrying(page.work.footprint) { await deliver(page.work, batch) }
+        await batch.asides.carrying(page.work.footprint) { await deliver(page.work, batch, on: page.trace) }
         await resume(page.owed, batch)
         guard await batch.messages.isLast(for: entry.index) else { return }
         let next = await insist(batch) { store throws(PostgresError) in

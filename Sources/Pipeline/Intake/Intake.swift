@@ -3,6 +3,7 @@ import BellhopRules
 import Postgres
 import ServiceRuntime
 import Store
+import Tracing
 
 /// The way of a batch through the house: each message ends recorded, stored, claimed and sent, or dead-lettered with a
 /// reason.
@@ -85,6 +86,7 @@ package struct Intake: Sendable {
         )
         stored.open()
         account(sorted, stored, took: context.time.now() - started)
+        trace(sorted, of: messages, batch, since: started)
         return stored
     }
 
@@ -109,8 +111,9 @@ package struct Intake: Sendable {
         _ = await (resumed, opened, told)
     }
 
-    func deliver(_ work: Resumption.Work, _ batch: Batch) async {
-        async let sent: Void = dispatcher.send(work.shipments, lane: batch.lane) { dispositions in
+    /// What came of a page of a fan-out belongs to the page's trace.
+    func deliver(_ work: Resumption.Work, _ batch: Batch, on page: SpanContext? = nil) async {
+        async let sent: Void = dispatcher.send(work.shipments, lane: batch.lane, on: page) { dispositions in
             await settler.settle(dispositions, batch)
         }
         await settler.settle(work.withheld, batch)
@@ -149,12 +152,14 @@ package struct Intake: Sendable {
         for range in Recorder.statements(for: entries.map(\.work.words.bytes)) {
             let part = entries[range]
             let counted = part.filter { decider.showsNumber($0.work.app, $0.work.words.content.type) }
-            let people = await lookUp(
-                part.map(\.work.key.recipient),
-                counting: counted.map(\.work.key.recipient),
-                part.map(\.index),
-                batch
-            )
+            let people = await batch.timed(.lookUp) {
+                await lookUp(
+                    part.map(\.work.key.recipient),
+                    counting: counted.map(\.work.key.recipient),
+                    part.map(\.index),
+                    batch
+                )
+            }
             guard let people else { continue }
             let found = await batch.persistence.insist { [store = tools.store] () throws(PostgresError) in
                 try await RecentPushes(of: part.map(\.work), by: people, decider.catalogs, store)
@@ -165,7 +170,7 @@ package struct Intake: Sendable {
             }
             let decisions = decider.decide(part, for: people, after: recent)
             for (app, reason) in decisions.nowhere { context.metrics.records.countUnrecorded(app, reason) }
-            await recorder.record(decisions.decided, decider, batch, into: &recorded)
+            await batch.timed(.record) { await recorder.record(decisions.decided, decider, batch, into: &recorded) }
         }
         // A copy inside this batch has nothing of its own to do: its twin's lines are under this very claim.
         if !recorded.duplicates.isEmpty {

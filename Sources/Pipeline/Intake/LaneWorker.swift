@@ -12,6 +12,10 @@ package struct LaneWorker: Service {
     private let consumer: Consumer
     private let intake: Intake
     private let limits: Limits
+    /// Proves that it takes messages; its consumer has to take the canary's queue, too.
+    package var canary: Canary?
+    /// Those whose age is measured, each with its name there.
+    private let queues: [(queue: String, label: String)]
 
     /// How much one lane takes on at once.
     package struct Limits: Sendable {
@@ -36,15 +40,26 @@ package struct LaneWorker: Service {
         self.consumer = consumer
         self.intake = intake
         self.limits = limits
+        let names = intake.tools.names
+        // What comes through a replay says when it was published first.
+        queues =
+            name == nil
+            ? [(names.lane(lane), lane.rawValue), (names.resume(lane), "resume.\(lane.rawValue)")] : []
     }
 
-    /// Whether messages can arrive.
-    package var isReady: Bool { consumer.isConsuming }
+    /// What keeps it from taking messages, in words; nil where it takes them.
+    package var whatIsWrong: String? {
+        consumer.isConsuming ? canary?.whatIsWrong : "it does not consume"
+    }
+
+    /// The same, where it has lasted for so long that somebody should see to it.
+    package var hindrance: String? { canary?.hindrance.map { "\(name): \($0)" } }
 
     /// Runs until the drain fires, then finishes the batches in flight; what was not begun goes back to the queue.
     package func run(until drain: DrainSignal) async throws {
         let loop = BatchLoop(consumer: consumer, batch: limits.batch, batchesAtOnce: limits.batchesAtOnce)
         await withDiscardingTaskGroup { group in
+            if let canary { group.addTask { await sing(canary, until: drain) } }
             group.addTask(priority: priority) {
                 await intake.brakes.sending {
                     await loop.run(until: drain) { batch, gate, asides in
@@ -79,12 +94,21 @@ package struct LaneWorker: Service {
     /// They are stored one after the other; what they send, they send side by side, since each holds a lease that does
     /// not wait for its turn.
     private func process(_ batch: [IncomingMessage], _ gate: Gate, _ shift: Batch.Shift) async {
+        var batch = batch
+        intake.context.metrics.queues.took(batch, from: queues, now: intake.context.time.now())
+        let canaries = takeCanaries(of: &batch)
         var stored: [StoredBatch] = []
         for company in Company.of(batch.map(\.deliveryCount)) {
             stored.append(await intake.store(company.map { batch[$0] }, shift))
         }
         gate.leave()
         await withDiscardingTaskGroup { group in
+            if let canary, !canaries.isEmpty {
+                group.addTask {
+                    await canary.hear()
+                    shift.acknowledge(canaries)
+                }
+            }
             for batch in stored {
                 let pages = batch.pages
                 group.addTask {
@@ -93,5 +117,21 @@ package struct LaneWorker: Service {
                 if !pages.arrived.isEmpty { group.addTask { await intake.expand(pages) } }
             }
         }
+    }
+
+    private func sing(_ canary: Canary, until drain: DrainSignal) async {
+        await canary.sing(
+            until: drain,
+            while: { consumer.isConsuming },
+            intake.context.metrics.canaries.with(canary.lane)
+        )
+    }
+
+    /// What is behind a canary is proved when the events that came with it are stored.
+    private func takeCanaries(of batch: inout [IncomingMessage]) -> [DeliveryTag] {
+        guard let canary, batch.contains(where: canary.isSinging) else { return [] }
+        let canaries = batch.filter(canary.isSinging)
+        batch.removeAll(where: canary.isSinging)
+        return canaries.map(\.tag)
     }
 }

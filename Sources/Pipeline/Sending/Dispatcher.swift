@@ -2,6 +2,7 @@ import BellhopRules
 import Push
 import ServiceRuntime
 import Store
+import Tracing
 
 /// Sends shipments, each through its own provider's window, and tells part by part what becomes of them.
 ///
@@ -26,6 +27,8 @@ struct Dispatcher: Sendable {
         let outlet: SenderDirectory.Outlet
         let lane: Lane
         let sentAt: Timestamp
+        /// The page of a fan-out that it came of, where somebody traces it.
+        var page: SpanContext?
         let ended: Ended
     }
 
@@ -33,7 +36,7 @@ struct Dispatcher: Sendable {
     ///
     /// Parts that wait for their provider hold no others up: neither those of other providers nor those that their own
     /// provider could not start.
-    func send(_ shipments: [Shipment], lane: Lane, _ ended: @escaping Ended) async {
+    func send(_ shipments: [Shipment], lane: Lane, on page: SpanContext? = nil, _ ended: @escaping Ended) async {
         let sentAt = context.time.timestamp
         await withDiscardingTaskGroup { tasks in
             for (key, shipments) in Dictionary(grouping: shipments, by: \.outlet) {
@@ -41,7 +44,14 @@ struct Dispatcher: Sendable {
                     guard let outlet = senders.outlet(key) else {
                         return await ended(Self.held(shipments, BacklogKey(key), lane, .windowFull))
                     }
-                    let turn = OutletTurn(key: key, outlet: outlet, lane: lane, sentAt: sentAt, ended: ended)
+                    let turn = OutletTurn(
+                        key: key,
+                        outlet: outlet,
+                        lane: lane,
+                        sentAt: sentAt,
+                        page: page,
+                        ended: ended
+                    )
                     let free = await free(of: shipments, turn) { backlogs.ahead(of: $0, in: lane, key) }
                     if !free.isEmpty { await send(Self.sorted(free), turn) }
                 }
@@ -187,7 +197,9 @@ struct Dispatcher: Sendable {
         let hasLapsed = { (shipment: Shipment) in shipment.lease?.hasLasted(policy.beginsWithin, at: now) ?? false }
         let lapsed = shipments.filter(hasLapsed)
         let (timely, braked) = braked(lapsed.isEmpty ? shipments : shipments.filter { !hasLapsed($0) }, turn)
+        let begun = context.tracer?.time.now()
         let verdicts = timely.isEmpty ? [] : await turn.outlet.send(timely)
+        if let begun { trace(timely, verdicts, by: turn.key.provider, on: turn.page, since: begun) }
         turn.outlet.window.release(grant, of: turn.lane)
         let unsent = shipments.count - timely.count
         if unsent > 0 {

@@ -20,6 +20,9 @@ package struct TopologyNames: Sendable {
     package var replay: String { "\(namespace).replay" }
     package var receipts: String { "\(namespace).receipts" }
 
+    /// The routing key, and the beginning of the name, of a queue of a worker's own.
+    func canary(_ lane: String, of process: String) -> String { "\(namespace).canary.\(process).\(lane)" }
+
     package func lane(_ lane: Lane) -> String { "\(namespace).\(lane.rawValue)" }
     package func resume(_ lane: Lane) -> String { "\(namespace).resume.\(lane.rawValue)" }
     /// Whether what once came this way is our own work, such as a resume message, and not a producer's word.

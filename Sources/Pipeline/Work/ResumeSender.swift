@@ -103,13 +103,13 @@ struct ResumeSender: Sendable {
     }
 
     /// Fresh properties: a republished message must carry none of the broker's own headers.
+    ///
+    /// What goes straight to its queue says when, so that its wait there can be told; what goes through a tier waits on
+    /// purpose.
     private func message(_ body: [UInt8], to exchange: String, _ routingKey: String) -> OutgoingMessage {
-        OutgoingMessage(
-            exchange: exchange,
-            routingKey: routingKey,
-            properties: MessageProperties(contentType: "application/json"),
-            body: body
-        )
+        var properties = MessageProperties(contentType: "application/json")
+        if exchange == names.work { properties.timestamp = UInt64(clamping: time.now().microseconds / 1_000_000) }
+        return OutgoingMessage(exchange: exchange, routingKey: routingKey, properties: properties, body: body)
     }
 }
 

@@ -8,6 +8,17 @@ package struct ConfigurationFault: Error, Sendable, Equatable, CustomStringConve
     package let expected: String
     package let whatToDo: String
 
+    package init(
+        key: String,
+        source: ConfigurationSource,
+        found: String,
+        expected: String,
+        whatToDo: String
+    ) {
+        (self.key, self.source, self.found) = (key, source, found)
+        (self.expected, self.whatToDo) = (expected, whatToDo)
+    }
+
     package var description: String {
         "\(key) (\(source)): \(found), expected \(expected); \(whatToDo)".escapingControls()
     }
@@ -23,6 +34,10 @@ package struct ConfigurationFaults: Error, Sendable, CustomStringConvertible {
     package init(faults: [ConfigurationFault], rest: BellhopConfiguration? = nil) {
         self.faults = faults
         self.rest = rest
+    }
+
+    package init(faults: [ConfigurationFault]) {
+        self.faults = faults
     }
 
     /// One line a fault.

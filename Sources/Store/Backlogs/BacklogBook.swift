@@ -222,6 +222,18 @@ package struct BacklogBook: Sendable {
         ORDER BY t.queued_at
         """
 
+    /// When the first of each of the `names` was recorded: the first of each priority says it, however many there are.
+    static let oldest = """
+        CROSS JOIN LATERAL (
+            SELECT min(f.queued_at) AS oldest
+            FROM unnest(ARRAY[0, 1, 2]) AS u (urgency)
+            CROSS JOIN LATERAL (
+                SELECT d.queued_at FROM ledger d WHERE d.outlet = n.outlet AND d.urgency = u.urgency
+                ORDER BY d.queued_at LIMIT 1
+            ) AS f
+        ) AS o
+        """
+
     /// From one name to the next, however many lines have it.
     static let loose = """
         RECURSIVE names AS (

@@ -12,6 +12,13 @@ package struct NotificationExtras: Hashable, Sendable {
     package var sentAt: Timestamp?
     /// Whose followers it was for: how the user follows it is asked anew at every attempt.
     package var topic: Topic?
+    /// Whether it was for everyone.
+    package var isForEveryone = false
+    /// The trace that its producer began, so that a later attempt is found in it, too.
+    package var trace: TraceParent?
+
+    /// Whether so many people may have it that each is followed on its own.
+    package var isWide: Bool { topic != nil || isForEveryone }
 
     package init(_ event: Event, expiresAt: Timestamp?) {
         let content = event.content
@@ -19,7 +26,12 @@ package struct NotificationExtras: Hashable, Sendable {
         metadata = content.metadata
         imageURL = content.imageURL
         collapseKey = content.collapseKey
-        if case .topic(let topic) = event.audience { self.topic = topic }
+        switch event.audience {
+        case .topic(let topic): self.topic = topic
+        case .everyone: isForEveryone = true
+        case .users: break
+        }
+        trace = event.traceParent
         self.expiresAt = expiresAt
         sentAt = event.sentAt
     }
@@ -36,6 +48,10 @@ package struct NotificationExtras: Hashable, Sendable {
         expiresAt = Self.text(object[Key.expiresAt]).flatMap(Timestamp.init(validating:))
         sentAt = Self.text(object[Key.sentAt]).flatMap(Timestamp.init(validating:))
         topic = Self.text(object[Key.topic]).flatMap(Topic.init(validating:))
+        isForEveryone = object[Key.everyone] == .bool(true)
+        trace = Self.text(object[Key.traceParent]).flatMap {
+            TraceParent(validating: $0, state: Self.text(object[Key.traceState]))
+        }
     }
 
     /// JSON text; nil where there is nothing to keep.
@@ -47,6 +63,9 @@ package struct NotificationExtras: Hashable, Sendable {
         object[Key.expiresAt] = expiresAt.map { .string($0.description) }
         object[Key.sentAt] = sentAt.map { .string($0.description) }
         object[Key.topic] = topic.map { .string($0.text) }
+        object[Key.everyone] = isForEveryone ? .bool(true) : nil
+        object[Key.traceParent] = (trace?.text).map(JSONValue.string)
+        object[Key.traceState] = (trace?.state).map(JSONValue.string)
         return object.isEmpty ? nil : object.jsonBytes
     }
 
@@ -62,5 +81,8 @@ package struct NotificationExtras: Hashable, Sendable {
         static let expiresAt = "expiresAt"
         static let sentAt = "sentAtIso"
         static let topic = "topic"
+        static let everyone = "everyone"
+        static let traceParent = "traceparent"
+        static let traceState = "tracestate"
     }
 }

@@ -21,9 +21,15 @@ package struct ProcessBook: Sendable {
                 .text(own.id), .text(own.role), .text(own.version), .text(own.host), .integer(Int64(own.process)),
                 .text(report.catalogs), report.refusal.map { .text($0) } ?? .null, .json(report.troublesJSON),
                 .json(report.pullsJSON), .integer(Int64(own.schema)), .integer(Int64(own.messages)),
+                report.hindrance.map { .text($0) } ?? .null,
             ]
         )
         _ = try await pool.run(Self.forget, [])
+    }
+
+    /// Writes down that a process has just taken a message from a queue; whether the process is known.
+    package func hear(_ id: String) async throws(PostgresError) -> Bool {
+        try await pool.run(Self.hear, [.text(id)]).count > 0
     }
 
     /// Says that it ends.
@@ -39,21 +45,24 @@ package struct ProcessBook: Sendable {
     private static let announce = Statement(
         """
         INSERT INTO processes AS p (id, role, version, host, process, catalogs, refusal, troubles, pulls,
-                                    schema_version, message_version)
-        VALUES ($1, $2, $3, $4, $5::bigint, $6, $7, $8, $9, $10::bigint, $11::bigint)
+                                    schema_version, message_version, hindrance)
+        VALUES ($1, $2, $3, $4, $5::bigint, $6, $7, $8, $9, $10::bigint, $11::bigint, $12)
         ON CONFLICT (id) DO UPDATE SET catalogs = excluded.catalogs, refusal = excluded.refusal,
-            troubles = excluded.troubles, pulls = excluded.pulls, seen_at = now()
+            troubles = excluded.troubles, pulls = excluded.pulls, hindrance = excluded.hindrance,
+            seen_at = now()
         """
     )
 
     private static let forget = Statement("DELETE FROM processes WHERE seen_at < now() - interval '5 min'")
+
+    private static let hear = Statement("UPDATE processes SET heard_at = now() WHERE id = $1 RETURNING id")
 
     private static let leave = Statement("DELETE FROM processes WHERE id = $1")
 
     private static let all = Statement(
         """
         SELECT id, role, version, host, process::bigint, catalogs, refusal, troubles, pulls, started_at, seen_at,
-               schema_version::bigint, message_version::bigint
+               schema_version::bigint, message_version::bigint, hindrance
         FROM processes WHERE seen_at > now() - interval '30 s' ORDER BY seen_at DESC LIMIT \(most)
         """,
         effect: .reads
@@ -95,6 +104,7 @@ extension SeenProcess {
         report.troubles = troubles.compactMap(ProviderTrouble.init)
         let pulls = (try? JSONParser(limits: .event).parse(try rows.json(row, 8)).get())?.object ?? JSONObject()
         for pull in pulls.members { report.pulls[pull.key] = pull.value.number?.int64.map { Int(clamping: $0) } }
+        report.hindrance = try rows.optionalText(row, 13)
         self.init(report: report, startedAt: try rows.moment(row, 9), seenAt: try rows.moment(row, 10))
     }
 }

@@ -49,6 +49,8 @@ package struct ProcessReport: Sendable, Equatable {
     /// Why the last reload was refused.
     package var refusal: String?
     package var troubles: [ProviderTrouble] = []
+    /// What keeps it from taking messages; nil where nothing does.
+    package var hindrance: String?
     /// Deliveries a second that it pulls, by the names of the backlogs.
     package var pulls: [String: Int] = [:]
 

@@ -151,7 +151,6 @@ package struct StoreStatus: Sendable {
         effect: .reads
     )
 
-    /// The first of each priority says how old it is, however many there are.
     private static let backlogStatement = Statement(
         """
         WITH \(BacklogBook.loose)
@@ -160,14 +159,7 @@ package struct StoreStatus: Sendable {
         CROSS JOIN LATERAL (
             SELECT count(*) AS count FROM (SELECT FROM ledger d WHERE d.outlet = n.outlet LIMIT \(most)) AS counted
         ) AS c
-        CROSS JOIN LATERAL (
-            SELECT min(f.queued_at) AS oldest
-            FROM unnest(ARRAY[0, 1, 2]) AS u (urgency)
-            CROSS JOIN LATERAL (
-                SELECT d.queued_at FROM ledger d WHERE d.outlet = n.outlet AND d.urgency = u.urgency
-                ORDER BY d.queued_at LIMIT 1
-            ) AS f
-        ) AS o
+        \(BacklogBook.oldest)
         WHERE n.outlet IS NOT NULL AND o.oldest IS NOT NULL
         ORDER BY n.outlet
         """,

@@ -110,6 +110,27 @@ struct PlainEventTests {
         #expect(try Messages.event(envelope).sentAt == nil)
     }
 
+    @Test("what other systems noted of a trace travels beside it, and an ill-formed note is dropped without the trace")
+    func traceStates() throws {
+        let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+        let long = String(repeating: "a", count: 510)
+        let cases: [(state: String, kept: String?)] = [
+            ("vendor=1", "vendor=1"), ("a=1, t@v=x y", "a=1, t@v=x y"), ("a=1,,b=2", "a=1,,b=2"), ("", nil), ("a", nil),
+            ("A=1", nil), ("a=1,a=2", nil), ("a=b=c", nil), ("a=ø", nil), ("\(long)=1", nil),
+        ]
+        for (state, kept) in cases {
+            #expect(TraceParent(validating: trace, state: state)?.state == kept, "\(state)")
+        }
+        var envelope = Messages.envelope(Messages.complete)
+        envelope.headers = [("Traceparent", .string(trace)), ("tracestate", .string("vendor=1"))]
+        let event = try Messages.event(envelope)
+        #expect(event.traceParent?.state == "vendor=1")
+        // What is kept says it too.
+        var again = Messages.envelope("")
+        again.body = event.plainForm()
+        #expect(try Messages.event(again).traceParent == event.traceParent)
+    }
+
     @Test("a well-formed trace travels on, an ill-formed one is ignored")
     func traces() throws {
         let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"

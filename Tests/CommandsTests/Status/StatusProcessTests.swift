@@ -58,6 +58,7 @@ struct StatusProcessTests {
                 var report = Self.report("w1", "same")
                 report.refusal = "drop.json5:3: no such member"
                 report.pulls = ["drop/fcm": 600]
+                report.hindrance = "lane urgent: its canary has been under way for 42 s"
                 report.troubles = [
                     ProviderTrouble(
                         app: "drop",
@@ -84,6 +85,7 @@ struct StatusProcessTests {
                 let wanted = [
                     "fcm answers UNAVAILABLE to all of drop's pushes", "has refused the new catalogues",
                     "replay 1 is paused (1 of the last 1 failed)",
+                    "worker h-w1[7] takes no messages: lane urgent: its canary has been under way for 42 s",
                 ]
                 for words in wanted {
                     let isTold = problems.contains { $0.contains(words) }

@@ -1,11 +1,13 @@
 import AMQP
 import BellhopRules
 import Postgres
+import ServiceRuntime
 import TestSupport
 import Testing
 import Workbench
 
 @testable import Pipeline
+@testable import Tracing
 
 @Suite(
     "Fan-outs",
@@ -34,8 +36,12 @@ struct FanoutTests {
         return rig.event(#"{"id":"\#(id)","to":\#(to),"title":"\#(title)","body":"på deg"}"#, key: "drop.system")
     }
 
-    private static func withRig(_ body: @escaping @Sendable (Rig) async throws -> Void) async throws {
+    private static func withRig(
+        tracer: Tracer? = nil,
+        _ body: @escaping @Sendable (Rig) async throws -> Void
+    ) async throws {
         var outfit = Rig.Outfit()
+        outfit.tracer = tracer
         // On a loaded machine a page may take as long as tests usually wait until it counts as lost.
         outfit.grace = .seconds(60)
         try await Bench.withTopology { [outfit] bench in try await Rig.on(bench, outfit: outfit, body) }
@@ -53,6 +59,34 @@ struct FanoutTests {
             #expect(try await rig.bench.count(users) == 100)
             let sums = try await rig.bench.column("SELECT pages || ' ' || users || ' ' || recorded FROM fanouts")
             #expect(sums == ["15 100 100"])
+        }
+    }
+
+    @Test("each page is a trace of its own with a link to its event's, whose trace its producer began")
+    func traces() async throws {
+        let settings = try #require(try TracingSettings.read(["OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1"]))
+        let tracer = Tracer(settings, registry: MetricsRegistry())
+        try await Self.withRig(tracer: tracer) { rig in
+            try await Self.follow(20, in: rig.bench)
+            var properties = MessageProperties()
+            let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+            properties.headers = ["traceparent": .string(parent)]
+            let body = #"{"id":"e","to":{"topic":"venue:1"},"title":"Hei","body":""}"#
+            try await rig.publish([rig.event(body, key: "drop.system", properties: properties)])
+            try await rig.wait(for: 1, Self.finished)
+            let spans = tracer.queue.take(.max)
+            let first = spans.first { $0.name == "receive" }
+            let receipt = try #require(first)
+            #expect(receipt.context.trace.text == "0af7651916cd43dd8448eb211c80319c")
+            let pages = spans.filter { $0.name == "page" }
+            #expect(pages.count == 3)
+            let linked = pages.filter { $0.links.map(\.span) == [receipt.context.span] && $0.parent == nil }
+            #expect(linked.count == 3)
+            let traces = Set(pages.map(\.context.trace) + [receipt.context.trace])
+            #expect(traces.count == 4)
+            let parents = spans.filter { $0.name == "record" }.map { $0.parent?.span.text ?? "-" }.sorted()
+            let ids = pages.map { $0.context.span.text }.sorted()
+            #expect(parents == ids)
         }
     }
 

@@ -53,14 +53,26 @@ final class MemoryBroker: MessagePublisher {
         _ routingKey: String,
         redelivered: Bool = false
     ) -> IncomingMessage {
+        let properties = MessageProperties(contentType: "application/json")
+        return arriving(body, from: queue, by: (exchange, routingKey), properties, redelivered: redelivered)
+    }
+
+    /// The same with properties that matter.
+    func arriving(
+        _ body: [UInt8] = [],
+        from queue: String,
+        by way: (exchange: String, routingKey: String) = ("", ""),
+        _ properties: MessageProperties,
+        redelivered: Bool = false
+    ) -> IncomingMessage {
         let number = state.withLock { state in
             state.lastNumber += 1
             return state.lastNumber
         }
         let message = ReceivedMessage(
-            exchange: exchange,
-            routingKey: routingKey,
-            properties: MessageProperties(contentType: "application/json"),
+            exchange: way.exchange,
+            routingKey: way.routingKey,
+            properties: properties,
             body: body
         )
         let delivery = Delivery(

@@ -6,6 +6,7 @@ import Store
 import Synchronization
 import TestSupport
 import Testing
+import Tracing
 import Workbench
 
 @testable import Pipeline
@@ -32,11 +33,12 @@ final class SpineGround: Sendable {
         retryLimit: Int = 3,
         budget: PushBudget? = nil,
         apps: [String] = [app],
-        catalogs: CatalogSet? = nil
+        catalogs: CatalogSet? = nil,
+        tracer: Tracer? = nil
     ) throws {
         provider = ScriptedSender(budget: budget)
         let chance = Mutex(SeededChance(seed))
-        context = .test(time: time, chance: Chance { chance.withLock { $0.next() } })
+        context = .test(time: time, chance: Chance { chance.withLock { $0.next() } }, tracer: tracer)
         store = MemoryStore(time: time)
         names = TopologyNames(try #require(Namespace("spine")))
         let ids = try apps.map { try #require(AppID(validating: $0)) }
@@ -68,9 +70,18 @@ final class SpineGround: Sendable {
         type: String = "security",
         redelivered: Bool = false
     ) -> IncomingMessage {
+        message(Self.body(id, users, title), type: type, redelivered: redelivered)
+    }
+
+    /// The same with properties that matter.
+    func event(_ id: String, to users: [String], _ properties: MessageProperties) -> IncomingMessage {
+        let way = (exchange: names.events, routingKey: "\(Self.app).security")
+        return broker.arriving(Array(Self.body(id, users, "Hei").utf8), from: names.lane(.urgent), by: way, properties)
+    }
+
+    private static func body(_ id: String, _ users: [String], _ title: String) -> String {
         let users = users.map { "\"\($0)\"" }.joined(separator: ",")
-        let body = #"{"id":"\#(id)","to":{"users":[\#(users)]},"title":"\#(title)","body":"på deg"}"#
-        return message(body, type: type, redelivered: redelivered)
+        return #"{"id":"\#(id)","to":{"users":[\#(users)]},"title":"\#(title)","body":"på deg"}"#
     }
 
     func message(_ body: String, type: String = "security", redelivered: Bool = false) -> IncomingMessage {

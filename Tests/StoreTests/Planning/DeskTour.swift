@@ -19,6 +19,7 @@ struct DeskTour {
         let app = try StatementTour.identifier(AppID(validating: "drop"))
         _ = try await DeadLetterGauge(of: pool, apps: [app])
         _ = try await FanoutGauge(of: pool, most: 100)
+        _ = try await DebtGauge(of: pool)
         guard let retention = DeadLetterRetention("30d") else { throw BenchError("no retention") }
         let retirement = RetirementBook(pool: pool, retention: retention)
         _ = try await retirement.deleteBatch()

@@ -230,6 +230,7 @@ struct StatementTour {
     private func gateways() async throws {
         _ = try await HoldBook(pool: pool).all()
         let processes = ProcessBook(pool: pool)
+        _ = try await processes.hear("tour\(round)")
         let identity = ProcessReport.Identity(id: "tour", role: "worker", version: "1", host: "here", process: 1)
         try await processes.announce(ProcessReport(identity, catalogs: "0"))
         _ = try await processes.all()

@@ -1,0 +1,135 @@
+package import AMQP
+import Postgres
+package import ServiceRuntime
+package import Store
+import Synchronization
+
+/// Proves that a lane is consumed: a message that this worker sends itself every ten seconds, which the lane takes like any
+/// other, which is written into the database, and which is back by that.
+///
+/// It comes through a queue of the lane's own connection, so that it tells of this worker and of no other, and nothing of it
+/// stays on the broker. No event is in it: nothing counts it, and no user, ledger or dead letter hears of it.
+///
+/// Thread safety: the flight is behind a lock.
+package final class Canary: Sendable {
+    /// A word that tells its lane from the others of its worker.
+    let lane: String
+    private let key: String
+    private let exchange: String
+    private let process: String
+    private let book: ProcessBook
+    private let publisher: any MessagePublisher
+    private let time: any TimeSource
+    private let flight = Mutex(CanaryFlight())
+
+    /// What all canaries of a worker have in common.
+    package struct Cage: Sendable {
+        let process: String
+        let book: ProcessBook
+        let publisher: any MessagePublisher
+        let names: TopologyNames
+        let time: any TimeSource
+
+        /// `process` is the worker's id among all processes.
+        package init(
+            process: String,
+            book: ProcessBook,
+            publisher: any MessagePublisher,
+            names: TopologyNames,
+            time: any TimeSource = SystemTime()
+        ) {
+            self.process = process
+            self.book = book
+            self.publisher = publisher
+            self.names = names
+            self.time = time
+        }
+    }
+
+    package init(for lane: String, of cage: Cage) {
+        self.lane = lane
+        key = cage.names.canary(lane, of: cage.process)
+        exchange = cage.names.work
+        process = cage.process
+        book = cage.book
+        publisher = cage.publisher
+        time = cage.time
+    }
+
+    /// What the lane's consumer has to take beside its queues.
+    package var subscription: ConsumerOptions.Subscription {
+        .init(ownQueueFor: key, boundTo: exchange, prefetch: 4)
+    }
+
+    /// In words; nil where the last one is back, or has not been long under way.
+    package var whatIsWrong: String? {
+        flight.withLock { $0.whatIsWrong(at: time.steady()) }
+    }
+
+    /// The same, once it is late.
+    var hindrance: String? {
+        flight.withLock { flight in
+            let now = time.steady()
+            return flight.age(at: now) > CanaryFlight.patience ? flight.whatIsWrong(at: now) : nil
+        }
+    }
+
+    /// Sends them until the drain, as long as somebody is there to take them.
+    ///
+    /// `age` shows how long they are under way.
+    func sing(until drain: DrainSignal, while isConsuming: () -> Bool, _ age: Gauge) async {
+        while !drain.isDraining, !Task.isCancelled {
+            let now = time.steady()
+            if flight.withLock({ $0.isDue(at: now) }) {
+                let isHeard = isConsuming() && publisher.isConnected
+                if isHeard { await send(at: now) } else { flight.withLock { $0.missed(at: now) } }
+            }
+            let (pause, span) = flight.withLock { ($0.pause(at: time.steady()), $0.age(at: time.steady())) }
+            age.set(span.secondsAsDouble)
+            await drain.pause(for: pause)
+        }
+    }
+
+    private func send(at now: ContinuousClock.Instant) async {
+        flight.withLock { $0.sent(at: now) }
+        let message = OutgoingMessage(exchange: exchange, routingKey: key, body: Array("canary".utf8))
+        let outcome = await publisher.publish([message]).first
+        if let trouble = trouble(outcome) { flight.withLock { $0.failed(trouble) } }
+    }
+
+    private func trouble(_ outcome: PublishOutcome?) -> String? {
+        switch outcome {
+        case .confirmed?: nil
+        case _ where publisher.isBlocked: "the broker takes no messages, it runs out of memory or disk"
+        case .unroutable?: "the broker has no queue for it; the log says why"
+        case .notSent(let why)?, .unknown(let why)?, .unwritable(let why)?, .tooLarge(let why)?: why
+        case .refused?, nil: "the broker refuses it"
+        }
+    }
+
+    /// Whether a message is one of these.
+    func isSinging(_ message: IncomingMessage) -> Bool { message.queue == key }
+
+    /// Writes down that the lane has taken one.
+    ///
+    /// Bounded: a database that does not answer must not hold up a drain.
+    func hear() async {
+        let written = Task { [book, process] () -> String? in
+            do throws(PostgresError) {
+                return try await book.hear(process) ? nil : "the database does not know this process yet"
+            } catch {
+                return "the database does not write it: \(error)"
+            }
+        }
+        let timer = Task { [time] in
+            if (try? await time.sleep(for: Self.patience)) != nil { written.cancel() }
+        }
+        let trouble = await written.value
+        timer.cancel()
+        flight.withLock { flight in
+            if let trouble { flight.failed(trouble) } else { flight.cameBack() }
+        }
+    }
+
+    private static let patience = Duration.seconds(5)
+}

@@ -1,0 +1,63 @@
+import BellhopRules
+import Postgres
+package import ServiceRuntime
+import Store
+
+/// Measures for dashboards how long the oldest delivery has waited that is owed: for its time, or for its outlet.
+///
+/// The scheduler looks, so that it is known, too, where no worker is left to say it.
+package struct DebtMeter: Service {
+    package let name = "debt meter"
+    private let tools: DutyTools
+    private let catalogs: CatalogSource
+    private let loop: DutyLoop
+    private let overdue: Labelled<Gauge>
+    private let backlogs: Labelled<Gauge>
+
+    /// Once a minute: while a backup runs, the beginning of an index is full of what was taken long ago.
+    package init(tools: DutyTools, catalogs: CatalogSource, interval: Duration = .seconds(60)) {
+        self.tools = tools
+        self.catalogs = catalogs
+        loop = tools.loop(of: name, every: interval, trouble: "the database cannot be asked how old its debts are")
+        overdue = tools.metrics.gauge(
+            "bellhop_owed_oldest_seconds",
+            help: "Since the oldest delivery was due that nobody has handed over, by lane; 0 where none is.",
+            labels: ["lane"]
+        )
+        backlogs = tools.metrics.gauge(
+            "bellhop_backlog_oldest_seconds",
+            help: "Since the oldest delivery was recorded that waits for the outlet; 0 where none does.",
+            labels: ["app", "provider"]
+        )
+    }
+
+    package func run(until drain: DrainSignal) async throws {
+        var seen: Set<Outlet> = []
+        await loop.run(until: drain) {
+            try await measure(&seen)
+            return .later
+        }
+    }
+
+    private struct Outlet: Hashable {
+        let app: String
+        let provider: String
+    }
+
+    private func measure(_ seen: inout Set<Outlet>) async throws(PostgresError) {
+        let found = try await DebtGauge(of: tools.pool)
+        for priority in Priority.allCases {
+            overdue.with(priority.lane.rawValue).set(found.overdue[priority] ?? 0)
+        }
+        let known = Set(catalogs.current.catalogs.map(\.app))
+        var ages: [Outlet: Double] = [:]
+        for backlog in found.backlogs {
+            guard let part = OutletPart(backlog.name), known.contains(part.app) else { continue }
+            let outlet = Outlet(app: part.app.text, provider: part.provider)
+            ages[outlet] = max(backlog.age, ages[outlet] ?? 0)
+        }
+        // What is empty now is not as old as at the last look.
+        for outlet in seen.union(ages.keys) { backlogs.with(outlet.app, outlet.provider).set(ages[outlet] ?? 0) }
+        seen.formUnion(ages.keys)
+    }
+}

@@ -1,0 +1,87 @@
+import AMQP
+import BellhopRules
+import ServiceRuntime
+import Store
+import Tracing
+
+/// The spans of what is taken in: beside the way of a batch, and only where somebody keeps them.
+extension Intake {
+    /// An event as its spans name it.
+    private struct Taken {
+        let event: Event
+        /// The position of its message.
+        let index: Int
+        /// Whom it names; nil where it is kept for later, or for a wider audience.
+        var users: Int?
+    }
+
+    /// One receipt for each event of a batch, with what was done for it.
+    func trace(_ sorted: SortedBatch, of messages: [IncomingMessage], _ batch: Batch, since start: Instant) {
+        guard let tracer = context.tracer, let steps = batch.steps else { return }
+        let end = tracer.time.now()
+        var spans: [Span] = []
+        for taken in Self.taken(sorted) {
+            let event = taken.event
+            let trace = EventTrace(of: event.id, event.app, under: event.traceParent, tracer.sampler)
+            guard trace.context.isSampled else { continue }
+            let isCopy = sorted.heirs.contains(taken.index)
+            // A second receipt is a span of its own: the first one may have been sent off before its worker died.
+            let context = isCopy ? tracer.child(of: trace.context) : trace.context
+            let parent = isCopy ? trace.context : trace.parent
+            var receipt = Span("receive", .consumer, context, under: parent, during: (start, end))
+            receipt.attributes =
+                Span.attributes(event.app, event.type, event.id) + [
+                    ("messaging.system", .text("rabbitmq")), ("messaging.operation.type", .text("process")),
+                    ("messaging.destination.name", .text(messages[taken.index].queue)),
+                    ("messaging.batch.message_count", .number(messages.count)),
+                    ("bellhop.lane", .text(batch.lane.rawValue)), ("bellhop.redelivered", .flag(isCopy)),
+                ]
+            if let users = taken.users { receipt.attributes.append(("bellhop.users", .number(users))) }
+            spans.append(receipt)
+            if taken.users != nil { spans += Self.steps(steps, under: context, tracer) }
+        }
+        tracer.record(spans)
+    }
+
+    private static func taken(_ sorted: SortedBatch) -> [Taken] {
+        var all: [Taken] = []
+        for entry in sorted.records {
+            let event = entry.work.words.event
+            if let last = all.last, last.index == entry.index, last.event === event {
+                all[all.count - 1].users = (last.users ?? 0) + 1
+            } else {
+                all.append(Taken(event: event, index: entry.index, users: 1))
+            }
+        }
+        return all + sorted.plans.map { Taken(event: $0.work.event, index: $0.index, users: nil) }
+    }
+
+    /// The page of a fan-out: a trace of its own, with a link to its event's.
+    ///
+    /// Its pushes belong to it.
+    func trace(_ page: FanoutPage, of words: InboxWords, users: Int, _ batch: Batch) -> SpanContext? {
+        guard let tracer = context.tracer, let steps = batch.steps else { return nil }
+        let event = words.event
+        let origin = EventTrace(of: event.id, event.app, under: event.traceParent, tracer.sampler).context
+        guard origin.isSampled else { return nil }
+        let own = tracer.root(like: origin)
+        let taken = steps.all
+        let end = tracer.time.now()
+        var span = Span("page", .consumer, own, during: (taken.map(\.start).min() ?? end, end))
+        span.links = [origin]
+        span.attributes =
+            Span.attributes(event.app, event.type, event.id) + [
+                ("bellhop.fanout", .number(Int(clamping: page.fanout))),
+                ("bellhop.page", .number(Int(clamping: page.page))),
+                ("bellhop.users", .number(users)), ("bellhop.lane", .text(batch.lane.rawValue)),
+            ]
+        tracer.record([span] + Self.steps(steps, under: own, tracer))
+        return own
+    }
+
+    private static func steps(_ steps: StepLog, under context: SpanContext, _ tracer: Tracer) -> [Span] {
+        steps.all.map { step, start, end in
+            Span(step.rawValue, .within, tracer.child(of: context), under: context, during: (start, end))
+        }
+    }
+}

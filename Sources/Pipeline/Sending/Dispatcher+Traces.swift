@@ -1,0 +1,63 @@
+import BellhopRules
+import Push
+import ServiceRuntime
+import Store
+import Tracing
+
+/// The spans of attempts.
+extension Dispatcher {
+    /// One for each delivery that had an answer; a badge has no event, and so no trace.
+    ///
+    /// A later attempt lies in a span that begins with its claim. What came of a wide audience belongs to its page, and what
+    /// comes back of it is a trace of its own: one for all of them could have a million spans.
+    func trace(
+        _ shipments: [Shipment],
+        _ verdicts: [Verdict],
+        by provider: String,
+        on page: SpanContext?,
+        since start: Instant
+    ) {
+        guard let tracer = context.tracer else { return }
+        let (end, steady) = (tracer.time.now(), tracer.time.steady())
+        var spans: [Span] = []
+        var latest: (event: EventID, app: AppID, trace: SpanContext)?
+        for (shipment, verdict) in zip(shipments, verdicts) where shipment.priority != nil {
+            let origin: SpanContext
+            if let latest, latest.event == shipment.event, latest.app == shipment.app {
+                origin = latest.trace
+            } else {
+                origin = EventTrace(of: shipment.event, shipment.app, under: shipment.trace, tracer.sampler).context
+                latest = (shipment.event, shipment.app, origin)
+            }
+            guard origin.isSampled else { continue }
+            var parent: SpanContext? = page ?? (shipment.isWide ? nil : origin)
+            if shipment.attempts > 0 {
+                let claimed = shipment.lease?.start.map { end - $0.duration(to: steady) } ?? start
+                let context = tracer.child(of: parent, like: origin)
+                var retry = Span("retry", .within, context, under: parent, during: (claimed, end))
+                retry.attributes = Self.attributes(shipment)
+                if parent == nil { retry.links = [origin] }
+                parent = retry.context
+                spans.append(retry)
+            }
+            let context = tracer.child(of: parent, like: origin)
+            var send = Span("send", .client, context, under: parent, during: (start, end))
+            if parent == nil { send.links = [origin] }
+            send.attributes = Self.attributes(shipment) + Self.attributes(verdict, provider)
+            send.fault = verdict.reason?.rawValue
+            spans.append(send)
+        }
+        tracer.record(spans)
+    }
+
+    private static func attributes(_ shipment: Shipment) -> [Span.Attribute] {
+        Span.attributes(shipment.app, shipment.ownType, shipment.event) + [
+            ("bellhop.channel", .text(shipment.key.channel.rawValue)),
+            ("bellhop.attempt", .number(shipment.attempts + 1)), ("bellhop.repeat", .flag(shipment.isRepeat)),
+        ]
+    }
+
+    private static func attributes(_ verdict: Verdict, _ provider: String) -> [Span.Attribute] {
+        [("bellhop.provider", .text(provider)), ("bellhop.outcome", .text(verdict.kind.rawValue))]
+    }
+}

@@ -1,0 +1,54 @@
+package import BellhopRules
+package import Postgres
+
+/// What dashboards want to know of work that waits in the ledger: how old the oldest of it is.
+///
+/// Each answer is the first entry of an index, so that it costs the same however much waits.
+package struct DebtGauge: Sendable {
+    /// Deliveries that wait for one outlet, or for a platform or a type of it.
+    package struct Backlog: Sendable, Equatable {
+        package let name: String
+        /// Seconds since the first of them was recorded.
+        package let age: Double
+    }
+
+    /// Seconds since the first delivery of each priority was due that nobody has handed over; none is due where there is no
+    /// entry.
+    package let overdue: [Priority: Double]
+    package let backlogs: [Backlog]
+
+    package init(of pool: PostgresPool) async throws(PostgresError) {
+        let first = try await pool.run(Self.firstDue, [])
+        var overdue: [Priority: Double] = [:]
+        for row in 0..<first.count {
+            guard let age = try first.optionalDouble(row, 1), age > 0 else { continue }
+            overdue[Priority(urgency: try first.integer(row, 0))] = age
+        }
+        self.overdue = overdue
+        backlogs = try await pool.run(Self.firstInLine, []).map { (rows, row) throws(PostgresError) in
+            Backlog(name: try rows.text(row, 0), age: max(0, try rows.optionalDouble(row, 1) ?? 0))
+        }
+    }
+
+    private static let firstDue = Statement(
+        """
+        SELECT u.urgency::bigint, extract(epoch FROM now() - f.due_at)::double precision
+        FROM unnest(ARRAY[0, 1, 2]) AS u (urgency)
+        CROSS JOIN LATERAL (
+            SELECT d.due_at FROM ledger d WHERE d.urgency = u.urgency AND d.due_at IS NOT NULL AND d.sent_at IS NULL
+            ORDER BY d.due_at LIMIT 1
+        ) AS f
+        """,
+        effect: .reads
+    )
+
+    private static let firstInLine = Statement(
+        """
+        WITH \(BacklogBook.loose)
+        SELECT n.outlet, extract(epoch FROM now() - o.oldest)::double precision
+        FROM names n \(BacklogBook.oldest)
+        WHERE n.outlet IS NOT NULL AND o.oldest IS NOT NULL
+        """,
+        effect: .reads
+    )
+}

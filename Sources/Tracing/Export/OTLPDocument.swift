@@ -1,0 +1,74 @@
+import BellhopJSON
+import ServiceRuntime
+
+/// Spans in the JSON of OTLP: ids in hex, numbers of 64 bits as texts, names of members in camel case, enumerations as
+/// numbers.
+struct OTLPDocument {
+    private let resource: JSONValue
+    private let scope: JSONValue
+
+    /// What is said of this process with each request.
+    init(_ attributes: [Span.Attribute], version: String) {
+        resource = ["attributes": Self.attributes(attributes)]
+        scope = ["name": "bellhop", "version": .string(version)]
+    }
+
+    func bytes(of spans: [Span]) -> [UInt8] {
+        let scoped: JSONValue = ["scope": scope, "spans": .array(spans.map(Self.span))]
+        let body: JSONValue = ["resourceSpans": [["resource": resource, "scopeSpans": [scoped]]]]
+        return JSONWriter.canonicalBytes(of: body)
+    }
+
+    private static func span(_ span: Span) -> JSONValue {
+        var object = JSONObject([
+            ("traceId", .string(span.context.trace.text)), ("spanId", .string(span.context.span.text)),
+            ("name", .string(span.name)), ("kind", number(span.kind.rawValue)),
+            ("startTimeUnixNano", nanoseconds(span.start)), ("endTimeUnixNano", nanoseconds(span.end)),
+            ("attributes", attributes(span.attributes)), ("flags", flags(span.context, of: span.parent)),
+        ])
+        object["parentSpanId"] = span.parent.map { .string($0.span.text) }
+        object["traceState"] = span.context.state.map { .string($0) }
+        if !span.links.isEmpty { object["links"] = .array(span.links.map(link)) }
+        if let fault = span.fault {
+            object["status"] = ["code": number(Self.error), "message": .string(fault)]
+        }
+        return .object(object)
+    }
+
+    private static func link(_ context: SpanContext) -> JSONValue {
+        [
+            "traceId": .string(context.trace.text), "spanId": .string(context.span.text),
+            "flags": flags(context, of: context),
+        ]
+    }
+
+    /// The trace's own flags, that somebody says whether `other` is of another process, and whether it is.
+    private static func flags(_ context: SpanContext, of other: SpanContext?) -> JSONValue {
+        number((context.isSampled ? 1 : 0) | 0x100 | (other?.isRemote == true ? 0x200 : 0))
+    }
+
+    private static func attributes(_ attributes: [Span.Attribute]) -> JSONValue {
+        .array(
+            attributes.map { attribute -> JSONValue in
+                let value: JSONValue =
+                    switch attribute.value {
+                    case .text(let text): ["stringValue": .string(String(text.prefix(longestText)))]
+                    case .number(let number): ["intValue": .string(String(number))]
+                    case .flag(let flag): ["boolValue": .bool(flag)]
+                    }
+                return ["key": .string(attribute.name), "value": value]
+            }
+        )
+    }
+
+    private static func nanoseconds(_ instant: Instant) -> JSONValue {
+        let (product, isTooLarge) = max(0, instant.microseconds).multipliedReportingOverflow(by: 1_000)
+        return .string(String(isTooLarge ? Int64.max : product))
+    }
+
+    private static func number(_ number: Int) -> JSONValue { .number(JSONNumber(Int64(number))) }
+
+    private static let error = 2
+    /// An event's id may have as many; whatever is longer is a producer's.
+    private static let longestText = 256
+}

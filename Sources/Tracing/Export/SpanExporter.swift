@@ -1,0 +1,159 @@
+import HTTPTransfer
+package import ServiceRuntime
+
+/// Sends spans to a collector over OTLP/HTTP, beside everything else: whoever records one never waits for it.
+///
+/// What a collector refuses is dropped; while it is away, or asks for patience, as many are kept as the queue has room for.
+/// Each that is lost is counted.
+package struct SpanExporter: Service {
+    package let name = "span exporter"
+    private let queue: SpanQueue
+    private let document: OTLPDocument
+    private let settings: TracingSettings
+    private let transport: any HTTPTransport
+    private let rhythm: Rhythm
+    private let context: Surroundings
+
+    /// How much goes at once, and when.
+    package struct Rhythm: Sendable {
+        package var interval = Duration.seconds(5)
+        package var batch = 512
+        /// How often one batch is sent.
+        package var attempts = 5
+        package var firstPause = Duration.seconds(1)
+        /// Beyond it nobody is waited for, whatever they ask.
+        package var longestPause = Duration.seconds(60)
+        /// What the end of a process may take.
+        package var flush = Duration.seconds(3)
+
+        package init() {}
+    }
+
+    struct Surroundings: Sendable {
+        let chance: Chance
+        let logger: Logger
+        let metrics: SpanMetrics
+    }
+
+    init(
+        _ queue: SpanQueue,
+        _ document: OTLPDocument,
+        _ settings: TracingSettings,
+        _ rhythm: Rhythm,
+        _ context: Surroundings
+    ) throws {
+        var options = CurlTransportOptions(name: "spans")
+        options.connections = 1
+        options.allowsPlainHTTP = settings.endpoint.hasPrefix("http://")
+        options.authoritiesFile = settings.authoritiesFile
+        options.closeGrace = .zero
+        transport = try CurlTransport(options)
+        (self.queue, self.document, self.settings) = (queue, document, settings)
+        (self.rhythm, self.context) = (rhythm, context)
+    }
+
+    package func run(until drain: DrainSignal) async throws {
+        var isAway = false
+        while !drain.isDraining, !Task.isCancelled {
+            await rest(until: drain)
+            while !drain.isDraining, !Task.isCancelled, queue.count > 0 {
+                await send(queue.take(rhythm.batch), until: drain, &isAway)
+                if queue.count < rhythm.batch { break }
+            }
+        }
+    }
+
+    private var metrics: SpanMetrics { context.metrics }
+
+    /// What is left when everything else has ended, in the time that there is for it; then the connection is closed.
+    package func flush() async {
+        let work = Task { [self] in
+            while !Task.isCancelled, queue.count > 0 {
+                let spans = queue.take(rhythm.batch)
+                guard case .taken(let refused) = await post(spans) else {
+                    return metrics.lost(spans.count, .unreachable)
+                }
+                metrics.exported(spans.count, refused: refused)
+            }
+        }
+        let timer = Task { [rhythm] in
+            if (try? await Task.sleep(for: rhythm.flush)) != nil { work.cancel() }
+        }
+        await work.value
+        timer.cancel()
+        metrics.lost(queue.take(.max).count, .unreachable)
+        await transport.close()
+    }
+
+    /// Until the next turn, or until the queue is half full.
+    private func rest(until drain: DrainSignal) async {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { [queue] in for await _ in queue.pressure { break } }
+            group.addTask { [rhythm] in await drain.pause(for: rhythm.interval) }
+            await group.next()
+            group.cancelAll()
+        }
+    }
+
+    /// Tries as often as that makes sense; what a drain finds unsent is left for the last flush.
+    private func send(_ spans: [Span], until drain: DrainSignal, _ isAway: inout Bool) async {
+        guard !spans.isEmpty else { return }
+        var backoff = Backoff(base: rhythm.firstPause, cap: rhythm.longestPause)
+        var chance = context.chance
+        for attempt in 1...max(1, rhythm.attempts) {
+            switch await post(spans) {
+            case .taken(let refused):
+                if isAway { context.logger.notice("the collector takes spans again") }
+                isAway = false
+                return metrics.exported(spans.count, refused: refused)
+            case .refused(let why):
+                context.logger.warning("the collector refuses spans, they are dropped", ["error": .text(why)])
+                return metrics.lost(spans.count, .refused)
+            case .later(let why, let asked):
+                if !isAway {
+                    context.logger.warning("the collector takes no spans, keeping some", ["error": .text(why)])
+                }
+                isAway = true
+                guard attempt < rhythm.attempts else { return metrics.lost(spans.count, .unreachable) }
+                let pause = max(backoff.next(using: &chance), asked ?? .zero)
+                await drain.pause(for: min(pause, rhythm.longestPause))
+                guard !drain.isDraining, !Task.isCancelled else {
+                    return metrics.lost(queue.putBack(spans), .full)
+                }
+            }
+        }
+    }
+
+    private enum Outcome {
+        /// All but so many.
+        case taken(refused: Int)
+        case refused(String)
+        /// Another time, and not before that.
+        case later(String, after: Duration?)
+    }
+
+    private func post(_ spans: [Span]) async -> Outcome {
+        let headers = [("content-type", "application/json")] + settings.headers.map { ($0.name, $0.value.revealed) }
+        let request = TransferRequest(
+            .post,
+            url: settings.endpoint,
+            headers: headers,
+            body: document.bytes(of: spans),
+            timeouts: TransferTimeouts(total: settings.timeout, connect: min(settings.timeout, .seconds(5)))
+        )
+        switch await transport.send([request]).first {
+        case .answered(let answer)?: return outcome(answer)
+        case .notSent(let error)?, .unknown(let error)?: return .later("\(error)", after: nil)
+        case nil: return .later("no answer", after: nil)
+        }
+    }
+
+    private func outcome(_ answer: TransferAnswer) -> Outcome {
+        switch answer.status {
+        case 200..<300: return .taken(refused: PartialSuccess.refused(answer.body))
+        case 429, 502, 503, 504:
+            return .later("status \(answer.status)", after: answer.retryAfterSeconds.map { .seconds($0) })
+        default: return .refused("status \(answer.status)")
+        }
+    }
+}

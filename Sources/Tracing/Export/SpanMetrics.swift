@@ -1,0 +1,34 @@
+import ServiceRuntime
+
+/// What became of spans.
+struct SpanMetrics: Sendable {
+    /// Why one was lost.
+    enum Loss: String {
+        /// The queue had no room.
+        case full
+        case refused
+        case unreachable
+    }
+
+    private let taken: Counter
+    private let dropped: Labelled<Counter>
+
+    init(_ registry: MetricsRegistry) {
+        taken = registry.counter("bellhop_spans_exported_total", help: "Spans that the collector took.")
+        dropped = registry.counter(
+            "bellhop_spans_dropped_total",
+            help: "Spans that no collector got: no room was left, it refused them, or it could not be reached.",
+            labels: ["reason"]
+        )
+    }
+
+    func exported(_ count: Int, refused: Int) {
+        taken.increment(by: max(0, count - refused))
+        lost(min(refused, count), .refused)
+    }
+
+    func lost(_ count: Int, _ why: Loss) {
+        guard count > 0 else { return }
+        dropped.with(why.rawValue).increment(by: count)
+    }
+}

@@ -1,0 +1,137 @@
+import ServiceRuntime
+
+/// Reads `OTEL_*`, and keeps every fault that it meets; an empty value counts as not set.
+struct OpenTelemetryReader {
+    private(set) var faults: [ConfigurationFault] = []
+    private let environment: [String: String]
+
+    init(_ environment: [String: String]) {
+        self.environment = environment.filter { !$0.value.isEmpty }
+    }
+
+    mutating func settings() -> TracingSettings? {
+        guard environment["OTEL_SDK_DISABLED"]?.lowercased() != "true", isWanted(), let endpoint = endpoint() else {
+            return nil
+        }
+        let (headers, timeout, sampler) = (headers(), timeout(), sampler())
+        return TracingSettings(
+            endpoint: endpoint,
+            headers: headers,
+            timeout: timeout,
+            sampler: sampler,
+            service: environment["OTEL_SERVICE_NAME"],
+            attributes: pairs("OTEL_RESOURCE_ATTRIBUTES"),
+            authoritiesFile: value("CERTIFICATE")?.text
+        )
+    }
+
+    /// The variable for traces alone, or that for everything.
+    private func value(_ name: String) -> (name: String, text: String)? {
+        for name in ["OTEL_EXPORTER_OTLP_TRACES_\(name)", "OTEL_EXPORTER_OTLP_\(name)"] {
+            if let text = environment[name] { return (name, text) }
+        }
+        return nil
+    }
+
+    private mutating func isWanted() -> Bool {
+        switch environment["OTEL_TRACES_EXPORTER"] {
+        case nil, "otlp"?: break
+        case "none"?: return false
+        case let other?:
+            refuse("OTEL_TRACES_EXPORTER", "\"\(other)\" does not fit", "otlp or none")
+            return false
+        }
+        if let (name, text) = value("PROTOCOL"), !["http/json", "http/protobuf"].contains(text) {
+            refuse(name, "\"\(text)\" does not fit", "http/json, which is what is spoken")
+        }
+        return true
+    }
+
+    private mutating func endpoint() -> String? {
+        guard let (name, text) = value("ENDPOINT") else { return nil }
+        let rest = ["http://", "https://"].first(where: text.hasPrefix).map { text.dropFirst($0.count) }
+        guard let rest, let first = rest.first, first != "/", text.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+        else {
+            refuse(name, "the value (not shown) does not fit", "a URL like http://127.0.0.1:4318")
+            return nil
+        }
+        guard name == "OTEL_EXPORTER_OTLP_ENDPOINT" else { return text }
+        return (text.hasSuffix("/") ? String(text.dropLast()) : text) + "/v1/traces"
+    }
+
+    private mutating func timeout() -> Duration {
+        guard let (name, text) = value("TIMEOUT") else { return .seconds(10) }
+        guard let milliseconds = Int(text), (1...600_000).contains(milliseconds) else {
+            refuse(name, "\"\(text)\" does not fit", "milliseconds, 1 to 600000")
+            return .seconds(10)
+        }
+        return .milliseconds(milliseconds)
+    }
+
+    private mutating func sampler() -> Sampler {
+        let (name, argument) = (environment["OTEL_TRACES_SAMPLER"], environment["OTEL_TRACES_SAMPLER_ARG"])
+        guard let name else { return .usual }
+        if let sampler = Sampler(name, argument: argument) { return sampler }
+        let isKnown = Sampler.names.contains(name)
+        refuse(
+            isKnown ? "OTEL_TRACES_SAMPLER_ARG" : "OTEL_TRACES_SAMPLER",
+            "\"\(isKnown ? argument ?? "" : name)\" does not fit",
+            isKnown ? "a share from 0 to 1" : Sampler.names.joined(separator: ", ")
+        )
+        return .usual
+    }
+
+    /// A key may come in a file of its own, like every secret.
+    private mutating func headers() -> [(name: String, value: Secret)] {
+        for name in ["OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS"] {
+            if environment[name] != nil { return pairs(name).map { ($0.name, Secret($0.value)) } }
+            guard let path = environment[name + "_FILE"] else { continue }
+            guard case .success(let bytes) = SmallFile.read(path, atMost: 1 << 16),
+                let text = String(validating: bytes, as: UTF8.self)
+            else {
+                refuse(name + "_FILE", "\"\(path)\" cannot be read", "a readable file of text")
+                return []
+            }
+            return pairs(name, in: text.split(whereSeparator: \.isNewline).joined()).map { ($0.name, Secret($0.value)) }
+        }
+        return []
+    }
+
+    private mutating func pairs(_ name: String) -> [(name: String, value: String)] {
+        environment[name].map { pairs(name, in: $0) } ?? []
+    }
+
+    /// `a=b,c=d`, percent-encoded.
+    private mutating func pairs(_ name: String, in text: String) -> [(name: String, value: String)] {
+        var pairs: [(name: String, value: String)] = []
+        for part in text.split(separator: ",") {
+            let sides = part.split(separator: "=", maxSplits: 1).map { $0.trimmed }
+            guard sides.count == 2, !sides[0].isEmpty, let value = PercentEncoding.decode(sides[1].utf8) else {
+                refuse(name, "the value (not shown) does not fit", "name=value, several with commas between")
+                return []
+            }
+            pairs.append((sides[0], value))
+        }
+        return pairs
+    }
+
+    private mutating func refuse(_ name: String, _ found: String, _ expected: String) {
+        faults.append(
+            ConfigurationFault(
+                key: name,
+                source: .environment,
+                found: found,
+                expected: expected,
+                whatToDo: "correct it, or unset it"
+            )
+        )
+    }
+}
+
+extension Substring {
+    fileprivate var trimmed: String {
+        let start = drop(while: \.isWhitespace)
+        guard let end = start.lastIndex(where: { !$0.isWhitespace }) else { return "" }
+        return String(start[...end])
+    }
+}

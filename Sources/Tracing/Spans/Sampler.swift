@@ -1,0 +1,49 @@
+/// Which traces are kept, by the names that OpenTelemetry gives its samplers.
+package struct Sampler: Hashable, Sendable {
+    /// What holds where nobody has decided before.
+    enum Root: Hashable, Sendable {
+        case always
+        case never
+        /// So many of all, by their ids, so that every process decides alike.
+        case share(Double)
+    }
+
+    let root: Root
+    /// Whether the producer's own decision holds, where there is one.
+    let followsParent: Bool
+
+    package static let usual = Sampler(root: .always, followsParent: true)
+
+    init(root: Root, followsParent: Bool) {
+        self.root = root
+        self.followsParent = followsParent
+    }
+
+    static let names = [
+        "always_on", "always_off", "traceidratio", "parentbased_always_on", "parentbased_always_off",
+        "parentbased_traceidratio",
+    ]
+
+    /// Nil for a name that there is not, or an argument that is no share.
+    init?(_ name: String, argument: String?) {
+        guard Self.names.contains(name) else { return nil }
+        followsParent = name.hasPrefix("parentbased_")
+        switch followsParent ? String(name.dropFirst("parentbased_".count)) : name {
+        case "always_on": root = .always
+        case "always_off": root = .never
+        default:
+            guard let share = Double(argument ?? "1"), (0...1).contains(share) else { return nil }
+            root = .share(share)
+        }
+    }
+
+    package func samples(_ trace: TraceID, under parent: SpanContext?) -> Bool {
+        if followsParent, let parent { return parent.isSampled }
+        switch root {
+        case .always: return true
+        case .never: return false
+        // The last 63 bits, as the libraries of other languages compare them.
+        case .share(let share): return Double(trace.low >> 1) < share * 0x1p63
+        }
+    }
+}

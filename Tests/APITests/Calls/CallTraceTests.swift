@@ -1,0 +1,31 @@
+import HTTPServer
+import ServiceRuntime
+import Testing
+
+@testable import API
+@testable import Tracing
+
+@Suite("Traces of calls")
+struct CallTraceTests {
+    @Test(
+        "a call is a span below its caller's, or the first of a trace; an ill-formed caller is nobody",
+        arguments: ["00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "00-x", ""]
+    )
+    func call(said: String) throws {
+        let settings = try #require(try TracingSettings.read(["OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1"]))
+        let tracer = Tracer(settings, registry: MetricsRegistry())
+        var headers: HTTPHeaders = [:]
+        if !said.isEmpty { headers["traceparent"] = said }
+        let target = try #require(RequestTarget("/api/follows/venue:42?token=geheim"))
+        let request = HTTPRequest(method: "PUT", target: target, headers: headers)
+        tracer.record(request, "/api/follows/{topic}", 503, since: tracer.time.now())
+        let span = try #require(tracer.queue.take(1).first)
+        #expect(span.name == "PUT /api/follows/{topic}")
+        #expect(span.kind == .server)
+        #expect(span.fault == "503")
+        #expect(span.parent?.span.text == (said.count == 55 ? "b7ad6b7169203331" : nil))
+        let words = "\(span)"
+        #expect(!words.contains("geheim"))
+        #expect(!words.contains("venue"))
+    }
+}

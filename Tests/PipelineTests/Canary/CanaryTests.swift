@@ -1,0 +1,235 @@
+import AMQP
+import BellhopRules
+import Pipeline
+import Postgres
+import ServiceRuntime
+import Store
+import Synchronization
+import TestSupport
+import Testing
+import Workbench
+
+@Suite("A lane's canary", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.minutes(5)))
+struct CanaryTests {
+    @Test("a lane is ready when its canary is back; nothing of it is counted, dead-lettered or left on the broker")
+    func proves() async throws {
+        try await LaneGround.with { ground in
+            try await ground.waitUntilReady()
+            let heard = try await ground.bench.count("SELECT count(*) FROM processes WHERE heard_at IS NOT NULL")
+            #expect(heard == 1)
+            let text = ground.metrics.text()
+            #expect(text.contains("bellhop_batch_messages_count 0"))
+            #expect(!text.contains("bellhop_notifications_total{"))
+            #expect(text.contains(#"bellhop_canary_age_seconds{lane="normal"} 0"#))
+            let dead = try await ground.bench.count("SELECT count(*) FROM dead_letters")
+            #expect(dead == 0)
+        }
+    }
+
+    @Test("a lane that has stopped taking messages is told by its canary, and by its own once it takes them again")
+    func stuck() async throws {
+        try await LaneGround.with { ground in
+            try await ground.waitUntilReady()
+            try await RowLock.hold(on: ground.bench, "LOCK TABLE people IN ACCESS EXCLUSIVE MODE") {
+                // One batch after the other, until both places of the lane are taken.
+                for number in 0..<2 {
+                    try await ground.publish("stuck\(number)")
+                    try await ground.waitForStatements(number + 1)
+                }
+                ground.time.skip(.seconds(20))
+                try await eventually("the canary is missed") {
+                    ground.worker.whatIsWrong?.contains("under way for") ?? false
+                }
+                #expect(ground.worker.whatIsWrong?.hasSuffix("nobody has taken it") == true)
+                try await eventually("its age is told") {
+                    !ground.metrics.text().contains("bellhop_canary_age_seconds{lane=\"normal\"} 0\n")
+                }
+            }
+            try await ground.waitUntilReady()
+            try await eventually("both events are recorded") {
+                try await ground.bench.count("SELECT count(*) FROM notifications") == 2
+            }
+        }
+    }
+
+    @Test("a database that writes nothing makes a worker unready, though the lane takes what comes, and back")
+    func database() async throws {
+        try await LaneGround.with { ground in
+            try await ground.waitUntilReady()
+            try await RowLock.hold(on: ground.bench, "LOCK TABLE processes IN ACCESS EXCLUSIVE MODE") {
+                ground.time.skip(.seconds(20))
+                try await eventually("the canary finds it", within: .seconds(60)) {
+                    ground.time.skip(.seconds(2))
+                    return ground.worker.whatIsWrong?.contains("the database does not write it") ?? false
+                }
+            }
+            try await ground.waitUntilReady()
+        }
+    }
+
+    @Test("without a broker a lane says that it does not consume, then that its canary is missed, and is ready again")
+    func broker() async throws {
+        try await LaneGround.with(throughProxy: true) { ground in
+            try await ground.waitUntilReady()
+            let proxy = try #require(ground.proxy)
+            proxy.refuse(true)
+            proxy.cutAll()
+            try await eventually("it notices") { ground.worker.whatIsWrong == "it does not consume" }
+            ground.time.skip(.seconds(20))
+            try await eventually("its age is told") {
+                ground.metrics.text().contains(#"bellhop_canary_age_seconds{lane="normal"}"#)
+            }
+            proxy.refuse(false)
+            try await ground.waitUntilReady()
+        }
+    }
+}
+
+/// The normal lane alone, with a canary, and a clock that can be moved ahead.
+struct LaneGround: Sendable {
+    let bench: Bench
+    let worker: LaneWorker
+    let time: LeapingTime
+    let metrics: MetricsRegistry
+    let proxy: TCPProxy?
+    private let publisher: Publisher
+
+    static func with(
+        throughProxy: Bool = false,
+        _ body: @escaping @Sendable (LaneGround) async throws -> Void
+    ) async throws {
+        try await Bench.withTopology { bench in
+            let proxy = throughProxy ? try Self.proxy(bench) : nil
+            let address = try proxy.map { try Self.address(behind: $0) } ?? bench.broker
+            let publisher = Publisher(PublisherOptions(broker: try bench.broker, name: "test, publishing"))
+            publisher.start()
+            let ground = try await LaneGround(bench, publisher, proxy, address)
+            let drain = DrainSignal()
+            let running = Task { try await ground.worker.run(until: drain) }
+            let result: Result<Void, any Error>
+            do { result = .success(try await body(ground)) } catch { result = .failure(error) }
+            drain.fire()
+            try await running.value
+            await publisher.close()
+            proxy?.stop()
+            let left = try await ground.ownQueues()
+            #expect(left == 0)
+            try result.get()
+        }
+    }
+
+    private init(
+        _ bench: Bench,
+        _ publisher: Publisher,
+        _ proxy: TCPProxy?,
+        _ address: BrokerAddress
+    ) async throws {
+        (self.bench, self.publisher, self.proxy) = (bench, publisher, proxy)
+        time = LeapingTime()
+        metrics = MetricsRegistry()
+        let logger = Logger(label: "test", level: .error, sink: StandardErrorSink(form: .text))
+        let store = PostgresStore(pool: bench.pool, lease: .seconds(60))
+        let tools = WorkerTools(
+            store: store,
+            publisher: publisher,
+            names: bench.names,
+            senders: SenderDirectory([:], prefetch: [:]),
+            breakers: Breakers(store: store, logger: logger, metrics: metrics),
+            policy: DeliveryPolicy(ladder: RetryLadder(tiers: Bench.tiers, limit: 2), lease: .seconds(60))
+        )
+        let book = ProcessBook(pool: bench.pool)
+        try await book.announce(ProcessReport(Self.identity, catalogs: "-"))
+        let canary = Canary(
+            for: "normal",
+            of: .init(process: Self.identity.id, book: book, publisher: publisher, names: bench.names, time: time)
+        )
+        let options = ConsumerOptions(
+            broker: address,
+            name: "test, normal",
+            subscriptions: [.init(queue: bench.names.lane(.normal), prefetch: 100), canary.subscription]
+        )
+        var worker = LaneWorker(
+            lane: .normal,
+            consumer: Consumer(options),
+            intake: Intake(
+                catalogs: CatalogSource(bench.catalogs),
+                zones: ZoneLibrary(folder: "/usr/share/zoneinfo"),
+                tools: tools,
+                context: PipelineContext(logger: logger, metrics: PipelineMetrics(metrics))
+            ),
+            limits: .init(batch: 1)
+        )
+        worker.canary = canary
+        self.worker = worker
+    }
+
+    private static let identity = ProcessReport.Identity(
+        id: "w1",
+        role: "worker",
+        version: "-",
+        host: "-",
+        process: 1
+    )
+
+    private static func proxy(_ bench: Bench) throws -> TCPProxy {
+        let host = try bench.broker.hosts[0]
+        return try TCPProxy(to: host.name, Int(host.port))
+    }
+
+    private static func address(behind proxy: TCPProxy) throws -> BrokerAddress {
+        try BrokerAddress(validating: proxy.url(replacingHostOf: Servers.amqpURL ?? "") + "?heartbeat=1")
+    }
+
+    func waitUntilReady() async throws {
+        try await eventually("it is ready, and not: \(worker.whatIsWrong ?? "-")") { worker.whatIsWrong == nil }
+    }
+
+    func publish(_ id: String) async throws {
+        let body = #"{"id":"\#(id)","to":{"user":"u"},"title":"Hei","body":""}"#
+        let message = OutgoingMessage(
+            exchange: bench.names.events,
+            routingKey: "drop.transaction_complete",
+            body: Array(body.utf8)
+        )
+        let outcomes = await publisher.publish([message])
+        #expect(outcomes == [.confirmed])
+    }
+
+    /// Waits until so many statements of the worker wait for a lock.
+    func waitForStatements(_ count: Int) async throws {
+        let waiting = """
+            SELECT count(*) FROM pg_locks l JOIN pg_class c ON c.oid = l.relation
+            JOIN pg_namespace n ON n.oid = c.relnamespace
+            WHERE NOT l.granted AND n.nspname = $1
+            """
+        try await eventually("\(count) statements wait") {
+            try await bench.count(waiting, [.text(bench.namespace.name)]) >= count
+        }
+    }
+
+    /// Own queues that are still on the broker under a routing key of the worker's: what is published there is unroutable
+    /// where there is none.
+    func ownQueues() async throws -> Int {
+        let publisher = Publisher(PublisherOptions(broker: try bench.broker, name: "test, looking"))
+        publisher.start()
+        let key = "\(bench.namespace).canary.\(Self.identity.id).normal"
+        let message = OutgoingMessage(exchange: bench.names.work, routingKey: key, body: [])
+        let outcomes = await publisher.publish([message])
+        await publisher.close()
+        if case .unroutable? = outcomes.first { return 0 }
+        return 1
+    }
+}
+
+/// The machine's clock, moved ahead by a test.
+final class LeapingTime: TimeSource {
+    private let ahead = Mutex(Duration.zero)
+
+    func now() -> Instant { SystemTime().now() + ahead.withLock { $0 } }
+
+    func steady() -> ContinuousClock.Instant { .now + ahead.withLock { $0 } }
+
+    func skip(_ span: Duration) {
+        ahead.withLock { $0 += span }
+    }
+}
