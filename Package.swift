@@ -70,10 +70,16 @@ let package = Package(
             resources: [.embedInCode("Pages/assets")],
             swiftSettings: settings
         ),
+        .target(
+            name: "Console",
+            dependencies: ["API", "HTTPServer", "Cryptography", "BellhopJSON", "BellhopRules", "ServiceRuntime"],
+            resources: [.embedInCode("Pages/assets")],
+            swiftSettings: settings
+        ),
         room(
             "Commands",
             [
-                "API", "AMQP", "Postgres", "Store", "Push", "Pipeline", "Sandbox", "HTTPServer", "HTTPTransfer",
+                "API", "Console", "AMQP", "Postgres", "Store", "Push", "Pipeline", "Sandbox", "HTTPServer", "HTTPTransfer",
                 "Cryptography", "BellhopJSON", "BellhopRules", "ServiceRuntime",
             ]
         ),
@@ -94,7 +100,7 @@ let package = Package(
         .target(
             name: "Workbench",
             dependencies: [
-                "TestSupport", "API", "AMQP", "Compression", "Cryptography", "HTTPServer", "Postgres", "Store", "Push",
+                "TestSupport", "API", "AMQP", "BellhopJSON", "Compression", "Cryptography", "HTTPServer", "Postgres", "Store", "Push",
                 "Pipeline",
                 "Sandbox", "BellhopRules", "ServiceRuntime",
             ],
@@ -138,6 +144,13 @@ let package = Package(
             of: "Commands",
             [
                 "API", "Workbench", "AMQP", "HTTPServer", "Postgres", "Store", "Pipeline", "Sandbox", "Cryptography",
+                "BellhopRules", "ServiceRuntime",
+            ]
+        ),
+        tests(
+            of: "Console",
+            [
+                "Workbench", "Commands", "HTTPServer", "Postgres", "Store", "Pipeline", "Cryptography", "BellhopJSON",
                 "BellhopRules", "ServiceRuntime",
             ]
         ),

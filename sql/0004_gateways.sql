@@ -44,6 +44,7 @@ CREATE TABLE processes (
     refusal    text,
     troubles   jsonb NOT NULL DEFAULT '[]',
     pulls      jsonb NOT NULL DEFAULT '{}',
+    figures    jsonb NOT NULL DEFAULT '{}',
     started_at timestamptz NOT NULL DEFAULT now(),
     seen_at    timestamptz NOT NULL DEFAULT now()
 );
@@ -53,6 +54,7 @@ COMMENT ON COLUMN processes.catalogs IS 'A fingerprint of the catalogues in forc
 COMMENT ON COLUMN processes.refusal IS 'Why the last reload was refused; null where the files on disk are in force.';
 COMMENT ON COLUMN processes.troubles IS 'Providers that take nothing: app, provider, their word, since when, how many answers.';
 COMMENT ON COLUMN processes.pulls IS 'Deliveries a second that it pulls from each backlog.';
+COMMENT ON COLUMN processes.figures IS 'What it has done since it started, and how long things took: numbers that only grow.';
 
 CREATE TABLE provider_budgets (
     name        text COLLATE "C" PRIMARY KEY,

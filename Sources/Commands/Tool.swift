@@ -7,7 +7,7 @@ package import ServiceRuntime
 package enum Tool {
     static let commands: [any Command.Type] = [
         MigrateCommand.self, TopologyCommand.self, WorkerCommand.self, PoolCommand.self, SchedulerCommand.self,
-        APICommand.self, StatusCommand.self, PublishCommand.self, ValidateCommand.self, CheckConfigCommand.self,
+        APICommand.self, ConsoleCommand.self, StatusCommand.self, PublishCommand.self, ValidateCommand.self, CheckConfigCommand.self,
         SandboxCommand.self,
         BenchCommand.self, QuietCommand.self, NextRunCommand.self, DecideCommand.self, ExplainCommand.self,
         RevokeStaleCommand.self, CheckProviderCommand.self, KeysCommand.self, TokenCommand.self,

@@ -81,7 +81,11 @@ enum WorkerCommand: Command {
             workers + [
                 receipts, BreakerWatch(breakers), intake.puller(for: lanes), intake.report,
                 process.reload(of: source),
-                intake.rollCall(process.identity, book: ProcessBook(pool: process.pool)),
+                intake.rollCall(
+                    process.identity,
+                    book: ProcessBook(pool: process.pool),
+                    figures: WorkerFigures(process.metrics)
+                ),
             ],
             listen: configuration.metricsListen,
             untilInputEnds: untilInputEnds,

@@ -28,6 +28,7 @@ struct RoleProcess: Sendable {
         role: String,
         rights: Rights = .worker,
         connections size: Int,
+        patience: Duration = .seconds(30),
         number: Int? = nil
     ) throws {
         self.setup = setup
@@ -40,6 +41,7 @@ struct RoleProcess: Sendable {
             as: rights,
             name: role,
             size: size,
+            patience: patience,
             observer: DatabaseWatch(logger.labelled("database"), time: SystemTime()).see
         )
     }

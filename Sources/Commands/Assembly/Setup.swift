@@ -9,6 +9,17 @@ import Store
 /// What commands stand on: made from a checked configuration, with faults told in the words of a setting.
 struct Setup: Sendable {
     let configuration: BellhopConfiguration
+    /// With the rights of the desk, for commands that run inside a process that keeps one; it is not theirs to close.
+    var deskPool: PostgresPool?
+
+    init(configuration: BellhopConfiguration) { self.configuration = configuration }
+
+    /// Itself, where these settings are there.
+    func having(_ required: Set<Setting>) throws(CommandFailure) -> Setup {
+        if required.contains(.databaseURL), configuration.databaseURL == nil { throw Self.missing(.databaseURL) }
+        if required.contains(.amqpURL), configuration.amqpURL == nil { throw Self.missing(.amqpURL) }
+        return self
+    }
 
     /// A pool with the rights of a role; nil stands for the log-in's own, as the schema's owner.
     ///
@@ -34,6 +45,7 @@ struct Setup: Sendable {
         patience: Duration = .seconds(30),
         _ body: (PostgresPool) async throws -> Value
     ) async throws -> Value {
+        if rights == .admin, let deskPool { return try await body(deskPool) }
         let pool = try pool(as: rights, name: name, size: size, patience: patience)
         let result: Result<Value, any Error>
         do { result = .success(try await body(pool)) } catch { result = .failure(error) }

@@ -11,6 +11,10 @@ struct Shell: Sendable {
     var readInput: @Sendable () -> [UInt8]? = StandardDescriptor.readInput
     /// Who sits at the keyboard; nil where no person does.
     var terminal: Terminal?
+    /// Who agrees to an act in a terminal's place: hears how many it is about, and what it does to them.
+    var consent: (@Sendable (_ count: Int, _ deed: String) -> Bool)?
+    /// What commands stand on where the process around them has it ready; they do not read it anew then.
+    var setup: Setup?
     /// Under which name the process runs.
     var user = "unknown"
 

@@ -20,7 +20,7 @@ package struct ProcessBook: Sendable {
             [
                 .text(own.id), .text(own.role), .text(own.version), .text(own.host), .integer(Int64(own.process)),
                 .text(report.catalogs), report.refusal.map { .text($0) } ?? .null, .json(report.troublesJSON),
-                .json(report.pullsJSON),
+                .json(report.pullsJSON), .json(report.figuresJSON),
             ]
         )
         _ = try await pool.run(Self.forget, [])
@@ -38,10 +38,10 @@ package struct ProcessBook: Sendable {
 
     private static let announce = Statement(
         """
-        INSERT INTO processes AS p (id, role, version, host, process, catalogs, refusal, troubles, pulls)
-        VALUES ($1, $2, $3, $4, $5::bigint, $6, $7, $8, $9)
+        INSERT INTO processes AS p (id, role, version, host, process, catalogs, refusal, troubles, pulls, figures)
+        VALUES ($1, $2, $3, $4, $5::bigint, $6, $7, $8, $9, $10)
         ON CONFLICT (id) DO UPDATE SET catalogs = excluded.catalogs, refusal = excluded.refusal,
-            troubles = excluded.troubles, pulls = excluded.pulls, seen_at = now()
+            troubles = excluded.troubles, pulls = excluded.pulls, figures = excluded.figures, seen_at = now()
         """
     )
 
@@ -51,7 +51,7 @@ package struct ProcessBook: Sendable {
 
     private static let all = Statement(
         """
-        SELECT id, role, version, host, process::bigint, catalogs, refusal, troubles, pulls, started_at, seen_at
+        SELECT id, role, version, host, process::bigint, catalogs, refusal, troubles, pulls, started_at, seen_at, figures
         FROM processes WHERE seen_at > now() - interval '30 s' ORDER BY seen_at DESC LIMIT \(most)
         """,
         effect: .reads
@@ -74,6 +74,12 @@ extension ProcessReport {
         for (name, count) in pulls { object[name] = .number(JSONNumber(Int64(count))) }
         return JSONWriter.canonicalBytes(of: .object(object))
     }
+
+    fileprivate var figuresJSON: [UInt8] {
+        var object = JSONObject()
+        for (name, numbers) in figures { object[name] = .array(numbers.map { .number(JSONNumber(Int64($0))) }) }
+        return JSONWriter.canonicalBytes(of: .object(object))
+    }
 }
 
 extension SeenProcess {
@@ -91,6 +97,10 @@ extension SeenProcess {
         report.troubles = troubles.compactMap(ProviderTrouble.init)
         let pulls = (try? JSONParser(limits: .event).parse(try rows.json(row, 8)).get())?.object ?? JSONObject()
         for pull in pulls.members { report.pulls[pull.key] = pull.value.number?.int64.map { Int(clamping: $0) } }
+        let figures = (try? JSONParser(limits: .event).parse(try rows.json(row, 11)).get())?.object ?? JSONObject()
+        for figure in figures.members {
+            report.figures[figure.key] = figure.value.array?.compactMap { $0.number?.int64.map { Int(clamping: $0) } }
+        }
         self.init(report: report, startedAt: try rows.moment(row, 9), seenAt: try rows.moment(row, 10))
     }
 }
