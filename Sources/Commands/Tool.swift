@@ -59,7 +59,7 @@ package enum Tool {
                 return .done
             }
             let parsed = try Words(Array(words.dropFirst()), options: command.options, of: command.name)
-            return try await command.run(Call(words: parsed, shell: shell, commands: commands))
+            return try await command.run(Call(words: parsed, shell: shell, commands: commands, run: run))
         } catch {
             let failure = Failure(error)
             let log = command.flatMap { RoleLog($0, Array(words.dropFirst()), shell.environment) }

@@ -46,10 +46,13 @@ struct ConsoleBench: Sendable {
         defer { try? FileManager.default.removeItem(at: folder) }
         let environment = settings(bench).merging(environment) { _, given in given }
         let configuration = try BellhopConfiguration.read(flags: [:], environment: environment, required: []).get()
-        var setup = Setup(configuration: configuration)
-        let pool = try setup.pool(as: .admin, name: "console", size: 6)
-        setup.deskPool = pool
-        let console = try made(bench, CommandDesk(setup: setup, environment: environment), folder, origin)
+        let pool = try Setup(configuration: configuration).pool(as: .admin, name: "console", size: 6)
+        let desk = CommandDesk(
+            environment: environment,
+            ground: (configuration, pool),
+            run: { words, shell in await Tool.run(words, shell) }
+        )
+        let console = try made(bench, desk, folder, origin)
         let result: Result<Void, any Error>
         do { result = .success(try await body(console)) } catch { result = .failure(error) }
         await pool.close()
@@ -69,7 +72,9 @@ struct ConsoleBench: Sendable {
             (list, tokens[role]) = (list.having(person), token)
         }
         try Data(list.text).write(to: file)
-        let (time, metrics, logger) = (SteadyHand(), MetricsRegistry(), CapturedLog().logger)
+        let (time, metrics, logger) = (
+            SteadyHand(), MetricsRegistry(), Logger(label: "test", level: .error, sink: CapturedLog())
+        )
         let board = StatusBoard(desk.answer, time: time)
         var surroundings = OperatorConsole.Surroundings(
             desk: desk.answer,

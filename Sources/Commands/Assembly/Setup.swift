@@ -12,7 +12,10 @@ struct Setup: Sendable {
     /// With the rights of the desk, for commands that run inside a process that keeps one; it is not theirs to close.
     var deskPool: PostgresPool?
 
-    init(configuration: BellhopConfiguration) { self.configuration = configuration }
+    init(configuration: BellhopConfiguration, deskPool: PostgresPool? = nil) {
+        self.configuration = configuration
+        self.deskPool = deskPool
+    }
 
     /// Itself, where these settings are there.
     func having(_ required: Set<Setting>) throws(CommandFailure) -> Setup {

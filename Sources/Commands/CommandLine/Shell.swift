@@ -1,3 +1,4 @@
+import Postgres
 import ServiceRuntime
 
 /// What a command takes from the process around it; tests bring their own.
@@ -13,8 +14,9 @@ struct Shell: Sendable {
     var terminal: Terminal?
     /// Who agrees to an act in a terminal's place: hears how many it is about, and what it does to them.
     var consent: (@Sendable (_ count: Int, _ deed: String) -> Bool)?
-    /// What commands stand on where the process around them has it ready; they do not read it anew then.
-    var setup: Setup?
+    /// The configuration and a pool with the rights of the desk, where the process around the commands has them ready; they
+    /// read and open none of their own then.
+    var ground: (configuration: BellhopConfiguration, pool: PostgresPool)?
     /// Under which name the process runs.
     var user = "unknown"
 

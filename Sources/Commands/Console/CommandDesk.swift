@@ -1,5 +1,6 @@
 import Console
 import Glibc
+import Postgres
 import ServiceRuntime
 import Synchronization
 
@@ -7,22 +8,24 @@ import Synchronization
 ///
 /// So a page shows what the command line prints, an act asks what it asks there, and neither can do what the other cannot.
 struct CommandDesk: Sendable {
-    /// With the pool that all of them share.
-    let setup: Setup
     let environment: [String: String]
+    /// With the pool that all of them share.
+    let ground: (configuration: BellhopConfiguration, pool: PostgresPool)
+    /// Runs a command, as the program does.
+    let run: @Sendable (_ words: [String], _ shell: Shell) async -> ExitCode
 
     func answer(_ question: DeskQuestion) async -> DeskAnswer {
         let (printed, complained) = (KeptWords(atMost: 32 << 20), KeptWords(atMost: 1 << 20))
         let refused = Mutex<DeskAnswer.Consent?>(nil)
         var shell = Shell(environment: environment, output: printed.output, complaints: complained.output)
         shell.readInput = { question.input }
-        shell.setup = setup
+        shell.ground = ground
         shell.consent = { count, deed in
             if count == question.agreed { return true }
             refused.withLock { $0 = DeskAnswer.Consent(count: count, deed: deed) }
             return false
         }
-        let code = await Tool.run(question.words, shell)
+        let code = await run(question.words, shell)
         return DeskAnswer(
             code,
             output: printed.text,

@@ -22,18 +22,17 @@ enum ConsoleCommand: Command {
         guard let file = setup.configuration.operators else { throw Setup.missing(.operators) }
         let operators = try OperatorSource(file: file, time: process.time, logger: process.logger)
         // No look at the schema: a console that does not start while the database is away could not say that it is.
-        return await serve(process, operators, call.shell.environment)
+        let ground = (configuration: setup.configuration, pool: process.pool)
+        let desk = CommandDesk(environment: call.shell.environment, ground: ground, run: call.run)
+        return await serve(process, operators, desk)
     }
 
     private static func serve(
         _ process: RoleProcess,
         _ operators: OperatorSource,
-        _ environment: [String: String]
+        _ desk: CommandDesk
     ) async -> ExitCode {
         let configuration = process.setup.configuration
-        var setup = process.setup
-        setup.deskPool = process.pool
-        let desk = CommandDesk(setup: setup, environment: environment)
         let board = StatusBoard(desk.answer, time: process.time)
         var surroundings = OperatorConsole.Surroundings(
             desk: desk.answer,

@@ -1,5 +1,6 @@
 import Foundation
 import ServiceRuntime
+import Synchronization
 import TestSupport
 import Testing
 
@@ -12,11 +13,16 @@ struct OperatorListTests {
     func written() async throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent(Servers.uniqueName("operators")).path
         defer { unlink(file) }
-        let configuration = try BellhopConfiguration.read(flags: [:], environment: [:]).get()
-        let desk = CommandDesk(setup: Setup(configuration: configuration), environment: [:])
         func make(_ words: String...) async -> (code: ExitCode, token: String) {
-            let answer = await desk.answer(DeskQuestion(["keys", "operator", "--set", file] + words))
-            return (answer.exitCode, answer.output.firstMatch(of: /bhop_[A-Za-z0-9_-]{43}/).map { String($0.0) } ?? "")
+            let printed = Mutex<[UInt8]>([])
+            let output = PrintedOutput { piece in
+                printed.withLock { $0 += piece }
+                return 0
+            }
+            let shell = Shell(environment: [:], output: output, complaints: output)
+            let code = await Tool.run(["keys", "operator", "--set", file] + words, shell)
+            let text = String(decoding: printed.withLock { $0 }, as: UTF8.self)
+            return (code, text.firstMatch(of: /bhop_[A-Za-z0-9_-]{43}/).map { String($0.0) } ?? "")
         }
         let first = await make("--name", "ada")
         let second = await make("--name", "bo", "--role", "viewer")

@@ -45,7 +45,7 @@ struct ConsoleStage: Sendable {
                     result = .success(try await body(stage))
                 } catch { result = .failure(error) }
                 try? await browser.go(to: "about:blank")
-                try? await browser.tell("Network.clearBrowserCookies")
+                _ = try? await browser.tell("Network.clearBrowserCookies")
                 await server.stop(grace: .zero)
                 try result.get()
             }

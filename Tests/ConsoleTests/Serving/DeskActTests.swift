@@ -26,7 +26,7 @@ struct DeskActTests {
 
     @Test("an answer is the value that the command line prints")
     func readings() async throws {
-        try await ConsoleBench.with(letters) { console in
+        try await ConsoleBench.with(Self.letters) { console in
             let person = try await console.signIn(.viewer)
             let pages: [(String, [String])] = [
                 ("letters?reason=missing-id", ["dead-letters", "list", "--reason", "missing-id"]),
@@ -58,7 +58,7 @@ struct DeskActTests {
 
     @Test("an act says how many first, changes nothing without that count, and keeps who did it and why")
     func consent() async throws {
-        try await ConsoleBench.with(letters) { console in
+        try await ConsoleBench.with(Self.letters) { console in
             let person = try await console.signIn()
             let body: JSONObject = JSONObject([("options", ["reason": "malformed-json"])])
             let asked = try await console.call("POST", "/api/acts/discard", .object(body), as: person)
@@ -86,7 +86,7 @@ struct DeskActTests {
 
     @Test("a reveal is noted before anything personal is shown, and an edit shows what it changes before it is sent")
     func reveal() async throws {
-        try await ConsoleBench.with(letters) { console in
+        try await ConsoleBench.with(Self.letters) { console in
             let person = try await console.signIn()
             let silent = try await console.call("POST", "/api/acts/reveal", ["items": ["a-letter"]], as: person)
             #expect(silent.status == 422 && silent["error"]?["field"] == "because")
@@ -114,7 +114,7 @@ struct DeskActTests {
 
     @Test("replays begin, pause and end by it, and a hold and a fan-out are stopped by it")
     func controls() async throws {
-        try await ConsoleBench.with(letters) { console in
+        try await ConsoleBench.with(Self.letters) { console in
             let person = try await console.signIn()
             let begun = try await console.act(
                 "replay",
