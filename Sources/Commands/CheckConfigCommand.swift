@@ -1,5 +1,6 @@
 import API
 import BellhopRules
+import Console
 import Postgres
 import Push
 import ServiceRuntime
@@ -21,6 +22,7 @@ enum CheckConfigCommand: Command {
         let words = [
             configuration.describe(), "", "catalogues: \(files.catalogsInWords)",
             "providers:  \(files.providersInWords)", "token keys: \(files.tokenKeysInWords)",
+            "operators:  \(files.operatorsInWords)",
         ]
         call.answer(
             json(configuration, files, warnings),
@@ -68,6 +70,7 @@ enum CheckConfigCommand: Command {
             ("apps", .list((files.catalogs?.catalogs ?? []).map { .text($0.app.text) })),
             ("pushedApps", .list(files.pushedApps.map { .text($0.text) })),
             ("tokenKeys", files.tokenKeys.map { .number($0.count) } ?? .null),
+            ("operators", files.operators.map { .number($0.operators.count) } ?? .null),
             ("warnings", .list(warnings.map { .text($0) })),
         ])
     }
@@ -80,6 +83,7 @@ private struct Files {
     let catalogs: CatalogSet?
     let providers: ProviderConfiguration?
     let tokenKeys: TokenKeySet?
+    let operators: OperatorList?
 
     init(_ setup: Setup) throws {
         var failures: [any Error] = []
@@ -90,6 +94,7 @@ private struct Files {
         catalogs = attempt { try setup.configuration.catalogs.map { _ in try setup.catalogs() } }
         providers = attempt { try setup.configuration.providers.map { try ProviderConfiguration.read(file: $0) } }
         tokenKeys = attempt { try setup.configuration.jwtKeys.map { try TokenKeySet.read(file: $0).get() } }
+        operators = attempt { try setup.configuration.operators.map { try OperatorList.read(file: $0).get() } }
         guard failures.isEmpty else { throw FileFaults(failures: failures) }
     }
 
@@ -121,6 +126,13 @@ private struct Files {
             return "none configured (\(Setting.jwtKeys.environmentName)); no inbox API starts without"
         }
         return "\(tokenKeys.count) \(tokenKeys.count == 1 ? "key" : "keys")"
+    }
+
+    var operatorsInWords: String {
+        guard let operators else {
+            return "none configured (\(Setting.operators.environmentName)); no console starts without"
+        }
+        return operators.operators.map { "\($0.name) (\($0.role.rawValue))" }.joined(separator: ", ")
     }
 
     var providersInWords: String {

@@ -7,8 +7,8 @@ package import ServiceRuntime
 package enum Tool {
     static let commands: [any Command.Type] = [
         MigrateCommand.self, TopologyCommand.self, WorkerCommand.self, PoolCommand.self, SchedulerCommand.self,
-        APICommand.self, ConsoleCommand.self, StatusCommand.self, PublishCommand.self, ValidateCommand.self, CheckConfigCommand.self,
-        SandboxCommand.self,
+        APICommand.self, ConsoleCommand.self, StatusCommand.self, PublishCommand.self, ValidateCommand.self,
+        CheckConfigCommand.self, SandboxCommand.self,
         BenchCommand.self, QuietCommand.self, NextRunCommand.self, DecideCommand.self, ExplainCommand.self,
         RevokeStaleCommand.self, CheckProviderCommand.self, KeysCommand.self, TokenCommand.self,
         DeadLettersCommand.self, FanoutsCommand.self, HoldCommand.self, ManualCommand.self, CompletionsCommand.self,

@@ -6,7 +6,8 @@ import Synchronization
 
 /// The desk of the console: the program's own commands, run inside the process as at a terminal.
 ///
-/// So a page shows what the command line prints, an act asks what it asks there, and neither can do what the other cannot.
+/// So a page shows what the command line prints, an act asks what it asks there, and neither can do what the other
+/// cannot.
 struct CommandDesk: Sendable {
     let environment: [String: String]
     /// With the pool that all of them share.
@@ -35,7 +36,9 @@ struct CommandDesk: Sendable {
     }
 }
 
-/// What a command says, kept for whoever asked, up to a bound; beyond it the command hears that its words do not arrive.
+/// What a command says, kept for whoever asked, up to a bound.
+///
+/// Beyond it the command hears that its words do not arrive.
 private final class KeptWords: Sendable {
     private let bytes = Mutex<[UInt8]>([])
     private let limit: Int

@@ -34,8 +34,9 @@ final class SessionTable: Sendable {
 
     var count: Int { sessions.withLock { $0.count } }
 
-    /// Begins one; of too many of the same person the one that was not used for longest ends. Nil where there are too many in
-    /// all.
+    /// Begins one; of too many of the same person the one that was not used for longest ends.
+    ///
+    /// Nil where there are too many in all.
     func begin(_ person: Operator) throws(CryptographyError) -> (cookie: String, session: Session)? {
         let now = time.steady()
         let cookie = Base64URL.encode(try SecureRandom.bytes(32))

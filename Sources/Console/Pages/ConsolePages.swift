@@ -3,7 +3,8 @@ import HTTPServer
 
 /// The console as browsers get it: one page, one style sheet, one script.
 ///
-/// The files in `assets` are compiled into the program; the script is its files one after the other, in one module's scope.
+/// The files in `assets` are compiled into the program; the script is its files one after the other, in the scope of one
+/// module.
 enum ConsolePages {
     static let all = [
         PageAsset("/", type: "text/html; charset=utf-8", PackageResources.console_html, headers: pageHeaders),

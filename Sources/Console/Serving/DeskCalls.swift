@@ -14,8 +14,8 @@ enum DeskCalls {
         return try response(to: try await desk.ask(DeskQuestion(filled.words(by: session.person.name, json: true))))
     }
 
-    /// An act is asked twice: first for what it would be about, which changes nothing, then with the count that the operator
-    /// has agreed to; where that is another by now, it is asked anew.
+    /// An act is asked twice: first for what it would be about, which changes nothing, then with the count that the
+    /// operator has agreed to; where that is another by now, it is asked anew.
     static func act(
         _ form: DeskForm,
         _ body: JSONObject,

@@ -15,7 +15,8 @@ extension ConsoleBrowserTests {
         private static let pictures = ProcessInfo.processInfo.environment["BELLHOP_PICTURES"]
 
         private static let audit = """
-            return axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] })
+            const kinds = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+            return axe.run(document, { runOnly: kinds })
                 .then(({ violations }) => violations.map(({ id, nodes }) => id + ": " + nodes.map((node) =>
                     node.target.join(" ") + " " + node.failureSummary).join("; ")));
             """
@@ -71,9 +72,9 @@ extension ConsoleBrowserTests {
         func fits(isPhone: Bool) async throws {
             try await ConsoleStage.with(ConsoleStage.night) { stage in
                 try await Self.fill(stage)
+                try await stage.signIn()
                 for isDark in [false, true] {
                     try await stage.resize(width: isPhone ? 390 : 1_280, height: 900, isDark: isDark)
-                    try await stage.signIn()
                     for place in Self.places {
                         try await stage.open(place)
                         let fits = try await stage.ask("document.documentElement.scrollWidth <= innerWidth")
@@ -91,7 +92,8 @@ extension ConsoleBrowserTests {
         private static func look(_ name: String, _ stage: ConsoleStage) async throws {
             guard let pictures else { return }
             let picture = try await stage.browser.tell("Page.captureScreenshot", ["format": "png"])
-            let bytes = try #require(picture["data"]?.string.flatMap { Data(base64Encoded: $0) })
+            let data = picture["data"]?.string.flatMap { Data(base64Encoded: $0) }
+            let bytes = try #require(data)
             try FileManager.default.createDirectory(atPath: pictures, withIntermediateDirectories: true)
             try bytes.write(to: URL(fileURLWithPath: pictures).appendingPathComponent("console-\(name).png"))
         }
@@ -119,12 +121,12 @@ extension ConsoleBrowserTests {
             }
             try await ConsoleStage.with(letters) { stage in
                 try await stage.signIn(at: "#/desk")
-                let shown = try await stage.texts(".group h3 a")
+                let shown = try await stage.texts(".group h2 a")
                 #expect(Set(shown) == Set(Self.corpus))
                 let errors = try await stage.texts(".group .error")
                 #expect(Set(errors) == Set(Self.corpus))
                 try await stage.open("letters")
-                let items = try await stage.texts(".item h3 a")
+                let items = try await stage.texts(".item h2 a")
                 #expect(Set(items) == Set(Self.corpus))
                 for number in Self.corpus.indices {
                     try await stage.open("letter/item-\(number)")

@@ -97,7 +97,7 @@ extension ConsoleBrowserTests {
                 try await stage.press("Show")
                 try await stage.until("$('dialog textarea.code')?.value.includes('Payment received')")
                 let text =
-                    #"{"id":"evt_new","eventType":"system","to":{"user":"u1"},"title":"Payment received","body":"129 kr"}"#
+                    #"{"id":"evt_new","app":"drop","eventType":"system","to":{"user":"u1"},"title":"Payment received"}"#
                 try await stage.write(text, into: "text")
                 try await stage.until("$$('dialog .added').some((line) => line.textContent.startsWith('+ /to'))")
                 try await stage.write("they forgot the user", into: "because")

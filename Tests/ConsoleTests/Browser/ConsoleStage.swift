@@ -95,7 +95,8 @@ struct ConsoleStage: Sendable {
         let script = """
             const $ = (selector) => document.querySelector(selector);
             const $$ = (selector) => [...document.querySelectorAll(selector)];
-            const named = (words) => $$("dialog[open] button, #main button").findLast((one) => one.textContent === words);
+            const buttons = $$("dialog[open] button, #main button");
+            const named = (words) => buttons.findLast((one) => one.textContent === words);
             return (\(expression));
             """
         return try await browser.run(script, arguments)
@@ -151,7 +152,7 @@ struct ConsoleStage: Sendable {
                     error: row.3,
                     failedAt: Letters.ago(Int64(120 + number * 2_500 * (kind + 1))),
                     body:
-                        #"{"id":"evt_\#(kind)_\#(number)","eventType":"system","title":"Payment received","body":"129 kr"}"#
+                        #"{"id":"e\#(kind)-\#(number)","eventType":"system","title":"Payment received","body":"1 kr"}"#
                 )
             }
         }

@@ -22,7 +22,7 @@ const auditView = {
   load: () => client.ask("audit", { limit: "200" }),
   show(entries) {
     if (entries.length === 0) return [nothing("audit", "Nobody has done anything yet", "Each act is kept here with who did it, and why.")];
-    return [table(["#number", "when", "who", "act", "#items", "about", "because", ""], entries.map((entry) => [
+    return [table(["#number", "when", "who", "act", "#items", "about", "because", "more"], entries.map((entry) => [
       String(entry.number), ago(entry.at), entry.by, el("b", {}, entry.act), grouped(entry.items), filterWords(entry.filter), entry.because,
       entry.replay ? link(`#/replays/${entry.replay}`, `Replay ${entry.replay}`)
         : client.isOperator && UNDONE.includes(entry.act) ? button("Undo", () => undo(entry), { kind: "small", key: `undo-${entry.number}` }) : ""]), { label: "audit" })];

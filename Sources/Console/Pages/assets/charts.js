@@ -13,12 +13,14 @@ function sparkline(figures, words = "the last 24 hours") {
     }));
 }
 
-/** A bar that is so full, of 0 to 1. */
-function progressBar(share, words, kind = "") {
+/** A bar that is so full, of 0 to 1; `failed` is the part of it that went wrong, at its end. */
+function progressBar(share, words, kind = "", failed = 0) {
   const percent = Math.round(Math.min(1, Math.max(0, share)) * 1_000) / 10;
+  const wrong = failed > 0 ? Math.min(percent, Math.max(0.6, failed * 100)) : 0;
   return el("div", { class: `progress ${kind}`, role: "progressbar", "aria-label": words, "aria-valuemin": 0, "aria-valuemax": 100, "aria-valuenow": percent },
     draw("svg", { viewBox: "0 0 100 4", preserveAspectRatio: "none", "aria-hidden": "true" },
-      draw("rect", { width: percent, height: 4 })));
+      draw("rect", { width: percent - wrong, height: 4 }),
+      wrong > 0 ? draw("rect", { x: percent - wrong, width: wrong, height: 4, class: "wrong" }) : null));
 }
 
 const CHART = { width: 560, height: 190, left: 54, right: 12, top: 14, bottom: 26 };

@@ -62,9 +62,9 @@ function groupShown(group, params) {
   const place = [group.stage, group.provider, group.app, group.eventType].filter(Boolean);
   return el("li", { class: "group" },
     el("div", { class: "group-words" },
-      el("h3", {}, link(deskAddress("letters", filter), group.reason, { "data-row": "" }), el("span", { class: "muted" }, place.join(" · "))),
+      el("h2", {}, link(deskAddress("letters", filter), group.reason, { "data-row": "" }), el("span", { class: "muted" }, place.join(" · "))),
       el("p", { class: "error" }, group.latestError),
-      el("p", { class: "advice" }, link(deskAddress("letters", filter), `${of(group.items, "item")} of ${of(group.users, "user")}`, { "data-key": `n-${group.fingerprint}` }),
+      el("p", { class: "advice" }, link(deskAddress("letters", filter), group.users > 0 ? `${of(group.items, "item")} of ${of(group.users, "user")}` : of(group.items, "item"), { "data-key": `n-${group.fingerprint}` }),
         " · first ", ago(group.firstSeenAt), " · last ", ago(group.lastSeenAt))),
     el("div", { class: "group-side" }, el("b", { class: "count" }, grouped(group.items)), sparkline(group.lastDay)),
     el("div", { class: "acts" }, actButtons({ options }, { state, small: true })));
@@ -96,7 +96,7 @@ function itemShown(item) {
     onchange: ({ target }) => (target.checked ? ticked.add(item.id) : ticked.delete(item.id), refreshSoon()) });
   return el("li", { class: `item ${ticked.has(item.id) ? "ticked" : ""}` }, el("span", { class: "tick" }, tick),
     el("div", { class: "item-words" },
-      el("h3", {}, link(`#/letter/${encodeURIComponent(item.id)}`, item.reason, { "data-row": item.id }), tag(item.state, stateKind(item.state)),
+      el("h2", {}, link(`#/letter/${encodeURIComponent(item.id)}`, item.reason, { "data-row": item.id }), tag(item.state, stateKind(item.state)),
         item.deaths > 1 ? tag(`died ${of(item.deaths, "time")}`, "warn") : null),
       el("p", { class: "error" }, item.error),
       el("p", { class: "muted small" }, [item.app, item.eventType, item.user && `user ${item.user}`, item.provider].filter(Boolean).join(" · ") || "of no app")),

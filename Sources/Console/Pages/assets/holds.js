@@ -4,7 +4,7 @@ function holdCard(one) {
   const scope = [one.app, one.type && `type ${one.type}`, one.provider && `through ${one.provider}`].filter(Boolean).join(" · ");
   const items = [String(one.hold)];
   return el("li", { class: "group" },
-    el("div", { class: "group-words" }, el("h3", {}, scope, tag("held", "warn")),
+    el("div", { class: "group-words" }, el("h2", {}, scope, tag("held", "warn")),
       el("p", {}, one.because), el("p", { class: "muted small" }, `${one.by}, `, ago(one.placedAt), ` · hold ${one.hold}`)),
     el("div", { class: "group-side" }, el("b", { class: "count" }, `${grouped(one.waiting)}${one.waitingIsCapped || one.mayWaitAmong.length > 0 ? "+" : ""}`), el("span", { class: "muted small" }, "wait")),
     el("div", { class: "acts" }, client.isOperator ? [

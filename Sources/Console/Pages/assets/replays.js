@@ -27,7 +27,7 @@ function replayShown(replay) {
     el("div", { class: "headline" }, el("h2", {}, `Replay ${replay.replay}`), tag(replay.state, stateKind(replay.state)),
       replay.pauseReason && replay.state === "paused" ? tag(replay.pauseReason, "warn") : null),
     el("p", { class: "lead" }, `By ${replay.by}, begun `, ago(replay.startedAt), `: ${replay.because}`),
-    progressBar(share, words, failed > 0 ? "bad" : ""),
+    progressBar(share, words, replay.state === "paused" ? "warn" : "", replay.items > 0 ? failed / replay.items : 0),
     el("p", { class: "lead" }, el("b", {}, words), failed > 0 ? `, ${grouped(failed)} failed` : "", replay.underWay > 0 ? `, ${grouped(replay.underWay)} under way` : "",
       left === null ? "" : `, about ${span(left)} left`, replay.notBefore && !replay.finishedAt ? `, from ${clock(replay.notBefore)} on` : ""),
     el("div", { class: "acts" }, replayControls(replay)),

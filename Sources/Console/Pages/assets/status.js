@@ -30,7 +30,7 @@ function figuresShown(status) {
     figure(ready, "wait in lanes"),
     figure(owed?.owed ?? null, "deliveries owed", null, owed?.overdue > 0 ? "warn" : ""),
     figure(status.deadLetters?.open ?? null, "dead letters open", "#/desk", status.deadLetters?.open > 0 ? "bad" : ""),
-    figure(status.fanouts ? status.fanouts.running + status.fanouts.paused : null, "fan-outs under way", "#/fanouts", status.fanouts?.paused > 0 ? "warn" : ""),
+    figure(status.fanouts ? status.fanouts.running + status.fanouts.paused : null, "fan-outs", "#/fanouts", status.fanouts?.paused > 0 ? "warn" : ""),
     figure(status.holds?.length ?? null, "holds", "#/holds", status.holds?.length > 0 ? "warn" : ""));
 }
 
@@ -64,7 +64,7 @@ function providersShown(status) {
     ...(status.failingProviders ?? []).map((one) => [one.app, one.provider, tag(one.word, "warn"), ago(one.since), of(one.answers, "answer")]),
   ];
   if (rows.length === 0) return null;
-  return card("Providers in trouble", null, table(["app", "provider", "says", "since", ""], rows, { label: "providers in trouble" }));
+  return card("Providers in trouble", null, table(["app", "provider", "says", "since", "more"], rows, { label: "providers in trouble" }));
 }
 
 function processesShown(status) {
@@ -112,9 +112,9 @@ const chartsView = {
   every: 10,
   load: () => client.ask("figures"),
   show(data) {
-    const length = data.points.length * data.seconds;
+    const length = data.points.length > 1 ? `The last ${span((data.points.at(-1)[0] - data.points[0][0]) / 1_000)}, one` : "One";
     return [
-      el("p", { class: "lead" }, `The last ${span(length)}, one point every ${data.seconds} seconds, from what the workers and the database say themselves; kept by this console for three hours.`),
+      el("p", { class: "lead" }, `${length} point every ${data.seconds} seconds, from what the workers and the database say themselves; kept by this console for three hours.`),
       el("div", { class: "charts" }, CHARTS.map(([title, unit, series]) =>
         chart(title, unit, series.map(([name, column, colour]) => ({ name, column, colour })), data))),
     ];
