@@ -11,7 +11,7 @@ import ServiceRuntime
 enum KeysCommand: Command {
     static let name = "keys"
     static let summary =
-        "Makes a key pair for Web Push (VAPID) or tokens of the inbox API, or an operator's token for the console."
+        "Makes a key pair for Web Push (VAPID) or tokens of the inbox API, or a token for the console."
     static let synopsis = [
         "keys vapid [--out FILE] [--json]", "keys tokens --out FILE --set FILE",
         "keys operator --name NAME [--role viewer|operator] --set FILE [--json]",

@@ -44,10 +44,12 @@ enum ConsoleCommand: Command {
         surroundings.origin = configuration.consoleOrigin
         surroundings.proxies = configuration.apiProxies
         let console = OperatorConsole(surroundings)
+        var limits = OperatorConsole.limits
+        limits.manyFrom = configuration.apiProxies
         let service = HTTPService(
             name: "console",
             at: HTTPService.Place(configuration.consoleListen, from: .consoleListen),
-            limits: OperatorConsole.limits,
+            limits: limits,
             logger: process.logger,
             handler: console.respond(to:)
         )

@@ -97,7 +97,7 @@ extension ConsoleBrowserTests {
                 try await stage.press("Show")
                 try await stage.until("$('dialog textarea.code')?.value.includes('Payment received')")
                 let text =
-                    #"{"id":"evt_new","app":"drop","eventType":"system","to":{"user":"u1"},"title":"Payment received"}"#
+                    #"{"id":"evt_new","app":"drop","eventType":"system","to":{"user":"u1"},"title":"t","body":"b"}"#
                 try await stage.write(text, into: "text")
                 try await stage.until("$$('dialog .added').some((line) => line.textContent.startsWith('+ /to'))")
                 try await stage.write("they forgot the user", into: "because")
@@ -116,6 +116,28 @@ extension ConsoleBrowserTests {
                 try await stage.until("$('.headline .tag')?.textContent === 'cancelled'", "it is followed")
                 let acts = try await stage.console.bench.column("SELECT act FROM audit ORDER BY number")
                 #expect(acts == ["reveal", "edit", "pause", "cancel"])
+                try await stage.expectQuiet()
+            }
+        }
+
+        @Test("a replay that runs is followed without a hand on the page, until it has ended")
+        func progress() async throws {
+            try await ConsoleStage.with(ConsoleStage.night) { stage in
+                try await stage.signIn(at: "#/desk?reason=malformed-json")
+                try await stage.press("Replay")
+                try await stage.until("$('.deed')?.textContent === 'This replays 5 items of 0 users.'")
+                try await stage.write("mended", into: "because")
+                try await stage.press("Replay 5")
+                try await stage.until("$('.lead b')?.textContent === '0 of 5 items settled'")
+                let settle = "UPDATE replay_items SET state = 'settled', outcome = $1, settled_at = now() WHERE position <= $2"
+                _ = try await stage.console.bench.owner.run(settle, [.text("recorded"), .integer(2)])
+                try await stage.until("$('.lead b')?.textContent === '2 of 5 items settled'")
+                _ = try await stage.console.bench.owner.run(
+                    "UPDATE replay_items SET state = 'settled', outcome = 'failed', settled_at = now() WHERE position > 2"
+                )
+                let end = "UPDATE replays SET state = 'done', finished_at = now()"
+                _ = try await stage.console.bench.owner.run(end)
+                try await stage.until("$('.headline .tag')?.textContent === 'done' && $('.progress .wrong') !== null")
                 try await stage.expectQuiet()
             }
         }

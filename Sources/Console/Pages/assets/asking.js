@@ -57,9 +57,10 @@ function diffLines(lines) {
 /**
  * Asks for an act and carries it out; resolves with what was done, or null.
  *
- * `act` is its name at the server, `verb` what its button says, `body()` what it is about, `extra` further fields.
+ * `act` is its name at the server, `verb` what its button says, `body()` what it is about, `extra` further fields, `isReady`
+ * whether these say enough to be asked about.
  */
-function perform({ act, title, verb, body, extra = null, danger = false, note = null, says = null, asksForCount = true }) {
+function perform({ act, title, verb, body, extra = null, danger = false, note = null, says = null, asksForCount = true, isReady = () => true }) {
   return dialog(title, (close) => {
     const shown = el("div", { class: "shown", "aria-live": "polite" });
     const fault = el("p", { class: "fault", role: "alert", hidden: true });
@@ -90,6 +91,7 @@ function perform({ act, title, verb, body, extra = null, danger = false, note = 
     const preview = async () => {
       if (!asksForCount) return weigh();
       complain("");
+      if (!isReady(written(extras))) return show({});
       try {
         show(await client.act(act, { ...body(written(extras)), because: "" }));
       } catch (refused) {
@@ -179,6 +181,7 @@ const letterActs = {
         field("Another routing key", el("input", { name: "routing-key", spellcheck: "false", autocapitalize: "off" })),
       ],
       body: ({ set = "", ...extra }) => ({ ...about, options: { ...about.options, ...extra, set: set.split("\n").filter(Boolean) } }),
+      isReady: (extra) => extra.set !== "" || extra["routing-key"] !== "",
       says: (done) => `${of(done.items, "copy", "copies")} on the way, replay ${done.replay ?? "–"}.`,
     });
   },

@@ -31,12 +31,14 @@ async function rewrite(id) {
   if (revealed.id !== id && !(await reveal(id))?.id) return null;
   const text = el("textarea", { name: "text", rows: 14, class: "code", spellcheck: "false", autocapitalize: "off", "aria-label": "Body" });
   text.value = bodyText(revealed.letter.origin);
+  const before = text.value.trim();
   const key = el("input", { name: "routing-key", value: revealed.letter.origin.routingKey, spellcheck: "false", autocapitalize: "off" });
   const was = revealed.letter.origin.routingKey;
   const done = await perform({
     act: "rewrite", title: "Edit", verb: "Send the copy",
     note: "A corrected copy goes out in its place, once the rules would take it in.",
     extra: [field("Body", text), field("Routing key", key)],
+    isReady: (extra) => extra.text !== before || extra["routing-key"] !== was,
     body: (extra) => ({ items: [id], text: extra.text, options: extra["routing-key"] === was ? {} : { "routing-key": extra["routing-key"] } }),
   });
   if (done?.replay) location.hash = `#/replays/${done.replay}`;

@@ -50,14 +50,18 @@ async function open() {
   const title = subject && name !== "letter" ? `${view.title} ${subject}` : view.title;
   document.title = `${title} · Bellhop`;
   for (const item of screen.menu.children) {
-    if (item.dataset.place === (HOMES[name] ?? name)) item.setAttribute("aria-current", "page");
-    else item.removeAttribute("aria-current");
+    if (item.dataset.place === (HOMES[name] ?? name)) {
+      item.setAttribute("aria-current", "page");
+      item.scrollIntoView({ block: "nearest", inline: "center" });
+    } else item.removeAttribute("aria-current");
   }
   const body = el("div", { class: "body", "aria-busy": "true" });
   const fault = el("div", { class: "away", role: "alert", hidden: true });
   fill(screen.main, el("h1", {}, view.title), fault, el("div", { class: "controls" }, view.controls?.(params) ?? []), body);
   body.append(el("div", { class: "loading" }, el("i"), el("i"), el("i")));
-  screen.main.scrollIntoView?.({ block: "start" });
+  scrollTo(0, 0);
+  // What had the focus is gone: reading goes on at the new page.
+  if (document.activeElement === document.body) screen.main.focus({ preventScroll: true });
   let before = null;
   let timer = null;
   let isLooking = false;
