@@ -1,5 +1,6 @@
 import BellhopJSON
 import Foundation
+import Postgres
 import Store
 import TestSupport
 import Testing
@@ -129,14 +130,12 @@ extension ConsoleBrowserTests {
                 try await stage.write("mended", into: "because")
                 try await stage.press("Replay 5")
                 try await stage.until("$('.lead b')?.textContent === '0 of 5 items settled'")
-                let settle = "UPDATE replay_items SET state = 'settled', outcome = $1, settled_at = now() WHERE position <= $2"
-                _ = try await stage.console.bench.owner.run(settle, [.text("recorded"), .integer(2)])
+                let settle = "UPDATE replay_items SET state = 'settled', settled_at = now(), outcome = "
+                _ = try await stage.console.bench.owner.run(Statement(settle + "'recorded' WHERE position <= 2"), [])
                 try await stage.until("$('.lead b')?.textContent === '2 of 5 items settled'")
-                _ = try await stage.console.bench.owner.run(
-                    "UPDATE replay_items SET state = 'settled', outcome = 'failed', settled_at = now() WHERE position > 2"
-                )
+                _ = try await stage.console.bench.owner.run(Statement(settle + "'failed' WHERE position > 2"), [])
                 let end = "UPDATE replays SET state = 'done', finished_at = now()"
-                _ = try await stage.console.bench.owner.run(end)
+                _ = try await stage.console.bench.owner.run(Statement(end), [])
                 try await stage.until("$('.headline .tag')?.textContent === 'done' && $('.progress .wrong') !== null")
                 try await stage.expectQuiet()
             }

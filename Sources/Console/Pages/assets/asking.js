@@ -30,7 +30,7 @@ function dialog(title, build) {
       build(close)));
     document.body.append(box);
     box.showModal();
-    box.querySelector("[autofocus]")?.focus();
+    (box.querySelector("[data-first]") ?? box.querySelector("[autofocus]"))?.focus();
   });
 }
 
@@ -172,9 +172,9 @@ const letterActs = {
     says: (done) => `Noted on ${of(done.items, "item")}.`,
   }),
   edit(about) {
-    const places = el("textarea", { name: "set", rows: 3, placeholder: "/to={\"user\":\"u1\"}", spellcheck: "false", autocapitalize: "off" });
+    const places = el("textarea", { name: "set", rows: 3, "data-first": "", placeholder: "/to={\"user\":\"u1\"}", spellcheck: "false", autocapitalize: "off" });
     return perform({
-      act: "edit", title: "Edit", verb: "Send copies of",
+      act: "edit", title: "Edit", verb: "Edit",
       note: "One change for all of them: a corrected copy goes out in the place of each; what would be refused again stays.",
       extra: [
         field("Places and values, one a line", places, "A place such as /id or /data/amount, then =, then the value."),

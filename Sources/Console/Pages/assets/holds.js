@@ -24,11 +24,11 @@ function holdCard(one) {
 
 /** Asks what shall be held. */
 function addHold() {
-  const input = (name, hint) => el("input", { name, placeholder: hint, spellcheck: "false", autocapitalize: "off" });
+  const input = (name, hint, attributes) => el("input", { name, placeholder: hint, spellcheck: "false", autocapitalize: "off", ...attributes });
   return perform({
     act: "hold-add", title: "Hold", verb: "Hold", danger: true, asksForCount: false,
     note: "Workers stop sending it within seconds. What comes is recorded in the app, and keeps its place until a release.",
-    extra: el("div", { class: "columns" }, field("App", input("app", "drop")), field("Type", input("type", "every type")),
+    extra: el("div", { class: "columns" }, field("App", input("app", "drop", { "data-first": "" })), field("Type", input("type", "every type")),
       field("Provider", el("select", { name: "provider" }, el("option", { value: "" }, "every provider"), ["apns", "fcm", "expo", "webpush", "email"].map((name) => el("option", { value: name }, name))))),
     body: (extra) => ({ options: extra }),
     says: (done) => (done.added ? `Hold ${done.hold.hold} is in force.` : "It is held already."),

@@ -29,7 +29,7 @@ async function reveal(id) {
 /** Asks for a corrected copy of one message: the text as it is, what it changes, and then the reason. */
 async function rewrite(id) {
   if (revealed.id !== id && !(await reveal(id))?.id) return null;
-  const text = el("textarea", { name: "text", rows: 14, class: "code", spellcheck: "false", autocapitalize: "off", "aria-label": "Body" });
+  const text = el("textarea", { name: "text", rows: 14, "data-first": "", class: "code", spellcheck: "false", autocapitalize: "off", "aria-label": "Body" });
   text.value = bodyText(revealed.letter.origin);
   const before = text.value.trim();
   const key = el("input", { name: "routing-key", value: revealed.letter.origin.routingKey, spellcheck: "false", autocapitalize: "off" });
