@@ -21,7 +21,10 @@ struct ConsoleFault: Error, Sendable {
     }
 
     /// What a command said to a person at a terminal holds for one at a page.
+    ///
+    /// Nil where it answered: a replay that is paused ends with 75, and is an answer all the same.
     init?(_ answer: DeskAnswer) {
+        guard answer.output.isEmpty || !answer.complaint.isEmpty else { return nil }
         let words = answer.complaint.split(separator: "\n").last.map(String.init) ?? ""
         let lead = "bellhop: "
         let message = words.hasPrefix(lead) ? String(words.dropFirst(lead.count)) : words

@@ -33,9 +33,7 @@ enum DeskCalls {
 
     /// What a command printed as JSON is the answer, whatever it is.
     static func response(to answer: DeskAnswer) throws(ConsoleFault) -> HTTPResponse {
-        if answer.output.isEmpty || ![.done, .answerIsNo, .unavailable].contains(answer.exitCode) {
-            if let fault = ConsoleFault(answer) { throw fault }
-        }
+        if let fault = ConsoleFault(answer) { throw fault }
         return .json(Array((answer.output.isEmpty ? "null" : answer.output).utf8))
     }
 

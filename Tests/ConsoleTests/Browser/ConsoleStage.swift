@@ -102,8 +102,14 @@ struct ConsoleStage: Sendable {
         return try await browser.run(script, arguments)
     }
 
+    /// Waits until an expression about the page is true; what stands on the page is told where it never is.
     func until(_ expression: String, _ what: String = "") async throws {
-        try await eventually("\(what) \(expression)") { try await ask(expression) == true }
+        do {
+            try await eventually("\(what) \(expression)") { try await ask(expression) == true }
+        } catch {
+            let words = try? await ask("document.body.innerText").string
+            throw BrowserFailure("\(error); the page says: \((words ?? "nothing").prefix(2_000))")
+        }
     }
 
     func texts(_ selector: String) async throws -> [String] {

@@ -127,6 +127,8 @@ struct DeskActTests {
                 let body: JSONValue = ["items": ["1"], "because": "x"]
                 let answer = try await console.call("POST", "/api/acts/replay-\(verb)", body, as: person)
                 #expect(answer["done"]?["state"] == .string(state), "\(answer)")
+                let shown = try await console.call("GET", "/api/replays?item=1", as: person)
+                #expect(shown.status == 200 && shown["state"] == .string(state), "\(shown)")
             }
             let again = try await console.call(
                 "POST",
