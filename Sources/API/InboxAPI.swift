@@ -58,7 +58,8 @@ package struct InboxAPI: Sendable {
     /// Bodies of a few kilobytes; a browser's subscription is the largest.
     package static let limits = HTTPLimits(
         bodyBytes: 64 * 1_024,
-        headerBytes: 32 * 1_024,
+        // Room for the longest token and what browsers send beside it; ten thousand open streams have as much each.
+        headerBytes: 12 * 1_024,
         connections: ConnectionLimits.usual.total
     )
 

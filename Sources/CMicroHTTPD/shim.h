@@ -60,7 +60,7 @@ static inline int bellhop_connection_socket(struct MHD_Connection *connection) {
 static inline struct MHD_Response *bellhop_stream_response(
     MHD_ContentReaderCallback read, void *context, MHD_ContentReaderFreeCallback release
 ) {
-    return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 16 * 1024, read, context, release);
+    return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 1024, read, context, release);
 }
 
 // Constants under names that do not depend on how Swift imports the enumerations of one version or another.

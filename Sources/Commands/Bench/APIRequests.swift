@@ -63,5 +63,11 @@ struct APIRequests: Sendable {
         }
     }
 
+    /// The call that opens a stream; users take turns.
+    func stream(_ number: Int) -> [UInt8] {
+        let authorization = authorizations[number % authorizations.count]
+        return Array("GET /api/notifications/stream HTTP/1.1\r\nHost: localhost\r\n\(authorization)\r\n".utf8)
+    }
+
     var users: Int { authorizations.count }
 }

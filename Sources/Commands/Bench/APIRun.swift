@@ -11,6 +11,8 @@ struct APIRun: Sendable {
     /// Notifications of each.
     let stored: Int
     let connections: Int
+    /// Streams that are open at once at the end; of one user at most ten.
+    let streams: Int
     /// How long one turn of one server takes.
     let seconds: Double
     /// The program of the peer; nil for none.
@@ -25,7 +27,7 @@ struct APIRun: Sendable {
         try await testbed.seed(workload)
         try await testbed.inboxes.fill(each: stored)
         let requests = try APIRequests(workload)
-        var servers = [try await APIServer.own(testbed, keys: requests.keySet)]
+        var servers = [try await APIServer.own(testbed, keys: requests.keySet, streams: streams)]
         if let peer { servers.append(try await APIServer.peer(peer, testbed)) }
         let load = ProcessTable.load()
         var faults = try Comparison(requests: requests).faults(of: servers)
@@ -33,7 +35,8 @@ struct APIRun: Sendable {
         for route in APIRequests.Route.allCases {
             results += try await measure(route, servers, requests, testbed, &faults)
         }
-        return report(results, try await MachineDescription(testbed, load: load), faults)
+        let crowd = try await open(servers[0], requests, &faults)
+        return report(results, crowd, try await MachineDescription(testbed, load: load), faults)
     }
 
     private func measure(
@@ -86,7 +89,24 @@ struct APIRun: Sendable {
         return outcome
     }
 
-    private func report(_ results: [APIResult], _ machine: MachineDescription, _ faults: [String]) -> BenchReport {
+    private func open(
+        _ server: APIServer,
+        _ requests: APIRequests,
+        _ faults: inout [String]
+    ) async throws -> StreamCrowd.Outcome? {
+        guard streams > 0 else { return nil }
+        say("opening \(streams) streams")
+        let crowd = try await StreamCrowd(server: server, count: streams).open(requests)
+        if crowd.open < streams { faults.append("only \(crowd.open) of \(streams) streams were open") }
+        return crowd
+    }
+
+    private func report(
+        _ results: [APIResult],
+        _ crowd: StreamCrowd.Outcome?,
+        _ machine: MachineDescription,
+        _ faults: [String]
+    ) -> BenchReport {
         var figures: [BenchReport.Figure] = [
             .told("users", .number(workload.users)), .told("stored", .number(stored)),
             .told("connections", .number(connections)),
@@ -100,6 +120,7 @@ struct APIRun: Sendable {
             figures += comparisons.map { .shown($0.text) }
             figures.append(.told("ratios", .list(comparisons.map(\.json))))
         }
+        if let crowd { figures += [.shown(crowd.text), .told("streams", crowd.json)] }
         return BenchReport(
             "W5",
             "W5: the inbox API, \(workload.users) users with \(stored) notifications, \(connections) connections",

@@ -8,8 +8,8 @@ struct APIServer: Sendable {
     let port: UInt16
     private let process: BenchChild
 
-    /// Our own, as it is started everywhere, but that nobody calls too often.
-    static func own(_ testbed: Testbed, keys: [UInt8]) async throws -> APIServer {
+    /// Our own, as it is started everywhere, but that nobody calls too often, and with room for so many streams.
+    static func own(_ testbed: Testbed, keys: [UInt8], streams: Int) async throws -> APIServer {
         let file = testbed.folder + "/keys.json"
         try Data(keys).write(to: URL(fileURLWithPath: file))
         let process = try testbed.start(
@@ -18,6 +18,8 @@ struct APIServer: Sendable {
             with: [
                 Setting.jwtKeys.environmentName: file, Setting.apiListen.environmentName: "127.0.0.1:0",
                 Setting.apiRate.environmentName: "user=off,address=off", Setting.providers.environmentName: nil,
+                // A quarter is left to calls.
+                Setting.apiConnections.environmentName: "total=\(1_024 + streams * 4 / 3),address=off",
             ]
         )
         while true {
@@ -53,7 +55,13 @@ struct APIServer: Sendable {
     var processorTime: Double { ProcessTable.processorTime(of: Int(process.identifier)) ?? 0 }
 
     /// Bytes that it has in memory now.
-    var residentBytes: Int? { ProcessTable.memory(of: Int(process.identifier))?.now }
+    func residentBytes() throws -> Int {
+        try expectRunning()
+        guard let memory = ProcessTable.memory(of: Int(process.identifier)) else {
+            throw CommandFailure.kernelTellsNothing(of: "the API")
+        }
+        return memory.now
+    }
 
     func expectRunning() throws { try process.expectRunning() }
 

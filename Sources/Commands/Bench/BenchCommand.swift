@@ -12,7 +12,7 @@ enum BenchCommand: Command {
         "bench [--events N] [--users N] [--stored N] [--workers N] [--seed N] [--stub URL --stub-ca FILE] [--json] [--keep]",
         "bench fanout [--followers N] [--pushes off|on] [--workers N] [--seed N] [--json] [--keep]",
         "bench urgent [--followers N] [--pushes off|on] [--workers N] [--rate N/s] [--idle SECONDS] [--seed N] [--json] [--keep]",
-        "bench api [--users N] [--stored N] [--connections N] [--seconds N] [--peer FILE] [--json] [--keep]",
+        "bench api [--users N] [--stored N] [--connections N] [--streams N] [--seconds N] [--peer FILE] [--json] [--keep]",
         "bench latency [--events N] [--rate N/s] [--seed N] [--json] [--keep]",
         "bench idle [--json] [--keep]",
         "bench erasures [--events N] [--erasures N] [--users N] [--workers N] [--seed N] [--json] [--keep]",
@@ -23,6 +23,7 @@ enum BenchCommand: Command {
         Option.taking("users", "N", "users that they go to (100000; latency, api: 1000)"),
         Option.taking("stored", "N", "notifications of before that lie in the tables (0; api: of each user, 200)"),
         Option.taking("connections", "N", "connections that call the API at once (16)"),
+        Option.taking("streams", "N", "live streams that are open at once at the end (0)"),
         Option.taking("seconds", "N", "how long one turn of calls to the API takes (4)"),
         Option.taking("peer", "FILE", "a program that serves the same routes, measured in turns with ours"),
         Option.taking("followers", "N", "followers of the topic of one event (1000000)"),
@@ -59,6 +60,7 @@ private struct BenchOrder: Sendable {
     private let users: Int?
     private let stored: Int?
     private let connections: Int
+    private let streams: Int
     private let seconds: Int
     private let peer: String?
     private let workers: Int
@@ -80,6 +82,7 @@ private struct BenchOrder: Sendable {
         users = try words.number("users", in: 1...10_000_000)
         stored = try words.number("stored", in: 0...1_000_000_000)
         connections = try words.number("connections", in: 1...256) ?? 16
+        streams = try words.number("streams", in: 0...50_000) ?? 0
         seconds = try words.number("seconds", in: 1...600) ?? 4
         peer = words.value("peer")
         workers = try words.number("workers", in: 1...64) ?? 1
@@ -156,6 +159,7 @@ private struct BenchOrder: Sendable {
             workload: workload(events: 0, users: 1_000),
             stored: max(1, stored ?? 200),
             connections: connections,
+            streams: streams,
             seconds: Double(seconds),
             peer: peer,
             say: say

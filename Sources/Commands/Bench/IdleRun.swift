@@ -25,12 +25,7 @@ struct IdleRun: Sendable {
             let after = ProcessTable.processorTime(of: process)
         else {
             try worker.expectRunning()
-            throw CommandFailure(
-                .tryAgain,
-                attempted: "reading the worker's memory",
-                cameBack: "the kernel does not tell",
-                whatToDo: "run it where /proc is mounted"
-            )
+            throw CommandFailure.kernelTellsNothing(of: "the worker")
         }
         await worker.end()
         let share = (after - before) / watch.secondsAsDouble
@@ -44,6 +39,18 @@ struct IdleRun: Sendable {
                 .both("at its highest", memory.peak.megabytes, "peakBytes", .number(memory.peak)),
                 .both("processor", words, "processorShare", .decimal(share, digits: 4)),
             ]
+        )
+    }
+}
+
+extension CommandFailure {
+    /// What a process takes cannot be read.
+    static func kernelTellsNothing(of process: String) -> CommandFailure {
+        CommandFailure(
+            .tryAgain,
+            attempted: "reading what memory \(process) has",
+            cameBack: "the kernel does not tell",
+            whatToDo: "run it where /proc is mounted"
         )
     }
 }

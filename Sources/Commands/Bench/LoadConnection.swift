@@ -10,44 +10,19 @@ struct LoadConnection: ~Copyable {
         let body: ArraySlice<UInt8>
     }
 
-    private let descriptor: CInt
+    private let socket: LoopbackSocket
     private var buffer: [UInt8]
 
     /// Nil where nobody listens.
     init?(port: UInt16) {
-        descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+        guard let socket = LoopbackSocket(port: port) else { return nil }
+        self.socket = socket
         buffer = [UInt8](repeating: 0, count: 1 << 20)
-        guard descriptor >= 0 else { return nil }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        address.sin_addr = in_addr(s_addr: UInt32(0x7F00_0001).bigEndian)
-        let result = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
-        guard result == 0 else { return nil }
-        var patience = timeval(tv_sec: 10, tv_usec: 0)
-        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
-        var yes: CInt = 1
-        setsockopt(descriptor, CInt(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<CInt>.size))
-    }
-
-    deinit {
-        if descriptor >= 0 { close(descriptor) }
     }
 
     /// Sends a request and takes its answer; nil where the connection is no good any more.
     mutating func exchange(_ request: [UInt8]) -> Answer? {
-        var sent = 0
-        while sent < request.count {
-            let count = request.withUnsafeBytes { bytes in
-                bytes.baseAddress.map { send(descriptor, $0 + sent, bytes.count - sent, CInt(MSG_NOSIGNAL)) }
-            }
-            guard let count, count > 0 else { return nil }
-            sent += count
-        }
+        guard socket.send(request) else { return nil }
         return receive()
     }
 
@@ -60,10 +35,8 @@ struct LoadConnection: ~Copyable {
                 return Answer(status: head.status, body: buffer[head.start..<head.start + head.length])
             }
             guard filled < buffer.count else { return nil }
-            let count = buffer.withUnsafeMutableBytes { bytes in
-                bytes.baseAddress.map { recv(descriptor, $0 + filled, bytes.count - filled, 0) }
-            }
-            guard let count, count > 0 else { return nil }
+            let count = socket.receive(into: &buffer, from: filled)
+            guard count > 0 else { return nil }
             filled += count
         }
     }

@@ -28,6 +28,10 @@ struct RunningAPITests {
                 #expect(first == 200)
                 let unsigned = try await RunningAPI.get("\(api.address)/api/settings", nil)
                 #expect(unsigned == 401)
+                // As long as a token may be: it is read, and refused for what it is.
+                let long = String(repeating: "x", count: 8 * 1_024)
+                #expect(try await RunningAPI.get("\(api.address)/api/settings", long) == 401)
+                #expect(try await RunningAPI.get("\(api.address)/api/settings", long + long) == 431)
                 let ready = try await RunningAPI.get("\(api.probe)/readyz", nil)
                 #expect(ready == 200)
                 let name = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'bellhop api'"

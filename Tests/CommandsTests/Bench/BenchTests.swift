@@ -72,9 +72,13 @@ struct BenchTests {
     )
     func inboxAPI() async throws {
         let report = try await Self.report(
-            ["api", "--users", "20", "--stored", "40", "--seconds", "1", "--connections", "3"]
+            ["api", "--users", "20", "--stored", "40", "--seconds", "1", "--connections", "3", "--streams", "150"]
         )
         #expect(report["workload"] as? String == "W5")
+        let streams = try #require(report["streams"] as? [String: Any])
+        #expect(streams["open"] as? Int == 150)
+        let grown = (streams["residentBytes"] as? Int ?? 0) > (streams["residentBytesBefore"] as? Int ?? .max)
+        #expect(grown, "\(streams)")
         let routes = try #require(report["routes"] as? [[String: Any]])
         #expect(routes.compactMap { $0["route"] as? String } == ["list", "unread", "read"])
         for route in routes {
@@ -92,6 +96,7 @@ struct BenchTests {
         arguments: [
             ["--events", "0"], ["--workers", "many"], ["--rate", "-1/s"], ["--stub", "http://127.0.0.1"],
             ["--stub", "https://127.0.0.1"], ["--pushes", "some"], ["--followers", "0"], ["--connections", "0"],
+            ["--streams", "-1"],
         ]
     )
     func refusesOptions(words: [String]) async throws {
