@@ -79,7 +79,8 @@ let package = Package(
         room(
             "Commands",
             [
-                "API", "Console", "AMQP", "Postgres", "Store", "Push", "Pipeline", "Sandbox", "HTTPServer", "HTTPTransfer",
+                "API", "Console", "AMQP", "Postgres", "Store", "Push", "Pipeline", "Sandbox", "HTTPServer",
+                "HTTPTransfer",
                 "Cryptography", "BellhopJSON", "BellhopRules", "ServiceRuntime",
             ]
         ),
@@ -100,7 +101,8 @@ let package = Package(
         .target(
             name: "Workbench",
             dependencies: [
-                "TestSupport", "API", "AMQP", "BellhopJSON", "Compression", "Cryptography", "HTTPServer", "Postgres", "Store", "Push",
+                "TestSupport", "API", "AMQP", "BellhopJSON", "Compression", "Cryptography", "HTTPServer", "Postgres",
+                "Store", "Push",
                 "Pipeline",
                 "Sandbox", "BellhopRules", "ServiceRuntime",
             ],

@@ -36,7 +36,8 @@ extension Setting {
     /// Every name that Bellhop knows; any other `BELLHOP_*` is a fault.
     package static let all: [Setting] = [
         .config, .amqpURL, .databaseURL, .namespace, .catalogs, .providers, .apiListen, .consoleListen, .consoleOrigin,
-        .metricsListen, .managementURL, .listenURL, .jwtKeys, .jwtAudience, .jwtIssuer, .apiOrigins, .apiRate, .apiProxies,
+        .metricsListen, .managementURL, .listenURL, .jwtKeys, .jwtAudience, .jwtIssuer, .apiOrigins, .apiRate,
+        .apiProxies,
         .apiConnections, .operators,
         .retryDelays, .retryLimit, .prefetch, .batch, .drainTimeout, .lease, .handOverRate, .replayHorizon,
         .deadLetterRetention, .retention, .staleDevices, .wideEventAge,
