@@ -79,10 +79,16 @@ let package = Package(
             resources: [.embedInCode("Pages/assets")],
             swiftSettings: settings
         ),
+        .target(
+            name: "Console",
+            dependencies: ["API", "HTTPServer", "Cryptography", "BellhopJSON", "BellhopRules", "ServiceRuntime"],
+            resources: [.embedInCode("Pages/assets")],
+            swiftSettings: settings
+        ),
         room(
             "Commands",
             [
-                "API", "AMQP", "Postgres", "Store", "Push", "Pipeline", "Tracing", "Sandbox", "HTTPServer",
+                "API", "Console", "AMQP", "Postgres", "Store", "Push", "Pipeline", "Tracing", "Sandbox", "HTTPServer",
                 "HTTPTransfer",
                 "Cryptography", "BellhopJSON", "BellhopRules", "ServiceRuntime",
             ]
@@ -103,7 +109,8 @@ let package = Package(
         .target(
             name: "Workbench",
             dependencies: [
-                "TestSupport", "API", "AMQP", "Compression", "Cryptography", "HTTPServer", "Postgres", "Store", "Push",
+                "TestSupport", "API", "AMQP", "BellhopJSON", "Compression", "Cryptography", "HTTPServer", "Postgres",
+                "Store", "Push",
                 "Pipeline",
                 "Tracing", "Sandbox", "BellhopRules", "ServiceRuntime",
             ],
@@ -148,6 +155,13 @@ let package = Package(
             of: "Commands",
             [
                 "API", "Workbench", "AMQP", "HTTPServer", "Postgres", "Store", "Pipeline", "Sandbox", "Cryptography",
+                "BellhopRules", "ServiceRuntime",
+            ]
+        ),
+        tests(
+            of: "Console",
+            [
+                "Workbench", "Commands", "HTTPServer", "Postgres", "Store", "Pipeline", "Cryptography", "BellhopJSON",
                 "BellhopRules", "ServiceRuntime",
             ]
         ),

@@ -48,6 +48,7 @@ CREATE TABLE processes (
     pulls      jsonb NOT NULL DEFAULT '{}',
     hindrance  text,
     heard_at   timestamptz,
+    figures    jsonb NOT NULL DEFAULT '{}',
     started_at timestamptz NOT NULL DEFAULT now(),
     seen_at    timestamptz NOT NULL DEFAULT now()
 );
@@ -61,6 +62,7 @@ COMMENT ON COLUMN processes.troubles IS 'Providers that take nothing: app, provi
 COMMENT ON COLUMN processes.pulls IS 'Deliveries a second that it pulls from each backlog.';
 COMMENT ON COLUMN processes.hindrance IS 'What keeps it from taking messages; null where nothing does.';
 COMMENT ON COLUMN processes.heard_at IS 'When it took a message of its own from a queue last, which is how it proves that it consumes.';
+COMMENT ON COLUMN processes.figures IS 'What it has done since it started, and how long things took: numbers that only grow.';
 
 CREATE TABLE provider_budgets (
     name        text COLLATE "C" PRIMARY KEY,

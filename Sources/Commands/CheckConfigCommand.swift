@@ -1,5 +1,6 @@
 import API
 import BellhopRules
+import Console
 import Postgres
 import Push
 import ServiceRuntime
@@ -23,6 +24,7 @@ enum CheckConfigCommand: Command {
             configuration.describe(), "", "catalogues: \(files.catalogsInWords)",
             "providers:  \(files.providersInWords)", "token keys: \(files.tokenKeysInWords)",
             "traces:     \(files.tracesInWords)",
+            "operators:  \(files.operatorsInWords)",
         ]
         call.answer(
             json(configuration, files, warnings),
@@ -33,11 +35,12 @@ enum CheckConfigCommand: Command {
 
     /// The configuration, and what is wrong with it: then it has what is right, so that its files are looked at all the same.
     private static func look(_ call: Call) throws -> (Setup, ConfigurationFaults?) {
-        switch BellhopConfiguration.read(flags: call.words.settings, environment: call.shell.environment) {
-        case .success(let configuration): return (Setup(configuration: configuration), nil)
+        let environment = call.shell.environment
+        switch BellhopConfiguration.read(flags: call.words.settings, environment: environment) {
+        case .success(let configuration): return (Setup(configuration: configuration, environment: environment), nil)
         case .failure(let faults):
             guard let rest = faults.rest else { throw faults }
-            return (Setup(configuration: rest), faults)
+            return (Setup(configuration: rest, environment: environment), faults)
         }
     }
 
@@ -81,6 +84,7 @@ enum CheckConfigCommand: Command {
             ("pushedApps", .list(files.pushedApps.map { .text($0.text) })),
             ("tokenKeys", files.tokenKeys.map { .number($0.count) } ?? .null),
             ("traces", .optional(files.traces)),
+            ("operators", files.operators.map { .number($0.operators.count) } ?? .null),
             ("warnings", .list(warnings.map { .text($0) })),
         ])
     }
@@ -95,6 +99,7 @@ private struct Files {
     let tokenKeys: TokenKeySet?
     /// Where spans go, with what may be secret masked.
     let traces: String?
+    let operators: OperatorList?
 
     /// Throws everything that is wrong at once, that with the settings first.
     init(_ setup: Setup, beside faults: ConfigurationFaults?) throws {
@@ -107,6 +112,7 @@ private struct Files {
         providers = attempt { try setup.configuration.providers.map { try ProviderConfiguration.read(file: $0) } }
         tokenKeys = attempt { try setup.configuration.jwtKeys.map { try TokenKeySet.read(file: $0).get() } }
         traces = attempt { try TracingSettings.read(setup.environment).map { URLMask.mask($0.endpoint) } }
+        operators = attempt { try setup.configuration.operators.map { try OperatorList.read(file: $0).get() } }
         guard failures.isEmpty else { throw FileFaults(failures: failures) }
     }
 
@@ -140,6 +146,13 @@ private struct Files {
             return "none configured (\(Setting.jwtKeys.environmentName)); no inbox API starts without"
         }
         return "\(tokenKeys.count) \(tokenKeys.count == 1 ? "key" : "keys")"
+    }
+
+    var operatorsInWords: String {
+        guard let operators else {
+            return "none configured (\(Setting.operators.environmentName)); no console starts without"
+        }
+        return operators.operators.map { "\($0.name) (\($0.role.rawValue))" }.joined(separator: ", ")
     }
 
     var providersInWords: String {

@@ -1,16 +1,31 @@
 import API
+import BellhopJSON
+import Console
 import Cryptography
+import Foundation
 import Push
 import ServiceRuntime
 
-/// The command `bellhop keys`: a key pair for signing in at push services of browsers, or for tokens of the inbox API.
+/// The command `bellhop keys`: a key pair for signing in at push services of browsers, or for tokens of the inbox API; a
+/// token for the console.
 enum KeysCommand: Command {
     static let name = "keys"
-    static let summary = "Makes a key pair for Web Push (VAPID), or for tokens of the inbox API in development."
-    static let synopsis = ["keys vapid [--out FILE] [--json]", "keys tokens --out FILE --set FILE"]
+    static let summary =
+        "Makes a key pair for Web Push (VAPID) or tokens of the inbox API, or a token for the console."
+    static let synopsis = [
+        "keys vapid [--out FILE] [--json]", "keys tokens --out FILE --set FILE",
+        "keys operator --name NAME [--role viewer|operator] --set FILE [--json]",
+    ]
     static let options = [
         Option.taking("out", "FILE", "write the private key there, for its owner alone; never over another file"),
-        Option.taking("set", "FILE", "write the key set there, for BELLHOP_JWT_KEYS; never over another file"),
+        Option.taking(
+            "set",
+            "FILE",
+            "tokens: write the key set there, for BELLHOP_JWT_KEYS, never over another file; "
+                + "operator: the file of BELLHOP_OPERATORS, in which they get a line, or a new one"
+        ),
+        Option.taking("name", "NAME", "operator: who signs in with the token, as the audit shall say"),
+        Option.taking("role", "viewer|operator", "operator: whether they may act, or only look (operator)"),
         Option.json,
     ]
 
@@ -18,8 +33,24 @@ enum KeysCommand: Command {
         switch call.words.operands {
         case ["vapid"]: try makeVAPID(call)
         case ["tokens"]: try makeTokens(call)
-        default: throw call.words.misuse("expected vapid or tokens")
+        case ["operator"]: try makeOperator(call)
+        default: throw call.words.misuse("expected vapid, tokens or operator")
         }
+    }
+
+    /// The token is shown once; the file keeps what it looks like from outside.
+    private static func makeOperator(_ call: Call) throws -> ExitCode {
+        let name = try call.words.required("name", Operator.nameRule) { Operator.isName($0) ? $0 : nil }
+        let role = try call.words.optional("role", "viewer or operator", OperatorRole.init(rawValue:)) ?? .operator
+        let path = try call.words.required("set", "the path of a file") { $0.isEmpty ? nil : $0 }
+        let known = FileManager.default.fileExists(atPath: path) ? try OperatorList.read(file: path).get() : .init([])
+        let (person, token) = try Operator.enlisted(as: name, role)
+        try write(known.having(person).text, to: path, mode: 0o644, over: .replaced)
+        call.answer(
+            .object([("name", .text(name)), ("role", .text(role.rawValue)), ("token", .text(token))]),
+            "token of \(name), \(role.rawValue), shown this once: \(token)\nfile: \(path), for BELLHOP_OPERATORS"
+        )
+        return .done
     }
 
     private static func makeTokens(_ call: Call) throws -> ExitCode {
@@ -61,9 +92,14 @@ enum KeysCommand: Command {
     }
 
     /// Made anew, so that no key in use is ever lost.
-    private static func write(_ bytes: [UInt8], to path: String, mode: UInt32 = 0o600) throws(CommandFailure) {
+    private static func write(
+        _ bytes: [UInt8],
+        to path: String,
+        mode: UInt32 = 0o600,
+        over predecessor: OutputFile.Predecessor = .kept
+    ) throws(CommandFailure) {
         do throws(OutputFile.Failure) {
-            try OutputFile.write(bytes, to: path, mode: mode, predecessor: .kept)
+            try OutputFile.write(bytes, to: path, mode: mode, predecessor: predecessor)
         } catch {
             throw CommandFailure(
                 .badInput,

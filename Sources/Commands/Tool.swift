@@ -9,8 +9,8 @@ import Store
 package enum Tool {
     static let commands: [any Command.Type] = [
         MigrateCommand.self, TopologyCommand.self, WorkerCommand.self, PoolCommand.self, SchedulerCommand.self,
-        APICommand.self, StatusCommand.self, PublishCommand.self, ValidateCommand.self, CheckConfigCommand.self,
-        SandboxCommand.self,
+        APICommand.self, ConsoleCommand.self, StatusCommand.self, PublishCommand.self, ValidateCommand.self,
+        CheckConfigCommand.self, SandboxCommand.self,
         BenchCommand.self, QuietCommand.self, NextRunCommand.self, DecideCommand.self, ExplainCommand.self,
         RevokeStaleCommand.self, CheckProviderCommand.self, KeysCommand.self, TokenCommand.self,
         DeadLettersCommand.self, FanoutsCommand.self, HoldCommand.self, ManualCommand.self, CompletionsCommand.self,
@@ -61,7 +61,7 @@ package enum Tool {
                 return .done
             }
             let parsed = try Words(Array(words.dropFirst()), options: command.options, of: command.name)
-            return try await command.run(Call(words: parsed, shell: shell, commands: commands))
+            return try await command.run(Call(words: parsed, shell: shell, commands: commands, run: run))
         } catch {
             let failure = Failure(error)
             let log = command.flatMap { RoleLog($0, Array(words.dropFirst()), shell.environment) }

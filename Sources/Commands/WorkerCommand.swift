@@ -79,7 +79,11 @@ enum WorkerCommand: Command {
             workers + [
                 receipts, BreakerWatch(breakers), intake.puller(for: lanes), intake.report,
                 process.reload(of: source),
-                intake.rollCall(process.identity, book: ProcessBook(pool: process.pool)) {
+                intake.rollCall(
+                    process.identity,
+                    book: ProcessBook(pool: process.pool),
+                    figures: WorkerFigures(process.metrics)
+                ) {
                     workers.lazy.compactMap(\.hindrance).first
                 },
             ],
@@ -105,7 +109,7 @@ enum WorkerCommand: Command {
         for lanes: [Lane],
         _ process: RoleProcess,
         _ intake: Intake,
-        _ publisher: Publisher
+        _ publisher: any MessagePublisher
     ) throws -> [LaneWorker] {
         let cage = Canary.Cage(
             process: process.identity.id,

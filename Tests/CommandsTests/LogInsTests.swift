@@ -19,6 +19,7 @@ import Workbench
 struct LogInsTests {
     private static let logIns = [
         "owner": "bellhop_owner", "worker": "bellhop_w1", "scheduler": "bellhop_s1", "api": "bellhop_a1",
+        "console": "bellhop_c1",
     ]
 
     /// A database comes and goes with a checkpoint, which takes as long as the disk is busy with others' work.
@@ -123,6 +124,12 @@ struct LogInsTests {
             #expect(Set(try await Self.attempt(beyond, at: api)) == [.privilegeMissing])
             let own = ["SET ROLE bellhop_api", "SELECT 1 FROM \(namespace).notifications"]
             #expect(try await Self.attempt(own, at: api).allSatisfy { $0 == nil })
+            let desk = [
+                "SET ROLE bellhop_admin", "SELECT 1 FROM \(namespace).dead_letters",
+                "SELECT 1 FROM \(namespace).audit",
+            ]
+            let console = Self.url("console", database, server)
+            #expect(try await Self.attempt(desk, at: console).allSatisfy { $0 == nil })
         }
         try await Self.execute(clearing)
     }
@@ -132,7 +139,11 @@ struct LogInsTests {
         let file = Checkout.file("docker-compose.yml")
         let text = try String(contentsOf: file, encoding: .utf8)
         let services = text.split(separator: "\n\n").map(String.init)
-        for (service, role) in [("setup", "owner"), ("worker", "worker"), ("scheduler", "scheduler"), ("api", "api")] {
+        let logIns = [
+            ("setup", "owner"), ("worker", "worker"), ("scheduler", "scheduler"), ("api", "api"),
+            ("console", "console"),
+        ]
+        for (service, role) in logIns {
             let found = services.first { $0.contains("  \(service):\n    <<: *bellhop\n") }
             let words = try #require(found)
             let source = "source: database_url_\(role)\n"

@@ -63,8 +63,8 @@ bring_up() {
     name=$(podman ps --all --format '{{.Names}}' --filter "label=com.docker.compose.service=setup" | head -n 1)
     [[ $(podman wait "$name") == 0 ]] || { podman logs "$name" >&2; die "setup failed; see the lines above"; }
     say containers "setup brought schema and topology up to date"
-    for service in worker scheduler api; do start_service "$service"; done
-    for service in worker scheduler api; do await_health "$service"; done
+    for service in worker scheduler api console; do start_service "$service"; done
+    for service in worker scheduler api console; do await_health "$service"; done
 }
 
 # bellhop_inside FILE: publishes a file from a container of its own.

@@ -102,6 +102,32 @@ start_api() {
     wait_for_role api "inbox API on $BELLHOP_API_URL"
 }
 
+# The console, and a token for an operator called admin, made here once. Where the caller has a file of operators, theirs sign in.
+start_console() {
+    local port=$((metrics_port + 102)) operators=$data/operators.json token
+    has_command console || return 0
+    if [[ -z ${BELLHOP_OPERATORS:-} || $BELLHOP_OPERATORS == "$operators" ]]; then
+        if [[ ! -s $operators || -z ${BELLHOP_CONSOLE_TOKEN:-} ]]; then
+            rm -f "$operators"
+            token=$("$bellhop" keys operator --name admin --set "$operators" --json | sed -n 's/.*"token":"\([^"]*\)".*/\1/p')
+            [[ -n $token ]] || die "making a token for the console failed; see the line above"
+            export_line BELLHOP_CONSOLE_TOKEN "$token"
+        fi
+    else
+        operators=$BELLHOP_OPERATORS
+        drop_line BELLHOP_CONSOLE_TOKEN
+    fi
+    export_line BELLHOP_OPERATORS "$operators"
+    if [[ -z ${BELLHOP_CONSOLE_LISTEN:-} || $BELLHOP_CONSOLE_LISTEN == "127.0.0.1:$(port_of CONSOLE_PORT)" ]]; then
+        choose_port CONSOLE_PORT
+        BELLHOP_CONSOLE_LISTEN=127.0.0.1:$(port_of CONSOLE_PORT)
+    fi
+    export_line BELLHOP_CONSOLE_LISTEN "$BELLHOP_CONSOLE_LISTEN"
+    load_environment
+    start_role console "$metrics_host:$port/readyz" console
+    wait_for_role console "console on http://$BELLHOP_CONSOLE_LISTEN"
+}
+
 metrics_from_to() {
     printf 'metrics on http://%s:%s/metrics' "$metrics_host" "$1"
     (($1 == $2)) || printf ' to :%s' "$2"

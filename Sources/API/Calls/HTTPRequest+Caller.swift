@@ -1,12 +1,12 @@
-import HTTPServer
-import ServiceRuntime
+package import HTTPServer
+package import ServiceRuntime
 
 extension HTTPRequest {
     /// Whom the call comes from, past the proxies that are trusted; nil where that cannot be told.
     ///
     /// Each proxy adds to the right of `X-Forwarded-For` whom it got the call from. What stands to the left of the first one
     /// that is not trusted anybody may have written.
-    func caller(behind proxies: [AddressRange]) -> PeerAddress? {
+    package func caller(behind proxies: [AddressRange]) -> PeerAddress? {
         guard var caller = peer, !proxies.isEmpty else { return peer }
         let hops = (headers["X-Forwarded-For"] ?? "").split(separator: ",").suffix(32)
         for hop in hops.reversed() {

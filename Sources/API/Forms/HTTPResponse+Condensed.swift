@@ -1,6 +1,6 @@
 import Compression
 import Cryptography
-import HTTPServer
+package import HTTPServer
 
 extension HTTPResponse {
     /// Marks it as one that a client may keep and ask about with `If-None-Match`; a 304 where the client has it already.
@@ -15,7 +15,7 @@ extension HTTPResponse {
     }
 
     /// Compresses JSON of some size for a client that takes it.
-    mutating func condense(for request: HTTPRequest) {
+    package mutating func condense(for request: HTTPRequest) {
         guard case .bytes(let bytes) = body, headers["Content-Type"] == "application/json" else { return }
         guard bytes.count >= Self.worthwhile else { return }
         headers.add("Vary", "Accept-Encoding")

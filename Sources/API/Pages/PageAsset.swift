@@ -1,17 +1,17 @@
 import Compression
 import Cryptography
-import HTTPServer
+package import HTTPServer
 
 /// A file that browsers are served, made ready once: its bytes, their short form, and the tag by which a browser asks
 /// whether it has changed.
-struct PageAsset: Sendable {
-    let path: String
+package struct PageAsset: Sendable {
+    package let path: String
     private let headers: [(name: String, value: String)]
     private let plain: [UInt8]
     private let short: [UInt8]?
     private let tag: String
 
-    init(_ path: String, type: String, _ bytes: [UInt8], headers: [(name: String, value: String)] = []) {
+    package init(_ path: String, type: String, _ bytes: [UInt8], headers: [(name: String, value: String)] = []) {
         self.path = path
         // Asked about each time, and mostly answered with 304: a page is never older than its script.
         self.headers = [("Content-Type", type), ("Cache-Control", "no-cache"), ("Vary", "Accept-Encoding")] + headers
@@ -21,7 +21,7 @@ struct PageAsset: Sendable {
     }
 
     /// Answers a `GET`: nothing where the browser has these bytes already.
-    func answer(to request: HTTPRequest) -> HTTPResponse {
+    package func answer(to request: HTTPRequest) -> HTTPResponse {
         var response = HTTPResponse()
         for header in headers { response.headers[header.name] = header.value }
         response.headers["ETag"] = tag

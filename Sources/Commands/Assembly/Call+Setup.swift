@@ -3,6 +3,9 @@ import ServiceRuntime
 extension Call {
     /// What the command stands on, under these flags and this environment; faults end it with exit code 78.
     func setup(requiring required: Set<Setting> = []) throws -> Setup {
+        if let ground = shell.ground {
+            return try Setup(configuration: ground.configuration, deskPool: ground.pool).having(required)
+        }
         let (flags, environment) = (words.settings, shell.environment)
         return Setup(
             configuration: try BellhopConfiguration.read(flags: flags, environment: environment, required: required)

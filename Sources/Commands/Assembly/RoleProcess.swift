@@ -34,6 +34,7 @@ struct RoleProcess: Sendable {
         role: String,
         rights: Rights = .worker,
         connections size: Int,
+        patience: Duration = .seconds(30),
         number: Int? = nil
     ) throws {
         self.setup = setup
@@ -46,6 +47,7 @@ struct RoleProcess: Sendable {
             as: rights,
             name: role,
             size: size,
+            patience: patience,
             observer: DatabaseWatch(logger.labelled("database"), time: SystemTime(), metrics: metrics).see
         )
         var identity = ProcessReport.Identity(

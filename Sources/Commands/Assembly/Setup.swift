@@ -11,6 +11,25 @@ struct Setup: Sendable {
     let configuration: BellhopConfiguration
     /// What is said in it beside our own settings.
     var environment: [String: String] = [:]
+    /// With the rights of the desk, for commands that run inside a process that keeps one; it is not theirs to close.
+    var deskPool: PostgresPool?
+
+    init(
+        configuration: BellhopConfiguration,
+        environment: [String: String] = [:],
+        deskPool: PostgresPool? = nil
+    ) {
+        self.configuration = configuration
+        self.environment = environment
+        self.deskPool = deskPool
+    }
+
+    /// Itself, where these settings are there.
+    func having(_ required: Set<Setting>) throws(CommandFailure) -> Setup {
+        if required.contains(.databaseURL), configuration.databaseURL == nil { throw Self.missing(.databaseURL) }
+        if required.contains(.amqpURL), configuration.amqpURL == nil { throw Self.missing(.amqpURL) }
+        return self
+    }
 
     /// A pool with the rights of a role; nil stands for the log-in's own, as the schema's owner.
     ///
@@ -36,6 +55,7 @@ struct Setup: Sendable {
         patience: Duration = .seconds(30),
         _ body: (PostgresPool) async throws -> Value
     ) async throws -> Value {
+        if rights == .admin, let deskPool { return try await body(deskPool) }
         let pool = try pool(as: rights, name: name, size: size, patience: patience)
         let result: Result<Value, any Error>
         do { result = .success(try await body(pool)) } catch { result = .failure(error) }

@@ -14,11 +14,12 @@ extension Call {
         return DeskOperator(name: name, because: because)
     }
 
-    /// Has the count typed, unless `--yes` speaks for it; whether to go on.
+    /// Has the count typed, unless `--yes` or somebody's consent speaks for it; whether to go on.
     ///
     /// `deed` stands after "This".
     func confirm(_ count: Int, _ deed: String) throws(CommandFailure) -> Bool {
         if words.has("yes") { return true }
+        if let consent = shell.consent { return consent(count, deed) }
         guard let terminal = shell.terminal else {
             throw words.misuse("this \(deed); add --yes to do it without a terminal")
         }

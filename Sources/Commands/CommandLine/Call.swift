@@ -6,6 +6,8 @@ struct Call: Sendable {
     let shell: Shell
     /// All commands of the program, for those that speak of the others.
     var commands: [any Command.Type] = []
+    /// Runs another command in another shell, for those that stand in for somebody at a terminal.
+    var run: @Sendable (_ words: [String], _ shell: Shell) async -> ExitCode = { _, _ in .bug }
 
     /// Whether a program asks.
     var isJSON: Bool { words.has("json") }

@@ -1,3 +1,4 @@
+import Postgres
 import ServiceRuntime
 
 /// What a command takes from the process around it; tests bring their own.
@@ -11,6 +12,11 @@ struct Shell: Sendable {
     var readInput: @Sendable () -> [UInt8]? = StandardDescriptor.readInput
     /// Who sits at the keyboard; nil where no person does.
     var terminal: Terminal?
+    /// Who agrees to an act in a terminal's place: hears how many it is about, and what it does to them.
+    var consent: (@Sendable (_ count: Int, _ deed: String) -> Bool)?
+    /// The configuration and a pool with the rights of the desk, where the process around the commands has them ready; they
+    /// read and open none of their own then.
+    var ground: (configuration: BellhopConfiguration, pool: PostgresPool)?
     /// Under which name the process runs.
     var user = "unknown"
 

@@ -30,7 +30,9 @@ extension DeskSession {
             draft?.remove()
             draft = nil
             if !isJSON { print("The copy is \(correction.copy.deadID), sent by replay \(replay).") }
-            return words.has("detach") ? .done : try await watch(replay)
+            guard words.has("detach") else { return try await watch(replay) }
+            if isJSON { print(Self.sent(correction.copy, replay).description) }
+            return .done
         } catch let failure as CommandFailure {
             throw draft?.telling(failure) ?? failure
         } catch {
@@ -38,6 +40,12 @@ extension DeskSession {
             if let draft { request.shell.complaints.print(line: draft.words) }
             throw error
         }
+    }
+
+    private static func sent(_ copy: DeadLetterItem, _ replay: Int64) -> JSONText {
+        .object([
+            ("items", .number(1)), ("copy", .text(copy.deadID)), ("replay", .number(Int(clamping: replay))),
+        ])
     }
 
     /// Whether a person writes the text now.

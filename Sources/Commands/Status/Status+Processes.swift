@@ -120,7 +120,14 @@ extension Status {
                     ("process", .number(own.process)), ("catalogs", .text(seen.report.catalogs)),
                     ("refusal", .optional(seen.report.refusal)),
                     ("hindrance", .optional(seen.report.hindrance)), ("startedAt", .text(seen.startedAt.description)),
-                    ("seenAt", .text(seen.seenAt.description)),
+                    ("seenAt", .text(seen.seenAt.description)), ("id", .text(own.id)),
+                    (
+                        "figures",
+                        .object(
+                            seen.report.figures.sorted { $0.key < $1.key }
+                                .map { ($0.key, .list($0.value.map(JSONText.number))) }
+                        )
+                    ),
                 ])
             }
         )

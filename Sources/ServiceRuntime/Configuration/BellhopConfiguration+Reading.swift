@@ -40,6 +40,7 @@ extension BellhopConfiguration {
         providers = reader.path(.providers, of: .file)
         apiListen = reader.address(.apiListen, default: .loopback(8_080))
         consoleListen = reader.address(.consoleListen, default: .loopback(8_081))
+        consoleOrigin = reader.consoleOrigin()
         metricsListen = reader.address(.metricsListen, default: .loopback(9_464))
         managementURL = reader.url(.managementURL, schemes: ["http", "https"])
         listenURL = reader.url(.listenURL, schemes: ["postgres", "postgresql"]) ?? databaseURL
@@ -126,6 +127,12 @@ extension ConfigurationReader {
             let origins = texts.compactMap { WebOrigin($0.trimmingCharacters(in: .whitespaces)) }
             return origins.count == texts.count ? origins : nil
         } ?? []
+    }
+
+    fileprivate mutating func consoleOrigin() -> WebOrigin? {
+        read(.consoleOrigin, expected: "an origin as browsers write it, such as https://bellhop.example.com") {
+            WebOrigin($0)
+        }
     }
 
     fileprivate mutating func apiRate() -> CallRates {

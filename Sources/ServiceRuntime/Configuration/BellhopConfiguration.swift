@@ -18,6 +18,10 @@ package struct BellhopConfiguration: Sendable {
     package let apiListen: ListenAddress
     /// Default: `127.0.0.1:8081`.
     package let consoleListen: ListenAddress
+    /// Where browsers find the console, where that is not the address that it listens on.
+    ///
+    /// Default: none.
+    package let consoleOrigin: WebOrigin?
     /// The base; processes of a pool stand above it.
     ///
     /// Default: `127.0.0.1:9464`.

@@ -36,10 +36,6 @@ package struct ConfigurationFaults: Error, Sendable, CustomStringConvertible {
         self.rest = rest
     }
 
-    package init(faults: [ConfigurationFault]) {
-        self.faults = faults
-    }
-
     /// One line a fault.
     package var description: String {
         faults.map(\.description).joined(separator: "\n")

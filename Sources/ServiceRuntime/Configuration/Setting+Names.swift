@@ -7,6 +7,7 @@ extension Setting {
     package static let providers = Setting("PROVIDERS")
     package static let apiListen = Setting("API_LISTEN")
     package static let consoleListen = Setting("CONSOLE_LISTEN")
+    package static let consoleOrigin = Setting("CONSOLE_ORIGIN")
     package static let metricsListen = Setting("METRICS_LISTEN")
     package static let managementURL = Setting("MANAGEMENT_URL", isSecret: true)
     package static let listenURL = Setting("LISTEN_URL", isSecret: true)
@@ -34,8 +35,9 @@ extension Setting {
 
     /// Every name that Bellhop knows; any other `BELLHOP_*` is a fault.
     package static let all: [Setting] = [
-        .config, .amqpURL, .databaseURL, .namespace, .catalogs, .providers, .apiListen, .consoleListen, .metricsListen,
-        .managementURL, .listenURL, .jwtKeys, .jwtAudience, .jwtIssuer, .apiOrigins, .apiRate, .apiProxies,
+        .config, .amqpURL, .databaseURL, .namespace, .catalogs, .providers, .apiListen, .consoleListen, .consoleOrigin,
+        .metricsListen, .managementURL, .listenURL, .jwtKeys, .jwtAudience, .jwtIssuer, .apiOrigins, .apiRate,
+        .apiProxies,
         .apiConnections, .operators,
         .retryDelays, .retryLimit, .prefetch, .batch, .drainTimeout, .lease, .handOverRate, .replayHorizon,
         .deadLetterRetention, .retention, .staleDevices, .wideEventAge,

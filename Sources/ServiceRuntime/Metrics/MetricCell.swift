@@ -8,8 +8,8 @@ package protocol MetricCell: Sendable {
 package struct MetricSample: Sendable, Equatable {
     let suffix: String
     /// The `le` label of a histogram's bucket.
-    let bound: String?
-    let value: Double
+    package let bound: String?
+    package let value: Double
 
     init(suffix: String = "", bound: String? = nil, value: Double) {
         self.suffix = suffix

@@ -99,6 +99,11 @@ package final class MetricsRegistry: Sendable {
         }
     }
 
+    /// What one metric counts now, by the values of its labels; nothing where there is none of that name.
+    package func series(of name: String) -> [(values: [String], samples: [MetricSample])] {
+        entries.withLock { $0[name] }?.series() ?? []
+    }
+
     private func labelled<Cell: MetricCell>(
         _ name: String,
         _ kind: MetricKind,

@@ -21,7 +21,7 @@ package struct ProcessBook: Sendable {
                 .text(own.id), .text(own.role), .text(own.version), .text(own.host), .integer(Int64(own.process)),
                 .text(report.catalogs), report.refusal.map { .text($0) } ?? .null, .json(report.troublesJSON),
                 .json(report.pullsJSON), .integer(Int64(own.schema)), .integer(Int64(own.messages)),
-                report.hindrance.map { .text($0) } ?? .null,
+                report.hindrance.map { .text($0) } ?? .null, .json(report.figuresJSON),
             ]
         )
         _ = try await pool.run(Self.forget, [])
@@ -45,11 +45,11 @@ package struct ProcessBook: Sendable {
     private static let announce = Statement(
         """
         INSERT INTO processes AS p (id, role, version, host, process, catalogs, refusal, troubles, pulls,
-                                    schema_version, message_version, hindrance)
-        VALUES ($1, $2, $3, $4, $5::bigint, $6, $7, $8, $9, $10::bigint, $11::bigint, $12)
+                                    schema_version, message_version, hindrance, figures)
+        VALUES ($1, $2, $3, $4, $5::bigint, $6, $7, $8, $9, $10::bigint, $11::bigint, $12, $13)
         ON CONFLICT (id) DO UPDATE SET catalogs = excluded.catalogs, refusal = excluded.refusal,
             troubles = excluded.troubles, pulls = excluded.pulls, hindrance = excluded.hindrance,
-            seen_at = now()
+            figures = excluded.figures, seen_at = now()
         """
     )
 
@@ -62,7 +62,7 @@ package struct ProcessBook: Sendable {
     private static let all = Statement(
         """
         SELECT id, role, version, host, process::bigint, catalogs, refusal, troubles, pulls, started_at, seen_at,
-               schema_version::bigint, message_version::bigint, hindrance
+               schema_version::bigint, message_version::bigint, hindrance, figures
         FROM processes WHERE seen_at > now() - interval '30 s' ORDER BY seen_at DESC LIMIT \(most)
         """,
         effect: .reads
@@ -85,6 +85,12 @@ extension ProcessReport {
         for (name, count) in pulls { object[name] = .number(JSONNumber(Int64(count))) }
         return JSONWriter.canonicalBytes(of: .object(object))
     }
+
+    fileprivate var figuresJSON: [UInt8] {
+        var object = JSONObject()
+        for (name, numbers) in figures { object[name] = .array(numbers.map { .number(JSONNumber(Int64($0))) }) }
+        return JSONWriter.canonicalBytes(of: .object(object))
+    }
 }
 
 extension SeenProcess {
@@ -105,6 +111,10 @@ extension SeenProcess {
         let pulls = (try? JSONParser(limits: .event).parse(try rows.json(row, 8)).get())?.object ?? JSONObject()
         for pull in pulls.members { report.pulls[pull.key] = pull.value.number?.int64.map { Int(clamping: $0) } }
         report.hindrance = try rows.optionalText(row, 13)
+        let figures = (try? JSONParser(limits: .event).parse(try rows.json(row, 14)).get())?.object ?? JSONObject()
+        for figure in figures.members {
+            report.figures[figure.key] = figure.value.array?.compactMap { $0.number?.int64.map { Int(clamping: $0) } }
+        }
         self.init(report: report, startedAt: try rows.moment(row, 9), seenAt: try rows.moment(row, 10))
     }
 }

@@ -53,6 +53,8 @@ package struct ProcessReport: Sendable, Equatable {
     package var hindrance: String?
     /// Deliveries a second that it pulls, by the names of the backlogs.
     package var pulls: [String: Int] = [:]
+    /// What it has done since it started, in numbers that only grow; empty for a process that counts nothing.
+    package var figures: [String: [Int]] = [:]
 
     package init(_ identity: Identity, catalogs: String) {
         self.identity = identity

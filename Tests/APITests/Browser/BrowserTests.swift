@@ -1,5 +1,6 @@
 import TestSupport
 import Testing
+import Workbench
 
 /// What runs in a browser, one test after the other, since there is but one.
 @Suite(

@@ -25,7 +25,10 @@ struct InboxStage: Sendable {
         """
 
     static func with(_ body: (InboxStage) async throws -> Void) async throws {
-        let browser = try await BrowserProgram.shared.driver()
+        try await BrowserProgram.shared.withDriver { try await with($0, body) }
+    }
+
+    private static func with(_ browser: WebDriver, _ body: (InboxStage) async throws -> Void) async throws {
         try await APIBench.with { api in
             let local = ListenAddress(host: "127.0.0.1", port: 0)
             let server = try HTTPServer.start(listen: local, limits: InboxAPI.limits) { request in

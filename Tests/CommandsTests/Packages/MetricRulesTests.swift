@@ -56,7 +56,10 @@ struct MetricRulesTests {
     .timeLimit(.minutes(5))
 )
 struct RoleMetricsTests {
-    @Test("promtool finds nothing to say of the metrics of any role", arguments: ["worker", "scheduler", "api"])
+    @Test(
+        "promtool finds nothing to say of the metrics of any role",
+        arguments: ["worker", "scheduler", "api", "console"]
+    )
     func scraped(role: String) async throws {
         try await Bench.withTopology(catalogs: try Bench.shipped()) { bench in
             try await Workplace.withPrompt(on: bench) { prompt, folder in
@@ -70,7 +73,10 @@ struct RoleMetricsTests {
                     "--set",
                     keys
                 )
+                let operators = folder.appendingPathComponent("operators.json").path
+                _ = await prompt.run("keys", "operator", "--name", "ada", "--set", operators)
                 let settings = [
+                    "BELLHOP_OPERATORS": operators, "BELLHOP_CONSOLE_LISTEN": "127.0.0.1:0",
                     "BELLHOP_JWT_KEYS": keys, "BELLHOP_API_LISTEN": "127.0.0.1:0", "BELLHOP_LOG": "info,json",
                 ]
                 prompt.environment.merge(settings) { $1 }

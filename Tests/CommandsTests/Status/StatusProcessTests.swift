@@ -59,6 +59,7 @@ struct StatusProcessTests {
                 report.refusal = "drop.json5:3: no such member"
                 report.pulls = ["drop/fcm": 600]
                 report.hindrance = "lane urgent: its canary has been under way for 42 s"
+                report.figures = ["recorded": [12], "stored": [1, 2]]
                 report.troubles = [
                     ProviderTrouble(
                         app: "drop",
@@ -93,6 +94,7 @@ struct StatusProcessTests {
                 }
                 let json = await prompt.run("status", "--json").output
                 #expect(json.contains(#""perSecond":600"#))
+                #expect(json.contains(#""figures":{"recorded":[12],"stored":[1,2]}"#))
                 #expect(json.contains(#""failingProviders":[{"app":"drop","provider":"fcm","word":"UNAVAILABLE""#))
                 let text = await prompt.run("status").output
                 #expect(text.contains("processes"))

@@ -1,7 +1,7 @@
-import BellhopJSON
+package import BellhopJSON
 
 /// A session of the WebDriver protocol: HTTP and JSON, one command at a time.
-struct WebDriver: Sendable {
+package struct WebDriver: Sendable {
     private let port: UInt16
     private let session: String
 
@@ -30,28 +30,28 @@ struct WebDriver: Sendable {
 
     /// A command of the protocol, such as `url`; its value comes back.
     @discardableResult
-    func call(_ method: String, _ path: String, _ body: JSONValue? = nil) async throws -> JSONValue {
+    package func call(_ method: String, _ path: String, _ body: JSONValue? = nil) async throws -> JSONValue {
         try await Self.send(method, port, "/session/\(session)/\(path)", body)
     }
 
     /// A command of the DevTools protocol.
     @discardableResult
-    func tell(_ command: String, _ parameters: JSONValue = [:]) async throws -> JSONValue {
+    package func tell(_ command: String, _ parameters: JSONValue = [:]) async throws -> JSONValue {
         try await call("POST", "goog/cdp/execute", ["cmd": .string(command), "params": parameters])
     }
 
-    func go(to url: String) async throws {
+    package func go(to url: String) async throws {
         try await call("POST", "url", ["url": .string(url)])
     }
 
     /// Runs the body of a function in the page; a promise that it returns is waited for.
     @discardableResult
-    func run(_ script: String, _ arguments: [JSONValue] = []) async throws -> JSONValue {
+    package func run(_ script: String, _ arguments: [JSONValue] = []) async throws -> JSONValue {
         try await call("POST", "execute/sync", ["script": .string(script), "args": .array(arguments)])
     }
 
     /// Presses keys, one after the other, wherever the focus is.
-    func press(_ keys: [Key]) async throws {
+    package func press(_ keys: [Key]) async throws {
         let actions = keys.flatMap { key -> [JSONValue] in
             let value = JSONValue.string(key.rawValue)
             return [["type": "keyDown", "value": value], ["type": "keyUp", "value": value]]
@@ -60,8 +60,18 @@ struct WebDriver: Sendable {
         try await call("POST", "actions", ["actions": [source]])
     }
 
+    /// Types a text, wherever the focus is.
+    package func type(_ text: String) async throws {
+        let actions = text.map { letter -> [JSONValue] in
+            let value = JSONValue.string(String(letter))
+            return [["type": "keyDown", "value": value], ["type": "keyUp", "value": value]]
+        }
+        let source: JSONValue = ["type": "key", "id": "keyboard", "actions": .array(actions.flatMap { $0 })]
+        try await call("POST", "actions", ["actions": [source]])
+    }
+
     /// Keys by the characters that the protocol has for them.
-    enum Key: String {
+    package enum Key: String {
         case tab = "\u{E004}"
         case enter = "\u{E007}"
         case escape = "\u{E00C}"
@@ -71,7 +81,7 @@ struct WebDriver: Sendable {
     }
 
     /// What the console got since the last question, errors only.
-    func complaints() async throws -> [String] {
+    package func complaints() async throws -> [String] {
         let entries = try await call("POST", "se/log", ["type": "browser"])
         return (entries.array ?? []).filter { $0["level"] == "SEVERE" }.compactMap { $0["message"]?.string }
     }

@@ -3,11 +3,13 @@ import ServiceRuntime
 import TestSupport
 
 /// Chromium without a window, behind chromedriver: one for all tests of a run, which use it in turn.
-actor BrowserProgram {
-    static let shared = BrowserProgram()
+package actor BrowserProgram {
+    package static let shared = BrowserProgram()
 
     /// Whether this machine has what the tests need; `deploy/test` installs it.
-    static let isThere = [chromedriver, chromium].allSatisfy { FileManager.default.isExecutableFile(atPath: $0) }
+    package static let isThere = [chromedriver, chromium].allSatisfy {
+        FileManager.default.isExecutableFile(atPath: $0)
+    }
 
     private static let chromedriver = "/usr/bin/chromedriver"
     private static let chromium = "/usr/bin/chromium"
@@ -16,8 +18,38 @@ actor BrowserProgram {
     private var lifeline: Lifeline?
     private var session: Result<WebDriver, any Error>?
 
+    /// Whether a test has the browser.
+    private var isTaken = false
+    private var line: [CheckedContinuation<Void, Never>] = []
+
+    /// Runs a body that has the browser for itself: suites of several rooms may want it at the same time.
+    package nonisolated func withDriver(_ body: (WebDriver) async throws -> Void) async throws {
+        await enter()
+        let result: Result<Void, any Error>
+        do { result = .success(try await body(try await driver())) } catch { result = .failure(error) }
+        await leave()
+        try result.get()
+    }
+
+    private func enter() async {
+        guard isTaken else {
+            isTaken = true
+            return
+        }
+        await withCheckedContinuation { line.append($0) }
+    }
+
+    /// Hands the browser to whoever has waited for longest.
+    private func leave() {
+        guard !line.isEmpty else {
+            isTaken = false
+            return
+        }
+        line.removeFirst().resume()
+    }
+
     /// The browser; started with the first call, and not tried again where that has failed.
-    func driver() async throws -> WebDriver {
+    private func driver() async throws -> WebDriver {
         if let session { return try session.get() }
         let result: Result<WebDriver, any Error>
         do { result = .success(try await WebDriver.begin(at: start(), binary: Self.chromium)) } catch {
@@ -65,8 +97,8 @@ actor BrowserProgram {
 }
 
 /// What the browser has against a command.
-struct BrowserFailure: Error, CustomStringConvertible {
-    let description: String
+package struct BrowserFailure: Error, CustomStringConvertible {
+    package let description: String
 
-    init(_ description: String) { self.description = description }
+    package init(_ description: String) { self.description = description }
 }

@@ -1,0 +1,65 @@
+import Console
+import HTTPServer
+import ServiceRuntime
+
+/// The command `bellhop console`.
+enum ConsoleCommand: Command {
+    static let name = "console"
+    static let summary = "Serves the web console to operators: status, dead letters, fan-outs, holds, explanations."
+    static let isRole = true
+    static let synopsis = ["console"]
+
+    static func run(_ call: Call) async throws -> ExitCode {
+        try call.words.expectNoOperands()
+        let setup = try call.setup(requiring: [.databaseURL, .operators])
+        let process = try RoleProcess(
+            setup,
+            role: name,
+            rights: .admin,
+            connections: 12,
+            patience: .seconds(120)
+        )
+        guard let file = setup.configuration.operators else { throw Setup.missing(.operators) }
+        let operators = try OperatorSource(file: file, time: process.time, logger: process.logger)
+        // No look at the schema: a console that does not start while the database is away could not say that it is.
+        let ground = (configuration: setup.configuration, pool: process.pool)
+        let desk = CommandDesk(environment: call.shell.environment, ground: ground, run: call.run)
+        return await serve(process, operators, desk)
+    }
+
+    private static func serve(
+        _ process: RoleProcess,
+        _ operators: OperatorSource,
+        _ desk: CommandDesk
+    ) async -> ExitCode {
+        let configuration = process.setup.configuration
+        let board = StatusBoard(desk.answer, time: process.time)
+        var surroundings = OperatorConsole.Surroundings(
+            desk: desk.answer,
+            board: board,
+            operators: operators,
+            time: process.time,
+            log: (process.logger, process.metrics)
+        )
+        surroundings.origin = configuration.consoleOrigin
+        surroundings.proxies = configuration.apiProxies
+        let console = OperatorConsole(surroundings)
+        var limits = OperatorConsole.limits
+        limits.manyFrom = configuration.apiProxies
+        let service = HTTPService(
+            name: "console",
+            at: HTTPService.Place(configuration.consoleListen, from: .consoleListen),
+            limits: limits,
+            logger: process.logger,
+            handler: console.respond(to:)
+        )
+        return await process.run(
+            [service, board],
+            listen: configuration.metricsListen.shifted(by: portOffset) ?? configuration.metricsListen,
+            checks: [ReadinessCheck("console") { service.boundAddress == nil ? "it does not listen" : nil }]
+        )
+    }
+
+    /// Where the console's endpoint for probes stands above the base that workers use.
+    private static let portOffset = 102
+}

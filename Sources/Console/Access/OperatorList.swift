@@ -1,0 +1,83 @@
+package import BellhopJSON
+import Cryptography
+import ServiceRuntime
+
+/// Everybody who may sign in, as the file of `BELLHOP_OPERATORS` names them.
+package struct OperatorList: Sendable, Equatable {
+    package let operators: [Operator]
+
+    package init(_ operators: [Operator]) {
+        self.operators = operators
+    }
+
+    /// Whose token it is; each hash is compared whole and in constant time, found or not.
+    func owner(of token: String) -> Operator? {
+        let hash = Operator.hash(of: token)
+        var found: Operator?
+        for person in operators where ConstantTime.areEqual(person.tokenHash, hash) { found = person }
+        return found
+    }
+
+    /// The list with somebody in it, in the place of whoever had the name.
+    package func having(_ person: Operator) -> OperatorList {
+        OperatorList(operators.filter { $0.name != person.name } + [person])
+    }
+
+    /// The file's text.
+    package var text: [UInt8] {
+        let lines = operators.map { person in
+            let hash = Base64URL.encode(person.tokenHash)
+            return "    {\"name\": \(person.name.asJSONString), \"role\": \"\(person.role.rawValue)\", "
+                + "\"tokenHash\": \"\(hash)\"}"
+        }
+        return Array("{\n  \"operators\": [\n\(lines.joined(separator: ",\n"))\n  ]\n}\n".utf8)
+    }
+
+    /// Reads the text of such a file, or says everything that is wrong with it.
+    package static func read(_ bytes: [UInt8], file: String) -> Result<OperatorList, DocumentFaults> {
+        let reading = DocumentReading(bytes, file: file, limits: .init(bytes: longestFile, depth: 8))
+        let scopes = reading.scope()?.knowing(["operators"]).scopes(
+            "operators",
+            "the list of operators",
+            required: true
+        )
+        var operators: [Operator] = []
+        for scope in (scopes ?? []).prefix(most) {
+            guard let person = Operator(scope) else { continue }
+            if operators.contains(where: { $0.name == person.name }) {
+                scope.report("name", "somebody else has this name already")
+            }
+            operators.append(person)
+        }
+        if (scopes ?? []).count > most {
+            reading.report(JSONPointer.root.key("operators"), "expected at most \(most) operators")
+        }
+        return reading.result(OperatorList(operators))
+    }
+
+    /// Reads the file; one that cannot be read is a fault, too.
+    package static func read(file: String) -> Result<OperatorList, DocumentFaults> {
+        switch SmallFile.read(file, atMost: longestFile) {
+        case .success(let bytes): read(bytes, file: file)
+        case .failure(let problem):
+            .failure(DocumentFaults(unreadable: file, "the file of operators \(problem.text): check BELLHOP_OPERATORS"))
+        }
+    }
+
+    static let longestFile = 1 << 18
+    private static let most = 500
+}
+
+extension Operator {
+    /// Nil where something is wrong, which is reported then.
+    fileprivate init?(_ scope: JSONScope) {
+        scope.expectKeys(["name", "role", "tokenHash"])
+        let name = scope.text("name", Operator.nameRule, required: true, Operator.isName)
+        let role = scope.word("role", as: OperatorRole.self, required: true)
+        let hash = scope.value("tokenHash", "a hash, as bellhop keys operator makes it", required: true) { value in
+            value.string.flatMap(Base64URL.decode).flatMap { $0.count == Digest.byteCount ? $0 : nil }
+        }
+        guard let name, let role, let hash else { return nil }
+        self.init(name: name, role: role, tokenHash: hash)
+    }
+}

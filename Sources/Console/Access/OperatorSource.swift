@@ -1,0 +1,56 @@
+package import BellhopJSON
+package import ServiceRuntime
+import Synchronization
+
+/// Who may sign in at this moment: the file, looked at again within seconds of whoever asks.
+///
+/// A file that cannot be used leaves those in force who were, so that a slip of the pen locks nobody out at night.
+package final class OperatorSource: Sendable {
+    private struct State {
+        var list: OperatorList
+        var content: [UInt8]?
+        var lookedAt: ContinuousClock.Instant
+    }
+
+    private let file: String
+    private let time: any TimeSource
+    private let logger: Logger
+    private let state: Mutex<State>
+
+    /// Throws where the file cannot be used from the start.
+    package init(file: String, time: any TimeSource, logger: Logger) throws(DocumentFaults) {
+        self.file = file
+        self.time = time
+        self.logger = logger.labelled("operators")
+        let content = Self.content(of: file)
+        let list = content.map { OperatorList.read($0, file: file) } ?? OperatorList.read(file: file)
+        state = Mutex(State(list: try list.get(), content: content, lookedAt: time.steady()))
+    }
+
+    package var current: OperatorList {
+        let (list, outcome) = state.withLock { state -> (OperatorList, Result<OperatorList, DocumentFaults>?) in
+            guard time.steady() - state.lookedAt >= Self.interval else { return (state.list, nil) }
+            state.lookedAt = time.steady()
+            let content = Self.content(of: file)
+            guard content != state.content else { return (state.list, nil) }
+            state.content = content
+            let read = content.map { OperatorList.read($0, file: file) } ?? OperatorList.read(file: file)
+            if case .success(let list) = read { state.list = list }
+            return (state.list, read)
+        }
+        switch outcome {
+        case nil: break
+        case .success(let list)?:
+            logger.notice("the operators were read again", ["operators": .integer(list.operators.count)])
+        case .failure(let faults)?:
+            logger.error("the new operators are not in force, those before stay", ["error": .error(faults)])
+        }
+        return list
+    }
+
+    private static let interval = Duration.seconds(5)
+
+    private static func content(of file: String) -> [UInt8]? {
+        try? SmallFile.read(file, atMost: OperatorList.longestFile).get()
+    }
+}

@@ -1,0 +1,68 @@
+import HTTPServer
+import ServiceRuntime
+
+/// Why something is not done, as a page is told.
+struct ConsoleFault: Error, Sendable {
+    let status: Int
+    /// In kebab case.
+    let code: String
+    let message: String
+    var field: String?
+    var headers: [(name: String, value: String)] = []
+
+    var response: HTTPResponse {
+        var response = HTTPResponse.failure(status, code: code, message: message, field: field)
+        for header in headers { response.headers[header.name] = header.value }
+        return response
+    }
+
+    static func field(_ field: String, _ message: String) -> ConsoleFault {
+        ConsoleFault(status: 422, code: "invalid-field", message: message, field: field)
+    }
+
+    /// What a command said to a person at a terminal holds for one at a page.
+    ///
+    /// Nil where it answered: a replay that is paused ends with 75, and is an answer all the same.
+    init?(_ answer: DeskAnswer) {
+        guard answer.output.isEmpty || !answer.complaint.isEmpty else { return nil }
+        let words = answer.complaint.split(separator: "\n").last.map(String.init) ?? ""
+        let lead = "bellhop: "
+        let message = words.hasPrefix(lead) ? String(words.dropFirst(lead.count)) : words
+        switch answer.exitCode {
+        case .done: return nil
+        case .answerIsNo where message.isEmpty: return nil
+        case .answerIsNo: self.init(status: 409, code: "no", message: message)
+        case .usage, .badInput: self.init(status: 422, code: "refused", message: message)
+        case .unavailable: self.init(status: 503, code: "unavailable", message: message)
+        case .tryAgain: self.init(status: 409, code: "try-again", message: message)
+        case .bug, .configuration: self.init(status: 500, code: "failed", message: message)
+        }
+    }
+
+    init(status: Int, code: String, message: String, field: String? = nil) {
+        self.status = status
+        self.code = code
+        self.message = message
+        self.field = field
+    }
+
+    static let signedOut = ConsoleFault(status: 401, code: "signed-out", message: "sign in first")
+    static let viewer = ConsoleFault(
+        status: 403,
+        code: "viewer",
+        message: "a viewer may look and not act; ask for the role operator"
+    )
+    static let strangePage = ConsoleFault(
+        status: 403,
+        code: "not-this-page",
+        message: "this did not come from the console's own page; load it anew"
+    )
+    static let busy = ConsoleFault(status: 503, code: "busy", message: "too much is asked at once; try again")
+    static let tooManyAttempts = ConsoleFault(
+        status: 429,
+        code: "too-many-attempts",
+        message: "too many attempts to sign in; wait a minute"
+    )
+    static let bug = ConsoleFault(status: 500, code: "internal", message: "the console failed")
+    static let wrongToken = ConsoleFault(status: 401, code: "wrong-token", message: "nobody has this token")
+}

@@ -1,0 +1,121 @@
+import BellhopJSON
+
+/// A form with what a page wrote into it, as the words of its command.
+struct FilledForm: Sendable {
+    let form: DeskForm
+    private let operands: [String]
+    private let values: [(name: String, value: String)]
+    private let switches: [String]
+    /// Why, for the audit.
+    private(set) var because = ""
+    /// How many were agreed to.
+    private(set) var agreed: Int?
+    /// A text that the command reads.
+    private(set) var text = ""
+
+    /// Whether the command shall only say what it would do: nobody has agreed to it yet.
+    var isPreview: Bool { form.asksForConsent && agreed == nil }
+
+    /// The words, as `who` would type them; the name and the reason are an act's alone.
+    func words(by who: String, json: Bool) -> [String] {
+        let audit = form.isAct && !isPreview ? ["--by=\(who)", "--because=\(because)"] : []
+        let options = values.map { "--\($0.name)=\($0.value)" } + switches.map { "--\($0)" }
+        return form.command + options + form.fixed + audit + (json ? ["--json"] : []) + ["--"] + operands
+    }
+
+    // MARK: - Reading
+
+    /// From the query of a reading: `item` names what it is about, everything else is an option.
+    init(_ form: DeskForm, query: [(name: String, value: String)]) throws(ConsoleFault) {
+        var operands: [String] = []
+        var values: [(name: String, value: String)] = []
+        for (name, value) in query {
+            if name == "item" { operands.append(value) } else if !value.isEmpty { values.append((name, value)) }
+        }
+        try self.init(form, operands, values, [])
+    }
+
+    /// From the body of an act.
+    init(_ form: DeskForm, body: JSONObject) throws(ConsoleFault) {
+        let known = ["items", "options", "because", "agreed", "text"]
+        if let stranger = body.members.first(where: { !known.contains($0.key) }) {
+            throw .field(stranger.key, "there is no such member")
+        }
+        var operands: [String] = []
+        for item in body["items"]?.array ?? [] {
+            guard let name = item.string else { throw .field("items", "expected texts") }
+            operands.append(name)
+        }
+        let (values, switches) = try Self.options(body["options"])
+        try self.init(form, operands, values, switches)
+        text = try Self.text(body, "text", atMost: 1 << 20)
+        agreed = body["agreed"]?.number?.int64.flatMap { Int(exactly: $0) }
+        because = try Self.text(body, "because", atMost: 2_000)
+        guard isPreview || because.contains(where: { !$0.isWhitespace }) else {
+            throw .field("because", "say why: the audit keeps it")
+        }
+    }
+
+    private init(
+        _ form: DeskForm,
+        _ operands: [String],
+        _ values: [(name: String, value: String)],
+        _ switches: [String]
+    ) throws(ConsoleFault) {
+        guard form.operands.range.contains(operands.count) else {
+            throw .field(
+                "items",
+                "expected \(form.operands.range.lowerBound) to \(form.operands.range.upperBound) items"
+            )
+        }
+        for text in operands where !Self.isSound(text) || text.hasPrefix("-") {
+            throw .field("items", "expected names of items")
+        }
+        for (name, value) in values {
+            guard form.options.contains(name) else { throw .field(name, "there is no such option here") }
+            guard Self.isSound(value) else { throw .field(name, "expected a text of at most 8,192 bytes") }
+        }
+        if let stranger = switches.first(where: { !form.switches.contains($0) }) {
+            throw .field(stranger, "there is no such option here")
+        }
+        self.form = form
+        self.operands = operands
+        self.values = values
+        self.switches = switches
+    }
+
+    /// `{"app": "drop", "all": true, "set": ["/id=1", "/app=drop"]}`; what is empty or false was left out.
+    private static func options(
+        _ json: JSONValue?
+    ) throws(ConsoleFault) -> (values: [(name: String, value: String)], switches: [String]) {
+        var values: [(name: String, value: String)] = []
+        var switches: [String] = []
+        for member in json?.object?.members ?? [] {
+            switch member.value {
+            case .string(let text): if !text.isEmpty { values.append((member.key, text)) }
+            case .number(let number): values.append((member.key, number.text))
+            case .bool(let isOn): if isOn { switches.append(member.key) }
+            case .array(let texts):
+                for text in texts {
+                    guard let text = text.string else { throw .field(member.key, "expected texts") }
+                    values.append((member.key, text))
+                }
+            case .null: continue
+            case .object: throw .field(member.key, "expected a text")
+            }
+        }
+        return (values, switches)
+    }
+
+    private static func text(_ body: JSONObject, _ name: String, atMost limit: Int) throws(ConsoleFault) -> String {
+        guard let value = body[name], value != .null else { return "" }
+        guard let text = value.string, text.utf8.count <= limit else {
+            throw .field(name, "expected a text of at most \(limit) bytes")
+        }
+        return text
+    }
+
+    private static func isSound(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.count <= DeskForm.longestValue && !text.unicodeScalars.contains("\u{0}")
+    }
+}

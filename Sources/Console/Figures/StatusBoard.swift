@@ -1,0 +1,63 @@
+import BellhopJSON
+package import ServiceRuntime
+
+/// The status as everybody at the console sees it: asked for once for all of them, and kept as figures for the charts.
+package actor StatusBoard: Service {
+    package nonisolated let name = "figures"
+    private let desk: Desk
+    private let time: any TimeSource
+    private let interval: Duration
+    private var reader = FigureReader()
+    private var points: [FigurePoint] = []
+    private var latest: (answer: DeskAnswer, at: ContinuousClock.Instant)?
+    private var underWay: Task<DeskAnswer, Never>?
+
+    package init(_ desk: @escaping Desk, time: any TimeSource, every interval: Duration = .seconds(10)) {
+        self.desk = desk
+        self.time = time
+        self.interval = interval
+    }
+
+    /// Looks every ten seconds, whether or not anybody else does, so that the charts have no gaps.
+    package nonisolated func run(until drain: DrainSignal) async throws {
+        while !drain.isDraining, !Task.isCancelled {
+            await look()
+            await drain.pause(for: interval)
+        }
+    }
+
+    /// The status, at most two seconds old.
+    func current() async -> DeskAnswer {
+        if let latest, time.steady() - latest.at < Self.freshness { return latest.answer }
+        if let underWay { return await underWay.value }
+        let task = Task { [desk] in await desk(Self.question) }
+        underWay = task
+        let answer = await task.value
+        underWay = nil
+        latest = (answer, time.steady())
+        return answer
+    }
+
+    /// Takes the figures of this moment down.
+    func look() async {
+        let answer = await current()
+        guard let status = try? JSONParser(limits: Self.limits).parse(Array(answer.output.utf8)).get(),
+            let point = reader.read(status)
+        else { return }
+        points.append(point)
+        if points.count > Self.most { points.removeFirst(points.count - Self.most) }
+    }
+
+    /// All points, the oldest first, with the names of their columns.
+    func figures() -> [UInt8] {
+        let names = FigurePoint.names.map(\.asJSONString).joined(separator: ",")
+        let rows = points.map(\.json).joined(separator: ",")
+        return Array("{\"names\":[\(names)],\"seconds\":\(interval.components.seconds),\"points\":[\(rows)]}".utf8)
+    }
+
+    private static let question = DeskQuestion(["status", "--json"])
+    private static let freshness = Duration.seconds(2)
+    private static let limits = JSONParser.Limits(bytes: 8 << 20, depth: 32)
+    /// Three hours.
+    private static let most = 1_080
+}

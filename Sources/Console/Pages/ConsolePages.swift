@@ -1,0 +1,42 @@
+import API
+import HTTPServer
+
+/// The console as browsers get it: one page, one style sheet, one script.
+///
+/// The files in `assets` are compiled into the program; the script is its files one after the other, in the scope of one
+/// module.
+enum ConsolePages {
+    static let all = [
+        PageAsset("/", type: "text/html; charset=utf-8", PackageResources.console_html, headers: pageHeaders),
+        PageAsset("/console.css", type: "text/css; charset=utf-8", PackageResources.console_css),
+        PageAsset("/console.js", type: "text/javascript; charset=utf-8", script),
+        PageAsset("/icon.svg", type: "image/svg+xml", PackageResources.icon_svg),
+    ]
+
+    /// Nothing inline runs or styles, nothing comes from or goes to elsewhere, and no text becomes a script or markup.
+    private static let policy = [
+        "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'",
+        "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'",
+        "trusted-types 'none'",
+    ].joined(separator: "; ")
+
+    private static let pageHeaders = [("Content-Security-Policy", policy)]
+
+    /// What every answer carries.
+    static func guardHeaders(_ response: inout HTTPResponse) {
+        let headers = [
+            ("Cache-Control", "no-store"), ("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"),
+            ("Cross-Origin-Opener-Policy", "same-origin"), ("Cross-Origin-Resource-Policy", "same-origin"),
+            ("Referrer-Policy", "no-referrer"), ("X-Content-Type-Options", "nosniff"), ("X-Frame-Options", "DENY"),
+            ("Permissions-Policy", "camera=(), geolocation=(), microphone=()"),
+        ]
+        for (name, value) in headers where response.headers[name] == nil { response.headers[name] = value }
+    }
+
+    private static let script: [UInt8] = [
+        PackageResources.elements_js, PackageResources.words_js, PackageResources.client_js, PackageResources.charts_js,
+        PackageResources.asking_js, PackageResources.status_js, PackageResources.desk_js, PackageResources.letter_js,
+        PackageResources.replays_js, PackageResources.fanouts_js, PackageResources.holds_js,
+        PackageResources.explain_js, PackageResources.audit_js, PackageResources.screen_js,
+    ].joined(separator: [0x0A]).map { $0 }
+}

@@ -1,0 +1,30 @@
+// Who did what, and why.
+
+/** What can be taken back, as long as nobody has touched it since. */
+const UNDONE = ["discard", "restore"];
+
+function undo(entry) {
+  return perform({
+    act: "undo", title: `Undo act ${entry.number}`, verb: "Undo", body: () => ({ items: [String(entry.number)] }),
+    note: `Takes back what act ${entry.number} (${entry.act}) did, as far as nobody has touched it since.`,
+    says: (done) => `Taken back for ${of(done.items, "item")}.`,
+  }).then(refreshSoon);
+}
+
+function filterWords(filter) {
+  const words = Object.entries(filter).map(([name, value]) => `${name} ${Array.isArray(value) ? value.join(", ") : typeof value === "object" ? JSON.stringify(value) : value}`);
+  return words.join(", ") || "–";
+}
+
+const auditView = {
+  title: "Audit",
+  every: 10,
+  load: () => client.ask("audit", { limit: "200" }),
+  show(entries) {
+    if (entries.length === 0) return [nothing("audit", "Nobody has done anything yet", "Each act is kept here with who did it, and why.")];
+    return [table(["#number", "when", "who", "act", "#items", "about", "because", "more"], entries.map((entry) => [
+      String(entry.number), ago(entry.at), entry.by, el("b", {}, entry.act), grouped(entry.items), filterWords(entry.filter), entry.because,
+      entry.replay ? link(`#/replays/${entry.replay}`, `Replay ${entry.replay}`)
+        : client.isOperator && UNDONE.includes(entry.act) ? button("Undo", () => undo(entry), { kind: "small", key: `undo-${entry.number}` }) : ""]), { label: "audit" })];
+  },
+};

@@ -1,0 +1,139 @@
+// The desk: dead letters in groups, and one by one.
+
+const FILTERS = ["text", "app", "type", "reason", "provider", "user", "event", "stage", "fingerprint", "since", "until", "state"];
+const STATES = ["open", "replaying", "resolved", "discarded", "all"];
+
+/** The address of the desk under a filter. */
+function deskAddress(page, filter) {
+  const query = new URLSearchParams(Object.entries(filter).filter(([, value]) => value));
+  return `#/${page}${query.size ? `?${query}` : ""}`;
+}
+
+/** The parts of an address that are a filter. */
+function filterOf(params) {
+  return Object.fromEntries(FILTERS.map((name) => [name, params.get(name) ?? ""]).filter(([, value]) => value));
+}
+
+/** Fields of a filter; what is sought goes into the address, so that it can be passed on. */
+function filterBar(page, params) {
+  const input = (name, hint, attributes = {}) => el("input", { name, value: params.get(name) ?? "", placeholder: hint, "aria-label": capital(name), spellcheck: "false", autocapitalize: "off", autocomplete: "off", ...attributes });
+  const state = el("select", { name: "state", "aria-label": "State" }, STATES.map((one) =>
+    el("option", { value: one === "open" ? "" : one, selected: (params.get("state") ?? "") === (one === "open" ? "" : one) }, capital(one))));
+  const since = el("select", { name: "since", "aria-label": "Failed within" }, [["", "Any time"], ["1h", "Last hour"], ["24h", "Last day"], ["7d", "Last week"]]
+    .map(([value, words]) => el("option", { value, selected: (params.get("since") ?? "") === value }, words)));
+  const more = ["type", "provider", "user", "event", "stage", "fingerprint"];
+  const form = el("form", { class: "filter", role: "search" },
+    el("div", { class: "search" }, icon("search"), input("text", "Search errors, events, routing keys", { type: "search", "data-search": "" })),
+    input("app", "app"), input("reason", "reason"), state, since,
+    el("details", { open: more.some((name) => params.get(name)) }, el("summary", {}, "More"), el("div", { class: "columns" }, more.map((name) => field(capital(name), input(name, ""))))),
+    el("button", { type: "submit", class: "button main" }, "Filter"),
+    params.size > 0 ? link(`#/${page}`, "Clear", { class: "button quiet" }) : null);
+  const go = () => {
+    location.hash = deskAddress(page, written(form));
+  };
+  form.addEventListener("submit", (event) => (event.preventDefault(), go()));
+  form.addEventListener("change", ({ target }) => target.tagName === "SELECT" && go());
+  return form;
+}
+
+/** The two sides of the desk. */
+function deskTabs(page, params) {
+  const filter = filterOf(params);
+  return el("nav", { class: "tabs", "aria-label": "Desk" }, [["desk", "Groups"], ["letters", "Items"]].map(([name, words]) =>
+    link(deskAddress(name, filter), words, { "aria-current": page === name ? "page" : null })));
+}
+
+/** Buttons for what a filter or items mean; a viewer may foresee. */
+function actButtons(about, { state = "open", small = false } = {}) {
+  const kind = small ? "small" : "";
+  const acts = state === "discarded" ? [["Restore", "restore", ""]]
+    : state === "open" ? [["Replay", "replay", "main"], ["Discard", "discard", "danger"], ["Edit", "edit", ""]] : [];
+  const foresee = state === "open" ? button("Dry run", () => letterActs.forecast(about), { kind, key: `forecast-${JSON.stringify(about)}` }) : null;
+  if (!client.isOperator) return [foresee];
+  return [foresee, ...acts.filter(([, act]) => act !== "edit" || !about.items).map(([words, act, look]) =>
+    button(words, () => letterActs[act](about).then(refreshSoon), { kind: `${kind} ${look}`, key: `${act}-${JSON.stringify(about)}` })),
+  small ? null : button("Note", () => letterActs.note(about).then(refreshSoon), { kind, key: `note-${JSON.stringify(about)}` })];
+}
+
+function groupShown(group, params) {
+  const filter = { ...filterOf(params), fingerprint: group.fingerprint };
+  const state = params.get("state") || "open";
+  const { state: _, ...options } = filter;
+  const place = [group.stage, group.provider, group.app, group.eventType].filter(Boolean);
+  return el("li", { class: "group" },
+    el("div", { class: "group-words" },
+      el("h2", {}, link(deskAddress("letters", filter), group.reason, { "data-row": "" }), el("span", { class: "muted" }, place.join(" · "))),
+      el("p", { class: "error" }, group.latestError),
+      el("p", { class: "advice" }, link(deskAddress("letters", filter), group.users > 0 ? `${of(group.items, "item")} of ${of(group.users, "user")}` : of(group.items, "item"), { "data-key": `n-${group.fingerprint}` }),
+        " · first ", ago(group.firstSeenAt), " · last ", ago(group.lastSeenAt))),
+    el("div", { class: "group-side" }, el("b", { class: "count" }, grouped(group.items)), sparkline(group.lastDay)),
+    el("div", { class: "acts" }, actButtons({ options }, { state, small: true })));
+}
+
+const deskView = {
+  title: "Dead letters",
+  every: 5,
+  controls: (params) => [deskTabs("desk", params), filterBar("desk", params)],
+  load: (params) => client.ask("groups", filterOf(params)),
+  show(found, params) {
+    if (found.items === 0) {
+      return [params.size > 0 ? nothing("search", "Nothing matches", "No dead letters are like this.")
+        : nothing("good", "The desk is empty", "Nothing that was accepted waits for you.")];
+    }
+    return [
+      el("p", { class: "lead" }, el("b", {}, of(found.items, "item")), ` in ${of(found.groupCount, "group")}, the largest first.`,
+        found.groups.length < found.groupCount ? ` The ${found.groups.length} largest are shown; a filter shows others.` : ""),
+      el("ul", { class: "groups" }, found.groups.map((group) => groupShown(group, params))),
+    ];
+  },
+};
+
+/** Which items are ticked on the page that is shown. */
+const ticked = new Set();
+
+function itemShown(item) {
+  const tick = el("input", { type: "checkbox", "aria-label": `Choose ${item.id}`, "data-key": `t-${item.id}`, checked: ticked.has(item.id),
+    onchange: ({ target }) => (target.checked ? ticked.add(item.id) : ticked.delete(item.id), refreshSoon()) });
+  return el("li", { class: `item ${ticked.has(item.id) ? "ticked" : ""}` }, el("span", { class: "tick" }, tick),
+    el("div", { class: "item-words" },
+      el("h2", {}, link(`#/letter/${encodeURIComponent(item.id)}`, item.reason, { "data-row": item.id }), tag(item.state, stateKind(item.state)),
+        item.deaths > 1 ? tag(`died ${of(item.deaths, "time")}`, "warn") : null),
+      el("p", { class: "error" }, item.error),
+      el("p", { class: "muted small" }, [item.app, item.eventType, item.user && `user ${item.user}`, item.provider].filter(Boolean).join(" · ") || "of no app")),
+    el("div", { class: "item-side muted" }, ago(item.lastFailedAt), el("code", {}, item.id.slice(0, 12))));
+}
+
+const lettersView = {
+  title: "Dead letters",
+  every: 5,
+  controls: (params) => [deskTabs("letters", params), filterBar("letters", params)],
+  load: (params) => client.ask("letters", { ...filterOf(params), limit: params.get("limit") ?? "50", sort: params.get("sort") ?? "" }),
+  show(found, params) {
+    if (found.count === 0) return [nothing("search", "Nothing matches", "No dead letters are like this.")];
+    const shown = new Set(found.items.map(({ id }) => id));
+    for (const id of ticked) if (!shown.has(id)) ticked.delete(id);
+    const state = params.get("state") || "open";
+    const { state: _, ...options } = filterOf(params);
+    const about = ticked.size > 0 ? { items: [...ticked] }
+      : { options: Object.keys(options).length > 0 ? options : { all: true } };
+    const states = new Set(found.items.filter(({ id }) => ticked.has(id)).map((item) => item.state));
+    const own = ticked.size === 0 ? state : states.size === 1 ? [...states][0] : "several";
+    const sorts = [["", "newest first"], ["oldest", "oldest first"], ["deaths", "most deaths first"]];
+    const sort = el("select", { "aria-label": "Order", "data-key": "sort", onchange: ({ target }) => {
+      const next = new URLSearchParams(params);
+      target.value ? next.set("sort", target.value) : next.delete("sort");
+      location.hash = `#/letters?${next}`;
+    } }, sorts.map(([value, words]) => el("option", { value, selected: (params.get("sort") ?? "") === value }, words)));
+    const next = new URLSearchParams(params);
+    next.set("limit", String(Math.min(1_000, found.items.length * 2)));
+    return [
+      el("div", { class: "bar" }, el("p", { class: "lead" }, el("b", {}, ticked.size > 0 ? `${grouped(ticked.size)} chosen` : of(found.count, "item")),
+        ticked.size === 0 && found.items.length < found.count ? `, ${grouped(found.items.length)} shown` : ""), sort,
+      ticked.size > 0 ? button("None", () => (ticked.clear(), refreshSoon()), { kind: "quiet" })
+        : button("Choose all shown", () => (found.items.forEach(({ id }) => ticked.add(id)), refreshSoon()), { kind: "quiet" }),
+      el("span", { class: "spring" }), actButtons(about, { state: own })),
+      el("ul", { class: "items" }, found.items.map(itemShown)),
+      found.items.length < Math.min(1_000, found.count) ? el("p", { class: "center" }, link(`#/letters?${next}`, "Show more", { class: "button" })) : null,
+    ];
+  },
+};

@@ -1,0 +1,65 @@
+// Fan-outs: events on their way to wide audiences.
+
+function fanoutWords(one) {
+  const about = one.usersEstimated === null ? grouped(one.users) : `${grouped(one.users)} of about ${grouped(one.usersEstimated)}`;
+  return `${about} users${one.usersLeftIsCapped ? `, more than ${grouped(one.usersLeft)} left` : ""}`;
+}
+
+function fanoutShare(one) {
+  if (one.finishedAt) return 1;
+  const all = one.usersEstimated ?? one.users + one.usersLeft;
+  return all > 0 ? one.users / all : 0;
+}
+
+function fanoutControls(one, small = true) {
+  if (!client.isOperator) return [];
+  const act = (verb, danger) => button(capital(verb), () => perform({
+    act: `fanout-${verb}`, title: `${capital(verb)} fan-out ${one.fanout}`, verb: capital(verb), danger,
+    body: () => ({ items: [String(one.fanout)] }),
+    note: verb === "cancel" ? "What is recorded stays; nobody further is reached, and it cannot be taken back." : null,
+    says: (done) => `${capital(verb)}: ${of(done.fanouts, "fan-out")}.`,
+  }).then(refreshSoon), { kind: `${small ? "small" : ""} ${danger ? "danger" : ""}`, key: `${verb}-${one.fanout}` });
+  if (one.state === "running") return [act("pause"), act("cancel", true)];
+  return one.state === "paused" ? [act("resume"), act("cancel", true)] : [];
+}
+
+function fanoutCard(one) {
+  const state = one.stalled ? "stalled" : one.state;
+  return el("li", { class: "group" },
+    el("div", { class: "group-words" },
+      el("h2", {}, link(`#/fanouts/${one.fanout}`, `${one.app} · ${one.type}`, { "data-row": "" }), tag(state, stateKind(state)), el("span", { class: "muted" }, one.everyone ? "to everyone" : `to ${one.topic}`)),
+      progressBar(fanoutShare(one), fanoutWords(one), one.stalled || one.trouble ? "bad" : one.state === "paused" ? "warn" : ""),
+      el("p", { class: "muted small" }, fanoutWords(one), one.usersPerSecond ? ` · ${short(one.usersPerSecond)}/s` : "",
+        one.secondsLeft ? ` · about ${span(one.secondsLeft)} left` : "", " · begun ", ago(one.startedAt), one.trouble ? ` · ${one.trouble}` : "")),
+    el("div", { class: "acts" }, fanoutControls(one)));
+}
+
+function fanoutDetail(one) {
+  return [
+    el("p", { class: "crumbs" }, link("#/fanouts", "Fan-outs")),
+    el("div", { class: "headline" }, el("h2", {}, `${one.app} · ${one.type}`), tag(one.stalled ? "stalled" : one.state, stateKind(one.stalled ? "stalled" : one.state)), el("code", {}, one.event)),
+    progressBar(fanoutShare(one), fanoutWords(one), one.stalled ? "bad" : ""),
+    el("p", { class: "lead" }, el("b", {}, fanoutWords(one)), one.usersPerSecond ? `, ${short(one.usersPerSecond)} a second` : "", one.secondsLeft ? `, about ${span(one.secondsLeft)} left` : ""),
+    one.waits.length > 0 ? el("ul", { class: "problems" }, one.waits.map((words) => el("li", { class: "problem" }, icon("bad"), el("span", {}, words)))) : null,
+    el("div", { class: "acts" }, fanoutControls(one, false)),
+    el("div", { class: "two" },
+      card("Facts", null, facts([["To", one.everyone ? "everyone" : one.topic], ["Lane", one.lane], ["New notifications", grouped(one.recorded)],
+        ["Sent at once", grouped(one.sent)], ["Pages", `${grouped(one.pages)} of ${grouped(one.pagesPlanned)} planned so far`],
+        ["Begun", ago(one.startedAt)], ["Last page", one.workedAt && ago(one.workedAt)], ["Paused", one.pausedAt && ago(one.pausedAt)], ["Ended", one.finishedAt && ago(one.finishedAt)]])),
+      one.openPages.length === 0 ? null : card("Pages under way", null, table(["page", "handed over", "taken"], one.openPages.map((page) =>
+        [grouped(page.page), ago(page.handedOverAt), ago(page.takenAt)]), { label: "pages" }))),
+    one.acts.length === 0 ? null : card("What operators did", null, el("ol", { class: "timeline" }, one.acts.map((act) =>
+      el("li", {}, ago(act.at), el("div", {}, el("b", {}, act.act.replace("fanout-", "")), ` by ${act.by}`, el("p", {}, act.because)))))),
+  ];
+}
+
+const fanoutsView = {
+  title: "Fan-outs",
+  every: 3,
+  load: (params, number) => (number ? client.ask("fanout", {}, [number]) : client.ask("fanouts")),
+  show(found) {
+    if (found.fanout) return fanoutDetail(found);
+    if (found.count === 0) return [nothing("fanouts", "No fan-outs", "Events for a topic or for everyone show here while they are on their way, and after.")];
+    return [el("p", { class: "lead" }, el("b", {}, of(found.count, "fan-out")), ", those that can go on first."), el("ul", { class: "groups" }, found.fanouts.map(fanoutCard))];
+  },
+};

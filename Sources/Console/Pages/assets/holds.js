@@ -1,0 +1,47 @@
+// The hand brake: what is kept from being sent.
+
+function holdCard(one) {
+  const scope = [one.app, one.type && `type ${one.type}`, one.provider && `through ${one.provider}`].filter(Boolean).join(" · ");
+  const items = [String(one.hold)];
+  return el("li", { class: "group" },
+    el("div", { class: "group-words" }, el("h2", {}, scope, tag("held", "warn")),
+      el("p", {}, one.because), el("p", { class: "muted small" }, `${one.by}, `, ago(one.placedAt), ` · hold ${one.hold}`)),
+    el("div", { class: "group-side" }, el("b", { class: "count" }, `${grouped(one.waiting)}${one.waitingIsCapped || one.mayWaitAmong.length > 0 ? "+" : ""}`), el("span", { class: "muted small" }, "wait")),
+    el("div", { class: "acts" }, client.isOperator ? [
+      button("Release", () => perform({
+        act: "hold-release", title: `Release ${scope}`, verb: "Release", asksForCount: false, body: () => ({ items }),
+        note: `${of(one.waiting, "delivery", "deliveries")} wait there; they go out at the pace of windows and budgets.`,
+        says: () => `Released hold ${one.hold}.`,
+      }).then(refreshSoon), { kind: "small main", key: `release-${one.hold}` }),
+      button("Discard what waits", () => perform({
+        act: "hold-discard", title: `Discard what waits behind ${scope}`, verb: "Discard", danger: true,
+        extra: field("Only of this event", el("input", { name: "event", spellcheck: "false", autocapitalize: "off" })),
+        body: (extra) => ({ items, options: extra }), note: "What waits is never sent; what is in the app stays there. The hold stays.",
+        says: (done) => `Discarded ${of(done.discarded, "delivery", "deliveries")}.`,
+      }).then(refreshSoon), { kind: "small danger", key: `discard-${one.hold}` }),
+    ] : null));
+}
+
+/** Asks what shall be held. */
+function addHold() {
+  const input = (name, hint, attributes) => el("input", { name, placeholder: hint, spellcheck: "false", autocapitalize: "off", ...attributes });
+  return perform({
+    act: "hold-add", title: "Hold", verb: "Hold", danger: true, asksForCount: false,
+    note: "Workers stop sending it within seconds. What comes is recorded in the app, and keeps its place until a release.",
+    extra: el("div", { class: "columns" }, field("App", input("app", "drop", { "data-first": "" })), field("Type", input("type", "every type")),
+      field("Provider", el("select", { name: "provider" }, el("option", { value: "" }, "every provider"), ["apns", "fcm", "expo", "webpush", "email"].map((name) => el("option", { value: name }, name))))),
+    body: (extra) => ({ options: extra }),
+    says: (done) => (done.added ? `Hold ${done.hold.hold} is in force.` : "It is held already."),
+  }).then(refreshSoon);
+}
+
+const holdsView = {
+  title: "Holds",
+  every: 5,
+  controls: () => (client.isOperator ? [el("div", { class: "bar" }, el("span", { class: "spring" }), button("Hold something", addHold, { kind: "danger" }))] : []),
+  load: () => client.ask("holds"),
+  show(found) {
+    if (found.holds.length === 0) return [nothing("good", "Nothing is held", "A hold stops what should not go out, for an app, a type or a provider.")];
+    return [el("ul", { class: "groups" }, found.holds.map(holdCard))];
+  },
+};

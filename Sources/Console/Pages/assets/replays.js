@@ -1,0 +1,58 @@
+// Replays: how they come along, and what came of them.
+
+/** Outcomes that are worse than they should be. */
+const BAD = ["failed", "refused", "too-old"];
+
+function replayControls(replay) {
+  if (!client.isOperator || replay.finishedAt) return [];
+  const control = (verb, words, danger) => button(words, () => perform({
+    act: `replay-${verb}`, title: `${words} replay ${replay.replay}`, verb: words, danger, asksForCount: false,
+    body: () => ({ items: [String(replay.replay)] }),
+    note: verb === "cancel" ? `${grouped(replay.waiting ?? 0)} that wait open again; what has gone out comes to its end.` : null,
+    says: () => `Replay ${replay.replay}: done.`,
+  }).then(refreshSoon), { kind: danger ? "danger" : "" });
+  if (replay.state === "paused") return [control("resume", "Resume"), control("cancel", "Cancel", true)];
+  return replay.state === "running" ? [control("pause", "Pause"), control("cancel", "Cancel", true)] : [];
+}
+
+function replayShown(replay) {
+  const settled = Object.values(replay.outcomes).reduce((sum, one) => sum + one, 0);
+  const failed = BAD.map((name) => replay.outcomes[name] ?? 0).reduce((sum, one) => sum + one, 0);
+  const share = replay.items > 0 ? settled / replay.items : 1;
+  const seconds = (Date.now() - Date.parse(replay.startedAt)) / 1_000;
+  const left = replay.state === "running" && settled >= 20 && seconds > 2 ? (seconds / settled) * (replay.items - settled) : null;
+  const words = `${grouped(settled)} of ${of(replay.items, "item")} settled`;
+  return [
+    el("p", { class: "crumbs" }, link("#/replays", "Replays")),
+    el("div", { class: "headline" }, el("h2", {}, `Replay ${replay.replay}`), tag(replay.state, stateKind(replay.state)),
+      replay.pauseReason && replay.state === "paused" ? tag(replay.pauseReason, "warn") : null),
+    el("p", { class: "lead" }, `By ${replay.by}, begun `, ago(replay.startedAt), `: ${replay.because}`),
+    progressBar(share, words, replay.state === "paused" ? "warn" : "", replay.items > 0 ? failed / replay.items : 0),
+    el("p", { class: "lead" }, el("b", {}, words), failed > 0 ? `, ${grouped(failed)} failed` : "", replay.underWay > 0 ? `, ${grouped(replay.underWay)} under way` : "",
+      left === null ? "" : `, about ${span(left)} left`, replay.notBefore && !replay.finishedAt ? `, from ${clock(replay.notBefore)} on` : ""),
+    el("div", { class: "acts" }, replayControls(replay)),
+    el("div", { class: "two" },
+      card("Outcomes", null, table(["outcome", "#items"], [
+        ...[["waiting", replay.waiting], ["under way", replay.underWay]].filter(([, count]) => count > 0),
+        ...Object.entries(replay.outcomes),
+      ].map(([name, count]) => [tag(name, BAD.includes(name) ? "bad" : ["waiting", "under way"].includes(name) ? "busy" : name === "delivered" ? "good" : ""), grouped(count)]), { label: "outcomes" })),
+      card("How", null, facts([["Rate", replay.rate ? `${grouped(replay.rate)}/s` : "as fast as it goes"], ["Ramp", replay.ramp ? "yes" : "no"],
+        ["Pauses at", `${replay.pauseAt} % failed`], ["Ended", replay.finishedAt && clock(replay.finishedAt)],
+        ["Filter", Object.entries(replay.filter).map(([name, value]) => `${name} ${typeof value === "string" ? value : JSON.stringify(value)}`).join(", ") || "all open items"]]))),
+    replay.failures.length === 0 ? null : card("What failed last", null, table(["item", "outcome", "reason", "error", "when"], replay.failures.map((one) =>
+      [link(`#/letter/${encodeURIComponent(one.id)}`, one.id.slice(0, 12)), one.outcome, one.reason, one.error, ago(one.at)]), { label: "failures" })),
+  ];
+}
+
+const replaysView = {
+  title: "Replays",
+  load: (params, number) => client.ask("replays", {}, number ? [number] : []),
+  /** One that runs is looked at every second. */
+  pace: (found) => (Array.isArray(found) ? 5 : found.finishedAt ? 30 : 1),
+  show(found) {
+    if (!Array.isArray(found)) return replayShown(found);
+    if (found.length === 0) return [nothing("replays", "Nothing was ever replayed", "A replay begins at the desk, and goes on whoever watches.")];
+    return [table(["replay", "state", "begun", "by", "#items", "because"], found.map((one) => [
+      link(`#/replays/${one.replay}`, `Replay ${one.replay}`, { "data-row": "" }), tag(one.state, stateKind(one.state)), ago(one.startedAt), one.by, grouped(one.items), one.because]), { label: "replays" })];
+  },
+};

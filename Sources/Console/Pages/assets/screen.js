@@ -1,0 +1,183 @@
+// The screen: what is open, how it is kept fresh, and the keyboard.
+
+const VIEWS = {
+  status: statusView, charts: chartsView, desk: deskView, letters: lettersView, letter: letterView, replays: replaysView,
+  fanouts: fanoutsView, holds: holdsView, explain: explainView, audit: auditView,
+};
+const PLACES = [
+  ["status", "Status", "s"], ["desk", "Desk", "d"], ["replays", "Replays", "r"], ["fanouts", "Fan-outs", "f"], ["holds", "Holds", "h"],
+  ["explain", "Explain", "e"], ["charts", "Charts", "c"], ["audit", "Audit", "a"],
+];
+/** Pages that belong to a place of the menu. */
+const HOMES = { letters: "desk", letter: "desk" };
+
+const root = document.querySelector("#console");
+let screen = null;
+let visit = 0;
+let refreshSoon = () => {};
+
+/** What the address names: a view, what it is about, and its parameters. */
+function address() {
+  const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
+  const [name, ...rest] = path.split("/");
+  let subject = "";
+  try {
+    subject = decodeURIComponent(rest.join("/"));
+  } catch {}
+  return { name: Object.hasOwn(VIEWS, name) ? name : "status", subject, params: new URLSearchParams(query ?? "") };
+}
+
+function frame() {
+  const main = el("main", { id: "main", tabindex: "-1" });
+  const menu = el("nav", { class: "menu", "aria-label": "Console" }, PLACES.map(([name, words]) => link(`#/${name}`, [icon(name), el("span", {}, words)], { "data-place": name })));
+  const { session } = client;
+  fill(root, el("a", { class: "skip", href: "#main", onclick: (event) => (event.preventDefault(), main.focus()) }, "To the content"),
+    el("header", { class: "top" },
+      el("a", { class: "brand", href: "#/status" }, el("img", { src: "/icon.svg", alt: "", width: 28, height: 28 }), el("span", {}, "Bellhop")),
+      menu,
+      el("div", { class: "who" }, el("span", { class: "name" }, session.name), tag(session.role, session.role === "operator" ? "busy" : ""),
+        el("button", { type: "button", class: "icon-button", "aria-label": "Keyboard shortcuts", title: "Keyboard shortcuts (?)", onclick: showKeys }, icon("keys")),
+        el("button", { type: "button", class: "icon-button", "aria-label": "Sign out", title: "Sign out", onclick: () => client.signOut() }, icon("out")))),
+    main, el("div", { id: "toasts", role: "status", "aria-live": "polite" }));
+  return { main, menu };
+}
+
+/** Opens what the address names, and keeps it fresh as long as it is open and somebody can see it. */
+async function open() {
+  const here = ++visit;
+  const { name, subject, params } = address();
+  const view = VIEWS[name];
+  const title = subject && name !== "letter" ? `${view.title} ${subject}` : view.title;
+  document.title = `${title} · Bellhop`;
+  for (const item of screen.menu.children) {
+    if (item.dataset.place === (HOMES[name] ?? name)) {
+      item.setAttribute("aria-current", "page");
+      item.scrollIntoView({ block: "nearest", inline: "center" });
+    } else item.removeAttribute("aria-current");
+  }
+  const body = el("div", { class: "body", "aria-busy": "true" });
+  const fault = el("div", { class: "away", role: "alert", hidden: true });
+  fill(screen.main, el("h1", {}, view.title), fault, el("div", { class: "controls" }, view.controls?.(params) ?? []), body);
+  body.append(el("div", { class: "loading" }, el("i"), el("i"), el("i")));
+  scrollTo(0, 0);
+  // What had the focus is gone: reading goes on at the new page.
+  if (document.activeElement === document.body) screen.main.focus({ preventScroll: true });
+  let before = null;
+  let timer = null;
+  let isLooking = false;
+  const look = async () => {
+    clearTimeout(timer);
+    if (here !== visit || isLooking) return;
+    isLooking = true;
+    let pause = view.every ?? 0;
+    try {
+      const found = await view.load(params, subject);
+      if (here !== visit) return;
+      fault.hidden = true;
+      body.classList.remove("stale");
+      const mark = JSON.stringify([found, [...ticked]]);
+      if (mark !== before) fill(body, view.show(found, params));
+      before = mark;
+      pause = view.pace?.(found) ?? pause;
+    } catch (refused) {
+      if (here !== visit || !client.session) return;
+      fault.hidden = false;
+      fill(fault, icon("bad"), el("span", {}, refused.message));
+      if (before === null) fill(body, nothing("bad", "This cannot be shown now", refused.status === 503 || refused.status === 0 ? "It is looked for again every few seconds." : null));
+      else body.classList.add("stale");
+      pause = Math.max(pause, 3);
+    } finally {
+      isLooking = false;
+    }
+    body.ariaBusy = "false";
+    if (pause > 0) timer = setTimeout(() => (document.hidden ? document.addEventListener("visibilitychange", look, { once: true }) : look()), pause * 1_000);
+  };
+  refreshSoon = (done) => {
+    before = null;
+    look();
+    return done;
+  };
+  await look();
+}
+
+function signInPage(words = "") {
+  visit += 1;
+  document.title = "Sign in · Bellhop";
+  const fault = el("p", { class: "fault", role: "alert", hidden: words === "" }, words);
+  const token = el("input", { type: "password", name: "token", autocomplete: "current-password", required: true, autofocus: true, spellcheck: "false" });
+  const form = el("form", { class: "sign-in" }, el("img", { src: "/icon.svg", alt: "", width: 52, height: 52 }), el("h1", {}, "Bellhop console"),
+    field("Operator token", token, "bellhop keys operator makes one."), fault, el("button", { type: "submit", class: "button main wide" }, "Sign in"));
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    try {
+      await client.signIn(token.value.trim());
+      begin();
+    } catch (refused) {
+      fault.hidden = false;
+      fault.textContent = refused.code === "wrong-token" ? "Nobody has this token." : capital(refused.message);
+      token.select();
+    }
+  });
+  fill(root, el("main", { id: "main" }, form));
+  token.focus();
+}
+
+const SHORTCUTS = [
+  ...PLACES.map(([, words, key]) => [`g ${key}`, words]), ["/", "Search"], ["j  k", "Next and previous row"], ["Enter", "Open the row"],
+  ["x", "Choose the row"], ["u", "One page up"], ["?", "This list"], ["Esc", "Close"],
+];
+
+function showKeys() {
+  return dialog("Keyboard", () => el("dl", { class: "keys" }, SHORTCUTS.map(([keys, words]) =>
+    el("div", {}, el("dt", {}, keys.split(/ +/).map((key) => el("kbd", {}, key))), el("dd", {}, words)))));
+}
+
+let isGoing = false;
+
+function moveRow(step) {
+  const rows = [...screen.main.querySelectorAll("[data-row]")];
+  const place = rows.indexOf(document.activeElement.closest?.("li, tr")?.querySelector("[data-row]") ?? null);
+  const next = rows[Math.min(rows.length - 1, Math.max(0, place + step))];
+  next?.focus();
+  next?.scrollIntoView({ block: "nearest" });
+}
+
+const KEYS = {
+  "?": showKeys,
+  "/": () => screen.main.querySelector("[data-search]")?.focus(),
+  j: () => moveRow(1),
+  k: () => moveRow(-1),
+  x: () => document.activeElement.closest?.("li")?.querySelector("input[type=checkbox]")?.click(),
+  u: () => { location.hash = `#/${HOMES[address().name] ?? address().name}`; },
+};
+
+function typed(event) {
+  const isWriting = event.target.matches?.("input:not([type=checkbox]), textarea, select");
+  if (!client.session || isWriting || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+  const place = isGoing && PLACES.find(([, , key]) => key === event.key);
+  isGoing = event.key === "g" && !isGoing;
+  if (place) location.hash = `#/${place[0]}`;
+  else if (!isGoing && Object.hasOwn(KEYS, event.key)) KEYS[event.key]();
+  else return;
+  event.preventDefault();
+}
+
+function begin() {
+  screen = frame();
+  open();
+}
+
+client.onSignedOut = () => {
+  ticked.clear();
+  Object.assign(revealed, { id: null, letter: null });
+  document.querySelectorAll("dialog").forEach((box) => box.remove());
+  signInPage();
+};
+addEventListener("hashchange", () => {
+  if (!client.session) return;
+  if (address().name !== "letters") ticked.clear();
+  if (address().name !== "letter") Object.assign(revealed, { id: null, letter: null });
+  open();
+});
+addEventListener("keydown", typed);
+client.restore().then(() => (client.session ? begin() : signInPage()), (refused) => signInPage(capital(refused.message)));

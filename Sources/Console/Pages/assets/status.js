@@ -1,0 +1,122 @@
+// How things stand: what is wrong first, and what to do.
+
+/** A problem's words: what comes behind the last colon or semicolon is what to do. */
+function problemShown(words) {
+  const command = words.match(/(bellhop [a-z-]+(?: [a-z-]+)?(?: [0-9]+)?)/)?.[1];
+  const target = command && problemLink(command, words);
+  return el("li", { class: "problem" }, icon("bad"), el("span", {}, words), target ? link(target, "Look", { class: "button small" }) : null);
+}
+
+/** Where the console shows what the advice is about. */
+function problemLink(command, words) {
+  if (command.includes("dead-letters resume") || words.includes("replay ")) return `#/replays/${words.match(/replay (\d+)/)?.[1] ?? ""}`;
+  if (command.includes("dead-letters")) return "#/desk";
+  if (command.includes("fanouts")) return "#/fanouts";
+  return command.includes("hold") ? "#/holds" : null;
+}
+
+/** A figure in large digits, with a word below; a link where there is more to see. */
+function figure(number, words, href, kind = "") {
+  const inside = [el("b", {}, number === null || number === undefined ? "–" : grouped(number)), el("span", {}, words)];
+  return href ? link(href, inside, { class: `figure ${kind}` }) : el("div", { class: `figure ${kind}` }, inside);
+}
+
+function figuresShown(status) {
+  const owed = status.deliveries;
+  const ready = status.lanes?.map((lane) => lane.ready ?? 0).reduce((sum, one) => sum + one, 0) ?? null;
+  const crew = status.processes?.filter(({ role }) => role === "worker").length ?? null;
+  return el("div", { class: "figures" },
+    figure(crew, crew === 1 ? "worker" : "workers", null, crew === 0 ? "bad" : ""),
+    figure(ready, "wait in lanes"),
+    figure(owed?.owed ?? null, "deliveries owed", null, owed?.overdue > 0 ? "warn" : ""),
+    figure(status.deadLetters?.open ?? null, "dead letters open", "#/desk", status.deadLetters?.open > 0 ? "bad" : ""),
+    figure(status.fanouts ? status.fanouts.running + status.fanouts.paused : null, "fan-outs", "#/fanouts", status.fanouts?.paused > 0 ? "warn" : ""),
+    figure(status.holds?.length ?? null, "holds", "#/holds", status.holds?.length > 0 ? "warn" : ""));
+}
+
+function lanesShown(status) {
+  if (!status.lanes) return null;
+  const cell = (number) => (number === null || number === undefined ? "–" : grouped(number));
+  const rows = status.lanes.map((lane) => [lane.lane, cell(lane.ready), cell(lane.unacked),
+    lane.oldestAgeSeconds === null ? "–" : span(lane.oldestAgeSeconds), cell(lane.consumers)]);
+  const others = [["resume", status.resumes], ["retry", status.retries]].flatMap(([name, queues]) => (queues ?? [])
+    .filter(({ ready }) => ready > 0).map((queue) => [`${name} ${queue.lane ?? queue.tier}`, cell(queue.ready), cell(queue.unacked), "–", cell(queue.consumers)]));
+  return card("Lanes", null, table(["lane", "#ready", "#in hand", "#oldest", "#consumers"], [...rows, ...others], { label: "lanes" }));
+}
+
+function owedShown(status) {
+  const groups = status.deliveries?.groups ?? [];
+  if (groups.length === 0) return null;
+  return card("Deliveries owed", null, table(["state", "reason", "#count", "first due"], groups.map((group) =>
+    [tag(group.state, stateKind(group.state)), group.reason ?? "–", grouped(group.count), ago(group.oldestDueAt)]), { label: "deliveries owed" }));
+}
+
+function backlogsShown(status) {
+  const backlogs = status.backlogs ?? [];
+  if (backlogs.length === 0) return null;
+  return card("Backlogs", null, table(["outlet", "#waiting", "oldest", "#a second"], backlogs.map((one) =>
+    [one.outlet, `${grouped(one.waiting)}${one.waitingIsCapped ? " or more" : ""}`, ago(one.oldestAt), one.perSecond ?? "–"]), { label: "backlogs" }));
+}
+
+function providersShown(status) {
+  const rows = [
+    ...(status.breakers ?? []).map((one) => [one.app, one.provider, tag(one.reason, "bad"), ago(one.openSince), `next try in ${span(one.nextProbeInSeconds)}`]),
+    ...(status.failingProviders ?? []).map((one) => [one.app, one.provider, tag(one.word, "warn"), ago(one.since), of(one.answers, "answer")]),
+  ];
+  if (rows.length === 0) return null;
+  return card("Providers in trouble", null, table(["app", "provider", "says", "since", "more"], rows, { label: "providers in trouble" }));
+}
+
+function processesShown(status) {
+  const processes = status.processes ?? [];
+  if (processes.length === 0) return null;
+  return card("Processes", null, table(["role", "where", "version", "catalogues", "runs for", "heard"], processes.map((one) => [
+    one.role, `${one.host} [${one.process}]`, one.version, el("code", {}, one.catalogs.slice(0, 12)),
+    span((Date.now() - Date.parse(one.startedAt)) / 1_000), ago(one.seenAt)]), { label: "processes" }));
+}
+
+function sightShown(status) {
+  const parts = [["Broker", status.broker], ["Database", status.database]];
+  return el("ul", { class: "sights" }, parts.map(([name, sight]) => el("li", { class: sight.reached ? "good" : "bad" },
+    el("i", { class: "lamp" }), el("span", {}, `${name} ${sight.reached ? "answers" : "is away"}`))),
+    el("li", { class: status.schema === "current" ? "good" : "bad" }, el("i", { class: "lamp" }), el("span", {}, `Schema ${status.schema ?? "unknown"}`)),
+    el("li", { class: status.topology === "differs" ? "bad" : status.topology ? "good" : "" }, el("i", { class: "lamp" }), el("span", {}, `Topology ${status.topology ?? "unknown"}`)));
+}
+
+const statusView = {
+  title: "Status",
+  every: 5,
+  load: () => client.ask("status"),
+  show(status) {
+    const problems = status.problems.length === 0
+      ? el("section", { class: "card calm" }, nothing("good", "All is well", `Looked at ${clock(status.at)}, namespace ${status.namespace}.`))
+      : card(of(status.problems.length, "problem"), el("span", { class: "muted" }, clock(status.at)), el("ul", { class: "problems" }, status.problems.map(problemShown)));
+    return [problems, sightShown(status), figuresShown(status),
+      el("div", { class: "two" }, lanesShown(status), owedShown(status), backlogsShown(status), providersShown(status)), processesShown(status)];
+  },
+};
+
+const CHARTS = [
+  ["Throughput", "/s", [["recorded", "recorded", 1], ["delivered", "delivered", 2], ["retrying", "retrying", 3], ["failed", "failed", 4]]],
+  ["Time to record a batch", "ms", [["half", "storedMedian", 1], ["95 of 100", "storedSlow", 3]]],
+  ["Time of providers, for a batch of pushes", "ms", [["half", "pushedMedian", 1], ["95 of 100", "pushedSlow", 3]]],
+  ["Age of the oldest in a backlog", "s", [["age", "backlogAge", 4]]],
+  ["Waiting in lanes", "", [["urgent", "urgent", 4], ["normal", "normal", 1], ["bulk", "bulk", 2]]],
+  ["Deliveries", "", [["owed", "owed", 1], ["overdue", "overdue", 4], ["in backlogs", "backlog", 3]]],
+  ["Dead letters open", "", [["open", "deadLetters", 4]]],
+  ["Workers", "", [["workers", "workers", 2]]],
+];
+
+const chartsView = {
+  title: "Charts",
+  every: 10,
+  load: () => client.ask("figures"),
+  show(data) {
+    const length = data.points.length > 1 ? `The last ${span((data.points.at(-1)[0] - data.points[0][0]) / 1_000)}, one` : "One";
+    return [
+      el("p", { class: "lead" }, `${length} point every ${data.seconds} seconds, from what the workers and the database say themselves; kept by this console for three hours.`),
+      el("div", { class: "charts" }, CHARTS.map(([title, unit, series]) =>
+        chart(title, unit, series.map(([name, column, colour]) => ({ name, column, colour })), data))),
+    ];
+  },
+};

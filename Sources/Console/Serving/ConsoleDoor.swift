@@ -1,0 +1,106 @@
+import API
+import BellhopJSON
+import Cryptography
+import HTTPServer
+import ServiceRuntime
+
+/// Who comes in: signs operators in and out, and says of each call whose it is.
+struct ConsoleDoor: Sendable {
+    let operators: OperatorSource
+    let sessions: SessionTable
+    let cookie: ConsoleCookie
+    /// Where browsers find the console; nil where that is the address that it listens on.
+    let origin: WebOrigin?
+    let proxies: [AddressRange]
+    let time: any TimeSource
+    let logger: Logger
+    private let attempts = AttemptLimiter()
+
+    init(_ surroundings: OperatorConsole.Surroundings, sessions: SessionTable) {
+        operators = surroundings.operators
+        self.sessions = sessions
+        cookie = ConsoleCookie(isSecure: surroundings.origin?.text.hasPrefix("https://") ?? false)
+        origin = surroundings.origin
+        proxies = surroundings.proxies
+        time = surroundings.time
+        logger = surroundings.logger.labelled("console")
+    }
+
+    /// Whose call it is; nil for nobody's.
+    func session(of request: HTTPRequest) -> Session? {
+        cookie.value(in: request).flatMap { sessions.find($0, among: operators.current) }
+    }
+
+    /// The session of whoever may look.
+    func admit(_ request: HTTPRequest) throws(ConsoleFault) -> Session {
+        guard let session = session(of: request) else { throw .signedOut }
+        return session
+    }
+
+    /// The session of whoever may change something, which the page itself must have asked for.
+    func admitAct(_ request: HTTPRequest, asOperator: Bool = true) throws(ConsoleFault) -> Session {
+        try expectOwnPage(request)
+        let session = try admit(request)
+        let proof = request.headers["X-Bellhop-Proof"] ?? ""
+        guard ConstantTime.areEqual(Array(proof.utf8), Array(session.proof.utf8)) else { throw .strangePage }
+        guard !asOperator || session.person.role == .operator else { throw .viewer }
+        return session
+    }
+
+    // MARK: - In and out
+
+    func signIn(_ request: HTTPRequest, _ count: (String) -> Void) throws(ConsoleFault) -> HTTPResponse {
+        try expectOwnPage(request)
+        let (peer, now) = (request.caller(behind: proxies), time.steady())
+        guard attempts.mayTry(peer, at: now) else {
+            count("limited")
+            var fault = ConsoleFault.tooManyAttempts
+            fault.headers.append(("Retry-After", "60"))
+            throw fault
+        }
+        let token = try OperatorConsole.body(of: request)["token"]?.string ?? ""
+        guard token.utf8.count <= 256, let person = operators.current.owner(of: token) else {
+            attempts.failed(peer, at: now)
+            count("refused")
+            logger.warning("somebody tried to sign in with a token that nobody has", Self.fields(peer))
+            throw .wrongToken
+        }
+        guard let (value, session) = try? sessions.begin(person) else { throw .busy }
+        cookie.value(in: request).map(sessions.end)
+        count("done")
+        logger.notice("\(person.name) has signed in", Self.fields(peer))
+        var response = Self.telling(session)
+        response.headers["Set-Cookie"] = cookie.field(value)
+        return response
+    }
+
+    func signOut(_ request: HTTPRequest) throws(ConsoleFault) -> HTTPResponse {
+        _ = try admitAct(request, asOperator: false)
+        cookie.value(in: request).map(sessions.end)
+        return HTTPResponse(status: 204, headers: ["Set-Cookie": cookie.removal])
+    }
+
+    /// Who is signed in, and what acts must bring along.
+    static func telling(_ session: Session) -> HTTPResponse {
+        let person = session.person
+        let object: JSONValue = [
+            "name": .string(person.name), "role": .string(person.role.rawValue), "proof": .string(session.proof),
+        ]
+        return .json(JSONWriter.canonicalBytes(of: object))
+    }
+
+    private static func fields(_ peer: PeerAddress?) -> LogFields {
+        ["address": .text(peer.map { "\($0.address)" } ?? "unknown")]
+    }
+
+    /// A call of another page is refused, whatever the browser sent along: by what browsers say of where it comes from.
+    private func expectOwnPage(_ request: HTTPRequest) throws(ConsoleFault) {
+        if let site = request.headers["Sec-Fetch-Site"], site != "same-origin" { throw .strangePage }
+        if let said = request.headers["Origin"], !isOwn(said, request) { throw .strangePage }
+    }
+
+    private func isOwn(_ said: String, _ request: HTTPRequest) -> Bool {
+        if let origin { return said == origin.text }
+        return request.headers["Host"].map { said == "http://\($0)" } ?? false
+    }
+}

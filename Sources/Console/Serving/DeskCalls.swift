@@ -1,0 +1,60 @@
+import BellhopJSON
+import HTTPServer
+import ServiceRuntime
+
+/// Calls as questions to the commands, and their answers as responses.
+enum DeskCalls {
+    static func read(
+        _ form: DeskForm,
+        _ request: HTTPRequest,
+        _ session: Session,
+        _ desk: DeskCounter
+    ) async throws(ConsoleFault) -> HTTPResponse {
+        let filled = try FilledForm(form, query: request.target.query.map { ($0.name, $0.value) })
+        return try response(to: try await desk.ask(DeskQuestion(filled.words(by: session.person.name, json: true))))
+    }
+
+    /// An act is asked twice: first for what it would be about, which changes nothing, then with the count that the
+    /// operator has agreed to; where that is another by now, it is asked anew.
+    static func act(
+        _ form: DeskForm,
+        _ body: JSONObject,
+        _ session: Session,
+        _ desk: DeskCounter
+    ) async throws(ConsoleFault) -> HTTPResponse {
+        let filled = try FilledForm(form, body: body)
+        let words = filled.words(by: session.person.name, json: !filled.isPreview)
+        let question = DeskQuestion(words, input: Array(filled.text.utf8), agreed: filled.agreed)
+        let answer = try await desk.ask(question)
+        if let consent = answer.consent { return asking(consent, filled.isPreview ? answer.output : "") }
+        if let fault = ConsoleFault(answer) { throw fault }
+        return filled.isPreview ? nothing(answer.output) : done(answer)
+    }
+
+    /// What a command printed as JSON is the answer, whatever it is.
+    static func response(to answer: DeskAnswer) throws(ConsoleFault) -> HTTPResponse {
+        if let fault = ConsoleFault(answer) { throw fault }
+        return .json(Array((answer.output.isEmpty ? "null" : answer.output).utf8))
+    }
+
+    /// How many would be concerned, and what else the command said before it asked.
+    private static func asking(_ consent: DeskAnswer.Consent, _ output: String) -> HTTPResponse {
+        let question: JSONValue = [
+            "count": .number(JSONNumber(Int64(consent.count))), "deed": .string(consent.deed), "lines": lines(output),
+        ]
+        return .json(JSONWriter.canonicalBytes(of: ["question": question]))
+    }
+
+    private static func nothing(_ output: String) -> HTTPResponse {
+        .json(JSONWriter.canonicalBytes(of: ["nothing": lines(output)]))
+    }
+
+    private static func done(_ answer: DeskAnswer) -> HTTPResponse {
+        let json = answer.output.isEmpty ? "null" : answer.output
+        return .json(Array("{\"code\":\(answer.exitCode.rawValue),\"done\":\(json)}".utf8))
+    }
+
+    private static func lines(_ output: String) -> JSONValue {
+        .array(output.split(separator: "\n").map { .string(String($0)) })
+    }
+}

@@ -1,0 +1,154 @@
+import BellhopJSON
+package import HTTPServer
+package import ServiceRuntime
+
+/// The console of operators: pages, and the commands behind them, for whoever has signed in.
+package struct OperatorConsole: Sendable {
+    /// What it stands on.
+    package struct Surroundings: Sendable {
+        /// The program's own commands.
+        package let desk: Desk
+        package let board: StatusBoard
+        package let operators: OperatorSource
+        package let time: any TimeSource
+        package var origin: WebOrigin?
+        /// Whose word counts for whom a call comes from.
+        package var proxies: [AddressRange] = []
+        package let logger: Logger
+        package let metrics: MetricsRegistry
+
+        package init(
+            desk: @escaping Desk,
+            board: StatusBoard,
+            operators: OperatorSource,
+            time: any TimeSource,
+            log: (logger: Logger, metrics: MetricsRegistry)
+        ) {
+            self.desk = desk
+            self.board = board
+            self.operators = operators
+            self.time = time
+            logger = log.logger
+            metrics = log.metrics
+        }
+    }
+
+    private let here: Surroundings
+    private let door: ConsoleDoor
+    private let desk: DeskCounter
+    private let metrics: ConsoleMetrics
+    private var router = Router()
+
+    package init(_ surroundings: Surroundings) {
+        here = surroundings
+        let sessions = SessionTable(time: surroundings.time)
+        door = ConsoleDoor(surroundings, sessions: sessions)
+        desk = DeskCounter(surroundings.desk)
+        metrics = ConsoleMetrics(surroundings.metrics) { sessions.count }
+        addRoutes()
+    }
+
+    /// An event of the largest size, written out in JSON's escapes, and a few people.
+    package static let limits: HTTPLimits = {
+        var limits = HTTPLimits(bodyBytes: 2 << 20, headerBytes: 16 * 1_024, connections: 256)
+        limits.connectionsPerAddress = 64
+        return limits
+    }()
+
+    package func respond(to request: HTTPRequest) async -> HTTPResponse {
+        var response = await router.respond(to: request)
+        ConsolePages.guardHeaders(&response)
+        response.condense(for: request)
+        return response
+    }
+
+    /// Every route with whom it lets in, for tests that try them all.
+    package static let routes: [(method: String, path: String, admits: Admission)] =
+        ConsolePages.all.map { ("GET", $0.path, .everybody) } + [
+            ("POST", "/api/sign-in", .everybody), ("POST", "/api/sign-out", .signedIn),
+            ("GET", "/api/session", .signedIn), ("GET", "/api/status", .signedIn), ("GET", "/api/figures", .signedIn),
+        ] + DeskForm.readings.map { ("GET", "/api/\($0.name)", .signedIn) }
+        + DeskForm.acts.map { ("POST", "/api/acts/\($0.name)", .operators) }
+
+    /// Whom a route lets in.
+    package enum Admission: Sendable {
+        case everybody
+        case signedIn
+        case operators
+    }
+
+    // MARK: - Routes
+
+    private mutating func addRoutes() {
+        var router = Router()
+        for page in ConsolePages.all { router.add("GET", page.path) { page.answer(to: $0) } }
+        addDoor(&router)
+        addBoard(&router)
+        let (door, desk) = (door, desk)
+        for form in DeskForm.readings {
+            add("GET", "/api/\(form.name)", &router) { request in
+                let session = try door.admit(request)
+                return try await DeskCalls.read(form, request, session, desk)
+            }
+        }
+        for form in DeskForm.acts {
+            add("POST", "/api/acts/\(form.name)", &router) { request in
+                let session = try door.admitAct(request)
+                return try await DeskCalls.act(form, try Self.body(of: request), session, desk)
+            }
+        }
+        self.router = router
+    }
+
+    private func addDoor(_ router: inout Router) {
+        let (door, metrics) = (door, metrics)
+        add("POST", "/api/sign-in", &router) { try door.signIn($0, metrics.attempt) }
+        add("POST", "/api/sign-out", &router) { try door.signOut($0) }
+        add("GET", "/api/session", &router) { ConsoleDoor.telling(try door.admit($0)) }
+    }
+
+    private func addBoard(_ router: inout Router) {
+        let (door, board) = (door, here.board)
+        add("GET", "/api/status", &router) { request in
+            _ = try door.admit(request)
+            return try DeskCalls.response(to: await board.current())
+        }
+        add("GET", "/api/figures", &router) { request in
+            _ = try door.admit(request)
+            return .json(await board.figures())
+        }
+    }
+
+    /// Turns whatever is refused into an answer, and counts.
+    private func add(
+        _ method: String,
+        _ path: String,
+        _ router: inout Router,
+        _ answer: @escaping @Sendable (HTTPRequest) async throws -> HTTPResponse
+    ) {
+        let metrics = metrics
+        router.add(method, path) { request in
+            let response: HTTPResponse
+            do {
+                response = try await answer(request)
+            } catch {
+                response = (error as? ConsoleFault ?? .bug).response
+            }
+            metrics.count(path, request.method, response.status)
+            return response
+        }
+    }
+
+    /// The JSON object of a call.
+    static func body(of request: HTTPRequest) throws(ConsoleFault) -> JSONObject {
+        let type = request.headers["Content-Type"] ?? ""
+        guard type.lowercased().hasPrefix("application/json") else {
+            throw ConsoleFault(status: 415, code: "unsupported-media-type", message: "expected application/json")
+        }
+        let parsed = JSONParser(limits: .init(bytes: limits.bodyBytes, depth: 16)).parse(request.body)
+        guard case .success(let value) = parsed, let object = value.object else {
+            throw ConsoleFault(status: 400, code: "malformed-json", message: "expected a JSON object")
+        }
+        return object
+    }
+}

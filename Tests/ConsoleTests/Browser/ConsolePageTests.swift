@@ -1,0 +1,221 @@
+import BellhopJSON
+import Foundation
+import Postgres
+import Store
+import TestSupport
+import Testing
+import Workbench
+
+@testable import Console
+
+extension ConsoleBrowserTests {
+    @Suite("Pages of the console")
+    struct ConsolePageTests {
+        @Test("a wrong token is refused in words, the right one opens the status, and signing out closes everything")
+        func door() async throws {
+            try await ConsoleStage.with { stage in
+                try await stage.browser.go(to: stage.origin)
+                try await stage.until("document.activeElement?.name === 'token'")
+                try await stage.browser.type("bhop_wrong")
+                try await stage.browser.press([.enter])
+                try await stage.until("$('.fault')?.textContent === 'Nobody has this token.'")
+                try await stage.signIn()
+                let name = try await stage.texts(".who .name")
+                #expect(name == ["ada"])
+                let cookies = try await stage.ask("document.cookie")
+                #expect(cookies == "", "no script sees the session")
+                try await stage.browser.go(to: "\(stage.origin)/#/desk")
+                try await stage.until(
+                    "$('.nothing')?.textContent.includes('The desk is empty')",
+                    "a reload stays signed in"
+                )
+                try await stage.ask("$('[aria-label=\"Sign out\"]').click()")
+                try await stage.until("$('[name=token]') !== null && $('.menu') === null")
+            }
+        }
+
+        @Test("a viewer finds everything to read and nothing to act with")
+        func viewer() async throws {
+            try await ConsoleStage.with(ConsoleStage.night) { stage in
+                try await stage.signIn(.viewer)
+                for place in ["desk", "letters", "letter/00-missing-audience", "holds", "audit", "replays", "fanouts"] {
+                    try await stage.open(place)
+                    let buttons = try await stage.texts("#main button")
+                    let acts = Set(buttons).intersection([
+                        "Replay", "Discard", "Edit", "Note", "Reveal", "Restore", "Undo", "Hold something", "Release",
+                    ])
+                    #expect(acts.isEmpty, "\(place)")
+                }
+                try await stage.open("desk")
+                try await stage.press("Dry run")
+                try await stage.until("$('dialog .deed')?.textContent.includes('nothing was changed')")
+                try await stage.expectQuiet()
+            }
+        }
+
+        @Test("a group is discarded once its count is typed and a reason given, and the audit's button takes it back")
+        func discard() async throws {
+            try await ConsoleStage.with(ConsoleStage.night) { stage in
+                try await stage.signIn(at: "#/desk")
+                try await stage.until("$$('.group').length === 4")
+                try await stage.ask(
+                    "[...$('.group').querySelectorAll('button')].find((one) => one.textContent === 'Discard').click()"
+                )
+                try await stage.until("$('.deed')?.textContent === 'This discards 14 items of 0 users.'")
+                try await stage.write("a flood of theirs", into: "because")
+                let early = try await stage.ask("named('Discard 14').disabled")
+                #expect(early == true, "the count is not typed yet")
+                try await stage.write("13", into: "typed")
+                let wrong = try await stage.ask("named('Discard 14').disabled")
+                #expect(wrong == true)
+                try await stage.write("14", into: "typed")
+                try await stage.press("Discard 14")
+                try await stage.until("$$('.group').length === 3", "the group has gone")
+                let audit = try await stage.console.bench.column("SELECT operator || ': ' || because FROM audit")
+                #expect(audit == ["ada: a flood of theirs"])
+                try await stage.open("audit")
+                try await stage.press("Undo")
+                try await stage.until("$('.deed')?.textContent.includes('restores 14 items')")
+                try await stage.write("too hasty", into: "because")
+                try await stage.write("14", into: "typed")
+                try await stage.press("Undo 14")
+                try await eventually("they are open again") {
+                    try await stage.console.bench.count("SELECT count(*) FROM dead_letters WHERE state = 'open'") == 24
+                }
+                try await stage.expectQuiet()
+            }
+        }
+
+        @Test("a letter is revealed, edited with its difference shown, and its replay followed until it is cancelled")
+        func edit() async throws {
+            try await ConsoleStage.with(ConsoleStage.night) { stage in
+                try await stage.signIn(at: "#/letter/00-missing-audience")
+                try await stage.until("$('.headline h2')?.textContent === 'missing-audience'")
+                let masked = try await stage.ask("!$('#main').textContent.includes('Payment received')")
+                #expect(masked == true)
+                try await stage.press("Edit")
+                try await stage.write("ticket 4711", into: "because")
+                try await stage.press("Show")
+                try await stage.until("$('dialog textarea.code')?.value.includes('Payment received')")
+                let text =
+                    #"{"id":"evt_new","app":"drop","eventType":"system","to":{"user":"u1"},"title":"t","body":"b"}"#
+                try await stage.write(text, into: "text")
+                try await stage.until("$$('dialog .added').some((line) => line.textContent.startsWith('+ /to'))")
+                try await stage.write("they forgot the user", into: "because")
+                try await stage.press("Send the copy")
+                try await stage.until(
+                    "location.hash === '#/replays/1' && $('.headline h2')?.textContent === 'Replay 1'"
+                )
+                // Its progress changes under the page.
+                try await stage.press("Pause")
+                try await stage.write("wait", into: "because")
+                try await stage.press("Pause")
+                try await stage.until("$('.headline .tag')?.textContent === 'paused'")
+                try await stage.press("Cancel")
+                try await stage.write("no", into: "because")
+                try await stage.ask("$('dialog [type=submit]').click()")
+                try await stage.until("$('.headline .tag')?.textContent === 'cancelled'", "it is followed")
+                let acts = try await stage.console.bench.column("SELECT act FROM audit ORDER BY number")
+                #expect(acts == ["reveal", "edit", "pause", "cancel"])
+                try await stage.expectQuiet()
+            }
+        }
+
+        @Test("a replay that runs is followed without a hand on the page, until it has ended")
+        func progress() async throws {
+            try await ConsoleStage.with(ConsoleStage.night) { stage in
+                try await stage.signIn(at: "#/desk?reason=malformed-json")
+                try await stage.press("Replay")
+                try await stage.until("$('.deed')?.textContent === 'This replays 5 items of 0 users.'")
+                try await stage.write("mended", into: "because")
+                try await stage.press("Replay 5")
+                try await stage.until("$('.lead b')?.textContent === '0 of 5 items settled'")
+                let settle = "UPDATE replay_items SET state = 'settled', settled_at = now(), outcome = "
+                _ = try await stage.console.bench.owner.run(Statement(settle + "'recorded' WHERE position <= 2"), [])
+                try await stage.until("$('.lead b')?.textContent === '2 of 5 items settled'")
+                _ = try await stage.console.bench.owner.run(Statement(settle + "'failed' WHERE position > 2"), [])
+                let end = "UPDATE replays SET state = 'done', finished_at = now()"
+                _ = try await stage.console.bench.owner.run(Statement(end), [])
+                try await stage.until("$('.headline .tag')?.textContent === 'done' && $('.progress .wrong') !== null")
+                try await stage.expectQuiet()
+            }
+        }
+
+        @Test("something is held and released, and a fan-out is paused")
+        func brake() async throws {
+            try await ConsoleStage.with { stage in
+                try await stage.signIn(at: "#/holds")
+                try await stage.press("Hold something")
+                try await stage.write("drop", into: "app")
+                try await stage.write("the wrong campaign", into: "because")
+                try await stage.press("Hold")
+                try await stage.until("$('.group')?.textContent.includes('the wrong campaign')")
+                try await stage.press("Release")
+                try await stage.write("mended", into: "because")
+                try await stage.ask("$('dialog [type=submit]').click()")
+                try await stage.until("$('.nothing')?.textContent.includes('Nothing is held')")
+                _ = try await stage.console.bench.addFanout("f1", plannedTo: "u00010", planned: [true])
+                try await stage.open("fanouts")
+                try await stage.press("Pause")
+                try await stage.until("$('.deed')?.textContent.includes('1 fan-out')")
+                try await stage.write("wait", into: "because")
+                try await stage.ask("$('dialog [type=submit]').click()")
+                try await stage.until("$('.group .tag')?.textContent === 'paused'")
+                let acts = try await stage.console.bench.column("SELECT act FROM audit ORDER BY number")
+                #expect(acts == ["hold-add", "hold-release", "fanout-pause"])
+                try await stage.expectQuiet()
+            }
+        }
+
+        @Test("everything is reached by keys alone, and the focus comes back where it was")
+        func keyboard() async throws {
+            try await ConsoleStage.with(ConsoleStage.night) { stage in
+                try await stage.signIn()
+                try await stage.browser.type("gd")
+                try await stage.until("$$('.group').length === 4")
+                try await stage.browser.type("jj")
+                let second = try await stage.ask("document.activeElement === $$('[data-row]')[1]")
+                #expect(second == true)
+                try await stage.browser.press([.enter])
+                try await stage.until("$$('.item').length === 5")
+                try await stage.browser.type("jx")
+                try await stage.until("$('.lead b')?.textContent === '1 chosen'")
+                try await stage.browser.type("?")
+                try await stage.until("$('dialog[open] h2')?.textContent === 'Keyboard'")
+                try await stage.browser.press([.escape])
+                try await stage.until("$('dialog') === null")
+                try await stage.browser.type("/")
+                let search = try await stage.ask("document.activeElement === $('[data-search]')")
+                #expect(search == true)
+                try await stage.browser.type("jg nothing?")
+                let written = try await stage.ask("$('[data-search]').value")
+                #expect(written == "jg nothing?", "keys that are written are no orders")
+                try await stage.expectQuiet()
+            }
+        }
+
+        @Test("a page that is signed out meanwhile asks for the token and keeps nothing on the screen")
+        func expired() async throws {
+            try await ConsoleStage.with(ConsoleStage.night) { stage in
+                try await stage.signIn(at: "#/desk")
+                try await stage.until("$$('.group').length === 4")
+                stage.console.time.advance(by: .seconds(13 * 3_600))
+                try await stage.ask("(location.hash = '#/letters', true)")
+                try await stage.until(
+                    "$('[name=token]') !== null && !document.body.textContent.includes('missing-audience')"
+                )
+            }
+        }
+
+        @Test("without the database the page says so, shows what it knows, and looks again")
+        func away() async throws {
+            let nowhere = ["BELLHOP_DATABASE_URL": "postgres://bellhop@127.0.0.1:1/nowhere"]
+            try await ConsoleStage.with(environment: nowhere) { stage in
+                try await stage.signIn()
+                try await stage.until("$('.sights')?.textContent.includes('Database is away')")
+                try await stage.open("desk")
+                try await stage.until("$('.away') && !$('.away').hidden")
+            }
+        }
+    }
+}

@@ -1,0 +1,182 @@
+import BellhopJSON
+import Foundation
+import HTTPServer
+import ServiceRuntime
+import Store
+import TestSupport
+import Testing
+import Workbench
+
+@testable import Commands
+@testable import Console
+
+/// The console over the program's own commands, on a schema of its own, called without a socket in between.
+struct ConsoleBench: Sendable {
+    let bench: Bench
+    let console: OperatorConsole
+    let board: StatusBoard
+    let desk: CommandDesk
+    let time: SteadyHand
+    let metrics: MetricsRegistry
+    /// Where the operators are written down.
+    let operators: URL
+    let tokens: [OperatorRole: String]
+
+    static func with(
+        _ letters: [DeadLetterItem] = [],
+        environment: [String: String] = [:],
+        origin: WebOrigin? = nil,
+        _ body: @Sendable (ConsoleBench) async throws -> Void
+    ) async throws {
+        try await Bench.withSchema { bench in
+            _ = try await DeadLetterBook(pool: bench.pool).file(letters)
+            try await with(bench, environment, origin, body)
+        }
+    }
+
+    /// On a bench that is there.
+    static func with(
+        _ bench: Bench,
+        _ environment: [String: String] = [:],
+        _ origin: WebOrigin? = nil,
+        _ body: @Sendable (ConsoleBench) async throws -> Void
+    ) async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(Servers.uniqueName("console"))
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let environment = settings(bench).merging(environment) { _, given in given }
+        let configuration = try BellhopConfiguration.read(flags: [:], environment: environment, required: []).get()
+        let pool = try Setup(configuration: configuration).pool(as: .admin, name: "console", size: 6)
+        let desk = CommandDesk(
+            environment: environment,
+            ground: (configuration, pool),
+            run: { words, shell in await Tool.run(words, shell) }
+        )
+        let console = try made(bench, desk, folder, origin)
+        let result: Result<Void, any Error>
+        do { result = .success(try await body(console)) } catch { result = .failure(error) }
+        await pool.close()
+        try result.get()
+    }
+
+    private static func made(
+        _ bench: Bench,
+        _ desk: CommandDesk,
+        _ folder: URL,
+        _ origin: WebOrigin?
+    ) throws -> ConsoleBench {
+        let file = folder.appendingPathComponent("operators.json")
+        var (list, tokens) = (OperatorList([]), [OperatorRole: String]())
+        for (name, role) in [("ada", OperatorRole.operator), ("bo", .viewer)] {
+            let (person, token) = try Operator.enlisted(as: name, role)
+            (list, tokens[role]) = (list.having(person), token)
+        }
+        try Data(list.text).write(to: file)
+        let (time, metrics, logger) = (
+            SteadyHand(), MetricsRegistry(), Logger(label: "test", level: .error, sink: CapturedLog())
+        )
+        let board = StatusBoard(desk.answer, time: time)
+        var surroundings = OperatorConsole.Surroundings(
+            desk: desk.answer,
+            board: board,
+            operators: try OperatorSource(file: file.path, time: time, logger: logger),
+            time: time,
+            log: (logger, metrics)
+        )
+        surroundings.origin = origin
+        return ConsoleBench(
+            bench: bench,
+            console: OperatorConsole(surroundings),
+            board: board,
+            desk: desk,
+            time: time,
+            metrics: metrics,
+            operators: file,
+            tokens: tokens
+        )
+    }
+
+    private static func settings(_ bench: Bench) -> [String: String] {
+        [
+            "BELLHOP_AMQP_URL": Servers.amqpURL ?? "", "BELLHOP_DATABASE_URL": Servers.databaseURL ?? "",
+            "BELLHOP_NAMESPACE": bench.namespace.name, "BELLHOP_CATALOGS": Checkout.file("deploy/catalogs").path,
+            "BELLHOP_RETRY_DELAYS": Bench.tiers.map(\.name).joined(separator: ","),
+        ]
+    }
+
+    // MARK: - Calls
+
+    /// What came back.
+    struct Answer: Sendable {
+        let status: Int
+        let json: JSONValue
+        let headers: HTTPHeaders
+
+        subscript(name: String) -> JSONValue? { json[name] }
+        var message: String { json["error"]?["message"]?.string ?? "" }
+        var code: String { json["error"]?["code"]?.string ?? "" }
+    }
+
+    /// A browser that has signed in.
+    struct Browser: Sendable {
+        let cookie: String
+        let proof: String
+    }
+
+    func call(
+        _ method: String,
+        _ path: String,
+        _ body: JSONValue? = nil,
+        headers: [(String, String)] = [],
+        as browser: Browser? = nil
+    ) async throws -> Answer {
+        var fields = HTTPHeaders()
+        if body != nil { fields.add("Content-Type", "application/json") }
+        if let browser {
+            fields.add("Cookie", browser.cookie)
+            fields.add("X-Bellhop-Proof", browser.proof)
+        }
+        for (name, value) in headers { fields[name] = value.isEmpty ? nil : value }
+        let request = HTTPRequest(
+            method: method,
+            target: try #require(RequestTarget(path)),
+            headers: fields,
+            body: body.map { JSONWriter.canonicalBytes(of: $0) } ?? []
+        )
+        let response = await console.respond(to: request)
+        guard case .bytes(let bytes) = response.body else { throw BrowserFailure("a stream came back") }
+        let json = try? JSONParser(limits: .init(bytes: 32 << 20, depth: 64)).parse(bytes).get()
+        return Answer(status: response.status, json: json ?? .null, headers: response.headers)
+    }
+
+    func signIn(_ role: OperatorRole = .operator) async throws -> Browser {
+        let token = try #require(tokens[role])
+        let answer = try await call("POST", "/api/sign-in", ["token": .string(token)])
+        let cookie = answer.headers["Set-Cookie"]?.split(separator: ";").first.map(String.init)
+        return Browser(cookie: try #require(cookie), proof: try #require(answer["proof"]?.string))
+    }
+
+    /// Carries an act out as the page does: asks first, then agrees to the count.
+    func act(_ name: String, _ body: JSONObject, as browser: Browser, because: String = "why not") async throws
+        -> Answer
+    {
+        let asked = try await call("POST", "/api/acts/\(name)", .object(body), as: browser)
+        let count = try #require(asked["question"]?["count"], "\(asked)")
+        var agreed = body
+        agreed["agreed"] = count
+        agreed["because"] = .string(because)
+        return try await call("POST", "/api/acts/\(name)", .object(agreed), as: browser)
+    }
+}
+
+/// A steady clock that moves by hand, and the machine's date.
+final class SteadyHand: TimeSource {
+    private let hand = ManualTime()
+    private let start = ContinuousClock.now
+
+    func now() -> Instant { SystemTime().now() }
+
+    func steady() -> ContinuousClock.Instant { start + (hand.now() - .epoch) }
+
+    func advance(by span: Duration) { hand.advance(by: span) }
+}

@@ -1,0 +1,63 @@
+import BellhopJSON
+import Testing
+
+@testable import Console
+
+@Suite("Figures for charts")
+struct FigureReaderTests {
+    /// A status ten seconds after the one of `turn` before it.
+    private static func status(_ turn: Int, recorded: [Int], stored: [Int]? = nil) throws -> JSONValue {
+        let moment = "2026-11-22T20:00:\(turn)0.000Z"
+        let spans = (stored ?? Array(repeating: 0, count: 15)).map(String.init).joined(separator: ",")
+        let processes = recorded.enumerated().map { place, count in
+            """
+            {"id": "w\(place)", "role": "worker", "seenAt": "\(moment)",
+             "figures": {"recorded": [\(count)], "stored": [\(spans)]}}
+            """
+        }
+        let text = """
+            {"at": "\(moment)", "processes": [\(processes.joined(separator: ","))],
+             "lanes": [{"lane": "urgent", "ready": 4}, {"lane": "__proto__", "ready": 9}],
+             "deliveries": {"owed": 7, "overdue": 0}, "deadLetters": {"open": 3},
+             "backlogs": [{"waiting": 5, "oldestAt": "2026-11-22T19:59:00.000Z"}]}
+            """
+        return try JSONParser().parse(Array(text.utf8)).get()
+    }
+
+    @Test("rates lie between two reports, of all workers together, and a worker that began anew takes nothing away")
+    func rates() throws {
+        var reader = FigureReader()
+        let first = reader.read(try Self.status(1, recorded: [100, 50]))
+        #expect(first?.values["recorded"] == nil, "one report has no rate")
+        #expect(first?.values["urgent"] == 4 && first?.values["owed"] == 7 && first?.values["deadLetters"] == 3)
+        #expect(first?.values["backlog"] == 5 && first?.values["backlogAge"] == 70 && first?.values["workers"] == 2)
+        let second = reader.read(try Self.status(2, recorded: [300, 150]))
+        #expect(second?.values["recorded"] == 30)
+        let same = reader.read(try Self.status(2, recorded: [300, 150]))
+        #expect(same?.values["recorded"] == 30, "what was said last stays until something newer is said")
+        let third = reader.read(try Self.status(3, recorded: [0, 160]))
+        #expect(third?.values["recorded"] == 1)
+    }
+
+    @Test("a quantile lies inside its bucket, and there is none of nothing")
+    func quantiles() throws {
+        var buckets = Array(repeating: 0, count: 15)
+        #expect(FigureReader.quantile(0.5, buckets) == nil)
+        for place in 3..<15 { buckets[place] = 100 }
+        #expect(FigureReader.quantile(0.5, buckets) == 7.5)
+        #expect(FigureReader.quantile(1, buckets) == 10)
+        let endless = Array(repeating: 0, count: 14) + [5]
+        #expect(FigureReader.quantile(0.95, endless) == 30_000, "as much as is known")
+    }
+
+    @Test("a status that is none makes no point, and what is not seen is not there")
+    func unseen() throws {
+        var reader = FigureReader()
+        #expect(reader.read([:]) == nil)
+        let point = reader.read(["at": "2026-11-22T20:00:00.000Z", "processes": .null, "deadLetters": .null])
+        #expect(point?.values.isEmpty == true)
+        let nulls = FigurePoint.names.map { _ in "null" }.joined(separator: ",")
+        let row = "[1795377600000,\(nulls)]"
+        #expect(point?.json == row)
+    }
+}
