@@ -52,7 +52,7 @@ let package = Package(
         room("Postgres", ["CPostgreSQL", "ServiceRuntime"]),
         room("TLS", ["COpenSSL", "Cryptography", "ServiceRuntime"]),
         room("HTTPTransfer", ["CCurl", "CNGHTTP2", "TLS", "ServiceRuntime"]),
-        room("HTTPServer", ["CMicroHTTPD", "ServiceRuntime"]),
+        room("HTTPServer", ["CMicroHTTPD", "Compression", "Cryptography", "ServiceRuntime"]),
         room("BellhopRules", ["BellhopJSON"]),
         room("Tracing", ["HTTPTransfer", "Cryptography", "BellhopRules", "BellhopJSON", "ServiceRuntime"]),
         room("Push", ["HTTPTransfer", "Compression", "Cryptography", "BellhopRules", "ServiceRuntime"]),
@@ -73,15 +73,15 @@ let package = Package(
         .target(
             name: "API",
             dependencies: [
-                "HTTPServer", "Store", "Pipeline", "Push", "Postgres", "Tracing", "Compression", "Cryptography",
-                "BellhopJSON", "BellhopRules", "ServiceRuntime",
+                "HTTPServer", "Store", "Pipeline", "Push", "Postgres", "Tracing", "Cryptography", "BellhopJSON",
+                "BellhopRules", "ServiceRuntime",
             ],
             resources: [.embedInCode("Pages/assets")],
             swiftSettings: settings
         ),
         .target(
             name: "Console",
-            dependencies: ["API", "HTTPServer", "Cryptography", "BellhopJSON", "BellhopRules", "ServiceRuntime"],
+            dependencies: ["HTTPServer", "Cryptography", "BellhopJSON", "BellhopRules", "ServiceRuntime"],
             resources: [.embedInCode("Pages/assets")],
             swiftSettings: settings
         ),

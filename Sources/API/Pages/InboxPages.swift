@@ -1,3 +1,4 @@
+import HTTPServer
 import ServiceRuntime
 
 /// The notification centre as browsers get it: the page, its web component and the service worker.

@@ -1,4 +1,3 @@
-import API
 import HTTPServer
 
 /// The console as browsers get it: one page, one style sheet, one script.

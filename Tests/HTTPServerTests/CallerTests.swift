@@ -1,11 +1,6 @@
-import BellhopRules
 import HTTPServer
 import ServiceRuntime
-import Store
 import Testing
-import Workbench
-
-@testable import API
 
 @Suite("Whom a call comes from")
 struct CallerTests {
@@ -39,24 +34,5 @@ struct CallerTests {
     func untrusted() throws {
         let found = try caller("10.0.0.1", forwarded: "203.0.113.9", trusting: [])
         #expect(found == PeerAddress(try #require(InternetAddress("10.0.0.1"))))
-    }
-
-    @Test("a user has so many calls under way at once, and again when they are done")
-    func underWay() async throws {
-        let calls = CallsUnderWay(most: 2)
-        let ada = try recipient("ada")
-        let bob = try recipient("bob")
-        try await calls.run(ada) {
-            try await calls.run(ada) {
-                let more = try? await calls.run(ada) { true }
-                #expect(more == nil)
-                try await calls.run(bob) {}
-            }
-        }
-        try await calls.run(ada) {}
-    }
-
-    private func recipient(_ user: String) throws -> RecipientKey {
-        RecipientKey(app: try #require(AppID(validating: "drop")), user: try #require(UserID(validating: user)))
     }
 }

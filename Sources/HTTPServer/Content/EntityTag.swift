@@ -1,0 +1,17 @@
+import Cryptography
+
+/// By what a client asks whether an answer has changed.
+///
+/// Weak: the same answer may be compressed or not.
+struct EntityTag: Sendable {
+    let text: String
+
+    init(of bytes: [UInt8]) {
+        text = "W/\"\(Base64URL.encode(Array(SHA256.digest(of: bytes).bytes.prefix(15))))\""
+    }
+
+    /// What is compared.
+    static func opaque(_ text: Substring) -> Substring {
+        text.hasPrefix("W/") ? text.dropFirst(2) : text
+    }
+}

@@ -1,0 +1,28 @@
+import BellhopRules
+import Store
+import Testing
+import Workbench
+
+@testable import API
+
+@Suite("Calls under way")
+struct CallsUnderWayTests {
+    @Test("a user has so many calls under way at once, and again when they are done")
+    func underWay() async throws {
+        let calls = CallsUnderWay(most: 2)
+        let ada = try recipient("ada")
+        let bob = try recipient("bob")
+        try await calls.run(ada) {
+            try await calls.run(ada) {
+                let more = try? await calls.run(ada) { true }
+                #expect(more == nil)
+                try await calls.run(bob) {}
+            }
+        }
+        try await calls.run(ada) {}
+    }
+
+    private func recipient(_ user: String) throws -> RecipientKey {
+        RecipientKey(app: try #require(AppID(validating: "drop")), user: try #require(UserID(validating: user)))
+    }
+}
