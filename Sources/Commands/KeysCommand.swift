@@ -41,9 +41,11 @@ enum KeysCommand: Command {
     /// The token is shown once; the file keeps what it looks like from outside.
     private static func makeOperator(_ call: Call) throws -> ExitCode {
         let name = try call.words.required("name", Operator.nameRule) { Operator.isName($0) ? $0 : nil }
-        let role = try call.words.optional("role", "viewer or operator", OperatorRole.init(rawValue:)) ?? .operator
+        let asked = try call.words.optional("role", "viewer or operator", OperatorRole.init(rawValue:))
         let path = try call.words.required("set", "the path of a file") { $0.isEmpty ? nil : $0 }
         let known = FileManager.default.fileExists(atPath: path) ? try OperatorList.read(file: path).get() : .init([])
+        // A new token for a name changes nobody's role by the way.
+        let role = asked ?? known.operators.first { $0.name == name }?.role ?? .operator
         let (person, token) = try Operator.enlisted(as: name, role)
         try write(known.having(person).text, to: path, mode: 0o644, over: .replaced)
         call.answer(

@@ -2,10 +2,14 @@ import BellhopRules
 
 /// Changes to a JSON document, and the difference between two.
 enum JSONEdits {
+    /// No event is deeper.
+    private static let deepest = 64
+
     /// The document with a value at a place; nil where the place cannot be.
     ///
     /// Objects on the way are made where they are missing; `-` stands for the end of an array.
     static func setting(_ value: JSONValue, at steps: ArraySlice<String>, in document: JSONValue?) -> JSONValue? {
+        guard steps.count <= deepest else { return nil }
         guard let step = steps.first else { return value }
         let rest = steps.dropFirst()
         switch document {

@@ -1,6 +1,8 @@
 import Synchronization
 
 /// Where questions are put: so many at a time, and no queue before it.
+///
+/// Some places are left to acts: whoever only looks cannot keep anybody from the hand brake.
 struct DeskCounter: Sendable {
     private final class Places: Sendable {
         let taken = Mutex(0)
@@ -9,15 +11,16 @@ struct DeskCounter: Sendable {
     private let desk: Desk
     private let places = Places()
     private let most: Int
+    private static let keptForActs = 4
 
     init(_ desk: @escaping Desk, most: Int = 16) {
         self.desk = desk
         self.most = most
     }
 
-    func ask(_ question: DeskQuestion) async throws(ConsoleFault) -> DeskAnswer {
+    func ask(_ question: DeskQuestion, isAct: Bool = false) async throws(ConsoleFault) -> DeskAnswer {
         let hasRoom = places.taken.withLock { taken in
-            guard taken < most else { return false }
+            guard taken < (isAct ? most : most - Self.keptForActs) else { return false }
             taken += 1
             return true
         }

@@ -29,11 +29,15 @@ struct DeskForm: Sendable {
     var fixed: [String] = []
     /// Whether it changes something, or shows what the audit notes.
     var isAct = false
+    /// Whether it shows words of messages as they are, which viewers do not get to see.
+    var isPersonal = false
     /// Whether the command wants a count to be agreed to.
     var asksForConsent = false
 
     /// What may be in the place of a value.
     static let longestValue = 8_192
+    /// As many rows as one page shows.
+    static let longestList = 1_000
 }
 
 extension DeskForm {
@@ -42,7 +46,7 @@ extension DeskForm {
     ]
     private static let fanoutFilter: Set<String> = ["app", "event", "type", "topic"]
 
-    /// What viewers may ask, too.
+    /// What changes nothing; viewers may ask it, too, but for what is personal.
     static let readings = [
         DeskForm(name: "groups", command: ["dead-letters", "groups"], options: filter.union(["state"])),
         DeskForm(name: "letters", command: ["dead-letters", "list"], options: filter.union(["state", "sort"])),
@@ -59,7 +63,13 @@ extension DeskForm {
         DeskForm(name: "fanouts", command: ["fanouts", "list"], options: fanoutFilter.union(["state", "limit"])),
         DeskForm(name: "fanout", command: ["fanouts", "show"], operands: .one),
         DeskForm(name: "holds", command: ["hold", "list"], options: ["app"]),
-        DeskForm(name: "explain", command: ["explain"], operands: .atMostOne, options: ["app", "user", "event"]),
+        DeskForm(
+            name: "explain",
+            command: ["explain"],
+            operands: .atMostOne,
+            options: ["app", "user", "event"],
+            isPersonal: true
+        ),
     ]
 
     /// What takes an operator.

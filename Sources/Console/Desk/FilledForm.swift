@@ -42,7 +42,8 @@ struct FilledForm: Sendable {
             throw .field(stranger.key, "there is no such member")
         }
         var operands: [String] = []
-        for item in body["items"]?.array ?? [] {
+        guard let items = (body["items"] ?? .array([])).array else { throw .field("items", "expected a list") }
+        for item in items {
             guard let name = item.string else { throw .field("items", "expected texts") }
             operands.append(name)
         }
@@ -74,6 +75,9 @@ struct FilledForm: Sendable {
         for (name, value) in values {
             guard form.options.contains(name) else { throw .field(name, "there is no such option here") }
             guard Self.isSound(value) else { throw .field(name, "expected a text of at most 8,192 bytes") }
+            if name == "limit", Int(value).map({ $0 > DeskForm.longestList }) ?? true {
+                throw .field(name, "expected a number up to \(DeskForm.longestList)")
+            }
         }
         if let stranger = switches.first(where: { !form.switches.contains($0) }) {
             throw .field(stranger, "there is no such option here")
@@ -90,7 +94,10 @@ struct FilledForm: Sendable {
     ) throws(ConsoleFault) -> (values: [(name: String, value: String)], switches: [String]) {
         var values: [(name: String, value: String)] = []
         var switches: [String] = []
-        for member in json?.object?.members ?? [] {
+        guard let options = (json ?? .object(JSONObject())).object else {
+            throw .field("options", "expected an object")
+        }
+        for member in options.members {
             switch member.value {
             case .string(let text): if !text.isEmpty { values.append((member.key, text)) }
             case .number(let number): values.append((member.key, number.text))
@@ -109,8 +116,8 @@ struct FilledForm: Sendable {
 
     private static func text(_ body: JSONObject, _ name: String, atMost limit: Int) throws(ConsoleFault) -> String {
         guard let value = body[name], value != .null else { return "" }
-        guard let text = value.string, text.utf8.count <= limit else {
-            throw .field(name, "expected a text of at most \(limit) bytes")
+        guard let text = value.string, text.utf8.count <= limit, !text.unicodeScalars.contains("\u{0}") else {
+            throw .field(name, "expected a text of at most \(limit) bytes without NUL")
         }
         return text
     }

@@ -1,4 +1,3 @@
-import API
 import BellhopJSON
 import Cryptography
 import HTTPServer
@@ -32,8 +31,9 @@ struct ConsoleDoor: Sendable {
     }
 
     /// The session of whoever may look.
-    func admit(_ request: HTTPRequest) throws(ConsoleFault) -> Session {
+    func admit(_ request: HTTPRequest, asOperator: Bool = false) throws(ConsoleFault) -> Session {
         guard let session = session(of: request) else { throw .signedOut }
+        guard !asOperator || session.person.role == .operator else { throw .viewer }
         return session
     }
 
@@ -52,14 +52,15 @@ struct ConsoleDoor: Sendable {
     func signIn(_ request: HTTPRequest, _ count: (String) -> Void) throws(ConsoleFault) -> HTTPResponse {
         try expectOwnPage(request)
         let (peer, now) = (request.caller(behind: proxies), time.steady())
-        guard attempts.mayTry(peer, at: now) else {
-            count("limited")
-            var fault = ConsoleFault.tooManyAttempts
-            fault.headers.append(("Retry-After", "60"))
-            throw fault
-        }
         let token = try OperatorConsole.body(of: request)["token"]?.string ?? ""
         guard token.utf8.count <= 256, let person = operators.current.owner(of: token) else {
+            // A right token is let in whatever strangers do: nobody can be locked out by somebody's guesses.
+            guard attempts.mayTry(peer, at: now) else {
+                count("limited")
+                var fault = ConsoleFault.tooManyAttempts
+                fault.headers.append(("Retry-After", "60"))
+                throw fault
+            }
             attempts.failed(peer, at: now)
             count("refused")
             logger.warning("somebody tried to sign in with a token that nobody has", Self.fields(peer))

@@ -25,7 +25,7 @@ enum DeskCalls {
         let filled = try FilledForm(form, body: body)
         let words = filled.words(by: session.person.name, json: !filled.isPreview)
         let question = DeskQuestion(words, input: Array(filled.text.utf8), agreed: filled.agreed)
-        let answer = try await desk.ask(question)
+        let answer = try await desk.ask(question, isAct: true)
         if let consent = answer.consent { return asking(consent, filled.isPreview ? answer.output : "") }
         if let fault = ConsoleFault(answer) { throw fault }
         return filled.isPreview ? nothing(answer.output) : done(answer)

@@ -67,7 +67,7 @@ package struct OperatorConsole: Sendable {
         ConsolePages.all.map { ("GET", $0.path, .everybody) } + [
             ("POST", "/api/sign-in", .everybody), ("POST", "/api/sign-out", .signedIn),
             ("GET", "/api/session", .signedIn), ("GET", "/api/status", .signedIn), ("GET", "/api/figures", .signedIn),
-        ] + DeskForm.readings.map { ("GET", "/api/\($0.name)", .signedIn) }
+        ] + DeskForm.readings.map { ("GET", "/api/\($0.name)", $0.isPersonal ? .operators : .signedIn) }
         + DeskForm.acts.map { ("POST", "/api/acts/\($0.name)", .operators) }
 
     /// Whom a route lets in.
@@ -87,7 +87,7 @@ package struct OperatorConsole: Sendable {
         let (door, desk) = (door, desk)
         for form in DeskForm.readings {
             add("GET", "/api/\(form.name)", &router) { request in
-                let session = try door.admit(request)
+                let session = try door.admit(request, asOperator: form.isPersonal)
                 return try await DeskCalls.read(form, request, session, desk)
             }
         }

@@ -42,6 +42,12 @@ struct DeskActTests {
                 #expect(answer.status == 200, "\(path)")
                 #expect(Self.timeless(answer.json) == Self.timeless(printed), "\(path)")
             }
+            // What the pages read of them.
+            let audit = try await console.call("GET", "/api/audit", as: person)
+            let replays = try await console.call("GET", "/api/replays", as: person)
+            let forecast = try await console.call("GET", "/api/forecast?item=b-letter", as: person)
+            #expect(audit["acts"]?.array != nil && replays["replays"]?.array != nil)
+            #expect(forecast["count"] == 1 && forecast["predictions"]?.array?.first?["count"] == 1)
             let status = try await console.call("GET", "/api/status", as: person)
             #expect(status["deadLetters"]?["open"] == 3 && status["database"]?["reached"] == true)
             let masked = try await console.call("GET", "/api/letter?item=a-letter", as: person)

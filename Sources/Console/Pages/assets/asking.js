@@ -70,6 +70,9 @@ function perform({ act, title, verb, body, extra = null, danger = false, note = 
     const go = el("button", { type: "submit", class: `button ${danger ? "danger" : "main"}` }, verb);
     const extras = el("div", { class: "extras" }, extra);
     let question = null;
+    /** What the question was about, and how many there were before it: only what was shown is sent. */
+    let previewed = null;
+    let round = 0;
     const complain = (words) => {
       fault.hidden = words === "";
       fault.textContent = words;
@@ -91,10 +94,16 @@ function perform({ act, title, verb, body, extra = null, danger = false, note = 
     const preview = async () => {
       if (!asksForCount) return weigh();
       complain("");
+      const mine = ++round;
+      const wish = body(written(extras));
       if (!isReady(written(extras))) return show({});
       try {
-        show(await client.act(act, { ...body(written(extras)), because: "" }));
+        const answer = await client.act(act, { ...wish, because: "" });
+        if (mine !== round) return;
+        previewed = wish;
+        show(answer);
       } catch (refused) {
+        if (mine !== round) return;
         question = null;
         fill(shown);
         complain(refused.message);
@@ -107,7 +116,7 @@ function perform({ act, title, verb, body, extra = null, danger = false, note = 
       go.disabled = true;
       complain("");
       try {
-        const wish = { ...body(written(extras)), because: because.value.trim() };
+        const wish = { ...(asksForCount ? previewed : body(written(extras))), because: because.value.trim() };
         if (asksForCount) wish.agreed = question.count;
         const answer = await client.act(act, wish);
         if (answer.question) {
@@ -125,6 +134,9 @@ function perform({ act, title, verb, body, extra = null, danger = false, note = 
     let pause;
     extras.addEventListener("input", () => {
       clearTimeout(pause);
+      round += 1;
+      question = null;
+      weigh();
       pause = setTimeout(preview, 350);
     });
     because.addEventListener("input", weigh);
@@ -200,8 +212,8 @@ function forecastShown(found) {
   const left = [["too old to be replayed", found.tooOld], ["replayed too often", found.tooOften], ["only the beginning of the body is left", found.bodyCut]]
     .filter(([, count]) => count > 0);
   return [
-    el("p", { class: "deed" }, `${of(found.items, "item")} would go out; nothing was changed.`),
-    table(["prediction", "#items"], Object.entries(found.predictions).map(([words, count]) => [words, grouped(count)]), { label: "predictions" }),
+    el("p", { class: "deed" }, `${of(found.count, "item")} would go out; nothing was changed.`),
+    table(["prediction", "#items"], found.predictions.map(({ prediction, detail, count }) => [detail ? `${prediction}: ${detail}` : prediction, grouped(count)]), { label: "predictions" }),
     left.map(([words, count]) => el("p", { class: "muted" }, `${of(count, "item")} stay: ${words}.`)),
     found.ahead.map(({ outlet, waiting }) => el("p", { class: "muted" }, `${grouped(waiting)} wait in the backlog of ${outlet}: what is sent there goes behind them.`)),
   ];

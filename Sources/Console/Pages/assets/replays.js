@@ -48,11 +48,11 @@ const replaysView = {
   title: "Replays",
   load: (params, number) => client.ask("replays", {}, number ? [number] : []),
   /** One that runs is looked at every second. */
-  pace: (found) => (Array.isArray(found) ? 5 : found.finishedAt ? 30 : 1),
+  pace: (found) => (found.replays ? 5 : found.finishedAt ? 30 : 1),
   show(found) {
-    if (!Array.isArray(found)) return replayShown(found);
-    if (found.length === 0) return [nothing("replays", "Nothing was ever replayed", "A replay begins at the desk, and goes on whoever watches.")];
-    return [table(["replay", "state", "begun", "by", "#items", "because"], found.map((one) => [
+    if (!found.replays) return replayShown(found);
+    if (found.replays.length === 0) return [nothing("replays", "Nothing was ever replayed", "A replay begins at the desk, and goes on whoever watches.")];
+    return [table(["replay", "state", "begun", "by", "#items", "because"], found.replays.map((one) => [
       link(`#/replays/${one.replay}`, `Replay ${one.replay}`, { "data-row": "" }), tag(one.state, stateKind(one.state)), ago(one.startedAt), one.by, grouped(one.items), one.because]), { label: "replays" })];
   },
 };

@@ -29,7 +29,7 @@ function address() {
 
 function frame() {
   const main = el("main", { id: "main", tabindex: "-1" });
-  const menu = el("nav", { class: "menu", "aria-label": "Console" }, PLACES.map(([name, words]) => link(`#/${name}`, [icon(name), el("span", {}, words)], { "data-place": name })));
+  const menu = el("nav", { class: "menu", "aria-label": "Console" }, PLACES.filter(([name]) => name !== "explain" || client.isOperator).map(([name, words]) => link(`#/${name}`, [icon(name), el("span", {}, words)], { "data-place": name })));
   const { session } = client;
   fill(root, el("a", { class: "skip", href: "#main", onclick: (event) => (event.preventDefault(), main.focus()) }, "To the content"),
     el("header", { class: "top" },
