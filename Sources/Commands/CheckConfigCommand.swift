@@ -97,7 +97,7 @@ private struct Files {
     let catalogs: CatalogSet?
     let providers: ProviderConfiguration?
     let tokenKeys: TokenKeySet?
-    /// Where spans go, with what may be secret masked.
+    /// Where spans go.
     let traces: String?
     let operators: OperatorList?
 
@@ -111,7 +111,7 @@ private struct Files {
         catalogs = attempt { try setup.configuration.catalogs.map { _ in try setup.catalogs() } }
         providers = attempt { try setup.configuration.providers.map { try ProviderConfiguration.read(file: $0) } }
         tokenKeys = attempt { try setup.configuration.jwtKeys.map { try TokenKeySet.read(file: $0).get() } }
-        traces = attempt { try TracingSettings.read(setup.environment).map { URLMask.mask($0.endpoint) } }
+        traces = attempt { try TracingSettings.read(setup.environment)?.place }
         operators = attempt { try setup.configuration.operators.map { try OperatorList.read(file: $0).get() } }
         guard failures.isEmpty else { throw FileFaults(failures: failures) }
     }

@@ -109,12 +109,13 @@ enum WorkerCommand: Command {
         for lanes: [Lane],
         _ process: RoleProcess,
         _ intake: Intake,
-        _ publisher: any MessagePublisher
+        _ publisher: WatchedPublisher
     ) throws -> [LaneWorker] {
         let cage = Canary.Cage(
             process: process.identity.id,
             book: ProcessBook(pool: process.pool),
-            publisher: publisher,
+            // A canary that finds no queue is told by readiness; it is no message of ours that was lost.
+            publisher: publisher.publisher,
             names: process.setup.names
         )
         let workers = try lanes.map { lane in try worker(for: lane, process, intake, cage) }

@@ -24,8 +24,11 @@ struct ScriptTests {
         let pipe = Pipe()
         try pipe.fileHandleForReading.close()
         let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/bin/bash")
-        process.arguments = ["-c", words, Checkout.file("deploy/lib").path, folder.path]
+        // A shell cannot take back what its parent ignores, and this process may ignore a lost pipe.
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = [
+            "--default-signal=PIPE", "/bin/bash", "-c", words, Checkout.file("deploy/lib").path, folder.path,
+        ]
         process.standardOutput = pipe
         process.standardError = FileHandle.nullDevice
         let status = try await withCheckedThrowingContinuation { answer in

@@ -86,6 +86,7 @@ struct StreamingTests {
             _ = await withClient(server.address.port) { client in
                 client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
                 let patience = ContinuousClock.now + LongestWait.duration
+                while server.activeRequests == 0, ContinuousClock.now < patience { usleep(1_000) }
                 while server.openConnections > 0 || server.activeRequests > 0, ContinuousClock.now < patience {
                     usleep(20_000)
                 }

@@ -81,8 +81,14 @@ package final class Canary: Sendable {
         while !drain.isDraining, !Task.isCancelled {
             let now = time.steady()
             if flight.withLock({ $0.isDue(at: now) }) {
-                let isHeard = isConsuming() && publisher.isConnected
-                if isHeard { await send(at: now) } else { flight.withLock { $0.missed(at: now) } }
+                if publisher.isBlocked {
+                    // A message would wait for the end of the alarm, and a drain for the message.
+                    flight.withLock { $0.missed(at: now, Self.alarm) }
+                } else if isConsuming(), publisher.isConnected {
+                    await send(at: now)
+                } else {
+                    flight.withLock { $0.missed(at: now, "the broker is away") }
+                }
             }
             let (pause, span) = flight.withLock { ($0.pause(at: time.steady()), $0.age(at: time.steady())) }
             age.set(span.secondsAsDouble)
@@ -100,7 +106,7 @@ package final class Canary: Sendable {
     private func trouble(_ outcome: PublishOutcome?) -> String? {
         switch outcome {
         case .confirmed?: nil
-        case _ where publisher.isBlocked: "the broker takes no messages, it runs out of memory or disk"
+        case _ where publisher.isBlocked: Self.alarm
         case .unroutable?: "the broker has no queue for it; the log says why"
         case .notSent(let why)?, .unknown(let why)?, .unwritable(let why)?, .tooLarge(let why)?: why
         case .refused?, nil: "the broker refuses it"
@@ -132,4 +138,5 @@ package final class Canary: Sendable {
     }
 
     private static let patience = Duration.seconds(5)
+    private static let alarm = "the broker takes no messages, it runs out of memory or disk"
 }

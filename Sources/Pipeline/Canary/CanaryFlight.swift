@@ -38,9 +38,9 @@ struct CanaryFlight {
     }
 
     /// It was time for one, and nobody was there to send it or to take it.
-    mutating func missed(at now: ContinuousClock.Instant) {
+    mutating func missed(at now: ContinuousClock.Instant, _ why: String) {
         since = since ?? now
-        trouble = "the broker is away"
+        trouble = why
     }
 
     /// It did not get away, or nobody could write it down.

@@ -4,7 +4,8 @@ package import ServiceRuntime
 /// A role's publisher, which counts what the broker does not confirm: a queue that is full or a broker that takes nothing
 /// shows from outside, and not in the log alone.
 package struct WatchedPublisher: MessagePublisher {
-    private let publisher: Publisher
+    /// Without the counting.
+    package let publisher: Publisher
     private let unconfirmed: Labelled<Counter>
 
     package init(_ publisher: Publisher, _ registry: MetricsRegistry) {

@@ -15,7 +15,6 @@ struct MigrationRun {
                 name text COLLATE "C" PRIMARY KEY, checksum text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now(),
                 admits integer
             );
-            ALTER TABLE \(namespace).schema_migrations ADD COLUMN IF NOT EXISTS admits integer;
             """
         )
         let state = try SchemaState.read(connection, namespace)

@@ -88,7 +88,7 @@ package struct SpanExporter: Service {
     /// Until the next turn, or until the queue is half full.
     private func rest(until drain: DrainSignal) async {
         await withTaskGroup(of: Void.self) { group in
-            group.addTask { [queue] in for await _ in queue.pressure { break } }
+            group.addTask { [queue] in await queue.becomesHalfFull() }
             group.addTask { [rhythm] in await drain.pause(for: rhythm.interval) }
             await group.next()
             group.cancelAll()
@@ -101,7 +101,7 @@ package struct SpanExporter: Service {
         var backoff = Backoff(base: rhythm.firstPause, cap: rhythm.longestPause)
         var chance = context.chance
         for attempt in 1...max(1, rhythm.attempts) {
-            switch await post(spans) {
+            switch await post(spans, until: drain) {
             case .taken(let refused):
                 if isAway { context.logger.notice("the collector takes spans again") }
                 isAway = false
@@ -130,6 +130,22 @@ package struct SpanExporter: Service {
         case refused(String)
         /// Another time, and not before that.
         case later(String, after: Duration?)
+    }
+
+    /// Gives up at a drain: a collector that does not answer keeps no process from ending.
+    private func post(_ spans: [Span], until drain: DrainSignal) async -> Outcome {
+        await withTaskGroup(of: Outcome?.self) { group in
+            group.addTask { await post(spans) }
+            group.addTask {
+                await drain.wait()
+                return nil
+            }
+            for await outcome in group {
+                group.cancelAll()
+                if let outcome { return outcome }
+            }
+            return .later("no answer", after: nil)
+        }
     }
 
     private func post(_ spans: [Span]) async -> Outcome {

@@ -10,9 +10,10 @@ struct OpenTelemetryReader {
     }
 
     mutating func settings() -> TracingSettings? {
-        guard environment["OTEL_SDK_DISABLED"]?.lowercased() != "true", isWanted(), let endpoint = endpoint() else {
-            return nil
-        }
+        // Others on the machine may be told things that do not suit us; without an endpoint none of it is ours.
+        guard environment["OTEL_SDK_DISABLED"]?.lowercased() != "true", value("ENDPOINT") != nil, isWanted(),
+            let endpoint = endpoint()
+        else { return nil }
         let (headers, timeout, sampler) = (headers(), timeout(), sampler())
         return TracingSettings(
             endpoint: endpoint,

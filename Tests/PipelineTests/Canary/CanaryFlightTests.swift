@@ -41,7 +41,7 @@ struct CanaryFlightTests {
     func rhythm() {
         var flight = CanaryFlight()
         #expect(flight.isDue(at: start))
-        flight.missed(at: start)
+        flight.missed(at: start, "the broker is away")
         #expect(flight.isDue(at: start))
         #expect(flight.whatIsWrong(at: start + .seconds(20))?.contains("the broker is away") == true)
         flight.sent(at: start)
