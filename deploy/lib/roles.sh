@@ -73,6 +73,16 @@ start_scheduler() {
     wait_for_role scheduler "$(metrics_from_to "$port" "$port")"
 }
 
+# Where a role, API or CONSOLE, listens: where the caller has said so, or else on a port that is chosen once.
+settle_listen() {
+    local setting=BELLHOP_$1_LISTEN
+    if [[ -z ${!setting:-} || ${!setting} == "127.0.0.1:$(port_of "$1_PORT")" ]]; then
+        choose_port "$1_PORT"
+        printf -v "$setting" '127.0.0.1:%s' "$(port_of "$1_PORT")"
+    fi
+    export_line "$setting" "${!setting}"
+}
+
 # The inbox API, and a token for ada of the app drop: the key that signs it is made here once and stays here, and this API
 # alone trusts it. Where the caller has a key set, their own sign-in makes the tokens.
 start_api() {
@@ -91,11 +101,7 @@ start_api() {
         drop_line BELLHOP_API_TOKEN
     fi
     export_line BELLHOP_JWT_KEYS "$keys"
-    if [[ -z ${BELLHOP_API_LISTEN:-} || $BELLHOP_API_LISTEN == "127.0.0.1:$(port_of API_PORT)" ]]; then
-        choose_port API_PORT
-        BELLHOP_API_LISTEN=127.0.0.1:$(port_of API_PORT)
-    fi
-    export_line BELLHOP_API_LISTEN "$BELLHOP_API_LISTEN"
+    settle_listen API
     export_line BELLHOP_API_URL "http://$BELLHOP_API_LISTEN"
     load_environment
     start_role api "$metrics_host:$port/readyz" api
@@ -118,11 +124,7 @@ start_console() {
         drop_line BELLHOP_CONSOLE_TOKEN
     fi
     export_line BELLHOP_OPERATORS "$operators"
-    if [[ -z ${BELLHOP_CONSOLE_LISTEN:-} || $BELLHOP_CONSOLE_LISTEN == "127.0.0.1:$(port_of CONSOLE_PORT)" ]]; then
-        choose_port CONSOLE_PORT
-        BELLHOP_CONSOLE_LISTEN=127.0.0.1:$(port_of CONSOLE_PORT)
-    fi
-    export_line BELLHOP_CONSOLE_LISTEN "$BELLHOP_CONSOLE_LISTEN"
+    settle_listen CONSOLE
     load_environment
     start_role console "$metrics_host:$port/readyz" console
     wait_for_role console "console on http://$BELLHOP_CONSOLE_LISTEN"
