@@ -78,7 +78,8 @@ postgresql_start() {
     postgresql_identity
     launch postgresql "${as_postgres_words[@]}" env -i LANG=C.UTF-8 PATH=/usr/bin:/bin \
         "$programs/postgres" -D "$folder/data" -p "$(port_of POSTGRESQL_PORT)" \
-        -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c max_connections=200
+        -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c max_connections=200 \
+        -c min_wal_size=1GB -c max_wal_size=4GB
 }
 
 # Makes $data/postgresql a folder that PostgreSQL's user owns and can enter. Where it cannot enter the checkout (a home
