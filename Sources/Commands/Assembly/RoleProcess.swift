@@ -150,11 +150,7 @@ struct RoleProcess: Sendable {
     /// What every role needs to be ready.
     func checks(_ publisher: WatchedPublisher) -> [ReadinessCheck] {
         [
-            ReadinessCheck("publisher") {
-                guard publisher.isConnected else { return "it is not connected" }
-                return publisher.isBlocked ? "the broker has an alarm and takes no messages" : nil
-            },
-            databaseCheck,
+            ReadinessCheck("publisher") { publisher.obstacle }, databaseCheck,
         ]
     }
 
