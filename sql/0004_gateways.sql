@@ -50,7 +50,8 @@ CREATE TABLE processes (
     heard_at   timestamptz,
     figures    jsonb NOT NULL DEFAULT '{}',
     started_at timestamptz NOT NULL DEFAULT now(),
-    seen_at    timestamptz NOT NULL DEFAULT now()
+    seen_at    timestamptz NOT NULL DEFAULT now(),
+    draining_since timestamptz
 );
 CREATE INDEX processes_seen ON processes (seen_at);
 COMMENT ON TABLE processes IS 'A row for each process; who has not been seen for half a minute is gone.';
@@ -61,6 +62,7 @@ COMMENT ON COLUMN processes.refusal IS 'Why the last reload was refused; null wh
 COMMENT ON COLUMN processes.troubles IS 'Providers that take nothing: app, provider, their word, since when, how many answers.';
 COMMENT ON COLUMN processes.pulls IS 'Deliveries a second that it pulls from each backlog.';
 COMMENT ON COLUMN processes.hindrance IS 'What keeps it from taking messages; null where nothing does.';
+COMMENT ON COLUMN processes.draining_since IS 'Since when it takes nothing new and ends what it holds; null where it does not.';
 COMMENT ON COLUMN processes.heard_at IS 'When it took a message of its own from a queue last, which is how it proves that it consumes.';
 COMMENT ON COLUMN processes.figures IS 'What it has done since it started, and how long things took: numbers that only grow.';
 

@@ -73,10 +73,9 @@ enum APICommand: Command {
             handler: api.respond(to:)
         )
         return await process.run(
-            [service, hub, keys, process.reload(of: catalogs)],
+            [service, hub, keys, process.reload(of: catalogs), herald],
             listen: configuration.metricsListen.shifted(by: portOffset) ?? configuration.metricsListen,
             untilInputEnds: untilInputEnds,
-            herald: herald,
             checks: [
                 ReadinessCheck("inbox API") { service.boundAddress == nil ? "it does not listen" : nil },
                 process.databaseCheck,

@@ -86,10 +86,10 @@ enum WorkerCommand: Command {
                 ) {
                     workers.lazy.compactMap(\.hindrance).first
                 },
+                herald,
             ],
             listen: configuration.metricsListen,
             untilInputEnds: untilInputEnds,
-            herald: herald,
             checks: checks + [
                 ReadinessCheck(receipts.name) { receipts.isReady ? nil : "it does not consume" }
             ] + process.checks(publisher)

@@ -25,6 +25,7 @@ final class PrivateBroker: Sendable {
     let tlsPort: Int
     private let environment: [String: String]
     private let leash: Pipe
+    private let admitted = Mutex<Set<String>>([])
 
     private init() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(Servers.uniqueName("broker"))
@@ -80,6 +81,12 @@ final class PrivateBroker: Sendable {
             "eval",
             "application:set_env(rabbit, max_message_size, \(bytes)), persistent_term:put(max_message_size, \(bytes)).",
         ])
+    }
+
+    /// Makes a user with these rights, or gives one other rights.
+    func admit(_ user: String, configure: String, write: String, read: String) async throws {
+        if admitted.withLock({ $0.insert(user).inserted }) { try await control(["add_user", user, "secret"]) }
+        try await control(["set_permissions", user, configure, write, read])
     }
 
     private func control(_ arguments: [String]) async throws {

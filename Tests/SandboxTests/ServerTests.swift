@@ -48,7 +48,7 @@ struct ServerTests {
     func insistsOnHTTP2() async throws {
         try await withSandbox { client in
             let address = client.sandbox.address
-            let (status, said) = await onThread { Self.connectWithoutHTTP2(to: address) }
+            let (status, said) = await onOwnThread { Self.connectWithoutHTTP2(to: address) }
             #expect(status != 0)
             #expect(said.contains("no application protocol"), "\(said)")
         }
@@ -107,7 +107,7 @@ struct ServerTests {
         } _: { client in
             let request = client.request(message, bearer: try await client.accessToken())
             let (port, authorities) = (client.sandbox.address.port, client.sandbox.caFile)
-            let ends = await onThread { Self.endsOfStreams(request, to: port, trusting: authorities) }
+            let ends = await onOwnThread { Self.endsOfStreams(request, to: port, trusting: authorities) }
             #expect(ends == [1: .headers, 3: .headers, 5: .reset, 7: .reset])
             #expect(client.sandbox.received(.fcm).count == 2)
         }

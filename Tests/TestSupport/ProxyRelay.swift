@@ -128,7 +128,9 @@ enum ProxySocket {
         defer { freeaddrinfo(found) }
         var candidate = found
         while let address = candidate?.pointee {
-            let descriptor = socket(address.ai_family, address.ai_socktype, address.ai_protocol)
+            // A program that a test starts must not hold its connections open.
+            let kind = address.ai_socktype | Int32(SOCK_CLOEXEC.rawValue)
+            let descriptor = socket(address.ai_family, kind, address.ai_protocol)
             if Glibc.connect(descriptor, address.ai_addr, address.ai_addrlen) == 0 { return descriptor }
             close(descriptor)
             candidate = address.ai_next

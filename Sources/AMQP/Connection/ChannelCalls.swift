@@ -36,17 +36,26 @@ extension Connection {
         return QueueCounts(try answered(answer, channel, "look at queue \(queue)"))
     }
 
-    /// Makes a queue that ends with this connection, and binds it to an exchange under a key; doing so twice is doing it
-    /// once.
+    /// Makes a queue that ends with this connection; doing so twice is doing it once.
     ///
     /// It keeps few messages, and none for longer than a minute.
-    func makeOwnQueue(_ name: String, for key: String, of exchange: String, channel: UInt16) throws(AMQPError) {
+    func makeOwnQueue(_ name: String, channel: UInt16) throws(AMQPError) {
         let queue = try arena.short(name, "the name of a queue")
         var writer = FieldWriter(arena)
         let arguments = try writer.table([
             "x-queue-type": .string("classic"), "x-max-length": .int64(16), "x-message-ttl": .int64(60_000),
         ])
         try answered(amqp_queue_declare(state, channel, queue, 0, 0, 1, 0, arguments), channel, "make queue \(name)")
+    }
+
+    /// Throws away what waits in a queue, which takes the same right as to consume from it.
+    func purge(_ name: String, channel: UInt16) throws(AMQPError) {
+        let queue = try arena.short(name, "the name of a queue")
+        try answered(amqp_queue_purge(state, channel, queue), channel, "read from queue \(name)")
+    }
+
+    /// Has an exchange hand what is published under a key to a queue; doing so twice is doing it once.
+    func bind(_ name: String, for key: String, of exchange: String, channel: UInt16) throws(AMQPError) {
         let target = try arena.short(name, "the name of a queue")
         let source = try arena.short(exchange, "the name of an exchange")
         let route = try arena.short(key, "a routing key")

@@ -70,6 +70,9 @@ package final class Consumer: Sendable {
     /// Whether every subscription is in place right now.
     package var isConsuming: Bool { inbox.isConsuming }
 
+    /// What the broker has against a queue of the connection's own, which the consumer does without; nil where nothing.
+    package var ownQueueRefusal: String? { inbox.ownRefusal }
+
     /// Bytes of messages that have arrived and that nobody has taken.
     package var bufferedBytes: Int { inbox.bufferedBytes }
 }

@@ -35,6 +35,7 @@ final class ConsumerInbox: Sendable {
         var hasWork = false
         var isAsleep = false
         var isConsuming = false
+        var ownRefusal: String?
     }
 
     let waker = Waker()
@@ -49,6 +50,8 @@ final class ConsumerInbox: Sendable {
     // MARK: Users' side
 
     var isConsuming: Bool { state.withLock { $0.isConsuming && $0.work.phase == .open } }
+
+    var ownRefusal: String? { state.withLock { $0.ownRefusal } }
 
     var bufferedBytes: Int { state.withLock { $0.buffer.bytes } }
 
@@ -181,6 +184,10 @@ final class ConsumerInbox: Sendable {
 
     func setConsuming(_ isConsuming: Bool) {
         state.withLock { $0.isConsuming = isConsuming }
+    }
+
+    func setConsuming(_ isConsuming: Bool, ownRefusal: String?) {
+        state.withLock { ($0.isConsuming, $0.ownRefusal) = (isConsuming, ownRefusal) }
     }
 
     /// Whether the thread may sleep: from now on whoever brings work, or makes room where there was none, wakes it.

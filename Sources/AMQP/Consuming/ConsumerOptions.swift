@@ -17,8 +17,8 @@ package struct ConsumerOptions: Sendable {
         /// A queue of the connection's own, which comes and goes with it: what is published to the exchange under this key
         /// arrives here, as long as somebody is here.
         ///
-        /// It takes the right to make queues of names that begin with the key. A consumer that may not make it consumes all
-        /// the same.
+        /// It takes the rights to make queues of names that begin with the key, to bind and to read them. A consumer that
+        /// lacks one consumes all the same.
         package init(ownQueueFor key: String, boundTo exchange: String, prefetch: Int) {
             queue = key
             self.prefetch = UInt16(clamping: max(1, prefetch))

@@ -181,18 +181,20 @@ struct ConsumerSession {
             do throws(AMQPError) {
                 guard try subscriptions.subscribe(index, on: connection) else { continue }
                 let queue = subscriptions.queue(index)
-                guard !subscriptions.isOwn(index) else { continue }
+                guard subscriptions.isNews(index, nil) else { continue }
                 options.events.post(renewing ? .renewed(queue: queue) : .subscribed(queue: queue))
             } catch {
                 guard error.isAboutChannel else { throw error }
                 let pause = subscriptions.failed(index, error, chance: options.chance())
                 let queue = subscriptions.queue(index)
-                options.events.post(.subscriptionFailed(queue: queue, error, retryIn: pause))
+                if subscriptions.isNews(index, error) {
+                    options.events.post(.subscriptionFailed(queue: queue, error, retryIn: pause))
+                }
                 // The check has a channel of its own; consuming itself costs the one with the deliveries.
                 if subscriptions.lostChannel { try replaceChannel(after: error) }
             }
         }
-        if tried { inbox.setConsuming(subscriptions.isComplete) }
+        if tried { inbox.setConsuming(subscriptions.isComplete, ownRefusal: subscriptions.ownRefusal) }
         return tried
     }
 

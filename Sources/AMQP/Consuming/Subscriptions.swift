@@ -33,7 +33,15 @@ struct Subscriptions {
         /// Since when a suspect is there.
         var seenSince: ContinuousClock.Instant?
 
+        /// Whether a queue of the connection's own has been made and may be read from, as this connection has seen.
+        var isProven = false
+        /// Whether it is left alone for as long as this connection lasts.
+        var isGivenUp = false
+        /// What the broker had against it last.
+        var refusal: String?
+
         var isOwn: Bool { exchange != nil }
+        var isWanted: Bool { !isActive && !isGivenUp }
     }
 
     private var entries: [Entry]
@@ -59,6 +67,9 @@ struct Subscriptions {
 
     var hasActive: Bool { entries.contains(where: \.isActive) }
 
+    /// What the broker has against a queue of the connection's own; nil where it has nothing, or there is none.
+    var ownRefusal: String? { entries.lazy.filter { $0.isOwn && !$0.isActive }.compactMap(\.refusal).first }
+
     func queue(_ index: Int) -> String { entries[index].queue }
 
     /// Whether the queue is the connection's own.
@@ -68,12 +79,12 @@ struct Subscriptions {
     func nextDue() -> Int? {
         guard !isOver, !entries.allSatisfy(\.isActive) else { return nil }
         let now = ContinuousClock.now
-        return entries.firstIndex { !$0.isActive && $0.due <= now }
+        return entries.firstIndex { $0.isWanted && $0.due <= now }
     }
 
     var untilNextAttempt: Duration {
         guard !isOver else { return .seconds(60) }
-        let due = entries.filter { !$0.isActive }.map(\.due).min()
+        let due = entries.filter(\.isWanted).map(\.due).min()
         return due.map { max(.zero, ContinuousClock.now.duration(to: $0)) } ?? .seconds(60)
     }
 
@@ -83,11 +94,7 @@ struct Subscriptions {
         let entry = entries[index]
         lostChannel = false
         try connection.openChannel(Self.probeChannel)
-        if let exchange = entry.exchange {
-            try connection.makeOwnQueue(entry.name, for: entry.queue, of: exchange, channel: Self.probeChannel)
-        } else {
-            _ = try connection.checkQueue(entry.queue, channel: Self.probeChannel)
-        }
+        try prepare(index, on: connection)
         try connection.closeChannel(Self.probeChannel)
         guard isRipe(index) else { return false }
         do throws(AMQPError) {
@@ -101,6 +108,23 @@ struct Subscriptions {
         entries[index].isSuspect = false
         entries[index].due = .now
         return true
+    }
+
+    /// Whatever the broker may have against the queue is to cost the channel for looking.
+    ///
+    /// Every right that an own queue takes is tried out here, to read from it as well: refused at consuming, it would cost
+    /// the deliveries of all the others their channel.
+    private mutating func prepare(_ index: Int, on connection: Connection) throws(AMQPError) {
+        let entry = entries[index]
+        guard let exchange = entry.exchange else {
+            _ = try connection.checkQueue(entry.queue, channel: Self.probeChannel)
+            return
+        }
+        try connection.makeOwnQueue(entry.name, channel: Self.probeChannel)
+        // Once: later on something may wait in it.
+        if !entry.isProven { try connection.purge(entry.name, channel: Self.probeChannel) }
+        try connection.bind(entry.name, for: entry.queue, of: exchange, channel: Self.probeChannel)
+        entries[index].isProven = true
     }
 
     /// Whether a queue that is there has been there long enough; if not, it is looked at again later.
@@ -141,7 +165,16 @@ struct Subscriptions {
         let pause = entries[index].backoff.next(chance: chance)
         let longer = error.code == .notFound ? pause : max(pause, Self.pauseAfterRefusal)
         postpone(index, longer)
+        // The others are not to lose their channel to it again.
+        entries[index].isGivenUp = entries[index].isOwn && lostChannel
         return longer
+    }
+
+    /// Whether this is to be told: what is refused to a queue of the connection's own stays refused, and is told once.
+    mutating func isNews(_ index: Int, _ error: AMQPError?) -> Bool {
+        let isNew = error?.description != entries[index].refusal
+        entries[index].refusal = error?.description
+        return isNew || !entries[index].isOwn
     }
 
     /// All are to be taken up again at once: their channel was closed by ourselves.

@@ -16,4 +16,7 @@ package enum PublishOutcome: Sendable, Equatable {
     case unwritable(String)
     /// It can never be sent as it is: its body is larger than we, or the broker, let through.
     case tooLarge(String)
+
+    /// Why the broker takes nothing from anybody while it has an alarm, in the one wording that people get to read.
+    package static let alarm = "the broker has an alarm, for memory or disk, and takes no messages"
 }

@@ -105,7 +105,7 @@ struct PublisherSession {
     private mutating func expire() {
         let now = ContinuousClock.now
         let seconds = options.timeout.components.seconds
-        let reason = isBlocked ? "the broker has an alarm and takes no messages" : "the broker takes no messages"
+        let reason = isBlocked ? PublishOutcome.alarm : "the broker takes no messages"
         backlog.expire(options.timeout, at: now, "not sent within \(seconds) s: \(reason)")
         settle(window.expire(options.timeout, at: now), .unknown("not confirmed within \(seconds) s"))
     }

@@ -150,11 +150,7 @@ struct RoleProcess: Sendable {
     /// What every role needs to be ready.
     func checks(_ publisher: WatchedPublisher) -> [ReadinessCheck] {
         [
-            ReadinessCheck("publisher") {
-                guard publisher.isConnected else { return "it is not connected" }
-                return publisher.isBlocked ? "the broker has an alarm and takes no messages" : nil
-            },
-            databaseCheck,
+            ReadinessCheck("publisher") { publisher.obstacle }, databaseCheck,
         ]
     }
 
@@ -164,19 +160,19 @@ struct RoleProcess: Sendable {
 
     /// Runs the services beside the endpoint until a signal, and closes the pool behind them.
     ///
-    /// With `untilInputEnds` the end of stdin counts as a signal: it is the lifeline of a parent process. The herald's last
-    /// words are those of whatever has ended after it.
+    /// With `untilInputEnds` the end of stdin counts as a signal: it is the lifeline of a parent process.
     func run(
         _ services: [any Service],
         listen: ListenAddress,
         untilInputEnds: Bool = false,
-        herald: Herald? = nil,
         checks: [ReadinessCheck]
     ) async -> ExitCode {
         let endpoint = OperationsEndpoint(listen: listen, registry: metrics, checks: checks, logger: logger)
-        let heralds: [any Service] = (herald.map { [$0] } ?? []) + (spans.map { [$0] } ?? [])
+        var all = services
+        if let spans { all.append(spans) }
+        all.append(endpoint)
         let group = ServiceGroup(
-            services + heralds + [endpoint],
+            all,
             drainTimeout: setup.configuration.drainTimeout,
             logger: logger
         )
@@ -188,8 +184,7 @@ struct RoleProcess: Sendable {
             }
         }
         let ending = await running.value
-        await herald?.flush()
-        await spans?.flush()
+        for case let service as any ServiceWithLastWords in all { await service.sayLastWords() }
         await pool.close()
         logger.notice("stopped", ["because": .text("\(ending)")])
         return ending.exitCode

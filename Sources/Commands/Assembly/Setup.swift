@@ -33,7 +33,8 @@ struct Setup: Sendable {
 
     /// A pool with the rights of a role; nil stands for the log-in's own, as the schema's owner.
     ///
-    /// Who has the rights of the desk sits before a terminal, and is told at once where the server refuses.
+    /// Who has the rights of the desk sits before a terminal, and is told at once where the server refuses, and within
+    /// seconds where it does not answer.
     func pool(
         as rights: Rights?,
         name: String,
@@ -55,12 +56,28 @@ struct Setup: Sendable {
         patience: Duration = .seconds(30),
         _ body: (PostgresPool) async throws -> Value
     ) async throws -> Value {
-        if rights == .admin, let deskPool { return try await body(deskPool) }
+        if rights == .admin, let deskPool { return try await body(deskPool.with(statementTimeout: patience)) }
         let pool = try pool(as: rights, name: name, size: size, patience: patience)
         let result: Result<Value, any Error>
         do { result = .success(try await body(pool)) } catch { result = .failure(error) }
         await pool.close()
         return try result.get()
+    }
+
+    /// The same with the rights of the desk, for somebody who is told what they asked where the database is away.
+    func withDesk<Value: Sendable>(
+        _ attempted: String,
+        _ body: (PostgresPool) async throws -> Value
+    ) async throws -> Value {
+        do {
+            return try await withPool(as: .admin, name: attempted, patience: .seconds(120), body)
+        } catch {
+            throw CommandFailure(
+                unreachable: error,
+                attempted: "bellhop \(attempted)",
+                whatToDo: "bring the database back (docs/runbooks/database.md), and look again"
+            ) ?? error
+        }
     }
 
     /// What such a pool begins with.
@@ -71,6 +88,7 @@ struct Setup: Sendable {
         options.applicationName = "bellhop \(name)"
         options.setUp = rights.map(configuration.namespace.setUp) ?? ["SET search_path TO \(configuration.namespace)"]
         options.waitsForServer = rights != .admin
+        options.silence = rights == .admin ? .seconds(2) : nil
         return options
     }
 

@@ -1,6 +1,4 @@
 import BellhopRules
-import Pipeline
-import Push
 import ServiceRuntime
 import Store
 
@@ -60,7 +58,7 @@ extension DeskSession {
         )
     }
 
-    private func leftOut(_ survey: ReplaySurvey, _ cutoff: ReplayCutoff) -> [String] {
+    func leftOut(_ survey: ReplaySurvey, _ cutoff: ReplayCutoff) -> [String] {
         var lines: [String] = []
         if survey.tooOld > 0 { lines.append(tooOld(survey.tooOld, cutoff)) }
         if survey.tooOften > 0 {
@@ -68,100 +66,6 @@ extension DeskSession {
         }
         if survey.cut > 0 { lines.append(DeskText.cutBodies(survey.cut)) }
         return lines
-    }
-
-    /// What would become of each item, counted; nothing is changed.
-    private func foresee(
-        _ order: ReplayOrder,
-        _ survey: ReplaySurvey,
-        _ cutoff: ReplayCutoff
-    ) async throws -> ExitCode {
-        let forecast = try forecast()
-        var tally: [Foreseen: Int] = [:]
-        var items: [JSONText] = []
-        let providers = setup.configuration.providers.flatMap { try? ProviderConfiguration.read(file: $0) }
-        var budgets = ReplayBudgets(providers)
-        var last = ""
-        while true {
-            let page = try await desk.messages(order.eligible, after: last, atMost: 200)
-            guard let end = page.last else { break }
-            last = end.summary.deadID
-            for (item, prediction) in zip(page, try await forecast.predict(page, at: now)) {
-                tally[Foreseen(prediction), default: 0] += 1
-                if prediction.kind == .wouldSend { budgets.add(item.summary.cause) }
-                guard isJSON else { continue }
-                items.append(
-                    .object([
-                        ("id", .text(item.summary.deadID)), ("prediction", .text(prediction.kind.rawValue)),
-                        ("detail", .optional(prediction.detail)),
-                    ])
-                )
-            }
-        }
-        let counts = tally.sorted { ($1.value, $0.key.words) < ($0.value, $1.key.words) }
-        let ahead = try await waiting(before: order.filter)
-        answer(
-            .object([
-                ("count", .number(survey.eligible.items)), ("tooOld", .number(survey.tooOld)),
-                ("tooOften", .number(survey.tooOften)), ("bodyCut", .number(survey.cut)),
-                ("predictions", .list(counts.map { $0.key.json($0.value) })), ("items", .list(items)),
-                ("budgets", budgets.json),
-                (
-                    "ahead",
-                    .list(
-                        ahead.map { .object([("outlet", .text($0.name)), ("waiting", .number($0.count))]) }
-                    )
-                ),
-            ]),
-            lines: leftOut(survey, cutoff) + [
-                "A replay of \(survey.eligible.items.of("item")) at this moment; nothing was changed:"
-            ]
-                + TextTable(["prediction", "items"], rows: counts.map { ["  \($0.key.words)", $0.value.grouped] })
-                .lines()
-                .dropFirst()
-                + budgets.lines
-                + ahead.map {
-                    "\($0.count.grouped) wait in the backlog of \($0.name): what is sent there goes behind them."
-                }
-        )
-        return survey.eligible.items == 0 ? .answerIsNo : .done
-    }
-
-    /// What waits already for the outlets that a replay may go through, as far as its filter tells.
-    private func waiting(before filter: DeadLetterFilter) async throws -> [StoreStatus.Backlog] {
-        try await StoreStatus.backlogs(pool).filter { backlog in
-            guard let part = OutletPart(backlog.name) else { return false }
-            return part.app.text == filter.app ?? part.app.text && part.provider == filter.provider ?? part.provider
-        }
-    }
-
-    /// Foresees with the rules and the tables as they are.
-    func forecast() throws -> ReplayForecast {
-        ReplayForecast(
-            catalogs: try setup.catalogs(),
-            zones: ZoneLibrary(environment: request.shell.environment),
-            names: setup.names,
-            pool: pool
-        )
-    }
-}
-
-/// What is counted together of a dry run.
-private struct Foreseen: Hashable {
-    let kind: String
-    let detail: String?
-
-    init(_ prediction: ReplayPrediction) {
-        kind = prediction.kind.rawValue
-        // The instants until which things would wait differ from user to user.
-        let isInstant = prediction.kind == .quietUntil
-        detail = isInstant ? prediction.detail?.split(separator: " ").first.map(String.init) : prediction.detail
-    }
-
-    var words: String { [kind, detail].compactMap { $0 }.joined(separator: ", ") }
-
-    func json(_ count: Int) -> JSONText {
-        .object([("prediction", .text(kind)), ("detail", .optional(detail)), ("count", .number(count))])
     }
 }
 

@@ -4,14 +4,18 @@ import Store
 
 /// What the processes say of themselves, put side by side.
 extension Status {
-    /// Those of one role, version and set of catalogues.
+    /// Those of one role, version and set of catalogues, at work or about to end.
     struct Crew: Sendable, Equatable {
         let role: String
+        let isDraining: Bool
         let version: String
         let catalogs: String
         let count: Int
         /// Where they run, as far as a line has room for it.
         let places: String
+
+        /// As a table calls it.
+        var title: String { isDraining ? "\(role), draining" : role }
     }
 
     private var processes: [SeenProcess] { database.value?.store?.processes ?? [] }
@@ -19,27 +23,31 @@ extension Status {
     /// The largest of each role first.
     var crews: [Crew] {
         let groups = Dictionary(grouping: processes.map(\.report)) { report in
-            [report.identity.role, report.identity.version, report.catalogs]
+            [report.identity.role, report.identity.version, report.catalogs, report.isDraining ? "draining" : ""]
         }
         return groups.map { key, reports in
             let places = Set(reports.map { "\($0.identity.host)[\($0.identity.process)]" }).sorted()
             let others = places.count > 3 ? ", …" : ""
             return Crew(
                 role: key[0],
+                isDraining: !key[3].isEmpty,
                 version: key[1],
                 catalogs: key[2],
                 count: reports.count,
                 places: places.prefix(3).joined(separator: ", ") + others
             )
         }
-        .sorted { ($0.role, $1.count, $0.version, $0.catalogs) < ($1.role, $0.count, $1.version, $1.catalogs) }
+        .sorted { ($0.title, $1.count, $0.version, $0.catalogs) < ($1.title, $0.count, $1.version, $1.catalogs) }
     }
+
+    /// Those that take what comes; of those that end, nobody has to bring anything to the others.
+    private var standing: [Crew] { crews.filter { !$0.isDraining } }
 
     /// What is to be done about a topology that is not what this shell's catalogues want.
     ///
     /// To apply it with older catalogues than the workers have would unbind their new types.
     var topologyAdvice: String {
-        let others = crews.filter { $0.catalogs != catalogs }
+        let others = standing.filter { $0.catalogs != catalogs }
         guard let catalogs, let first = others.first else { return "run bellhop topology apply" }
         let more = others.count > 1 ? " and others" : ""
         return "not by topology apply from here: this shell's catalogues are \(catalogs), and \(first.role) "
@@ -48,20 +56,20 @@ extension Status {
 
     var processProblems: [String] {
         var problems: [String] = []
-        let known = Set(crews.map(\.catalogs))
+        let known = Set(standing.map(\.catalogs))
         if known.count > 1 {
-            let each = crews.map { "\($0.count.of($0.role)) with \($0.catalogs) (\($0.places))" }
+            let each = standing.map { "\($0.count.of($0.role)) with \($0.catalogs) (\($0.places))" }
             problems.append(
                 "processes go by different catalogues: \(each.joined(separator: "; ")); SIGHUP those with older files"
             )
         }
-        let versions = Set(crews.map(\.version)).sorted()
+        let versions = Set(standing.map(\.version)).sorted()
         if versions.count > 1 {
             problems.append("versions \(versions.joined(separator: " and ")) run side by side: end the older ones")
         }
-        problems += processes.compactMap { seen in
+        problems += processes.filter { !$0.report.isDraining }.compactMap { seen in
             let own = seen.report.identity
-            return seen.report.hindrance.map { "\(own.role) \(own.host)[\(own.process)] takes no messages: \($0)" }
+            return seen.report.hindrance.map { "\(own.role) \(own.host)[\(own.process)] is not ready: \($0)" }
         }
         .prefix(Self.hindrances)
         let refused = processes.compactMap { seen in seen.report.refusal.map { (seen.report.identity, $0) } }
@@ -119,7 +127,9 @@ extension Status {
                     ("role", .text(own.role)), ("version", .text(own.version)), ("host", .text(own.host)),
                     ("process", .number(own.process)), ("catalogs", .text(seen.report.catalogs)),
                     ("refusal", .optional(seen.report.refusal)),
-                    ("hindrance", .optional(seen.report.hindrance)), ("startedAt", .text(seen.startedAt.description)),
+                    ("hindrance", .optional(seen.report.hindrance)),
+                    ("drainingSince", .optional(seen.drainingSince?.description)),
+                    ("startedAt", .text(seen.startedAt.description)),
                     ("seenAt", .text(seen.seenAt.description)), ("id", .text(own.id)),
                     (
                         "figures",

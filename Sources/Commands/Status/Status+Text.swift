@@ -76,7 +76,7 @@ extension Status {
             texts: [2, 3, 4],
             flexible: [4]
         )
-        for crew in crews { table.add([crew.role, String(crew.count), crew.version, crew.catalogs, crew.places]) }
+        for crew in crews { table.add([crew.title, String(crew.count), crew.version, crew.catalogs, crew.places]) }
         return table.lines(firstColumn: Self.firstColumn, fitting: width)
     }
 

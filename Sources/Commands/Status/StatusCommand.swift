@@ -18,7 +18,7 @@ enum StatusCommand: Command {
         let catalogs = setup.configuration.catalogs == nil ? nil : try setup.catalogs()
         let management = try setup.configuration.managementURL.map { try ManagementAPI($0) }
         let broker = try setup.broker()
-        let status = try await setup.withPool(as: .admin, name: name, patience: .seconds(10)) { pool in
+        let status = try await setup.withPool(as: .admin, name: name, patience: .seconds(5)) { pool in
             let look = Look(setup: setup, broker: broker, pool: pool, catalogs: catalogs, management: management)
             if call.words.has("watch") {
                 try await call.watch(
@@ -43,7 +43,7 @@ private struct Look: Sendable {
     let management: ManagementAPI?
 
     func look() async -> Status {
-        async let queues = Self.sight { try await lookAtQueues() }
+        async let queues = Self.sight(within: Self.patience) { try await lookAtQueues() }
         async let database = Self.sight { try await lookAtDatabase() }
         async let told = askManagement()
         var (seenQueues, seenDatabase) = (await queues, await database)
@@ -72,6 +72,26 @@ private struct Look: Sendable {
         } catch {
             return .unseen(because: Failure(error).text)
         }
+    }
+
+    /// How long the broker may take to answer: its connections are as patient as a worker is.
+    private static let patience = Duration.seconds(6)
+
+    /// The same for a look that cannot be broken off: whoever asked is told, and it ends by itself.
+    private static func sight<Value: Sendable>(
+        within limit: Duration,
+        _ look: @escaping @Sendable () async throws -> Value
+    ) async -> Status.Sight<Value> {
+        let (sights, found) = AsyncStream<Status.Sight<Value>>.makeStream()
+        Task { found.yield(await sight(look)) }
+        let timer = Task {
+            guard (try? await Task.sleep(for: limit)) != nil else { return }
+            let words = "it has answered nothing for \(limit.components.seconds) s; see docs/runbooks/broker.md"
+            found.yield(.unseen(because: words))
+        }
+        defer { timer.cancel() }
+        for await sight in sights { return sight }
+        return .unseen(because: "nobody waits for it any more")
     }
 
     private func lookAtQueues() async throws -> [QueueStatus] {

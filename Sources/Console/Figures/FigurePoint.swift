@@ -134,7 +134,9 @@ struct FigureReader: Sendable {
             guard let lane = queue["lane"]?.string, let ready = queue["ready"]?.number?.double else { continue }
             if FigurePoint.names.contains(lane) { values[lane] = ready }
         }
-        let workers = status["processes"]?.array?.filter { $0["role"]?.string == "worker" }
+        let workers = status["processes"]?.array?.filter { one in
+            one["role"]?.string == "worker" && one["drainingSince"]?.string == nil
+        }
         values["workers"] = workers.map { Double($0.count) }
     }
 

@@ -74,20 +74,28 @@ package final class Canary: Sendable {
         }
     }
 
+    /// Whether somebody is there to take one.
+    enum Perch: Sendable {
+        case free
+        /// The lane does not consume.
+        case away
+        /// The lane consumes, and may have no queue for canaries; what the broker has against it.
+        case refused(String)
+    }
+
     /// Sends them until the drain, as long as somebody is there to take them.
     ///
     /// `age` shows how long they are under way.
-    func sing(until drain: DrainSignal, while isConsuming: () -> Bool, _ age: Gauge) async {
+    func sing(until drain: DrainSignal, to perch: () -> Perch, _ age: Gauge) async {
         while !drain.isDraining, !Task.isCancelled {
             let now = time.steady()
             if flight.withLock({ $0.isDue(at: now) }) {
-                if publisher.isBlocked {
-                    // A message would wait for the end of the alarm, and a drain for the message.
-                    flight.withLock { $0.missed(at: now, Self.alarm) }
-                } else if isConsuming(), publisher.isConnected {
-                    await send(at: now)
-                } else {
-                    flight.withLock { $0.missed(at: now, "the broker is away") }
+                switch perch() {
+                // A message would wait for the end of the alarm, and a drain for the message.
+                case _ where publisher.isBlocked: flight.withLock { $0.missed(at: now, PublishOutcome.alarm) }
+                case .free where publisher.isConnected: send(at: now)
+                case .free, .away: flight.withLock { $0.missed(at: now, "the broker is away") }
+                case .refused(let why): flight.withLock { $0.kept(at: now, why) }
                 }
             }
             let (pause, span) = flight.withLock { ($0.pause(at: time.steady()), $0.age(at: time.steady())) }
@@ -96,17 +104,20 @@ package final class Canary: Sendable {
         }
     }
 
-    private func send(at now: ContinuousClock.Instant) async {
+    /// Nobody waits for the confirm, a drain least of all: a broker that has fallen silent keeps one waiting for a minute.
+    private func send(at now: ContinuousClock.Instant) {
         flight.withLock { $0.sent(at: now) }
         let message = OutgoingMessage(exchange: exchange, routingKey: key, body: Array("canary".utf8))
-        let outcome = await publisher.publish([message]).first
-        if let trouble = trouble(outcome) { flight.withLock { $0.failed(trouble) } }
+        Task { [self] in
+            let outcome = await publisher.publish([message]).first
+            if let trouble = trouble(outcome) { flight.withLock { $0.failed(trouble) } }
+        }
     }
 
     private func trouble(_ outcome: PublishOutcome?) -> String? {
         switch outcome {
         case .confirmed?: nil
-        case _ where publisher.isBlocked: Self.alarm
+        case _ where publisher.isBlocked: PublishOutcome.alarm
         case .unroutable?: "the broker has no queue for it; the log says why"
         case .notSent(let why)?, .unknown(let why)?, .unwritable(let why)?, .tooLarge(let why)?: why
         case .refused?, nil: "the broker refuses it"
@@ -138,5 +149,4 @@ package final class Canary: Sendable {
     }
 
     private static let patience = Duration.seconds(5)
-    private static let alarm = "the broker takes no messages, it runs out of memory or disk"
 }

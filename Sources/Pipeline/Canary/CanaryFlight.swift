@@ -17,6 +17,8 @@ struct CanaryFlight {
     private var latestSent: ContinuousClock.Instant?
     private var hasComeBack = false
     private var trouble: String?
+    /// Whether none may be sent at all.
+    private var isKept = false
 
     /// Whether another is to be sent: none is under way, or so long that it may be lost.
     func isDue(at now: ContinuousClock.Instant) -> Bool {
@@ -26,6 +28,7 @@ struct CanaryFlight {
 
     /// Until there may be something to do; a worker that has just started is to be ready soon.
     func pause(at now: ContinuousClock.Instant) -> Duration {
+        if isKept { return Self.breath }
         guard hasComeBack else { return Self.breath / 10 }
         guard since == nil, let latestSent else { return Self.breath }
         return max(Self.breath, Self.rest - latestSent.duration(to: now))
@@ -34,13 +37,19 @@ struct CanaryFlight {
     mutating func sent(at now: ContinuousClock.Instant) {
         since = since ?? now
         latestSent = now
-        trouble = nil
+        (trouble, isKept) = (nil, false)
     }
 
     /// It was time for one, and nobody was there to send it or to take it.
     mutating func missed(at now: ContinuousClock.Instant, _ why: String) {
         since = since ?? now
-        trouble = why
+        (trouble, isKept) = (why, false)
+    }
+
+    /// It was time for one, and the broker lets the lane have none.
+    mutating func kept(at now: ContinuousClock.Instant, _ why: String) {
+        missed(at: now, why)
+        isKept = true
     }
 
     /// It did not get away, or nobody could write it down.
@@ -49,7 +58,7 @@ struct CanaryFlight {
     }
 
     mutating func cameBack() {
-        (since, trouble, hasComeBack) = (nil, nil, true)
+        (since, trouble, hasComeBack, isKept) = (nil, nil, true, false)
     }
 
     /// How long the first one has been under way that is not back; zero where none is.
@@ -58,6 +67,10 @@ struct CanaryFlight {
     /// In words; nil where nothing is.
     func whatIsWrong(at now: ContinuousClock.Instant) -> String? {
         let span = age(at: now)
+        if isKept, let trouble {
+            return "it takes messages, and may have no canary to prove it: \(trouble); "
+                + "see docs/operating.md, The broker"
+        }
         guard hasComeBack, span <= Self.patience else {
             let isLate = hasComeBack || span > Self.patience
             let course = isLate ? "has been under way for \(span.inSeconds)" : "is not back yet"

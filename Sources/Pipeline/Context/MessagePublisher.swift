@@ -9,4 +9,12 @@ package protocol MessagePublisher: Sendable {
     var isBlocked: Bool { get }
 }
 
+extension MessagePublisher {
+    /// What keeps it from publishing, in words; nil where nothing does.
+    package var obstacle: String? {
+        guard isConnected else { return "it is not connected" }
+        return isBlocked ? PublishOutcome.alarm : nil
+    }
+}
+
 extension Publisher: MessagePublisher {}

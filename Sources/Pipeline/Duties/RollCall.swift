@@ -1,10 +1,15 @@
 import Postgres
 package import ServiceRuntime
 package import Store
+import Synchronization
 
 /// Says every ten seconds that this process runs, by which catalogues, and what troubles it; so that whoever looks at one
 /// installation sees all of its processes, wherever they are.
-package struct RollCall: Service {
+///
+/// A process that drains still works: it goes on saying so, as one that drains, until it ends.
+///
+/// Thread safety: what speaks during the drain is behind a lock.
+package final class RollCall: ServiceWithLastWords {
     package let name = "roll call"
     private let book: ProcessBook
     private let identity: ProcessReport.Identity
@@ -12,6 +17,8 @@ package struct RollCall: Service {
     private let logger: Logger
     private let interval: Duration
     private let fill: @Sendable (inout ProcessReport) -> Void
+    /// What says during the drain that the process still runs; nil before.
+    private let lingering = Mutex<Task<Void, Never>?>(nil)
 
     /// `fill` adds what only this kind of process knows.
     package init(
@@ -37,12 +44,39 @@ package struct RollCall: Service {
             await say()
             await drain.pause(for: interval)
         }
-        try? await book.leave(identity.id)
+        let linger = Task { [self] in
+            while !Task.isCancelled {
+                await say(isDraining: true)
+                try? await Task.sleep(for: interval)
+            }
+        }
+        lingering.withLock { $0 = linger }
     }
 
-    private func say() async {
+    /// Strikes the process off.
+    ///
+    /// Bounded: a database that does not answer must not hold up the end, and forgets who is silent.
+    package func sayLastWords() async {
+        let lingering = lingering.withLock { $0 }
+        lingering?.cancel()
+        let leaving = Task { [book, identity] in
+            // No word must come behind the last one.
+            await lingering?.value
+            try? await book.leave(identity.id)
+        }
+        let timer = Task {
+            if (try? await Task.sleep(for: Self.patience)) != nil { leaving.cancel() }
+        }
+        await leaving.value
+        timer.cancel()
+    }
+
+    private static let patience = Duration.seconds(5)
+
+    private func say(isDraining: Bool = false) async {
         var report = ProcessReport(identity, catalogs: source.current.fingerprint)
         report.refusal = source.refusal
+        report.isDraining = isDraining
         fill(&report)
         do throws(PostgresError) {
             try await book.announce(report)

@@ -47,7 +47,7 @@ package struct LaneWorker: Service {
             ? [(names.lane(lane), lane.rawValue), (names.resume(lane), "resume.\(lane.rawValue)")] : []
     }
 
-    /// What keeps it from taking messages, in words; nil where it takes them.
+    /// What keeps it from taking messages, or from proving that it does, in words; nil where nothing does.
     package var whatIsWrong: String? {
         consumer.isConsuming ? canary?.whatIsWrong : "it does not consume"
     }
@@ -122,7 +122,10 @@ package struct LaneWorker: Service {
     private func sing(_ canary: Canary, until drain: DrainSignal) async {
         await canary.sing(
             until: drain,
-            while: { consumer.isConsuming },
+            to: {
+                guard consumer.isConsuming else { return .away }
+                return consumer.ownQueueRefusal.map(Canary.Perch.refused) ?? .free
+            },
             intake.context.metrics.canaries.with(canary.lane)
         )
     }

@@ -9,7 +9,7 @@ import Synchronization
 /// Beside the batches that changed them and after these were committed: PostgreSQL lets one transaction with a `NOTIFY`
 /// commit at a time, and no batch shall wait for another because of a page. While nobody listens, a batch pays for one
 /// look at a flag.
-package final class Herald: Service {
+package final class Herald: ServiceWithLastWords {
     package let name = "live announcements"
     private let book: ListenerBook
     private let rhythm: Rhythm
@@ -99,6 +99,8 @@ package final class Herald: Service {
             logger.warning("open pages hear late of what has changed", ["error": .error(error)])
         }
     }
+
+    package func sayLastWords() async { await flush() }
 
     private func look(until drain: DrainSignal) async {
         let loop = DutyLoop(

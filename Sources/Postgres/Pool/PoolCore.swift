@@ -7,6 +7,8 @@ import Synchronization
 /// Apart from the face, so that threads keep this alive and not the pool itself, whose end closes them.
 final class PoolCore: Sendable {
     let recipe: SessionRecipe
+    /// Nil where callers are told of a silent server by their own limits alone.
+    let watch: SilenceWatch?
     private let options: PoolOptions
     private let shared: Mutex<Shared>
     private let timer = DispatchQueue(label: "bellhop.postgres.pool")
@@ -25,7 +27,9 @@ final class PoolCore: Sendable {
 
     init(_ options: PoolOptions) {
         self.options = options
-        recipe = options.recipe
+        let recipe = options.recipe
+        self.recipe = recipe
+        watch = options.silence.map { SilenceWatch(recipe, limit: $0) }
         shared = Mutex(Shared(state: PoolState(size: options.allowedSize)))
     }
 
@@ -83,7 +87,7 @@ extension PoolCore {
     /// The caller gave up: takes the request out of the queue if it is still there.
     func abandon(_ interruption: Interruption) {
         let request = shared.withLock { $0.state.abandon { $0.interruption === interruption } }
-        request?.refuse(.abandoned)
+        request?.refuse(interruption.silence.map(PostgresError.silentServer) ?? .abandoned)
     }
 
     /// Refuses what waits, lets what runs come to its end, and returns when every connection is closed, or when

@@ -19,6 +19,11 @@ package struct PoolOptions: Sendable {
     package var connectTimeout = Duration.seconds(5)
     /// How long a statement may take before it is cancelled from here, also when the server no longer answers at all.
     package var statementTimeout = Duration.seconds(30)
+    /// After how long without an answer the server is looked at, on a connection of its own, and whoever waits is told
+    /// where it does not answer that either; nil leaves callers as patient as the other limits are.
+    ///
+    /// For a person, who wants to know of a server that hangs within seconds, and waits for one that only takes long.
+    package var silence: Duration?
     /// How long `close` waits for work under way before it is cancelled.
     package var closeTimeout = Duration.seconds(10)
     /// Called on the connection's thread: it must return soon and must not wait for the pool.

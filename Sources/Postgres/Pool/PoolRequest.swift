@@ -31,11 +31,13 @@ final class PoolRequest: Sendable {
     /// caller who comes again at once finds it.
     func perform(on session: Session, statementTimeout: Duration) -> @Sendable () -> Void {
         guard interruption.begin(on: session.canceller) else {
-            return { [self] in refuse(.abandoned) }
+            return { [self] in refuse(interruption.silence.map(PostgresError.silentServer) ?? .abandoned) }
         }
         let connection = PostgresConnection(session, interruption, statementTimeout: statementTimeout)
         let resume = work(connection)
-        if let request = interruption.finish(), !request.wait(atMost: Patience.grace) {
+        let request = interruption.finish()
+        // A session that is given up anyway has no next caller.
+        if session.failure == nil, let request, !request.wait(atMost: Patience.grace) {
             // The request may still come through and would hit the next caller's statement.
             session.retire(because: PostgresError(.connectionLost, "A cancel request did not come through in time."))
         }

@@ -6,6 +6,10 @@
 package final class PostgresPool: Sendable {
     private let core: PoolCore
     private let acquireTimeout: Duration
+    /// What each statement may take, where that is not the pool's own limit.
+    private let statementTimeout: Duration?
+    /// Whether the connections end with this object.
+    private let isOwner: Bool
 
     /// What `ping` waits for a connection.
     private static let pingTimeout = Duration.seconds(2)
@@ -14,10 +18,24 @@ package final class PostgresPool: Sendable {
     package init(_ options: PoolOptions) {
         core = PoolCore(options)
         acquireTimeout = options.acquireTimeout
+        statementTimeout = nil
+        isOwner = true
+    }
+
+    private init(sharing core: PoolCore, acquireTimeout: Duration, statementTimeout: Duration) {
+        self.core = core
+        self.acquireTimeout = acquireTimeout
+        self.statementTimeout = statementTimeout
+        isOwner = false
     }
 
     deinit {
-        core.refuseEverybody()
+        if isOwner { core.refuseEverybody() }
+    }
+
+    /// The same connections for a caller with a patience of their own for each statement; they last as long as this pool.
+    package func with(statementTimeout limit: Duration) -> PostgresPool {
+        PostgresPool(sharing: core, acquireTimeout: acquireTimeout, statementTimeout: limit)
     }
 
     /// Runs one statement as a transaction by itself, in one round trip.
@@ -89,6 +107,8 @@ package final class PostgresPool: Sendable {
         _ body: @escaping @Sendable (PostgresConnection) throws(PostgresError) -> Value
     ) async throws(PostgresError) -> Value {
         let interruption = Interruption()
+        let watch = watch(interruption)
+        defer { watch?.cancel() }
         let outcome = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 core.submit(
@@ -96,7 +116,7 @@ package final class PostgresPool: Sendable {
                         interruption: interruption,
                         deadline: .now + limit,
                         continuation: continuation,
-                        body: body
+                        body: timed(body)
                     )
                 )
             }
@@ -106,6 +126,26 @@ package final class PostgresPool: Sendable {
         }
         if case .failure(let error) = outcome, error.speaksOfTheServer { core.note(error) }
         return try outcome.get()
+    }
+
+    /// Interrupts the caller's work where the server answers nothing.
+    private func watch(_ interruption: Interruption) -> Task<Void, Never>? {
+        guard let watch = core.watch else { return nil }
+        return Task { [core] in
+            guard let silence = await watch.silence() else { return }
+            interruption.ask(after: silence)
+            core.abandon(interruption)
+        }
+    }
+
+    private func timed<Value: Sendable>(
+        _ body: @escaping @Sendable (PostgresConnection) throws(PostgresError) -> Value
+    ) -> @Sendable (PostgresConnection) throws(PostgresError) -> Value {
+        guard let statementTimeout else { return body }
+        return { (connection) throws(PostgresError) in
+            connection.statementTimeout = statementTimeout
+            return try body(connection)
+        }
     }
 }
 

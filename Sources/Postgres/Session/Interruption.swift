@@ -4,6 +4,8 @@ import Synchronization
 final class Interruption: Sendable {
     private struct State {
         var isAsked = false
+        /// For how long the server has been silent, where that is why.
+        var silence: Duration?
         /// Set while a session works for this caller.
         var canceller: Canceller?
         /// A COMMIT is under way, which is never interrupted: its outcome would be anyone's guess.
@@ -15,16 +17,21 @@ final class Interruption: Sendable {
 
     /// The caller wants to stop.
     ///
-    /// What has not begun will not begin; what runs is interrupted by the server.
-    func ask() {
+    /// What has not begun will not begin; what runs is interrupted by the server. `silence` says for how long the server has
+    /// not answered, where nobody wants to stop but for that.
+    func ask(after silence: Duration? = nil) {
         state.withLock { state in
             guard !state.isAsked else { return }
             state.isAsked = true
+            state.silence = silence
             if !state.isShielded { state.request = state.canceller?.send() }
         }
     }
 
     var isAsked: Bool { state.withLock { $0.isAsked } }
+
+    /// For how long the server had been silent when somebody asked to stop for that; nil for every other reason.
+    var silence: Duration? { state.withLock { $0.silence } }
 
     /// A session starts to work for the caller; false if the caller has already given up.
     func begin(on canceller: Canceller) -> Bool {

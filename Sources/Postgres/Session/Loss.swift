@@ -1,3 +1,5 @@
+import ServiceRuntime
+
 /// The end of a session in the middle of an exchange.
 struct Loss: Error {
     /// What libpq or the server said about it.
@@ -43,8 +45,10 @@ struct Loss: Error {
         switch reason {
         case .cancelled:
             return PostgresError(.cancelled, "\(attempt) was cancelled: \(message).")
-        case .timedOut:
-            return PostgresError(.timedOut, "\(attempt): \(message). It did not happen.")
+        case .timedOut(let limit):
+            return PostgresError(.timedOut, "\(attempt): \(message) within \(limit.shortText). It did not happen.")
+        case .silent(let span):
+            return .silent(span, "\(attempt): ", "It did not happen.")
         case nil:
             return PostgresError(
                 .connectionLost,
@@ -52,5 +56,24 @@ struct Loss: Error {
                 sqlState: sqlState
             )
         }
+    }
+}
+
+extension PostgresError {
+    /// The server answers nothing, new connections neither.
+    static func silent(
+        _ span: Duration,
+        _ attempt: String,
+        _ outcome: String,
+        sqlState: SQLState? = nil
+    ) -> PostgresError {
+        let text = "\(attempt)the server has answered nothing for \(span.shortText), no new connection either. "
+            + outcome
+        return PostgresError(.timedOut, text, sqlState: sqlState)
+    }
+
+    /// The same to whoever waited for a connection.
+    static func silentServer(_ span: Duration) -> PostgresError {
+        silent(span, "Waiting for a connection to PostgreSQL: ", "Nothing was sent.")
     }
 }

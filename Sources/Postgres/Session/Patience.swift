@@ -4,6 +4,7 @@
 /// statement happened.
 struct Patience {
     private let interruption: Interruption
+    private let limit: Duration
     private var deadline: ContinuousClock.Instant
     /// Why the server has been asked to stop.
     private(set) var reason: Reason?
@@ -12,16 +13,21 @@ struct Patience {
 
     enum Reason {
         case cancelled
-        case timedOut
+        case timedOut(after: Duration)
+        /// It does not answer new connections either.
+        case silent(for: Duration)
     }
 
     /// What the server gets to answer a cancel request.
     static let grace = Duration.seconds(3)
+    /// The same, where it has been found not to answer anything.
+    private static let graceOfSilent = Duration.seconds(1)
     /// How often a long wait looks whether the caller has given up.
     private static let slice = Duration.milliseconds(250)
 
     init(_ limit: Duration, _ interruption: Interruption) {
         self.interruption = interruption
+        self.limit = limit
         deadline = .now + limit
     }
 
@@ -33,10 +39,10 @@ struct Patience {
     /// What to do while the answer is outstanding.
     mutating func next(now: ContinuousClock.Instant, canceller: Canceller) -> Verdict {
         if reason == nil, interruption.isAsked {
-            reason = .cancelled
-            deadline = now + Self.grace
+            reason = interruption.wish
+            deadline = now + (interruption.silence == nil ? Self.grace : Self.graceOfSilent)
         } else if reason == nil, now >= deadline {
-            reason = .timedOut
+            reason = .timedOut(after: limit)
             request = canceller.send()
             deadline = now + Self.grace
         }
@@ -46,6 +52,11 @@ struct Patience {
 
     /// Why a statement that the server reports as cancelled was cancelled; nil if by someone else.
     var whyCancelled: Reason? {
-        reason ?? (interruption.isAsked ? .cancelled : nil)
+        reason ?? (interruption.isAsked ? interruption.wish : nil)
     }
+}
+
+extension Interruption {
+    /// Why somebody has asked to stop.
+    fileprivate var wish: Patience.Reason { silence.map { Patience.Reason.silent(for: $0) } ?? .cancelled }
 }

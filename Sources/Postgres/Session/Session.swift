@@ -1,5 +1,6 @@
 import CPostgreSQL
 import Glibc
+import ServiceRuntime
 
 /// One connection of libpq with what it has prepared.
 ///
@@ -131,9 +132,11 @@ extension Session {
         switch patience.whyCancelled {
         case .cancelled:
             return PostgresError(.cancelled, "\(attempt) was cancelled; it did not happen.", sqlState: .queryCancelled)
-        case .timedOut:
-            let text = "\(attempt) took too long and was cancelled; it did not happen."
+        case .timedOut(let limit):
+            let text = "\(attempt) took longer than \(limit.shortText) and was cancelled; it did not happen."
             return PostgresError(.timedOut, text, sqlState: .queryCancelled)
+        case .silent(let span):
+            return PostgresError.silent(span, "\(attempt): ", "It did not happen.", sqlState: .queryCancelled)
         case nil:
             return failure
         }
@@ -161,7 +164,7 @@ extension Session {
             if PQisBusy(handle) == 0 { return PQgetResult(handle) }
             switch patience.next(now: .now, canceller: canceller) {
             case .giveUp(let reason):
-                throw Loss("the server did not answer in time", reason: reason)
+                throw Loss("the server did not answer", reason: reason)
             case .wait(let limit):
                 let isReadable = wait(forWriting: isUnsent, limit)
                 guard isReadable, PQconsumeInput(handle) == 0, PQisBusy(handle) == 1 else { continue }

@@ -21,7 +21,7 @@ package struct ProcessBook: Sendable {
                 .text(own.id), .text(own.role), .text(own.version), .text(own.host), .integer(Int64(own.process)),
                 .text(report.catalogs), report.refusal.map { .text($0) } ?? .null, .json(report.troublesJSON),
                 .json(report.pullsJSON), .integer(Int64(own.schema)), .integer(Int64(own.messages)),
-                report.hindrance.map { .text($0) } ?? .null, .json(report.figuresJSON),
+                report.hindrance.map { .text($0) } ?? .null, .json(report.figuresJSON), .boolean(report.isDraining),
             ]
         )
         _ = try await pool.run(Self.forget, [])
@@ -45,11 +45,13 @@ package struct ProcessBook: Sendable {
     private static let announce = Statement(
         """
         INSERT INTO processes AS p (id, role, version, host, process, catalogs, refusal, troubles, pulls,
-                                    schema_version, message_version, hindrance, figures)
-        VALUES ($1, $2, $3, $4, $5::bigint, $6, $7, $8, $9, $10::bigint, $11::bigint, $12, $13)
+                                    schema_version, message_version, hindrance, figures, draining_since)
+        VALUES ($1, $2, $3, $4, $5::bigint, $6, $7, $8, $9, $10::bigint, $11::bigint, $12, $13,
+                CASE WHEN $14 THEN now() END)
         ON CONFLICT (id) DO UPDATE SET catalogs = excluded.catalogs, refusal = excluded.refusal,
             troubles = excluded.troubles, pulls = excluded.pulls, hindrance = excluded.hindrance,
-            figures = excluded.figures, seen_at = now()
+            figures = excluded.figures, seen_at = now(),
+            draining_since = coalesce(p.draining_since, excluded.draining_since)
         """
     )
 
@@ -62,7 +64,7 @@ package struct ProcessBook: Sendable {
     private static let all = Statement(
         """
         SELECT id, role, version, host, process::bigint, catalogs, refusal, troubles, pulls, started_at, seen_at,
-               schema_version::bigint, message_version::bigint, hindrance, figures
+               schema_version::bigint, message_version::bigint, hindrance, figures, draining_since
         FROM processes WHERE seen_at > now() - interval '30 s' ORDER BY seen_at DESC LIMIT \(most)
         """,
         effect: .reads
@@ -115,7 +117,14 @@ extension SeenProcess {
         for figure in figures.members {
             report.figures[figure.key] = figure.value.array?.compactMap { $0.number?.int64.map { Int(clamping: $0) } }
         }
-        self.init(report: report, startedAt: try rows.moment(row, 9), seenAt: try rows.moment(row, 10))
+        let drainingSince = try rows.timestamp(row, 15)
+        report.isDraining = drainingSince != nil
+        self.init(
+            report: report,
+            startedAt: try rows.moment(row, 9),
+            seenAt: try rows.moment(row, 10),
+            drainingSince: drainingSince
+        )
     }
 }
 

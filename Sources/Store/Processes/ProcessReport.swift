@@ -51,6 +51,8 @@ package struct ProcessReport: Sendable, Equatable {
     package var troubles: [ProviderTrouble] = []
     /// What keeps it from taking messages; nil where nothing does.
     package var hindrance: String?
+    /// Whether it takes nothing new, and ends what it holds.
+    package var isDraining = false
     /// Deliveries a second that it pulls, by the names of the backlogs.
     package var pulls: [String: Int] = [:]
     /// What it has done since it started, in numbers that only grow; empty for a process that counts nothing.
@@ -67,4 +69,6 @@ package struct SeenProcess: Sendable {
     package let report: ProcessReport
     package let startedAt: Timestamp
     package let seenAt: Timestamp
+    /// Nil where it does not drain.
+    package let drainingSince: Timestamp?
 }

@@ -49,7 +49,8 @@ struct MigrationRun {
         let rows = try connection.run(
             Statement(
                 """
-                SELECT p.role, p.host, p.version, (to_jsonb(p) ->> 'schema_version')::bigint
+                SELECT p.role, p.host, p.version, (to_jsonb(p) ->> 'schema_version')::bigint,
+                       to_jsonb(p) ->> 'draining_since' IS NOT NULL
                 FROM \(namespace).processes p
                 WHERE p.seen_at > now() - interval '30 s'
                   AND coalesce((to_jsonb(p) ->> 'schema_version')::bigint, 0) < $1
@@ -62,8 +63,10 @@ struct MigrationRun {
         var words: [String] = []
         for row in 0..<min(rows.count, Self.named) {
             let schema = try rows.optionalInteger(row, 3).map { "\($0)" } ?? "unknown"
+            let draining = try rows.boolean(row, 4) ? ", draining" : ""
             words.append(
-                "a \(try rows.text(row, 0)) of \(try rows.text(row, 2)) on \(try rows.text(row, 1)) (schema \(schema))"
+                "a \(try rows.text(row, 0)) of \(try rows.text(row, 2)) on \(try rows.text(row, 1)) "
+                    + "(schema \(schema)\(draining))"
             )
         }
         let others = rows.count > Self.named ? " and others" : ""

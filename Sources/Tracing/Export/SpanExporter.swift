@@ -5,7 +5,7 @@ package import ServiceRuntime
 ///
 /// What a collector refuses is dropped; while it is away, or asks for patience, as many are kept as the queue has room for.
 /// Each that is lost is counted.
-package struct SpanExporter: Service {
+package struct SpanExporter: ServiceWithLastWords {
     package let name = "span exporter"
     private let queue: SpanQueue
     private let document: OTLPDocument
@@ -94,6 +94,8 @@ package struct SpanExporter: Service {
             group.cancelAll()
         }
     }
+
+    package func sayLastWords() async { await flush() }
 
     /// Tries as often as that makes sense; what a drain finds unsent is left for the last flush.
     private func send(_ spans: [Span], until drain: DrainSignal, _ isAway: inout Bool) async {

@@ -57,11 +57,69 @@ struct OwnQueueTests {
             let consumer = consumer(queue, own: Servers.uniqueName("own_key"), exchange, at: try Broker.address)
             consumer.start()
             try await eventually("it consumes") { consumer.isConsuming }
+            #expect(consumer.ownQueueRefusal?.contains("404") == true)
             try await Broker.publish(Broker.messages(3, to: queue))
             let taken = try await consumer.collect(3)
             #expect(taken.count == 3)
             #expect(consumer.isConsuming)
             await consumer.close()
+        }
+    }
+
+    @Test(
+        "whatever right is missing for it is told once and costs the others no channel; granted, it comes with a connection",
+        .enabled(if: PrivateBroker.isPossible, Comment(rawValue: PrivateBroker.absence)),
+        arguments: ["configure", "write", "read"]
+    )
+    func partlyGranted(missing right: String) async throws {
+        let broker = try await PrivateBroker.shared()
+        let (queue, user) = (Servers.uniqueName("own_lane"), Servers.uniqueName("own_user"))
+        let (key, exchange) = ("\(queue).canary", "\(queue).work")
+        let owner = try BrokerAddress(validating: "amqp://127.0.0.1:\(broker.port)")
+        try await BrokerSession.with(owner, name: "test") { session in
+            try session.declareQueue(queue, arguments: ["x-queue-type": "quorum"])
+            try session.declareExchange(exchange, kind: "direct")
+        }
+        let lane = "^\(queue)(\\.work)?$"
+        let all = "^\(queue)(\\..*)?$"
+        try await broker.admit(
+            user,
+            configure: right == "configure" ? "^$" : all,
+            write: right == "write" ? "^$" : all,
+            read: right == "read" ? lane : all
+        )
+        let proxy = try TCPProxy(to: "127.0.0.1", broker.port)
+        defer { proxy.stop() }
+        let log = EventLog()
+        let consumer = Consumer(
+            .init(
+                broker: try BrokerAddress(validating: "amqp://\(user):secret@127.0.0.1:\(proxy.port)?heartbeat=1"),
+                name: "test-own",
+                subscriptions: [
+                    .init(queue: queue, prefetch: 100), .init(ownQueueFor: key, boundTo: exchange, prefetch: 4),
+                ],
+                observer: log.observer
+            )
+        )
+        consumer.start()
+        try await eventually("it is refused") { consumer.ownQueueRefusal?.contains("ACCESS_REFUSED") == true }
+        #expect(consumer.isConsuming)
+        let isTold = { (event: ConnectionEvent) in
+            if case .subscriptionFailed(key, let error, _) = event { error.code == .accessRefused } else { false }
+        }
+        let isChannelLost = { (event: ConnectionEvent) in
+            if case .channelClosed = event { true } else { false }
+        }
+        try await eventually("it is told") { log.count(where: isTold) == 1 }
+        #expect(log.count(where: isChannelLost) == 0)
+        try await broker.admit(user, configure: all, write: all, read: all)
+        proxy.cutAll()
+        try await eventually("it has one") { consumer.isConsuming && consumer.ownQueueRefusal == nil }
+        #expect(log.count(where: isTold) == 1)
+        await consumer.close()
+        try await BrokerSession.with(owner, name: "test") { session in
+            try session.deleteQueue(queue)
+            try session.deleteExchange(exchange)
         }
     }
 

@@ -19,23 +19,22 @@ struct PoolTests {
     @Test("a worker that was killed is replaced, and SIGTERM drains them all")
     func restart() async throws {
         try await Self.withPool(workers: 2) { pool in
-            try await pool.wait(for: "two consuming workers") { pool in
-                pool.workers.count == 2 && pool.workers.allSatisfy { pool.isConsuming($0.process) }
-            }
-            let victim = pool.workers[0]
+            try await pool.wait(for: "two consuming workers") { $0.isManned(2) }
+            let (victim, other) = (pool.crew[0], pool.crew[1])
             kill(victim.process, SIGKILL)
-            try await pool.wait(for: "a third worker") { pool in
-                pool.workers.count == 3 && pool.isConsuming(pool.workers[2].process)
+            try await pool.wait(for: "another worker in its place") { pool in
+                pool.isManned(2) && pool.crew[0].process != victim.process
             }
-            #expect(pool.workers[2].number == victim.number)
-            let said = pool.lines.first { $0.message.hasPrefix("the worker ended") }
+            #expect(pool.crew[1].process == other.process)
+            let said = pool.lines.last { $0.message.hasPrefix("the worker ended") }
             #expect(said?.worker == victim.number)
             #expect(said?.because?.contains("SIGKILL") == true)
+            let started = pool.workers.count
             pool.terminate()
             // A repeat at once is an echo.
             pool.terminate()
             #expect(await pool.ending() == .exited(0))
-            #expect(pool.workers.count == 3)
+            #expect(pool.workers.count == started)
             #expect(pool.workers.allSatisfy { !pool.isRunning($0.process) })
             let drained = pool.lines.filter { $0.label == "worker" && $0.message == "stopped" }
             #expect(Set(drained.map(\.worker)) == [0, 1])
@@ -50,17 +49,18 @@ struct PoolTests {
             let settings = ["BELLHOP_JWT_KEYS": set, "BELLHOP_API_LISTEN": "127.0.0.1:0"]
             try await Self.withPool(workers: 1, options: "--api", settings) { pool in
                 try await pool.wait(for: "a worker and an API") { pool in
-                    pool.interfaces.count == 1 && pool.isServing(pool.interfaces[0])
-                        && pool.workers.count == 1 && pool.isConsuming(pool.workers[0].process)
+                    pool.isManned(1) && pool.interfaces.last.map(pool.isServing) == true
                 }
-                kill(pool.interfaces[0], SIGKILL)
+                let worker = pool.crew[0].process
+                let victim = try #require(pool.interfaces.last)
+                kill(victim, SIGKILL)
                 try await pool.wait(for: "another API") { pool in
-                    pool.interfaces.count == 2 && pool.isServing(pool.interfaces[1])
+                    pool.interfaces.last.map { $0 != victim && pool.isServing($0) } == true
                 }
                 pool.terminate()
                 #expect(await pool.ending() == .exited(0))
                 #expect(pool.interfaces.allSatisfy { !pool.isRunning($0) })
-                #expect(pool.workers.count == 1)
+                #expect(pool.crew[0].process == worker)
             }
         }
     }
@@ -68,9 +68,8 @@ struct PoolTests {
     @Test("SIGHUP reaches every worker: each reads the catalogues again and goes on")
     func hangUp() async throws {
         try await Self.withPool(workers: 2) { pool in
-            try await pool.wait(for: "two consuming workers") { pool in
-                pool.workers.count == 2 && pool.workers.allSatisfy { pool.isConsuming($0.process) }
-            }
+            try await pool.wait(for: "two consuming workers") { $0.isManned(2) }
+            let crew = pool.crew.map(\.process)
             pool.hangUp()
             try await pool.wait(for: "two reloads") { pool in
                 let reloads = pool.lines.filter { $0.message == "the catalogues were read again" }
@@ -78,7 +77,7 @@ struct PoolTests {
             }
             pool.terminate()
             #expect(await pool.ending() == .exited(0))
-            #expect(pool.workers.count == 2, "none was replaced")
+            #expect(pool.crew.map(\.process) == crew, "none was replaced")
         }
     }
 
@@ -89,10 +88,8 @@ struct PoolTests {
                 let catalog = folder.appendingPathComponent("catalogs/drop.json5")
                 let sound = try Data(contentsOf: catalog)
                 try await RunningPool.with(workers: 3, prompt, in: folder) { pool in
-                    try await pool.wait(for: "three consuming workers") { pool in
-                        pool.workers.count == 3 && pool.workers.allSatisfy { pool.isConsuming($0.process) }
-                    }
-                    let first = pool.workers
+                    try await pool.wait(for: "three consuming workers") { $0.isManned(3) }
+                    let first = pool.crew
                     try Data("{ half a".utf8).write(to: catalog)
                     pool.hangUp()
                     try await pool.wait(for: "three refusals") { pool in
@@ -123,9 +120,7 @@ struct PoolTests {
     @Test("a pool that is killed leaves no worker behind: each drains by itself")
     func orphans() async throws {
         try await Self.withPool(workers: 2) { pool in
-            try await pool.wait(for: "two consuming workers") { pool in
-                pool.workers.count == 2 && pool.workers.allSatisfy { pool.isConsuming($0.process) }
-            }
+            try await pool.wait(for: "two consuming workers") { $0.isManned(2) }
             pool.kill()
             #expect(await pool.ending() == .killed(signal: SIGKILL))
             try await pool.wait(for: "two drained workers") { pool in
@@ -138,10 +133,8 @@ struct PoolTests {
     @Test("a second signal ends workers that do not move")
     func secondSignal() async throws {
         try await Self.withPool(workers: 1) { pool in
-            try await pool.wait(for: "a consuming worker") { pool in
-                pool.workers.count == 1 && pool.isConsuming(pool.workers[0].process)
-            }
-            let worker = pool.workers[0].process
+            try await pool.wait(for: "a consuming worker") { $0.isManned(1) }
+            let worker = pool.crew[0].process
             kill(worker, SIGSTOP)
             pool.terminate()
             try await pool.wait(for: "the end") { pool in
@@ -154,11 +147,9 @@ struct PoolTests {
 
     @Test("a worker that does not drain in time is killed, and the pool says so")
     func drainTimeout() async throws {
-        try await Self.withPool(workers: 1) { pool in
-            try await pool.wait(for: "a consuming worker") { pool in
-                pool.workers.count == 1 && pool.isConsuming(pool.workers[0].process)
-            }
-            let worker = pool.workers[0].process
+        try await Self.withPool(workers: 1, ["BELLHOP_DRAIN_TIMEOUT": "5s"]) { pool in
+            try await pool.wait(for: "a consuming worker") { $0.isManned(1) }
+            let worker = pool.crew[0].process
             kill(worker, SIGSTOP)
             pool.terminate()
             #expect(await pool.ending() == .exited(ExitCode.tryAgain.rawValue))
@@ -216,7 +207,7 @@ struct PoolTests {
     ) async throws {
         try await Bench.withTopology { bench in
             try await Workplace.withPrompt(on: bench) { prompt, folder in
-                var prompt = prompt.with("BELLHOP_DRAIN_TIMEOUT", "5s")
+                var prompt = prompt
                 for (name, value) in settings { prompt = prompt.with(name, value) }
                 try await RunningPool.with(workers: workers, options: options, prompt, in: folder, body)
             }

@@ -59,6 +59,7 @@ final class RunningPool: Sendable {
         let worker: Int?
         let child: Int32?
         let because: String?
+        let service: String?
     }
 
     var text: String { (try? String(contentsOfFile: log, encoding: .utf8)) ?? "" }
@@ -80,17 +81,36 @@ final class RunningPool: Sendable {
         lines.filter { $0.label == "pool" && $0.message == "inbox API started" }.compactMap(\.child)
     }
 
+    /// The latest worker of each seat; a server that is too busy for one costs a seat its first.
+    var crew: [(number: Int, process: Int32)] {
+        Dictionary(workers.map { ($0.number, $0) }, uniquingKeysWith: { $1 }).values.sorted { $0.number < $1.number }
+    }
+
+    /// Whether so many workers take messages.
+    func isManned(_ workers: Int) -> Bool {
+        let crew = crew
+        return crew.count == workers && crew.allSatisfy { isConsuming($0.process) }
+    }
+
     /// Whether the inbox API of this process listens.
     func isServing(_ process: Int32) -> Bool {
-        lines.contains { $0.pid == process && $0.label == "api" && $0.message == "listening" }
+        lines.contains { line in
+            line.pid == process && line.label == "api" && line.message == "listening" && line.service == "inbox API"
+        }
     }
 
     /// Whether this worker takes messages of all three lanes, their resumes, receipts and replays.
+    ///
+    /// A connection that was lost on a busy machine says so again.
     func isConsuming(_ process: Int32) -> Bool {
-        lines.filter { $0.pid == process && $0.message.hasPrefix("consuming ") }.count == 8
+        Set(lines.filter { $0.pid == process && $0.message.hasPrefix("consuming ") }.map(\.message)).count == 8
     }
 
-    func isRunning(_ process: Int32) -> Bool { Glibc.kill(process, 0) == 0 }
+    /// Whether it runs: once it has ended, its number may be that of any other program.
+    func isRunning(_ process: Int32) -> Bool {
+        let words = try? String(contentsOfFile: "/proc/\(process)/cmdline", encoding: .utf8)
+        return words?.contains("bellhop") ?? false
+    }
 
     func wait(for what: String, _ condition: (RunningPool) -> Bool) async throws {
         try await eventually("\(what); the log:\n" + lines.map { "\($0)" }.joined(separator: "\n")) { condition(self) }

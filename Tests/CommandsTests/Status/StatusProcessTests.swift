@@ -51,6 +51,25 @@ struct StatusProcessTests {
         }
     }
 
+    @Test("a worker that drains is shown as one, and is no trouble: neither its version nor its canary")
+    func draining() async throws {
+        try await Bench.withTopology { bench in
+            try await Workplace.withPrompt(on: bench) { prompt, _ in
+                try await Self.announce(Self.report("w1", "newer"), bench)
+                var last = Self.report("w2", "older")
+                (last.isDraining, last.hindrance) = (true, "lane urgent: its canary is not back yet")
+                try await Self.announce(last, bench)
+                let problems = try await Self.problems(prompt)
+                let told = problems.filter { $0.contains("different catalogues") || $0.contains("h-w2") }
+                #expect(told.isEmpty)
+                let text = await prompt.run("status").output
+                #expect(text.contains("worker, draining"), "\(text)")
+                let json = await prompt.run("status", "--json").output
+                #expect(json.contains(#""drainingSince":null"#) && json.contains(#""drainingSince":"20"#))
+            }
+        }
+    }
+
     @Test("a refused reload, a provider that takes nothing and a paused replay are problems, and say what to do")
     func troubles() async throws {
         try await Bench.withTopology { bench in
@@ -86,7 +105,7 @@ struct StatusProcessTests {
                 let wanted = [
                     "fcm answers UNAVAILABLE to all of drop's pushes", "has refused the new catalogues",
                     "replay 1 is paused (1 of the last 1 failed)",
-                    "worker h-w1[7] takes no messages: lane urgent: its canary has been under way for 42 s",
+                    "worker h-w1[7] is not ready: lane urgent: its canary has been under way for 42 s",
                 ]
                 for words in wanted {
                     let isTold = problems.contains { $0.contains(words) }

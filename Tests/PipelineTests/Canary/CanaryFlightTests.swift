@@ -37,6 +37,23 @@ struct CanaryFlightTests {
         #expect(flight.age(at: start + .seconds(52)) == .zero)
     }
 
+    @Test("a lane that may have none says so at once, as one that takes messages, and its age goes on")
+    func kept() {
+        var flight = CanaryFlight()
+        flight.kept(at: start, "cannot read from queue q: the broker answers 403")
+        let words = flight.whatIsWrong(at: start)
+        let told = "it takes messages, and may have no canary to prove it: cannot read from queue q"
+        #expect(words?.hasPrefix(told) == true)
+        #expect(flight.pause(at: start) == .seconds(1))
+        #expect(flight.age(at: start + .seconds(70)) == .seconds(70))
+        flight.missed(at: start + .seconds(70), "the broker is away")
+        #expect(flight.whatIsWrong(at: start + .seconds(70))?.hasSuffix("70 s: the broker is away") == true)
+        flight.kept(at: start + .seconds(80), "403")
+        flight.sent(at: start + .seconds(81))
+        flight.cameBack()
+        #expect(flight.whatIsWrong(at: start + .seconds(81)) == nil)
+    }
+
     @Test("the next is due ten seconds after the last, a second after a failure, at once where nobody sent it")
     func rhythm() {
         var flight = CanaryFlight()

@@ -43,6 +43,20 @@ struct HoldTests {
         }
     }
 
+    /// The same on a bench of its own, with so many users of one device each.
+    private static func run(
+        _ sender: GatedSender,
+        users count: Int,
+        _ body: @escaping @Sendable (Rig, [String]) async throws -> Void
+    ) async throws {
+        try await Bench.withTopology { bench in
+            try await run(bench, sender) { rig in
+                try await register(rig, users(count))
+                try await body(rig, users(count))
+            }
+        }
+    }
+
     private static func scope(_ type: String? = nil, provider: String? = nil) throws -> HoldScope {
         let app = try #require(AppID(validating: "drop"))
         return HoldScope(app: app, type: type.flatMap(EventType.init(validating:)), provider: provider)
@@ -99,169 +113,150 @@ struct HoldTests {
 
     @Test("what is held is recorded and waits untouched, other types go out, and a release sends each once")
     func type() async throws {
-        try await Bench.withTopology { bench in
-            let sender = GatedSender(isOpen: true)
-            try await Self.run(bench, sender) { rig in
-                let users = Self.users(20)
-                try await Self.register(rig, users)
-                let number = try await Self.hold(rig, try Self.scope("transaction_complete"))
-                try await Self.publish(rig, to: users)
-                try await rig.wait(for: 20, Self.held)
-                try await Self.publish(rig, to: ["u0", "u1"], type: "security")
-                try await rig.wait(for: 2, Self.delivered)
-                let recorded = try await bench.count("SELECT count(*) FROM notifications")
-                let backlogs = try await bench.column("SELECT DISTINCT outlet FROM deliveries WHERE outlet IS NOT NULL")
-                let written = try await bench.column(
-                    "SELECT max(updated_at)::text FROM deliveries WHERE reason = 'held'"
-                )
-                #expect(recorded == 22)
-                #expect(backlogs == ["drop/fcm//transaction_complete"])
-                // Several looks of the puller, of which none may write.
-                try await Self.publish(rig, to: ["u2"], type: "security")
-                try await rig.wait(for: 3, Self.delivered)
-                let stillWritten = try await bench.column(
-                    "SELECT max(updated_at)::text FROM deliveries WHERE reason = 'held'"
-                )
-                #expect(stillWritten == written)
-                #expect(sender.tokens.count == 3)
-                try await Self.release(rig, number)
-                try await rig.wait(for: 23, Self.delivered)
-                #expect(sender.tokens.count == 23)
-                let acts = try await bench.column("SELECT act || ' ' || because FROM audit ORDER BY number")
-                #expect(acts == ["hold-add the wrong campaign", "hold-release the wrong campaign"])
-            }
+        let sender = GatedSender(isOpen: true)
+        try await Self.run(sender, users: 20) { rig, users in
+            let number = try await Self.hold(rig, try Self.scope("transaction_complete"))
+            try await Self.publish(rig, to: users)
+            try await rig.wait(for: 20, Self.held)
+            try await Self.publish(rig, to: ["u0", "u1"], type: "security")
+            try await rig.wait(for: 2, Self.delivered)
+            let recorded = try await rig.bench.count("SELECT count(*) FROM notifications")
+            let backlogs = try await rig.bench.column("SELECT DISTINCT outlet FROM deliveries WHERE outlet IS NOT NULL")
+            let written = try await rig.bench.column(
+                "SELECT max(updated_at)::text FROM deliveries WHERE reason = 'held'"
+            )
+            #expect(recorded == 22)
+            #expect(backlogs == ["drop/fcm//transaction_complete"])
+            // Several looks of the puller, of which none may write.
+            try await Self.publish(rig, to: ["u2"], type: "security")
+            try await rig.wait(for: 3, Self.delivered)
+            let stillWritten = try await rig.bench.column(
+                "SELECT max(updated_at)::text FROM deliveries WHERE reason = 'held'"
+            )
+            #expect(stillWritten == written)
+            #expect(sender.tokens.count == 3)
+            try await Self.release(rig, number)
+            try await rig.wait(for: 23, Self.delivered)
+            #expect(sender.tokens.count == 23)
+            let acts = try await rig.bench.column("SELECT act || ' ' || because FROM audit ORDER BY number")
+            #expect(acts == ["hold-add the wrong campaign", "hold-release the wrong campaign"])
         }
     }
 
     @Test("a hold on a provider stops what waits for it already, in its order")
     func provider() async throws {
-        try await Bench.withTopology { bench in
-            let sender = GatedSender(window: 1)
-            try await Self.run(bench, sender) { rig in
-                let users = Self.users(12)
-                try await Self.register(rig, users)
-                for user in users {
-                    let known = try await bench.count("SELECT count(*) FROM notifications")
-                    try await Self.publish(rig, to: [user])
-                    try await rig.wait(for: known + 1, "SELECT count(*) FROM notifications")
-                }
-                let waiting = "SELECT count(*) FROM deliveries WHERE outlet = 'drop/fcm'"
-                try await rig.wait(for: 10, waiting)
-                let number = try await Self.hold(rig, try Self.scope(provider: "fcm"))
-                sender.open()
-                try await rig.wait(for: 2, Self.delivered)
-                try await Self.publish(rig, to: ["u0"], type: "security")
-                try await rig.wait(for: 11, waiting)
-                #expect(sender.tokens.count == 2)
-                try await Self.release(rig, number)
-                try await rig.wait(for: 13, Self.delivered)
-                // The urgent one first, then those that were recorded first; two may be under way at a time.
-                let others = users.filter { !sender.tokens.prefix(2).contains($0) }
-                let released = Array(sender.tokens.dropFirst(2))
-                #expect(released.sorted() == (["u0"] + others).sorted())
-                #expect(released.prefix(2).contains("u0"))
-                for (place, user) in others.enumerated() {
-                    let came = released.lastIndex(of: user) ?? 0
-                    #expect(abs(came - 1 - place) <= 2, "\(user) of \(released)")
-                }
+        let sender = GatedSender(window: 1)
+        try await Self.run(sender, users: 12) { rig, users in
+            for user in users {
+                let known = try await rig.bench.count("SELECT count(*) FROM notifications")
+                try await Self.publish(rig, to: [user])
+                try await rig.wait(for: known + 1, "SELECT count(*) FROM notifications")
+            }
+            let waiting = "SELECT count(*) FROM deliveries WHERE outlet = 'drop/fcm'"
+            try await rig.wait(for: 10, waiting)
+            let number = try await Self.hold(rig, try Self.scope(provider: "fcm"))
+            sender.open()
+            try await rig.wait(for: 2, Self.delivered)
+            try await Self.publish(rig, to: ["u0"], type: "security")
+            try await rig.wait(for: 11, waiting)
+            #expect(sender.tokens.count == 2)
+            try await Self.release(rig, number)
+            try await rig.wait(for: 13, Self.delivered)
+            // The urgent one first, then those that were recorded first; two may be under way at a time.
+            let others = users.filter { !sender.tokens.prefix(2).contains($0) }
+            let released = Array(sender.tokens.dropFirst(2))
+            #expect(released.sorted() == (["u0"] + others).sorted())
+            #expect(released.prefix(2).contains("u0"))
+            for (place, user) in others.enumerated() {
+                let came = released.lastIndex(of: user) ?? 0
+                #expect(abs(came - 1 - place) <= 2, "\(user) of \(released)")
             }
         }
     }
 
     @Test("a hold on a type takes its lines out of a backlog that others wait in, too, and lets the others through")
     func among() async throws {
-        try await Bench.withTopology { bench in
-            let sender = GatedSender(window: 1)
-            try await Self.run(bench, sender) { rig in
-                let users = Self.users(10)
-                try await Self.register(rig, users)
-                try await Self.publish(rig, to: users)
-                try await rig.wait(for: 10, "SELECT count(*) FROM notifications")
-                try await Self.publish(rig, to: users, type: "qr_payment")
-                try await rig.wait(for: 18, "SELECT count(*) FROM deliveries WHERE outlet = 'drop/fcm'")
-                let number = try await Self.hold(rig, try Self.scope("transaction_complete"))
-                sender.open()
-                try await rig.wait(for: 12, Self.delivered)
-                try await rig.wait(for: 8, Self.held)
-                #expect(sender.tokens.count == 12)
-                try await Self.release(rig, number)
-                try await rig.wait(for: 20, Self.delivered)
-                #expect(sender.tokens.count == 20)
-            }
+        let sender = GatedSender(window: 1)
+        try await Self.run(sender, users: 10) { rig, users in
+            try await Self.publish(rig, to: users)
+            try await rig.wait(for: 10, "SELECT count(*) FROM notifications")
+            try await Self.publish(rig, to: users, type: "qr_payment")
+            try await rig.wait(for: 18, "SELECT count(*) FROM deliveries WHERE outlet = 'drop/fcm'")
+            let number = try await Self.hold(rig, try Self.scope("transaction_complete"))
+            sender.open()
+            try await rig.wait(for: 12, Self.delivered)
+            try await rig.wait(for: 8, Self.held)
+            #expect(sender.tokens.count == 12)
+            try await Self.release(rig, number)
+            try await rig.wait(for: 20, Self.delivered)
+            #expect(sender.tokens.count == 20)
         }
     }
 
     @Test("what expires while it is held ends as expired, and says why")
     func expiry() async throws {
-        try await Bench.withTopology { bench in
-            let sender = GatedSender(isOpen: true)
-            try await Self.run(bench, sender) { rig in
-                try await Self.register(rig, ["u0", "u1"])
-                let number = try await Self.hold(rig, try Self.scope())
-                let soon = Timestamp(clamping: Letters.now.microseconds + 3_600_000_000)
-                try await Self.publish(rig, to: ["u0"], more: #","expiresAt":"\#(soon)""#)
-                try await Self.publish(rig, to: ["u1"])
-                try await rig.wait(for: 2, Self.held)
-                let over = try await bench.owner.run(
-                    """
-                    UPDATE inbox SET extras = jsonb_set(extras::jsonb, '{expiresAt}', '"2020-01-01T00:00:00Z"')::text
-                    WHERE extras::jsonb ? 'expiresAt'
-                    """
-                )
-                #expect(over.affectedCount == 1)
-                try await Self.release(rig, number)
-                try await rig.wait(for: 1, Self.delivered)
-                let end = "SELECT count(*) FROM deliveries WHERE state = 'expired' AND reason = 'expired-while-held'"
-                try await rig.wait(for: 1, end)
-                #expect(sender.tokens == ["u1"])
-            }
+        let sender = GatedSender(isOpen: true)
+        try await Self.run(sender, users: 2) { rig, _ in
+            let number = try await Self.hold(rig, try Self.scope())
+            let soon = Timestamp(clamping: Letters.now.microseconds + 3_600_000_000)
+            try await Self.publish(rig, to: ["u0"], more: #","expiresAt":"\#(soon)""#)
+            try await Self.publish(rig, to: ["u1"])
+            try await rig.wait(for: 2, Self.held)
+            let over = try await rig.bench.owner.run(
+                """
+                UPDATE inbox SET extras = jsonb_set(extras::jsonb, '{expiresAt}', '"2020-01-01T00:00:00Z"')::text
+                WHERE extras::jsonb ? 'expiresAt'
+                """
+            )
+            #expect(over.affectedCount == 1)
+            try await Self.release(rig, number)
+            try await rig.wait(for: 1, Self.delivered)
+            let end = "SELECT count(*) FROM deliveries WHERE state = 'expired' AND reason = 'expired-while-held'"
+            try await rig.wait(for: 1, end)
+            #expect(sender.tokens == ["u1"])
         }
     }
 
     @Test("what is discarded is never sent, stays in the app, and is only what was meant")
     func discard() async throws {
-        try await Bench.withTopology { bench in
-            let sender = GatedSender(isOpen: true)
-            try await Self.run(bench, sender) { rig in
-                let users = Self.users(8)
-                try await Self.register(rig, users)
-                let scope = try Self.scope()
-                let number = try await Self.hold(rig, scope)
-                try await Self.publish(rig, to: users)
-                try await Self.publish(rig, to: ["u0"], type: "security")
-                try await rig.wait(for: 9, Self.held)
-                let desk = HoldDesk(pool: bench.owner)
-                let one = HeldSelection(scope, of: number, event: EventID(validating: "transaction_complete-u3"))
-                let single = try await desk.count(one)
-                #expect(single.deliveries == 1)
-                let gone = try await desk.discard(one, agreed: 1, by: Self.ada, pausing: .zero)
-                #expect(gone == Discarding(done: 1, left: 0, isHeld: true))
-                var selection = HeldSelection(try Self.scope("transaction_complete"), of: number)
-                let count = try await desk.count(selection)
-                #expect(count.deliveries == 7)
-                #expect(count.users == 7)
-                selection.recordedBy = count.asOf
-                let fewer = try await desk.discard(selection, agreed: 2, by: Self.ada, pausing: .zero)
-                let rest = try await desk.discard(selection, agreed: 7, by: Self.ada, pausing: .zero)
-                #expect(fewer == Discarding(done: 2, left: 5, isHeld: true))
-                #expect(rest == Discarding(done: 5, left: 0, isHeld: true))
-                let acts = try await bench.column(
-                    """
-                    SELECT act || ' ' || items || ' ' || (filter ->> 'hold') FROM audit
-                    WHERE act LIKE 'hold-discard%' ORDER BY number DESC LIMIT 2
-                    """
-                )
-                #expect(acts == ["hold-discarded 5 \(number)", "hold-discard 7 \(number)"])
-                try await Self.release(rig, number)
-                try await rig.wait(for: 1, Self.delivered)
-                #expect(sender.tokens == ["u0"])
-                let ended = try await bench.count(
-                    "SELECT count(*) FROM deliveries WHERE state = 'suppressed' AND reason = 'discarded' AND outlet IS NULL"
-                )
-                let recorded = try await bench.count("SELECT count(*) FROM notifications")
-                #expect(ended == 8)
-                #expect(recorded == 9)
-            }
+        let sender = GatedSender(isOpen: true)
+        try await Self.run(sender, users: 8) { rig, users in
+            let scope = try Self.scope()
+            let number = try await Self.hold(rig, scope)
+            try await Self.publish(rig, to: users)
+            try await Self.publish(rig, to: ["u0"], type: "security")
+            try await rig.wait(for: 9, Self.held)
+            let desk = HoldDesk(pool: rig.bench.owner)
+            let one = HeldSelection(scope, of: number, event: EventID(validating: "transaction_complete-u3"))
+            let single = try await desk.count(one)
+            #expect(single.deliveries == 1)
+            let gone = try await desk.discard(one, agreed: 1, by: Self.ada, pausing: .zero)
+            #expect(gone == Discarding(done: 1, left: 0, isHeld: true))
+            var selection = HeldSelection(try Self.scope("transaction_complete"), of: number)
+            let count = try await desk.count(selection)
+            #expect(count.deliveries == 7)
+            #expect(count.users == 7)
+            selection.recordedBy = count.asOf
+            let fewer = try await desk.discard(selection, agreed: 2, by: Self.ada, pausing: .zero)
+            let rest = try await desk.discard(selection, agreed: 7, by: Self.ada, pausing: .zero)
+            #expect(fewer == Discarding(done: 2, left: 5, isHeld: true))
+            #expect(rest == Discarding(done: 5, left: 0, isHeld: true))
+            let acts = try await rig.bench.column(
+                """
+                SELECT act || ' ' || items || ' ' || (filter ->> 'hold') FROM audit
+                WHERE act LIKE 'hold-discard%' ORDER BY number DESC LIMIT 2
+                """
+            )
+            #expect(acts == ["hold-discarded 5 \(number)", "hold-discard 7 \(number)"])
+            try await Self.release(rig, number)
+            try await rig.wait(for: 1, Self.delivered)
+            #expect(sender.tokens == ["u0"])
+            let ended = try await rig.bench.count(
+                "SELECT count(*) FROM deliveries WHERE state = 'suppressed' AND reason = 'discarded' AND outlet IS NULL"
+            )
+            let recorded = try await rig.bench.count("SELECT count(*) FROM notifications")
+            #expect(ended == 8)
+            #expect(recorded == 9)
         }
     }
 

@@ -115,6 +115,14 @@ struct MigrationTests {
             }
             let words = "a worker of 0.1.0 on north (schema \(Migration.all.schemaNumber)) runs"
             #expect(why.contains(words), "\(why)")
+            var last = ProcessReport(own, catalogs: "c")
+            last.isDraining = true
+            try await book.announce(last)
+            guard case .postponed(let draining) = try await strict.migrate() else {
+                Issue.record("a worker of the former release drains")
+                return
+            }
+            #expect(draining.contains("(schema \(Migration.all.schemaNumber), draining) runs"), "\(draining)")
             let expanding = Migration("9998_more", Array("-- admits 6\nCREATE TABLE hues (a int);\n".utf8))
             let mild = Self.migrator(bench, [expanding])
             let outcome = try await mild.migrate()

@@ -22,12 +22,13 @@ const client = {
     const headers = body === undefined ? {} : { "Content-Type": "application/json" };
     if (this.session) headers["X-Bellhop-Proof"] = this.session.proof;
     let answer;
+    let text;
     try {
       answer = await fetch(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body), cache: "no-store" });
+      text = await answer.text();
     } catch {
       throw new Refused(0, "away", "the console does not answer; is bellhop console running?");
     }
-    const text = await answer.text();
     let value = null;
     try {
       value = text === "" ? null : JSON.parse(text);

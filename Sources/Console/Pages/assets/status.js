@@ -24,7 +24,7 @@ function figure(number, words, href, kind = "") {
 function figuresShown(status) {
   const owed = status.deliveries;
   const ready = status.lanes?.map((lane) => lane.ready ?? 0).reduce((sum, one) => sum + one, 0) ?? null;
-  const crew = status.processes?.filter(({ role }) => role === "worker").length ?? null;
+  const crew = status.processes?.filter(({ role, drainingSince }) => role === "worker" && !drainingSince).length ?? null;
   return el("div", { class: "figures" },
     figure(crew, crew === 1 ? "worker" : "workers", null, crew === 0 ? "bad" : ""),
     figure(ready, "wait in lanes"),
@@ -71,7 +71,7 @@ function processesShown(status) {
   const processes = status.processes ?? [];
   if (processes.length === 0) return null;
   return card("Processes", null, table(["role", "where", "version", "catalogues", "runs for", "heard"], processes.map((one) => [
-    one.role, `${one.host} [${one.process}]`, one.version, el("code", {}, one.catalogs.slice(0, 12)),
+    one.drainingSince ? [one.role, " ", tag(`draining for ${span((Date.now() - Date.parse(one.drainingSince)) / 1_000)}`, "warn")] : one.role, `${one.host} [${one.process}]`, one.version, el("code", {}, one.catalogs.slice(0, 12)),
     span((Date.now() - Date.parse(one.startedAt)) / 1_000), ago(one.seenAt)]), { label: "processes" }));
 }
 

@@ -1,0 +1,69 @@
+import BellhopRules
+import Pipeline
+import Push
+import ServiceRuntime
+import Store
+
+/// `replay --dry-run`.
+extension DeskSession {
+    /// What would become of each item, counted; nothing is changed.
+    ///
+    /// However many there are, only a page of them is held at a time, and the first are named.
+    func foresee(
+        _ order: ReplayOrder,
+        _ survey: ReplaySurvey,
+        _ cutoff: ReplayCutoff
+    ) async throws -> ExitCode {
+        let forecast = try forecast()
+        let providers = setup.configuration.providers.flatMap { try? ProviderConfiguration.read(file: $0) }
+        var (tally, budgets, last) = (ForecastTally(), ReplayBudgets(providers), "")
+        while true {
+            let page = try await desk.messages(order.eligible, after: last, atMost: 200)
+            guard let end = page.last else { break }
+            last = end.summary.deadID
+            for (item, prediction) in zip(page, try await forecast.predict(page, at: now)) {
+                tally.add(prediction, of: item.summary.deadID)
+                if prediction.kind == .wouldSend { budgets.add(item.summary.cause) }
+            }
+        }
+        let ahead = try await waiting(before: order.filter)
+        answer(
+            .object([
+                ("count", .number(survey.eligible.items)), ("tooOld", .number(survey.tooOld)),
+                ("tooOften", .number(survey.tooOften)), ("bodyCut", .number(survey.cut)),
+                ("predictions", tally.json), ("items", .list(tally.named)), ("itemsNotNamed", .number(tally.unnamed)),
+                ("budgets", budgets.json), ("ahead", .list(ahead.map(Self.json))),
+            ]),
+            lines: leftOut(survey, cutoff) + [
+                "A replay of \(survey.eligible.items.of("item")) at this moment; nothing was changed:"
+            ]
+                + tally.lines + budgets.lines
+                + ahead.map {
+                    "\($0.count.grouped) wait in the backlog of \($0.name): what is sent there goes behind them."
+                }
+        )
+        return survey.eligible.items == 0 ? .answerIsNo : .done
+    }
+
+    private static func json(_ backlog: StoreStatus.Backlog) -> JSONText {
+        .object([("outlet", .text(backlog.name)), ("waiting", .number(backlog.count))])
+    }
+
+    /// What waits already for the outlets that a replay may go through, as far as its filter tells.
+    private func waiting(before filter: DeadLetterFilter) async throws -> [StoreStatus.Backlog] {
+        try await StoreStatus.backlogs(pool).filter { backlog in
+            guard let part = OutletPart(backlog.name) else { return false }
+            return part.app.text == filter.app ?? part.app.text && part.provider == filter.provider ?? part.provider
+        }
+    }
+
+    /// Foresees with the rules and the tables as they are.
+    func forecast() throws -> ReplayForecast {
+        ReplayForecast(
+            catalogs: try setup.catalogs(),
+            zones: ZoneLibrary(environment: request.shell.environment),
+            names: setup.names,
+            pool: pool
+        )
+    }
+}

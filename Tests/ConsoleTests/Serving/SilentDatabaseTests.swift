@@ -1,0 +1,45 @@
+import BellhopJSON
+import TestSupport
+import Testing
+import Workbench
+
+@testable import Console
+
+@Suite(
+    "The console before a database that answers nothing",
+    .inTurn,
+    .enabled(if: Servers.databaseURL != nil && Servers.amqpURL != nil, "needs both servers"),
+    .timeLimit(.minutes(2))
+)
+struct SilentDatabaseTests {
+    @Test("every page answers with what was asked and what to do, acts too; the status still tells of the broker")
+    func pages() async throws {
+        let (proxy, url) = try TCPProxy.beforeDatabase()
+        defer { proxy.stop() }
+        try await ConsoleBench.with(environment: ["BELLHOP_DATABASE_URL": url]) { console in
+            let person = try await console.signIn()
+            let before = try await console.call("GET", "/api/groups", as: person)
+            #expect(before.status == 200)
+            proxy.blackHole(true)
+            let paths = [
+                "groups", "letters", "letter?item=a", "forecast", "replays", "audit", "fanouts", "holds",
+                "explain?app=drop&user=u&event=e",
+            ]
+            try await withThrowingTaskGroup(of: (String, ConsoleBench.Answer).self) { group in
+                for path in paths {
+                    group.addTask { (path, try await console.call("GET", "/api/\(path)", as: person)) }
+                }
+                let order: JSONValue = ["options": ["all": true]]
+                group.addTask { ("act", try await console.call("POST", "/api/acts/discard", order, as: person)) }
+                for try await (path, answer) in group {
+                    #expect(answer.status == 503, "\(path): \(answer)")
+                    #expect(answer.message.contains("answered nothing for 6s"), "\(path): \(answer.message)")
+                    #expect(answer.message.contains("bring the database back"), "\(path): \(answer.message)")
+                }
+            }
+            let status = try await console.call("GET", "/api/status", as: person)
+            #expect(status.status == 200)
+            #expect(status["database"]?["reached"] == false && status["broker"]?["reached"] == true)
+        }
+    }
+}

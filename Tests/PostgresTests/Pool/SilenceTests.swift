@@ -1,0 +1,94 @@
+import Postgres
+import TestSupport
+import Testing
+
+@Suite(
+    "A server that answers nothing",
+    .inTurn,
+    .enabled(if: Ground.isThere, Ground.absence),
+    .timeLimit(.minutes(2))
+)
+struct SilenceTests {
+    /// A pool of a caller who would wait for an hour, but for the silence.
+    private func withPatientPool(
+        through proxy: TCPProxy? = nil,
+        _ body: (PostgresPool) async throws -> Void
+    ) async throws {
+        try await Ground.withPool(
+            size: 0...2,
+            through: proxy,
+            adjusting: { options in
+                options.statementTimeout = .seconds(3_600)
+                options.acquireTimeout = .seconds(3_600)
+                options.silence = .milliseconds(200)
+            },
+            body
+        )
+    }
+
+    @Test("a statement under way is given up, and the pool works again once the server answers")
+    func underWay() async throws {
+        let proxy = try Ground.proxy()
+        defer { proxy.stop() }
+        try await withPatientPool(through: proxy) { pool in
+            _ = try await pool.run("SELECT 1")
+            proxy.blackHole(true)
+            let read = Statement("SELECT 2", effect: .reads)
+            let error = try await Ground.error { _ = try await pool.run(read) }
+            #expect(error.code == .timedOut)
+            #expect(error.isTransient)
+            let words = "the server has answered nothing for"
+            #expect(error.message.contains("SELECT 2") && error.message.contains(words), "\(error)")
+            proxy.blackHole(false)
+            let number = try await pool.run("SELECT 3").integer(0, 0)
+            #expect(number == 3)
+        }
+    }
+
+    @Test("a write that was under way is told as one of unknown outcome")
+    func write() async throws {
+        let proxy = try Ground.proxy()
+        defer { proxy.stop() }
+        try await withPatientPool(through: proxy) { pool in
+            try await Ground.script("CREATE TABLE t (id int)", on: pool)
+            _ = try await pool.run("INSERT INTO t VALUES (1)")
+            proxy.blackHole(true)
+            let error = try await Ground.error { _ = try await pool.run("INSERT INTO t VALUES (1)") }
+            #expect(error.code == .outcomeUnknown)
+        }
+    }
+
+    @Test("whoever waits for a connection is told, too")
+    func waiting() async throws {
+        let proxy = try Ground.proxy()
+        defer { proxy.stop() }
+        try await withPatientPool(through: proxy) { pool in
+            proxy.blackHole(true)
+            let error = try await Ground.error { _ = try await pool.run("SELECT 1") }
+            #expect(error.code == .timedOut)
+            #expect(error.message.contains("Waiting for a connection"), "\(error)")
+        }
+    }
+
+    @Test("a server that only takes long is waited for")
+    func slow() async throws {
+        try await withPatientPool { pool in
+            let count = try await pool.run("SELECT 1 FROM pg_sleep(1.5)").count
+            #expect(count == 1)
+        }
+    }
+
+    @Test("callers of one pool may have a patience of their own")
+    func patience() async throws {
+        try await withPatientPool { pool in
+            let error = try await Ground.error {
+                _ = try await pool.with(statementTimeout: .milliseconds(300)).run("SELECT 1 FROM pg_sleep(600)")
+            }
+            #expect(error.code == .timedOut)
+            #expect(error.message.contains("took longer than 300ms"), "\(error)")
+            // It goes on when the other is gone, and with its own patience.
+            let count = try await pool.run("SELECT 1 FROM pg_sleep(0.6)").count
+            #expect(count == 1)
+        }
+    }
+}

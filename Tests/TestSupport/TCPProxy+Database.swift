@@ -1,0 +1,11 @@
+import Foundation
+
+extension TCPProxy {
+    /// Before the database of this run, with the URL by which clients come through it.
+    package static func beforeDatabase() throws -> (proxy: TCPProxy, url: String) {
+        let url = Servers.databaseURL ?? ""
+        let parts = URLComponents(string: url)
+        let proxy = try TCPProxy(to: parts?.host ?? "127.0.0.1", parts?.port ?? 5432)
+        return (proxy, proxy.url(replacingHostOf: url))
+    }
+}
