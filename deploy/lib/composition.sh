@@ -142,7 +142,7 @@ ask_console() {
 check_console() {
     local token status sign_in=(--header 'Content-Type: application/json' --write-out '%{http_code}' --output "$work/answer")
     : >"$work/cookie"
-    ask_console / --fail >"$work/answer" && grep -q '<title>' "$work/answer" || die "the console shows no page"
+    { ask_console / --fail >"$work/answer" && grep -q "<title>" "$work/answer"; } || die "the console shows no page"
     [[ $(ask_console /api/status --output "$work/answer" --write-out '%{http_code}') == 401 ]] \
         || die "the console shows its status to strangers"
     [[ $(ask_console /api/sign-in "${sign_in[@]}" --data '{"token":"nobody"}') == 401 ]] \
