@@ -40,6 +40,26 @@ def pod_faults(pod):
                 yield f"{container['name']} mounts {mount['name']}, which is no volume"
 
 
+def missing_faults(items):
+    """What stands beside every deployment: probes, a budget, and a network policy that is about it alone."""
+    meant = [
+        (item["kind"], (item["spec"].get("podSelector") or item["spec"].get("selector", {})).get("matchLabels"))
+        for item in items
+        if item["kind"] in ("PodDisruptionBudget", "NetworkPolicy")
+    ]
+    for item in items:
+        if item["kind"] != "Deployment":
+            continue
+        labels = item["spec"]["selector"]["matchLabels"]
+        for kind in ("PodDisruptionBudget", "NetworkPolicy"):
+            if (kind, labels) not in meant:
+                yield f"Deployment {item['metadata']['name']}: there is no {kind} for it"
+        for container in pods(item)["containers"]:
+            for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
+                if probe not in container:
+                    yield f"Deployment {item['metadata']['name']}: {container['name']} has no {probe}"
+
+
 def reference_faults(items):
     """Budgets, policies, services and scalers must mean pods that exist."""
     deployments = {item["metadata"]["name"]: item for item in items if item["kind"] == "Deployment"}
@@ -60,7 +80,7 @@ def reference_faults(items):
 def main(path):
     with open(path, encoding="utf-8") as file:
         items = [item for item in yaml.safe_load_all(file) if item]
-    faults = list(reference_faults(items))
+    faults = [*reference_faults(items), *missing_faults(items)]
     for item in items:
         found = list(schema_faults(item)) + list(pod_faults(pods(item)) if pods(item) else [])
         faults += [f"{item['kind']} {item['metadata']['name']}: {fault}" for fault in found]

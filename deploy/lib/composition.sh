@@ -15,7 +15,7 @@ copy_composition() {
         | (cd "$checkout" && tar --null --files-from=- -cf -) | tar -C "$work/checkout" -xf -
     "$work/checkout/deploy/container/secrets" >/dev/null
     export RABBITMQ_IMAGE=$rabbitmq_image POSTGRES_IMAGE=$postgres_image
-    choose_free AMQP_PORT SANDBOX_PORT API_PORT
+    choose_free AMQP_PORT SANDBOX_PORT API_PORT CONSOLE_PORT
 }
 
 # Loopback ports of the host, for this run alone.
@@ -133,14 +133,40 @@ check_counts() {
     say containers "$events events, $events notifications, $received pushes received ($repeats may be repeats), nothing dead"
 }
 
-# A killed worker may have come back by its restart policy or not; everybody who is there must be well.
+# ask_console PATH [OPTION OF curl…]: what the console answers to a browser on this host that keeps its cookie in `work`.
+ask_console() {
+    curl -sS --max-time 30 --cookie "$work/cookie" --cookie-jar "$work/cookie" "${@:2}" "http://127.0.0.1:$CONSOLE_PORT$1"
+}
+
+# As a person does it: the page, a wrong token, the one that setup has left, the status.
+check_console() {
+    local token status sign_in=(--header 'Content-Type: application/json' --write-out '%{http_code}' --output "$work/answer")
+    : >"$work/cookie"
+    { ask_console / --fail >"$work/answer" && grep -q "<title>" "$work/answer"; } || die "the console shows no page"
+    [[ $(ask_console /api/status --output "$work/answer" --write-out '%{http_code}') == 401 ]] \
+        || die "the console shows its status to strangers"
+    [[ $(ask_console /api/sign-in "${sign_in[@]}" --data '{"token":"nobody"}') == 401 ]] \
+        || die "the console does not refuse a token that nobody has"
+    token=$(podman exec "$(containers_of console)" cat /var/lib/bellhop/operators/console-token \
+        | sed -n 's/^token of .*: //p')
+    [[ $token && $(ask_console /api/sign-in "${sign_in[@]}" --data "{\"token\":\"$token\"}") == 200 ]] \
+        || { cat "$work/answer" >&2; die "the console does not let its operator in; see the line above"; }
+    status=$(ask_console /api/status --fail) || die "the console has no status for its operator"
+    [[ $status =~ \"broker\":\{[^}]*\"reached\":true && $status =~ \"database\":\{[^}]*\"reached\":true ]] \
+        || { printf '%.600s\n' "$status" >&2; die "the console does not reach broker and database; see the line above"; }
+    say containers "the console signs its operator in, and nobody else, and reaches broker and database"
+}
+
+# A killed worker may have come back by its restart policy or not; everybody who is there must be well, and take memory
+# from jemalloc.
 check_health() {
     local service name left
-    for service in scheduler api sandbox; do await_health "$service"; done
+    for service in scheduler api console sandbox; do await_health "$service"; done
     left=$(containers_of worker)
     for name in $left; do wait_until 60 podman healthcheck run "$name" >/dev/null || die "$name is not healthy"; done
-    for name in $left $(containers_of scheduler) $(containers_of api); do
+    for name in $left $(containers_of scheduler) $(containers_of api) $(containers_of console); do
         [[ $(podman exec "$name" id -u) == 10001 ]] || die "$name runs as another user than 10001"
+        podman exec "$name" sh -c 'grep -qs libjemalloc /proc/[0-9]*/maps' || die "$name runs without libjemalloc"
         ! podman exec "$name" touch /etc/bellhop/written 2>/dev/null || die "$name can write to its file system"
     done
     say containers "$(wc -w <<<"$left") workers are left, all roles run as 10001 on a read-only file system"

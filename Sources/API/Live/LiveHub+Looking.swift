@@ -63,11 +63,11 @@ extension LiveHub {
     private func lookAtQueue(until drain: DrainSignal) async {
         await keepPresence()
         while !drain.isDraining {
-            let (readers, rank) = streams.withLock { $0.takeQueue() }
-            guard !readers.isEmpty else { return }
-            let left = await look(at: readers, until: drain)
+            let turn = streams.withLock { $0.takeQueue() }
+            guard !turn.readers.isEmpty else { return }
+            let left = await look(at: turn.readers, until: drain)
             guard left.isEmpty else {
-                streams.withLock { $0.enqueue(left, rank) }
+                streams.withLock { $0.enqueue(left, turn.rank) }
                 return
             }
         }

@@ -135,7 +135,7 @@ struct LiveStreams {
     var hasQueue: Bool { !queue.isEmpty }
 
     /// Who is to be looked at now; what changes from here on is another look's.
-    mutating func takeQueue() -> (readers: [RecipientKey], rank: LookQueue.Rank) { queue.take() }
+    mutating func takeQueue() -> LookQueue.Turn { queue.take() }
 
     // MARK: - Telling
 

@@ -14,6 +14,12 @@ struct LookQueue {
         static func < (one: Rank, other: Rank) -> Bool { one.rawValue < other.rawValue }
     }
 
+    /// Who is looked at together. Not a tuple: Swift 6.0 crashes over one that leaves a lock by a call.
+    struct Turn {
+        let readers: [RecipientKey]
+        let rank: Rank
+    }
+
     private struct Place {
         let reader: RecipientKey
         let number: UInt64
@@ -39,13 +45,13 @@ struct LookQueue {
     }
 
     /// All who are to be looked at soon; where there are none, a few of the others, so that somebody new waits for few.
-    mutating func take() -> (readers: [RecipientKey], rank: Rank) {
+    mutating func take() -> Turn {
         let rank: Rank = places[.soon]?.contains(where: isValid) ?? false ? .soon : .whenQuiet
         let all = (places[rank] ?? []).filter(isValid)
         let taken = rank == .soon ? all[...] : all.prefix(Self.mostAtOnce)
         places[rank] = Array(all.dropFirst(taken.count))
         for place in taken { waiting[place.reader] = nil }
-        return (taken.map(\.reader), rank)
+        return Turn(readers: taken.map(\.reader), rank: rank)
     }
 
     private static let mostAtOnce = 256

@@ -94,6 +94,33 @@ struct PackagingTests {
         }
     }
 
+    /// A pool is how workers run on one machine, and the sandbox is no part of a delivery.
+    private static let roles = Tool.commands.filter { $0.isRole }.map { $0.name }
+        .filter { $0 != PoolCommand.name && $0 != SandboxCommand.name }
+
+    @Test(
+        "every role has a unit that the package knows, a service, a deployment, and a job of Prometheus",
+        arguments: PackagingTests.roles
+    )
+    func role(name: String) throws {
+        let unit = name == WorkerCommand.name ? PoolCommand.name : name
+        let unitName = "bellhop-\(unit).service"
+        let places = [
+            ("deploy/systemd/\(unitName)", "ExecStart=/usr/bin/bellhop \(unit)"),
+            ("deploy/deb/scripts/postinst", unitName),
+            ("deploy/deb/scripts/prerm", unitName),
+            ("docs/installing.md", "| `bellhop-\(unit)` |"),
+            ("docker-compose.yml", "\n  \(name):\n"),
+            ("deploy/kubernetes/base/\(name).yaml", "args: [\(name)]"),
+            ("deploy/kubernetes/base/kustomization.yaml", "- \(name).yaml\n"),
+            ("deploy/prometheus/prometheus.yml", "job_name: bellhop-\(name)\n"),
+        ]
+        for (path, words) in places {
+            let text = try Checkout.text(path)
+            #expect(text.contains(words), "\(path)")
+        }
+    }
+
     @Test("every service of systemd keeps the limits that all have")
     func limits() throws {
         let units = try files("deploy/systemd", ["service"])
