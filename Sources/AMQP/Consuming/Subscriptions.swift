@@ -166,7 +166,7 @@ struct Subscriptions {
         let longer = error.code == .notFound ? pause : max(pause, Self.pauseAfterRefusal)
         postpone(index, longer)
         // The others are not to lose their channel to it again.
-        entries[index].isGivenUp = entries[index].isOwn && lostChannel
+        entries[index].isGivenUp = entries[index].isOwn && lostChannel && error.code == .accessRefused
         return longer
     }
 

@@ -184,7 +184,12 @@ struct RoleProcess: Sendable {
             }
         }
         let ending = await running.value
-        for case let service as any ServiceWithLastWords in all { await service.sayLastWords() }
+        // Who is off the roll writes nothing any more: it is left last, and by nobody who left work behind, since the roll
+        // forgets them by itself.
+        for case let service as any ServiceWithLastWords in all.reversed()
+        where ending.isComplete || !(service is RollCall) {
+            await service.sayLastWords()
+        }
         await pool.close()
         logger.notice("stopped", ["because": .text("\(ending)")])
         return ending.exitCode

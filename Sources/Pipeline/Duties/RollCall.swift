@@ -17,8 +17,13 @@ package final class RollCall: ServiceWithLastWords {
     private let logger: Logger
     private let interval: Duration
     private let fill: @Sendable (inout ProcessReport) -> Void
-    /// What says during the drain that the process still runs; nil before.
-    private let lingering = Mutex<Task<Void, Never>?>(nil)
+    private let drain = Mutex(Drain())
+
+    private struct Drain {
+        /// What says that the process still runs; nil before.
+        var lingering: Task<Void, Never>?
+        var isOver = false
+    }
 
     /// `fill` adds what only this kind of process knows.
     package init(
@@ -44,20 +49,25 @@ package final class RollCall: ServiceWithLastWords {
             await say()
             await drain.pause(for: interval)
         }
-        let linger = Task { [self] in
-            while !Task.isCancelled {
-                await say(isDraining: true)
-                try? await Task.sleep(for: interval)
+        self.drain.withLock { drain in
+            guard !drain.isOver else { return }
+            drain.lingering = Task { [self] in
+                while !Task.isCancelled {
+                    await say(isDraining: true)
+                    try? await Task.sleep(for: interval)
+                }
             }
         }
-        lingering.withLock { $0 = linger }
     }
 
     /// Strikes the process off.
     ///
-    /// Bounded: a database that does not answer must not hold up the end, and forgets who is silent.
+    /// Interrupted after two seconds: a database that does not answer must not hold up the end, and forgets who is silent.
     package func sayLastWords() async {
-        let lingering = lingering.withLock { $0 }
+        let lingering = drain.withLock { drain in
+            drain.isOver = true
+            return drain.lingering
+        }
         lingering?.cancel()
         let leaving = Task { [book, identity] in
             // No word must come behind the last one.
@@ -71,7 +81,7 @@ package final class RollCall: ServiceWithLastWords {
         timer.cancel()
     }
 
-    private static let patience = Duration.seconds(5)
+    private static let patience = Duration.seconds(2)
 
     private func say(isDraining: Bool = false) async {
         var report = ProcessReport(identity, catalogs: source.current.fingerprint)

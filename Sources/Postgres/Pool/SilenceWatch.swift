@@ -24,20 +24,25 @@ struct SilenceWatch: Sendable {
     /// Returns when the server does not answer: for how long at least; nil where the task is cancelled first.
     func silence() async -> Duration? {
         while (try? await Task.sleep(for: limit)) != nil {
-            if await !isAnswered() { return limit + Self.look }
+            if let span = await unanswered() { return limit + span }
         }
         return nil
     }
 
-    /// Also by a refusal, such as that there are too many connections.
-    private func isAnswered() async -> Bool {
+    /// For how long a look went unanswered; nil where it was answered.
+    ///
+    /// A refusal is an answer, too: that there are too many connections, that nobody listens, that the name is unknown.
+    private func unanswered() async -> Duration? {
         await withCheckedContinuation { answer in
             NativeThread.start(named: "pg-look") { [recipe] in
+                let start = ContinuousClock.now
                 do throws(PostgresError) {
                     _ = try Session.open(recipe)
-                    answer.resume(returning: true)
+                    answer.resume(returning: nil)
                 } catch {
-                    answer.resume(returning: error.sqlState != nil)
+                    let span = Duration.seconds(start.duration(to: .now).components.seconds)
+                    let isSilent = error.sqlState == nil && span >= Self.look
+                    answer.resume(returning: isSilent ? span : nil)
                 }
             }
         }

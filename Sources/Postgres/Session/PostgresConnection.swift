@@ -93,7 +93,9 @@ package final class PostgresConnection {
 
 extension PostgresConnection {
     private func refuseIfInterrupted(_ attempt: Attempt) throws(PostgresError) {
-        if interruption.isAsked { throw PostgresError(.cancelled, "\(attempt) was cancelled before it was sent.") }
+        guard interruption.isAsked else { return }
+        if let span = interruption.silence { throw .silent(span, "\(attempt): ", "It was not sent.") }
+        throw PostgresError(.cancelled, "\(attempt) was cancelled before it was sent.")
     }
 
     private func execute(_ statement: Statement, _ parameters: [Parameter]) throws(PostgresError) -> Rows {
@@ -166,6 +168,7 @@ extension PostgresConnection {
             throw PostgresError(.unexpectedResult, "The transaction was ended by a statement in its body.")
         }
         guard interruption.shield() else {
+            if let span = interruption.silence { throw .silent(span, "A transaction: ", "It was rolled back.") }
             throw PostgresError(.cancelled, "A transaction was cancelled before its COMMIT; it was rolled back.")
         }
         defer { interruption.unshield() }

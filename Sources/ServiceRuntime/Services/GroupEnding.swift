@@ -30,6 +30,11 @@ package enum GroupEnding: Sendable {
         if case .failed = self { true } else { false }
     }
 
+    /// Whether no service was left behind with work in its hands.
+    package var isComplete: Bool {
+        if case .timedOut = self { false } else { true }
+    }
+
     /// What the process should end with; a `CommandFailure` or faults of the configuration bring their own code.
     package var exitCode: ExitCode {
         switch self {

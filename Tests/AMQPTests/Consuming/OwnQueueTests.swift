@@ -93,7 +93,7 @@ struct OwnQueueTests {
         let log = EventLog()
         let consumer = Consumer(
             .init(
-                broker: try BrokerAddress(validating: "amqp://\(user):secret@127.0.0.1:\(proxy.port)?heartbeat=1"),
+                broker: try BrokerAddress(validating: "amqp://\(user):secret@127.0.0.1:\(proxy.port)"),
                 name: "test-own",
                 subscriptions: [
                     .init(queue: queue, prefetch: 100), .init(ownQueueFor: key, boundTo: exchange, prefetch: 4),

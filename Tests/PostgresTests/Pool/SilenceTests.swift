@@ -78,6 +78,20 @@ struct SilenceTests {
         }
     }
 
+    @Test("a server that refuses new connections answers: what it works on goes on")
+    func refusing() async throws {
+        let proxy = try Ground.proxy()
+        defer { proxy.stop() }
+        try await withPatientPool(through: proxy) { pool in
+            _ = try await pool.run("SELECT 1")
+            proxy.refuse(true)
+            let looks = proxy.connectionCount
+            let count = try await pool.run("SELECT 1 FROM pg_sleep(1.5)").count
+            #expect(count == 1)
+            #expect(proxy.connectionCount > looks)
+        }
+    }
+
     @Test("callers of one pool may have a patience of their own")
     func patience() async throws {
         try await withPatientPool { pool in
