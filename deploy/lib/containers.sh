@@ -101,7 +101,7 @@ check_image() {
     whole=$(megabytes_of "$image") base=$(megabytes_of "$base_image")
     user=$(podman image inspect --format '{{.Config.User}}' "$image")
     [[ $user == bellhop ]] || die "the image runs as '$user'; it must run as bellhop"
-    libraries=$(podman run --rm --network=none --entrypoint ldd "$image" /usr/local/bin/bellhop 2>/dev/null)
+    libraries=$(podman run --rm --network=none --entrypoint ldd "$image" /usr/local/bin/bellhop 2>/dev/null) || true
     [[ $libraries != *"not found"* && $libraries == *"libjemalloc.so.2 => /"* ]] \
         || { printf '%s\n' "$libraries" >&2; die "the image lacks libraries, or jemalloc; see the lines above"; }
     ((whole - base <= most_megabytes)) \
