@@ -120,6 +120,8 @@ remove_images() {
     if [[ -x $containers/bin/podman ]]; then
         CONTAINERS_CONF=$containers/containers.conf "$containers/bin/podman" system reset --force >/dev/null 2>&1 || true
     fi
+    # Where podman keeps what the Dockerfile's cache mount holds, outside its storage.
+    rm -rf "${TMPDIR:-/var/tmp}"/buildah-cache*/bellhop-build
     rm -rf "$containers" || die "removing $containers failed; see the lines above"
     say containers "images removed"
 }
