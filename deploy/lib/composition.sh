@@ -107,12 +107,13 @@ query_says() {
     [[ $(query "$1" 2>/dev/null) == "$2" ]]
 }
 
-# A claim of the worker that was killed holds for BELLHOP_LEASE, a minute.
+# A claim of the worker that was killed holds for BELLHOP_LEASE, a minute; what a provider did not answer in time, on a machine
+# that has much to do, is tried again after up to ten.
 await_events() {
     local open="select (select count(*) from bellhop.notifications) || ' ' || (select count(*) from bellhop.deliveries
         where channel = 'push' and state in ('pending', 'sending', 'deferred', 'retrying'))"
-    wait_until 240 query_says "$open" "$events 0" \
-        || die "of $events notifications and 0 open pushes, $(query "$open") are there after four minutes"
+    wait_until 900 query_says "$open" "$events 0" \
+        || die "of $events notifications and 0 open pushes, $(query "$open") are there after a quarter of an hour"
 }
 
 # One notification for each event, one push that was delivered for each notification; providers saw each once, and again
@@ -157,8 +158,7 @@ check_console() {
     say containers "the console signs its operator in, and nobody else, and reaches broker and database"
 }
 
-# A killed worker may have come back by its restart policy or not; everybody who is there must be well, and take memory
-# from jemalloc.
+# A killed worker may have come back by its restart policy or not; everybody who is there must be well.
 check_health() {
     local service name left
     for service in scheduler api console sandbox; do await_health "$service"; done
@@ -166,7 +166,6 @@ check_health() {
     for name in $left; do wait_until 60 podman healthcheck run "$name" >/dev/null || die "$name is not healthy"; done
     for name in $left $(containers_of scheduler) $(containers_of api) $(containers_of console); do
         [[ $(podman exec "$name" id -u) == 10001 ]] || die "$name runs as another user than 10001"
-        podman exec "$name" sh -c 'grep -qs libjemalloc /proc/[0-9]*/maps' || die "$name runs without libjemalloc"
         ! podman exec "$name" touch /etc/bellhop/written 2>/dev/null || die "$name can write to its file system"
     done
     say containers "$(wc -w <<<"$left") workers are left, all roles run as 10001 on a read-only file system"

@@ -97,13 +97,16 @@ megabytes_of() {
 }
 
 check_image() {
-    local whole base user
+    local whole base user libraries
     whole=$(megabytes_of "$image") base=$(megabytes_of "$base_image")
     user=$(podman image inspect --format '{{.Config.User}}' "$image")
     [[ $user == bellhop ]] || die "the image runs as '$user'; it must run as bellhop"
+    libraries=$(podman run --rm --network=none --entrypoint ldd "$image" /usr/local/bin/bellhop 2>/dev/null) || true
+    [[ $libraries != *"not found"* && $libraries == *"libjemalloc.so.2 => /"* ]] \
+        || { printf '%s\n' "$libraries" >&2; die "the image lacks libraries, or jemalloc; see the lines above"; }
     ((whole - base <= most_megabytes)) \
         || die "the image has $((whole - base)) MB beside its base of $base MB; at most $most_megabytes are wanted"
-    say containers "the image: $((whole - base)) MB beside its base of $base MB"
+    say containers "the image: $((whole - base)) MB beside its base of $base MB, memory from jemalloc"
 }
 
 # What belongs to this checkout goes; what takes minutes to make again stays.
@@ -117,6 +120,8 @@ remove_images() {
     if [[ -x $containers/bin/podman ]]; then
         CONTAINERS_CONF=$containers/containers.conf "$containers/bin/podman" system reset --force >/dev/null 2>&1 || true
     fi
+    # Where podman keeps what the Dockerfile's cache mount holds, outside its storage.
+    rm -rf "${TMPDIR:-/var/tmp}"/buildah-cache*/bellhop-build
     rm -rf "$containers" || die "removing $containers failed; see the lines above"
     say containers "images removed"
 }
