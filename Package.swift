@@ -16,6 +16,14 @@ let allocator: [LinkerSetting] =
     ? [.linkedLibrary("jemalloc", .when(platforms: [.linux]))]
     : []
 
+/// The thread sanitizer does not see into Swift's libraries; this target tells it what happens there.
+let seesThreads = Context.environment["BELLHOP_SANITIZE"] == "thread"
+let annotations: [Target.Dependency] = seesThreads ? ["ThreadSanitizer"] : []
+let annotating: [Target] =
+    seesThreads
+    ? [.target(name: "ThreadSanitizer", path: "Tests/ThreadSanitizer", publicHeadersPath: ".")]
+    : []
+
 func room(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
     .target(name: name, dependencies: dependencies, swiftSettings: settings)
 }
@@ -95,14 +103,14 @@ let package = Package(
         ),
         .executableTarget(
             name: "bellhop",
-            dependencies: ["Commands"],
+            dependencies: ["Commands"] + annotations,
             swiftSettings: settings,
             linkerSettings: allocator
         ),
 
         .target(
             name: "TestSupport",
-            dependencies: ["BellhopJSON", "ServiceRuntime", "TLS"],
+            dependencies: ["BellhopJSON", "ServiceRuntime", "TLS"] + annotations,
             path: "Tests/TestSupport",
             swiftSettings: settings
         ),
@@ -177,3 +185,5 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+package.targets += annotating

@@ -24,7 +24,7 @@ enum Program {
     static let environment: [String: String] = {
         let ours = ProcessInfo.processInfo.environment
         // How a sanitizer is to be has to reach whatever is built with it.
-        let sanitizers = ours.filter { ["ASAN_OPTIONS", "TSAN_OPTIONS"].contains($0.key) }
+        let sanitizers = ours.filter { ["ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS"].contains($0.key) }
         let usual = ["PATH": ours["PATH"] ?? "/usr/bin:/bin", "HOME": ours["HOME"] ?? "/", "LANG": "C.UTF-8"]
         return usual.merging(sanitizers) { $1 }
     }()
