@@ -31,10 +31,15 @@ enum MigrateCommand: Command {
         }
         let setup = try call.setup(requiring: [.databaseURL])
         // Another machine may be migrating: its lock is waited for.
-        return try await setup.withPool(as: nil, name: name, patience: .seconds(600)) { pool in
-            let migrator = Migrator(pool: pool, namespace: setup.configuration.namespace)
-            let isCheck = call.words.has("check")
-            return try await isCheck ? check(migrator, call.shell) : migrate(migrator, partitions, call.shell)
+        let isCheck = call.words.has("check")
+        return try await reaching(
+            for: isCheck ? "looking at the schema" : "migrating the schema",
+            whatToDo: "bring the database back, then run it again: what is applied is whole"
+        ) {
+            try await setup.withPool(as: nil, name: name, patience: .seconds(600)) { pool in
+                let migrator = Migrator(pool: pool, namespace: setup.configuration.namespace)
+                return try await isCheck ? check(migrator, call.shell) : migrate(migrator, partitions, call.shell)
+            }
         }
     }
 

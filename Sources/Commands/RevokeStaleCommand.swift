@@ -23,21 +23,39 @@ enum RevokeStaleCommand: Command {
         search.app = try call.words.optional("app", AppID.rule, AppID.init(validating:))
         search.isRehearsal = call.words.has("dry-run")
         let walk = try await walk(call, search)
+        if walk.total == 0, let app = search.app { doubt(app, call) }
         call.answer(json(walk, search), text(walk, search))
         return .done
     }
 
+    /// Of an app that no catalogue describes "0" would be believed; one that was given up may have devices all the same.
+    private static func doubt(_ app: AppID, _ call: Call) {
+        guard let setup = try? call.setup(requiring: [.databaseURL]), setup.configuration.catalogs != nil,
+            let catalogs = try? setup.catalogs(), catalogs[app] == nil
+        else { return }
+        let near = NearestName.find(app.text, among: catalogs.catalogs.map(\.app.text))
+        let meant = near.map { ", did you mean \($0)?" } ?? ""
+        call.shell.complaints.print(line: "no catalogue describes \(app)\(meant)")
+    }
+
     private static func walk(_ call: Call, _ search: StaleDeviceWalk.Search) async throws -> StaleDeviceWalk {
         let terminal = call.shell.terminal
-        return try await call.setup(requiring: [.databaseURL]).withPool(as: .worker, name: name) { pool in
-            var walk = StaleDeviceWalk(pool: pool, search: search)
-            var told = 0
-            while try await walk.step() {
-                guard walk.looked - told >= stride else { continue }
-                told = walk.looked
-                terminal?.show("\(walk.looked) subscriptions looked at, \(walk.total) \(verb(search))")
+        let setup = try call.setup(requiring: [.databaseURL])
+        return try await reaching(
+            for: "revoke-stale",
+            whatToDo: "bring the database back, then run it again: what has ended meanwhile is not looked for twice"
+        ) {
+            try await setup.withPool(as: .worker, name: name) { pool in
+                var walk = StaleDeviceWalk(pool: pool, search: search)
+                var told = 0
+                while try await walk.step() {
+                    guard walk.looked - told >= stride else { continue }
+                    told = walk.looked
+                    let looked = "\(walk.looked.grouped) subscriptions looked at"
+                    terminal?.show("\(looked), \(walk.total.grouped) \(verb(search))")
+                }
+                return walk
             }
-            return walk
         }
     }
 
@@ -66,11 +84,11 @@ enum RevokeStaleCommand: Command {
 
     private static func text(_ walk: StaleDeviceWalk, _ search: StaleDeviceWalk.Search) -> String {
         let days = search.days == 1 ? "a day" : "\(search.days) days"
-        let devices = walk.total == 1 ? "1 subscription" : "\(walk.total) subscriptions"
+        let devices = walk.total.of("subscription")
         guard search.isRehearsal else {
             return "ended \(devices) not seen for \(days); a device that comes back lives again"
         }
-        let lines = groups(walk).map { group, count in "  \(group.app), \(group.provider): \(count)" }
+        let lines = groups(walk).map { group, count in "  \(group.app), \(group.provider): \(count.grouped)" }
         return (["would end \(devices) not seen for \(days); none was ended"] + lines).joined(separator: "\n")
     }
 }

@@ -20,11 +20,16 @@ enum TopologyCommand: Command {
         }
         let setup = try call.setup(requiring: [.amqpURL, .databaseURL, .catalogs])
         let (broker, plan) = (try setup.broker(), setup.plan(try setup.catalogs()))
-        return try await setup.withPool(as: .admin, name: name) { pool in
-            let applier = TopologyApplier(broker: broker, plan: plan, records: BindingBook(pool: pool))
-            switch act {
-            case .apply: return try await apply(applier, call.shell)
-            case .check: return try await check(applier, call.shell)
+        return try await reaching(
+            for: "topology \(act.rawValue)",
+            whatToDo: "it wants broker and database: bring back the one that is away, then run it again"
+        ) {
+            try await setup.withPool(as: .admin, name: name) { pool in
+                let applier = TopologyApplier(broker: broker, plan: plan, records: BindingBook(pool: pool))
+                switch act {
+                case .apply: return try await apply(applier, call.shell)
+                case .check: return try await check(applier, call.shell)
+                }
             }
         }
     }

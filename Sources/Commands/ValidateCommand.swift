@@ -31,7 +31,8 @@ enum ValidateCommand: Command {
         case .failure(let rejection):
             // The file is the caller's own, so what is in it may be shown.
             let found = found(entry, rejection).map { "; it is \($0)" } ?? ""
-            return "line \(entry.line): refused, \(rejection.summary)\(found)"
+            let meant = meant(entry, rejection, catalogs).map { ", did you mean \($0)?" } ?? ""
+            return "line \(entry.line): refused, \(rejection.summary)\(found)\(meant)"
         }
     }
 
@@ -44,6 +45,19 @@ enum ValidateCommand: Command {
         switch value {
         case .string, .number:
             return DeskText.cut(String(decoding: JSONWriter.canonicalBytes(of: value), as: UTF8.self), to: 60)
+        default: return nil
+        }
+    }
+
+    /// The app or type that is nearest to one that nobody knows.
+    private static func meant(_ entry: EventFile.Entry, _ rejection: Rejection, _ catalogs: CatalogSet) -> String? {
+        let document = try? JSONParser(limits: .event).parse(entry.body).get()
+        guard let app = document?["app"]?.string else { return nil }
+        switch rejection.reason {
+        case .unknownApp: return NearestName.find(app, among: catalogs.catalogs.map(\.app.text))
+        case .unknownType:
+            let types = catalogs.catalogs.first { $0.app.text == app }?.types.map(\.type.text) ?? []
+            return document?["eventType"]?.string.flatMap { NearestName.find($0, among: types) }
         default: return nil
         }
     }

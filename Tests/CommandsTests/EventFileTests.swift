@@ -125,6 +125,12 @@ struct EventFileTests {
             let answer = await prompt.run("validate", "-")
             #expect(answer.output.contains(#"at /deliverAt: "#), "\(answer.output)")
             #expect(answer.output.contains(#"; it is "tomorrow""#), "\(answer.output)")
+            prompt.input = #"{"id":"x","app":"drop","eventType":"sytem","to":{"user":"u"}}"#
+            let slip = await prompt.run("validate", "-")
+            #expect(slip.output.contains(#"; it is "sytem", did you mean system?"#), "\(slip.output)")
+            prompt.input = #"{"id":"x","app":"dorp","eventType":"system","to":{"user":"u"}}"#
+            let app = await prompt.run("validate", "-")
+            #expect(app.output.contains("did you mean drop?"), "\(app.output)")
             let json = await prompt.run("validate", "-", "--json")
             #expect(json.output.hasPrefix(#"{"valid":0,"events":[{"line":1,"valid":false,"#), "\(json.output)")
         }

@@ -72,6 +72,8 @@ struct RevokeStaleTests {
                 let none = await prompt.run("revoke-stale", "--days", "90", "--app", "bank", "--dry-run", "--json")
                 #expect(none.code == .done)
                 #expect(none.output == #"{"dryRun":true,"wouldRevoke":0,"of":[]}"#)
+                let slip = await prompt.run("revoke-stale", "--days", "90", "--app", "dorp", "--dry-run")
+                #expect(slip.complaints.hasPrefix("no catalogue describes dorp, did you mean drop?"))
             }
         }
     }

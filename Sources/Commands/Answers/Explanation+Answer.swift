@@ -130,7 +130,7 @@ extension DueEvent.Closing {
 extension DeadLetterSummary {
     /// Stage, reason, place, error and where to find it.
     var words: String {
-        let times = copies > 1 ? ", \(copies) copies" : ""
+        let times = copies > 1 ? ", seen \(copies) times" : ""
         return "\(cause.stage.rawValue), \(cause.words) (\(state.rawValue)\(times), \(deadID))"
     }
 }

@@ -25,12 +25,27 @@ struct Failure {
 }
 
 extension CommandFailure {
-    /// What a person reads where the database is away: what they wanted of it, and what they can do meanwhile.
+    /// What a person reads where a server is away: what they wanted of it, and what they can do meanwhile.
     ///
     /// Nil for every other error.
     init?(unreachable error: any Error, attempted: String, whatToDo: String) {
-        guard let error = error as? PostgresError, Failure(error).exitCode == .unavailable else { return nil }
+        guard error is PostgresError || error is AMQPError, Failure(error).exitCode == .unavailable else { return nil }
+        // Who is refused the log-in has reached the broker.
+        if let refusal = error as? AMQPError, refusal.code == .accessRefused { return nil }
         self.init(.unavailable, attempted: attempted, cameBack: "\(error)", whatToDo: whatToDo)
+    }
+}
+
+/// Runs a body; of a server that is away it is said what was wanted of it, and what to do.
+func reaching<Value>(
+    for attempted: String,
+    whatToDo: String,
+    _ body: () async throws -> Value
+) async throws -> Value {
+    do {
+        return try await body()
+    } catch {
+        throw CommandFailure(unreachable: error, attempted: attempted, whatToDo: whatToDo) ?? error
     }
 }
 

@@ -14,6 +14,11 @@ enum DeskText {
         String(moment.description.prefix(19)).replacing("T", with: " ") + " UTC"
     }
 
+    /// A body as JSON, whatever it measures of what a letter may: nil where it is none.
+    static func document(_ bytes: [UInt8]) -> JSONValue? {
+        try? JSONParser(limits: .init(bytes: 16 << 20, depth: 32)).parse(bytes).get()
+    }
+
     /// One character for each figure, as high as it is large; a point for none.
     static func sparkline(_ figures: [Int]) -> String {
         let largest = figures.max() ?? 0
@@ -36,8 +41,8 @@ enum DeskText {
     }
 
     /// What is said below a list of so many items where there are more.
-    static func rest(_ shown: Int, of count: Int) -> [String] {
-        shown < count ? ["\(shown.grouped) of \(count.of("item")); --limit N shows more."] : []
+    static func rest(_ shown: Int, of count: Int, _ noun: String = "item") -> [String] {
+        shown < count ? ["\(shown.grouped) of \(count.of(noun)); --limit N shows more."] : []
     }
 
     /// Why so many items stay where a replay takes the others.

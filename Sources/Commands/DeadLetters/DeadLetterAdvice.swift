@@ -16,7 +16,7 @@ enum DeadLetterAdvice {
         "malformed-json":
             "the producer sent no valid JSON: have it corrected; edit what must go out tonight, discard the rest",
         "too-large": "above 256 KiB: have the producer send less; it cannot go out as it is",
-        "missing-id": "the producer gives no id: have it corrected; edit --set /id=… what must go out",
+        "missing-id": "the producer gives no id: have it corrected; edit --set '/id={item}' what must go out",
         "missing-audience": "nobody is named in \"to\": edit --set /to=… what must go out",
         "unknown-app": "no catalogue describes the app: add it, topology apply, SIGHUP, then replay",
         "unknown-type": "the app's catalogue does not know the type: add it, topology apply, SIGHUP, then replay",

@@ -38,8 +38,11 @@ struct DeadLetterDetailView: Sendable {
         var text = AnswerText()
         text.add("", item.deadID)
         for (label, words) in facts { text.add(label, width: Self.label, words) }
-        text.add("what to do", width: Self.label, DeadLetterAdvice.words(for: item.cause))
-        text.add("runbook", width: Self.label, DeadLetterAdvice.runbook(for: item.cause))
+        // Of what is settled nobody has anything to do.
+        if [.open, .replaying].contains(item.state) {
+            text.add("what to do", width: Self.label, DeadLetterAdvice.words(for: item.cause))
+            text.add("runbook", width: Self.label, DeadLetterAdvice.runbook(for: item.cause))
+        }
         var lines = text.lines
         if let event { lines += [""] + eventLines(event) }
         if item.delivery == nil { lines += [""] + messageLines }
@@ -91,7 +94,9 @@ struct DeadLetterDetailView: Sendable {
     private var messageLines: [String] {
         let origin = detail.origin
         let exchange = origin.exchange.isEmpty ? "no exchange" : origin.exchange
-        var lines = ["The message, published to \(exchange) with the key \(DeskText.cut(origin.routingKey, to: 100))"]
+        let cut = DeskText.cut(origin.routingKey, to: 100)
+        let key = cut.isEmpty ? "without a key" : "with the key \(cut)"
+        var lines = ["The message, published to \(exchange) \(key)"]
         lines.append("  properties " + Self.oneLine(Self.parsed(origin.properties)))
         lines.append("  headers " + Self.oneLine(headers))
         if let cut = origin.cutBody {
@@ -110,7 +115,8 @@ struct DeadLetterDetailView: Sendable {
     /// What is personal is masked on both sides: that they differ is seen all the same.
     private var conflictLines: [String] {
         func text(_ value: JSONValue) -> String { Self.oneLine(isRevealed ? value : MaskedJSON.part(value)) }
-        return ["What is stored under this id (-), and what came later (+)"]
+        let more = isRevealed ? "" : "; --reveal shows the values"
+        return ["What is stored under this id (-), and what came later (+)\(more)"]
             + conflict.flatMap { change in
                 (change.before.map { ["  - \(change.place.text) \(text($0))"] } ?? [])
                     + (change.after.map { ["  + \(change.place.text) \(text($0))"] } ?? [])
@@ -126,7 +132,7 @@ struct DeadLetterDetailView: Sendable {
     }
 
     private static func parsed(_ bytes: [UInt8]) -> JSONValue? {
-        try? JSONParser(limits: .catalog).parse(bytes).get()
+        DeskText.document(bytes)
     }
 
     private var historyLines: [String] {
@@ -138,9 +144,9 @@ struct DeadLetterDetailView: Sendable {
             let who = entry.operator.map { " by \($0)" } ?? ""
             events.append((entry.at, "\(entry.kind)\(who): \(entry.words)"))
         }
-        for (moment, words) in events.sorted(by: { $0.0 < $1.0 }) {
-            text.add("  \(DeskText.instant(moment))  ", words)
-        }
+        // Of what happened in the same moment the first comes first, as it stands here.
+        let order = events.enumerated().sorted { ($0.element.0, $0.offset) < ($1.element.0, $1.offset) }
+        for (_, (moment, words)) in order { text.add("  \(DeskText.instant(moment))  ", words) }
         return text.lines
     }
 

@@ -21,7 +21,12 @@ enum DeadLettersCommand: Command {
         let call = Call(words: words, shell: call.shell, commands: call.commands)
         let required: Set<Setting> = words.has("from-queue") ? [.amqpURL] : [.databaseURL]
         let request = DeskRequest(call: call, verb: verb, setup: try call.setup(requiring: required))
-        if words.has("from-queue") { return try await QueueSession(request).run() }
+        if words.has("from-queue") {
+            return try await reaching(
+                for: "\(verb.rawValue) of the letters in the broker's queue",
+                whatToDo: "bring the broker back; what is filed already the desk shows without --from-queue"
+            ) { try await QueueSession(request).run() }
+        }
         do {
             return try await attend(to: request)
         } catch {
@@ -67,7 +72,8 @@ enum DeadLettersCommand: Command {
         }
         // An option that a verb would ignore is a misunderstanding, and may be a costly one.
         if let stray = words.given.subtracting(verb.options(words)).min() {
-            throw words.misuse("\(name) has no option --\(stray)")
+            let place = words.has("from-queue") && stray != "from-queue" ? "with --from-queue \(name)" : name
+            throw words.misuse("\(place) has no option --\(stray)")
         }
         return verb
     }

@@ -70,6 +70,9 @@ extension DeskSession {
         }
     }
 
+    /// Where a terminal is narrower, why something was done is worth more than the second in which it was.
+    private static let roomForInstants = 120
+
     private static func result(_ items: Int) -> JSONText { .object([("items", .number(items))]) }
 
     /// `audit`: who did what, the latest first.
@@ -77,9 +80,12 @@ extension DeskSession {
         try expectNoItems()
         let limit = try words.number("limit", in: 1...100_000) ?? 50
         let entries = try await desk.auditLog(atMost: limit)
+        let now = SystemTime().timestamp
+        let isNarrow = (width ?? .max) < Self.roomForInstants
         let rows = entries.map { entry in
             [
-                String(entry.number), DeskText.instant(entry.at), DeskText.cut(entry.operator, to: 20),
+                String(entry.number), isNarrow ? DeskText.ago(entry.at, now) : DeskText.instant(entry.at),
+                DeskText.cut(entry.operator, to: 20),
                 DeskText.cut(entry.login ?? "-", to: 20), entry.act + (entry.replay.map { " \($0)" } ?? ""),
                 entry.items.grouped, DeskText.cut(entry.filterWords, to: 500), DeskText.cut(entry.because, to: 500),
             ]
@@ -137,14 +143,24 @@ extension AuditEntry {
 
     /// `app drop, reason malformed-json`.
     fileprivate var filterWords: String {
-        let words = filter.members.map { member in
+        let words = filter.members.filter { $0.key != "itemCount" }.map { member in
+            if member.key == "items" { return "items \(itemWords)" }
             let list = member.value.array.map { $0.compactMap(\.string).joined(separator: ", ") }
             let value =
                 member.value.string ?? list
                 ?? String(decoding: JSONWriter.canonicalBytes(of: member.value), as: UTF8.self)
             return "\(member.key) \(value)"
         }
-        return words.isEmpty ? "all open items" : words.joined(separator: ", ")
+        // A file has its own say in what is imported.
+        let nothing = act == "import" ? "-" : "all open items"
+        return words.isEmpty ? nothing : words.joined(separator: ", ")
+    }
+
+    /// The first item that was named, and how many there were beside it.
+    private var itemWords: String {
+        let named = filter["items"]?.array?.compactMap(\.string) ?? []
+        let count = filter["itemCount"]?.number?.int64.map { Int(clamping: $0) } ?? named.count
+        return (named.first ?? "-") + (count > 1 ? " and \((count - 1).grouped) more" : "")
     }
 
     fileprivate var json: JSONText {

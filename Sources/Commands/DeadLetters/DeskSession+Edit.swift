@@ -12,7 +12,7 @@ extension DeskSession {
         let forecast = try forecast()
         try await refuseRecorded(detail, forecast)
         try await refuseTooOld(detail.summary)
-        let original = try? JSONParser().parse(detail.origin.body).get()
+        let original = DeskText.document(detail.origin.body)
         // Whoever sees a body in an editor is written down first; everybody else is asked for the reason last.
         let desk = needsEditor ? try deskOperator() : nil
         let body = try await newBody(of: detail, original, desk)
@@ -71,7 +71,7 @@ extension DeskSession {
             )
         )
         try await refuseInvalid(copy, forecast)
-        let changes = JSONEdits.differences(original, try? JSONParser().parse(body).get())
+        let changes = JSONEdits.differences(original, DeskText.document(body))
         guard !changes.isEmpty || copy.origin.routingKey != detail.origin.routingKey || original == nil else {
             throw failure(.answerIsNo, "nothing was changed", "replay sends it as it is", id)
         }
@@ -169,7 +169,7 @@ extension DeskSession {
             )
         }
         let sets = words.allValues("set")
-        if !sets.isEmpty { return try edited(original, sets, operands[0]) }
+        if !sets.isEmpty { return try edited(original, sets, detail.summary.deadID) }
         if words.value("routing-key") != nil { return detail.origin.body }
         guard let desk, request.shell.terminal != nil else {
             throw words.misuse(
@@ -203,13 +203,16 @@ extension DeskSession {
             }
             // What is no JSON is a text: nobody wants to quote twice on a command line.
             let value = (try? JSONParser().parse(Array(parts[1].utf8)).get()) ?? .string(parts[1])
-            guard let changed = JSONEdits.setting(value, at: place.steps[...], in: document) else {
+            let named = place == Self.idPlace ? value.naming(item) : value
+            guard let changed = JSONEdits.setting(named, at: place.steps[...], in: document) else {
                 throw failure(.badInput, "there can be nothing at \(place.text)", "show prints its places", item)
             }
             document = changed
         }
         return JSONWriter.canonicalBytes(of: document)
     }
+
+    private static let idPlace = JSONPointer("/id")
 
     /// The old side stays masked: it is a person's.
     func show(_ changes: [JSONEdits.Difference], _ copy: DeadLetterItem, _ before: DeadLetterItem.Origin) {
@@ -227,6 +230,16 @@ extension DeskSession {
         guard copy.origin.routingKey != before.routingKey else { return }
         print("- routing key \(DeskText.cut(before.routingKey, to: 100))")
         print("+ routing key \(copy.origin.routingKey)")
+    }
+}
+
+extension JSONValue {
+    /// What stands for the item's own id in an id that is given to many.
+    static let itemMark = "{item}"
+
+    fileprivate func naming(_ item: String) -> JSONValue {
+        guard let string else { return self }
+        return .string(string.replacing(Self.itemMark, with: item))
     }
 }
 

@@ -31,6 +31,7 @@ extension DeskSession {
             let most = Self.mostEdited.of("item")
             throw failure(.badInput, "\(count.items.of("item")) match, and one edit is for \(most)", "add --limit")
         }
+        if count.items > 1 { try expectIDsOfTheirOwn(count.items) }
         let found = try await corrections(filter)
         let tally = found.left.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
         for (why, count) in tally where !isJSON { print("\(count.of("item stays", "items stay")): \(why)") }
@@ -44,6 +45,18 @@ extension DeskSession {
         case .sent(let replay, let items):
             if !isJSON { print("\(items.of("copy", "copies")) go out by replay \(replay).") }
             return words.has("detach") ? tell(items, found.left, replay: replay) : try await watch(replay)
+        }
+    }
+
+    /// One id for many would make one event of them: whoever is in two of them would get the first alone.
+    private func expectIDsOfTheirOwn(_ items: Int) throws(CommandFailure) {
+        for set in words.allValues("set") where set.hasPrefix("/id=") || set.hasPrefix("id=") {
+            guard !set.contains(JSONValue.itemMark) else { continue }
+            throw failure(
+                .badInput,
+                "one id for \(items.of("item")) would make one event of them",
+                "--set '/id=\(JSONValue.itemMark)' gives each an id of its own, made of the item's"
+            )
         }
     }
 
@@ -115,7 +128,7 @@ extension DeskSession {
         _ forecast: ReplayForecast,
         _ found: inout ManyCorrections
     ) async throws {
-        let original = try? JSONParser().parse(item.origin.body).get()
+        let original = DeskText.document(item.origin.body)
         let routingKey = words.value("routing-key")
         guard let body = try changedBody(original, item) else {
             found.left["the change has no place in it", default: 0] += 1
@@ -134,7 +147,7 @@ extension DeskSession {
             ] += 1
             return
         }
-        let changes = JSONEdits.differences(original, try? JSONParser().parse(body).get())
+        let changes = JSONEdits.differences(original, DeskText.document(body))
         guard !changes.isEmpty || copy.origin.routingKey != item.origin.routingKey else {
             found.left["nothing would change", default: 0] += 1
             return

@@ -10,7 +10,9 @@ extension DeskSession {
         let look = { () async throws -> DeadLetterPage in
             try await desk.page(filter, atMost: filter.limit ?? Self.usualPage, in: order)
         }
-        let emphasis = { (index: Int, _: String) -> Emphasis in index == 0 ? .heading : .plain }
+        let emphasis = { (index: Int, line: String) -> Emphasis in
+            index == 0 ? .heading : line.hasPrefix("    ") ? .faint : .plain
+        }
         if words.has("watch") {
             try await request.call.watch({ try await look().lines(fitting: width) }, emphasis: emphasis)
         }
@@ -28,28 +30,43 @@ extension DeadLetterPage {
         // What is the same of all of them nobody needs to read.
         let showsState = items.contains { $0.state != .open }
         let showsDeaths = items.contains { $0.deaths > 1 }
-        var header = ["item", "failed", "app", "type", "user", "reason", "error"]
-        if showsDeaths { header.insert("deaths", at: 6) }
+        var header = ["item", "failed", "app", "type", "user", "reason"]
+        if showsDeaths { header.append("deaths") }
         if showsState { header.insert("state", at: 1) }
         let shift = showsState ? 1 : 0
-        var table = TextTable(
-            header,
-            texts: Set((1...5).map { $0 + shift } + [1, header.count - 1]),
-            flexible: [header.count - 1] + [4, 3, 2].map { $0 + shift }
-        )
+        let texts = Set((1...5).map { $0 + shift } + [1])
+        let flexible = [4, 3, 2].map { $0 + shift }
+        var rows: [[String]] = []
         for (item, id) in zip(items, DeskText.shortened(items.map(\.deadID))) {
             let cause = item.cause
             var cells = [
                 id, DeskText.ago(item.lastFailedAt, asOf), DeskText.cut(cause.app ?? "-", to: 16),
                 DeskText.cut(cause.eventType ?? "-", to: 24), DeskText.cut(cause.user ?? "-", to: 16), cause.reason,
-                DeskText.cut(cause.error, to: 500),
             ]
-            if showsDeaths { cells.insert(String(item.deaths), at: 6) }
+            if showsDeaths { cells.append(String(item.deaths)) }
             if showsState { cells.insert(item.state.rawValue, at: 1) }
-            table.add(cells)
+            rows.append(cells)
         }
-        return table.lines(fitting: width) + DeskText.rest(items.count, of: count)
+        let errors = items.map { DeskText.cut($0.cause.error, to: 500) }
+        let bare = TextTable(header, texts: texts, flexible: flexible, rows: rows)
+        let room = width.map { $0 - (bare.lines().map(\.count).max() ?? 0) - 2 }
+        let rest = DeskText.rest(items.count, of: count)
+        // An error of which a few letters are left says nothing: then it has a line of its own.
+        if let width, let room, room < min(Self.leastError, errors.map(\.count).max() ?? 0) {
+            let below: [[String]] = [[]] + errors.map { ["    " + DeskText.cut($0, to: width - 4)] }
+            return zip(bare.lines(fitting: width), below).flatMap { line, error in [line] + error } + rest
+        }
+        let last = header.count
+        let full = TextTable(
+            header + ["error"],
+            texts: texts.union([last]),
+            flexible: [last] + flexible,
+            rows: zip(rows, errors).map { $0 + [$1] }
+        )
+        return full.lines(fitting: width) + rest
     }
+
+    private static let leastError = 40
 
     fileprivate var json: JSONText {
         .object([

@@ -8,7 +8,8 @@ extension DeskSession {
     /// Ctrl-C ends the watching alone.
     func watch(_ id: Int64) async throws -> ExitCode {
         let terminal = isJSON ? nil : request.shell.terminal
-        var (uncarried, looks) = (0, 0)
+        var still = ReplayStandstill()
+        var looks = 0
         while true {
             let progress = try await progress(of: id)
             let bar = ReplayView(progress, now: SystemTime().timestamp).bar
@@ -19,15 +20,15 @@ extension DeskSession {
             }
             looks += 1
             if request.shell.terminal == nil, looks.isMultiple(of: Self.breath) { say(bar) }
-            uncarried = progress.replay.isCarried ? 0 : uncarried + 1
-            if uncarried == Self.patience {
+            still.note(settled: progress.settled, isCarried: progress.replay.isCarried)
+            if still.isWorthAWord {
                 terminal?.show("")
                 let why = await whyNobodyCarries()
                 isJSON ? say(why) : print(why)
             }
             // Nobody sits there who could end it.
-            if request.shell.terminal == nil, uncarried == Self.endurance {
-                throw failure(.tryAgain, "nobody has carried it on for two minutes", Self.goesOn, "replay \(id)")
+            if request.shell.terminal == nil, still.isOver {
+                throw failure(.tryAgain, "it has not moved for two minutes", Self.goesOn, "replay \(id)")
             }
             try await Task.sleep(for: .milliseconds(250))
         }
@@ -135,12 +136,8 @@ extension DeskSession {
 
     private static let listing = "bellhop dead-letters replays lists them"
 
-    /// So many looks without a runner are worth a word: five seconds.
-    private static let patience = 20
     /// So many without a word are silence: ten seconds.
     private static let breath = 40
-    /// Two minutes.
-    private static let endurance = 480
     private static let failuresShown = 10
     private static let goesOn = "it goes on as soon as somebody does; bellhop dead-letters replays shows how it stands"
 }

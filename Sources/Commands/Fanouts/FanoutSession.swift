@@ -25,7 +25,7 @@ struct FanoutSession: Sendable {
         call.answer(
             .object([("count", .number(count)), ("fanouts", .list(views.map { .object($0.members) }))]),
             lines: found.isEmpty
-                ? ["No fan-outs match."] : FanoutView.table(views) + DeskText.rest(found.count, of: count)
+                ? ["No fan-outs match."] : FanoutView.table(views) + DeskText.rest(found.count, of: count, "fan-out")
         )
         return found.isEmpty ? .answerIsNo : .done
     }
@@ -63,7 +63,11 @@ struct FanoutSession: Sendable {
         let count = try await desk.count(filter)
         guard count > 0 else {
             let states = act.acceptedStates.map(\.rawValue).sorted().joined(separator: " or ")
-            call.answer(Self.result(0), lines: ["No fan-outs match that are \(states)."])
+            filter.states = Set(FanoutState.allCases)
+            // Whoever named one by its number wants to know what it is instead.
+            let named = filter.numbers.isEmpty ? [] : try await desk.latest(filter, atMost: Self.shownBefore)
+            let others = named.map { "Fan-out \($0.record.number) is \($0.record.state.rawValue)." }
+            call.answer(Self.result(0), lines: ["No fan-outs match that are \(states)."] + others)
             return .answerIsNo
         }
         if words.has("dry-run") { return try await foresee(filter, count) }

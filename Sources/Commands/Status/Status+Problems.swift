@@ -12,6 +12,7 @@ extension Status {
         [
             broker.obstacle.map { "the broker cannot be asked: \($0)" },
             database.obstacle.map { "the database cannot be asked: \($0)" },
+            catalogObstacle.map { "this shell's catalogues cannot be read, so nothing is said of the topology: \($0)" },
         ].compactMap { $0 }
     }
 
@@ -54,14 +55,27 @@ extension Status {
         }
         if let dead = idle.first(where: { $0.purpose == .dead }) {
             let waiting = Self.waiting(dead.counts?.ready ?? 0, "dead letter")
-            problems.append(
-                isDatabaseSeen
-                    ? "no scheduler runs\(waiting): start one"
-                    : "nobody files dead letters\(waiting): schedulers leave them in the queue while they have no "
-                        + "database, so whether one runs cannot be seen"
-            )
+            problems.append(whyNobodyFiles(waiting, worksSomebody: lanes.count < Lane.allCases.count))
         }
         return problems
+    }
+
+    /// Nobody takes dead letters from their queue: no scheduler runs, or one has let go of it.
+    ///
+    /// A scheduler lets go while the database is away, and takes up again after it is back; nor has anybody said then that they
+    /// run, though somebody serves the lanes.
+    private func whyNobodyFiles(_ waiting: String, worksSomebody: Bool) -> String {
+        guard isDatabaseSeen else {
+            return "nobody files dead letters\(waiting): schedulers leave them in the queue while they have no "
+                + "database, so whether one runs cannot be seen"
+        }
+        if let place = place(of: "scheduler") {
+            return "nobody files dead letters\(waiting), though a scheduler runs, \(place): it takes them up again by "
+                + "itself when broker and database are back; where it does not within a minute, its log says why"
+        }
+        guard crews.isEmpty, worksSomebody else { return "no scheduler runs\(waiting): start one" }
+        return "nobody files dead letters\(waiting), and no process has said yet that it runs, as after an absence of "
+            + "the database: look again in ten seconds"
     }
 
     private var startingWorkers: String {

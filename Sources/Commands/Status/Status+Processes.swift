@@ -18,6 +18,13 @@ extension Status {
         var title: String { isDraining ? "\(role), draining" : role }
     }
 
+    /// Where somebody of this role was seen within half a minute; nil where nobody was.
+    func place(of role: String) -> String? {
+        processes.first { $0.report.identity.role == role }.map { seen in
+            "\(seen.report.identity.host)[\(seen.report.identity.process)]"
+        }
+    }
+
     private var processes: [SeenProcess] { database.value?.store?.processes ?? [] }
 
     /// The largest of each role first.
@@ -90,23 +97,46 @@ extension Status {
         let open = Set((database.value?.store?.breakers ?? []).map { [$0.key.app.text, $0.key.provider] })
         return troubles.filter { !open.contains([$0.app, $0.provider]) }.map { trouble in
             let what = trouble.provider == CheckedProvider.email.rawValue ? "mails" : "pushes"
+            let silence = time - Instant(microseconds: trouble.latest.microseconds)
+            let times = trouble.answers.of("time")
+            guard silence < Self.fresh else {
+                let since = Duration.microseconds(max(0, trouble.latest.microseconds - trouble.since.microseconds))
+                return "\(trouble.provider) answered \(trouble.word) to all of \(trouble.app)'s \(what) for "
+                    + "\(since.roughly), \(times), and was asked for nothing since, \(silence.roughly): bellhop check-provider "
+                    + "--app \(trouble.app) --provider \(trouble.provider) tells how it stands"
+            }
             let since = max(.zero, time - Instant(microseconds: trouble.since.microseconds)).roughly
             return "\(trouble.provider) answers \(trouble.word) to all of \(trouble.app)'s \(what) for \(since), "
-                + "\(trouble.answers.of("time")): they are tried again; see the provider's own status"
+                + "\(times): what has attempts left is tried again; see the provider's own status"
         }
     }
 
-    /// Those of all workers together: since when the first of them hears nothing else.
+    /// Of what a provider said longer ago nobody can say that it says so still.
+    private static let fresh = Duration.seconds(60)
+
+    /// Those of all workers together: since when all of them hear nothing else.
     ///
-    /// A worker that still gets something through has no streak, so a provider that fails for some only is not told here
-    /// where all of them have had an answer.
+    /// What another worker got through meanwhile ends a streak or makes it shorter, so that a provider that is back, or that
+    /// fails for some only, is not told here.
     var troubles: [ProviderTrouble] {
+        let takings = Dictionary(grouping: processes.flatMap(\.report.takings)) { [$0.app, $0.provider] }
         let grouped = Dictionary(grouping: processes.flatMap(\.report.troubles)) { [$0.app, $0.provider] }
-        return grouped.values.compactMap { all -> ProviderTrouble? in
-            guard var first = all.min(by: { $0.since < $1.since }) else { return nil }
-            first.answers = all.map(\.answers).reduce(0, +)
-            let age = time - Instant(microseconds: first.since.microseconds)
-            return age >= Self.worthAWord ? first : nil
+        return grouped.compactMap { outlet, all -> ProviderTrouble? in
+            let taken = takings[outlet]?.map(\.at).max()
+            let standing = all.filter { trouble in taken.map { $0 < trouble.latest } ?? true }
+            guard let first = standing.min(by: { $0.since < $1.since }),
+                let last = standing.max(by: { $0.latest < $1.latest })
+            else { return nil }
+            let whole = ProviderTrouble(
+                app: first.app,
+                provider: first.provider,
+                word: last.word,
+                since: taken.map { max($0, first.since) } ?? first.since,
+                latest: last.latest,
+                answers: standing.map(\.answers).reduce(0, +)
+            )
+            let age = time - Instant(microseconds: whole.since.microseconds)
+            return age >= Self.worthAWord ? whole : nil
         }
         .sorted { ($0.app, $0.provider) < ($1.app, $1.provider) }
     }
@@ -148,7 +178,8 @@ extension Status {
             troubles.map { trouble in
                 .object([
                     ("app", .text(trouble.app)), ("provider", .text(trouble.provider)), ("word", .text(trouble.word)),
-                    ("since", .text(trouble.since.description)), ("answers", .number(trouble.answers)),
+                    ("since", .text(trouble.since.description)), ("latestAt", .text(trouble.latest.description)),
+                    ("answers", .number(trouble.answers)),
                 ])
             }
         )

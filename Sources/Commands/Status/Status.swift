@@ -34,6 +34,8 @@ struct Status: Sendable {
     let topologyDifferences: [String]?
     /// The fingerprint of this shell's catalogues; nil where it has none.
     var catalogs: String?
+    /// Why this shell's catalogues cannot be read; nil where they can, or where it has none.
+    var catalogObstacle: String?
     /// Why the management API told nothing; nil also where none is configured.
     let managementObstacle: String?
 

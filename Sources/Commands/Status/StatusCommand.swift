@@ -15,7 +15,7 @@ enum StatusCommand: Command {
     static func run(_ call: Call) async throws -> ExitCode {
         try call.words.expectNoOperands()
         let setup = try call.setup(requiring: [.amqpURL, .databaseURL])
-        let catalogs = setup.configuration.catalogs == nil ? nil : try setup.catalogs()
+        let catalogs = setup.configuration.catalogs.map { _ in Result { try setup.catalogs() } }
         let management = try setup.configuration.managementURL.map { try ManagementAPI($0) }
         let broker = try setup.broker()
         let status = try await setup.withPool(as: .admin, name: name, patience: .seconds(5)) { pool in
@@ -38,8 +38,10 @@ private struct Look: Sendable {
     let setup: Setup
     let broker: BrokerAddress
     let pool: PostgresPool
-    /// Nil where none are configured, so that nothing can be said of the bindings.
-    let catalogs: CatalogSet?
+    /// Nil where none are configured: then nothing can be said of the bindings, and neither where they have a fault.
+    ///
+    /// Whoever is woken by a fault in them wants to see all the rest.
+    let catalogs: Result<CatalogSet, any Error>?
     let management: ManagementAPI?
 
     func look() async -> Status {
@@ -59,9 +61,17 @@ private struct Look: Sendable {
             broker: seenQueues,
             database: seenDatabase,
             topologyDifferences: isSeen ? await differences() : nil,
-            catalogs: catalogs?.fingerprint,
+            catalogs: readable?.fingerprint,
+            catalogObstacle: catalogObstacle,
             managementObstacle: managementObstacle
         )
+    }
+
+    private var readable: CatalogSet? { try? catalogs?.get() }
+
+    private var catalogObstacle: String? {
+        guard case .failure(let error)? = catalogs else { return nil }
+        return Failure(error).text
     }
 
     private static func sight<Value>(
@@ -140,7 +150,7 @@ private struct Look: Sendable {
     }
 
     private func differences() async -> [String]? {
-        guard let plan = catalogs.map(setup.plan) else { return nil }
+        guard let plan = readable.map(setup.plan) else { return nil }
         let applier = TopologyApplier(broker: broker, plan: plan, records: BindingBook(pool: pool))
         return try? await applier.differences(comparingArguments: false)
     }

@@ -60,7 +60,10 @@ package struct CatalogReload: Service {
                 return reloads.with("refused").increment()
             }
             source.replace(catalogs)
-            logger.notice("the catalogues were read again", ["apps": .integer(catalogs.catalogs.count)])
+            logger.notice(
+                "the catalogues were read again",
+                ["apps": .integer(catalogs.catalogs.count), "catalogues": .text(catalogs.fingerprint)]
+            )
             reloads.with("accepted").increment()
         } catch {
             logger.error("the new catalogues are not in force, the old ones stay", ["error": .error(error)])

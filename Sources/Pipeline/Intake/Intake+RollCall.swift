@@ -12,7 +12,7 @@ extension Intake {
         hindrance: @escaping @Sendable () -> String? = { nil }
     ) -> RollCall {
         RollCall(identity, book: book, source: catalogs, logger: context.logger, interval: interval) { report in
-            report.troubles = tools.breakers.streaks.current(at: context.time.timestamp)
+            (report.troubles, report.takings) = tools.breakers.streaks.current(at: context.time.timestamp)
             report.figures = figures?.current ?? [:]
             report.hindrance = hindrance()
             let seconds = max(1, Int(interval.components.seconds))

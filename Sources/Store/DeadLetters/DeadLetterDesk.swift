@@ -55,6 +55,8 @@ package struct DeadLetterDesk: Sendable {
     }
 
     /// The first items of a list, at most so many of them: those that failed last unless it has another order.
+    ///
+    /// It says how many there are in all, so that nobody takes a page for everything.
     package func page(
         _ filter: DeadLetterFilter,
         atMost page: Int,
@@ -62,7 +64,9 @@ package struct DeadLetterDesk: Sendable {
     ) async throws(PostgresError) -> DeadLetterPage {
         let chosen = filter.selection(of: DeadLetterSummary.columns, atMost: page, in: order)
         let rows = try await pool.run(Statement(chosen.sql, effect: .reads), chosen.parameters)
-        let total = try await count(filter)
+        var all = filter
+        all.limit = nil
+        let total = try await count(all)
         return DeadLetterPage(asOf: total.asOf, items: try rows.map(DeadLetterSummary.init), count: total.items)
     }
 

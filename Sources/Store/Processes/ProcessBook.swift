@@ -76,10 +76,17 @@ extension ProcessReport {
         let items = troubles.map { trouble -> JSONValue in
             [
                 "app": .string(trouble.app), "provider": .string(trouble.provider), "word": .string(trouble.word),
-                "since": .string(trouble.since.description), "answers": .number(JSONNumber(Int64(trouble.answers))),
+                "since": .string(trouble.since.description), "latest": .string(trouble.latest.description),
+                "answers": .number(JSONNumber(Int64(trouble.answers))),
             ]
         }
-        return JSONWriter.canonicalBytes(of: .array(items))
+        let taken = takings.map { taking -> JSONValue in
+            [
+                "app": .string(taking.app), "provider": .string(taking.provider),
+                "taken": .string(taking.at.description),
+            ]
+        }
+        return JSONWriter.canonicalBytes(of: .array(items + taken))
     }
 
     fileprivate var pullsJSON: [UInt8] {
@@ -110,6 +117,7 @@ extension SeenProcess {
         report.refusal = try rows.optionalText(row, 6)
         let troubles = (try? JSONParser(limits: .event).parse(try rows.json(row, 7)).get())?.array ?? []
         report.troubles = troubles.compactMap(ProviderTrouble.init)
+        report.takings = troubles.compactMap(ProviderTaking.init)
         let pulls = (try? JSONParser(limits: .event).parse(try rows.json(row, 8)).get())?.object ?? JSONObject()
         for pull in pulls.members { report.pulls[pull.key] = pull.value.number?.int64.map { Int(clamping: $0) } }
         report.hindrance = try rows.optionalText(row, 13)
@@ -133,8 +141,26 @@ extension ProviderTrouble {
     fileprivate init?(_ json: JSONValue) {
         guard let app = json["app"]?.string, let provider = json["provider"]?.string,
             let word = json["word"]?.string, let since = json["since"]?.string.flatMap(Timestamp.init(validating:)),
+            let latest = json["latest"]?.string.flatMap(Timestamp.init(validating:)),
             let answers = json["answers"]?.number?.int64
         else { return nil }
-        self.init(app: app, provider: provider, word: word, since: since, answers: Int(clamping: answers))
+        self.init(
+            app: app,
+            provider: provider,
+            word: word,
+            since: since,
+            latest: latest,
+            answers: Int(clamping: answers)
+        )
+    }
+}
+
+extension ProviderTaking {
+    /// Nil for a trouble, and for what no program of ours wrote.
+    fileprivate init?(_ json: JSONValue) {
+        guard let app = json["app"]?.string, let provider = json["provider"]?.string,
+            let at = json["taken"]?.string.flatMap(Timestamp.init(validating:))
+        else { return nil }
+        self.init(app: app, provider: provider, at: at)
     }
 }

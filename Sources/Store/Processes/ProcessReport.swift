@@ -8,15 +8,31 @@ package struct ProviderTrouble: Sendable, Equatable {
     /// Its last word, as the ledger has it.
     package var word: String
     package let since: Timestamp
+    /// When it said so last.
+    package var latest: Timestamp
     /// Answers since then, or none that came.
     package var answers: Int
 
-    package init(app: String, provider: String, word: String, since: Timestamp, answers: Int) {
+    package init(app: String, provider: String, word: String, since: Timestamp, latest: Timestamp, answers: Int) {
         self.app = app
         self.provider = provider
         self.word = word
         self.since = since
+        self.latest = latest
         self.answers = answers
+    }
+}
+
+/// A provider that has lately taken something of an app, or known its device.
+package struct ProviderTaking: Sendable, Equatable {
+    package let app: String
+    package let provider: String
+    package let at: Timestamp
+
+    package init(app: String, provider: String, at: Timestamp) {
+        self.app = app
+        self.provider = provider
+        self.at = at
     }
 }
 
@@ -49,6 +65,8 @@ package struct ProcessReport: Sendable, Equatable {
     /// Why the last reload was refused.
     package var refusal: String?
     package var troubles: [ProviderTrouble] = []
+    /// What refutes other processes' troubles.
+    package var takings: [ProviderTaking] = []
     /// What keeps it from taking messages; nil where nothing does.
     package var hindrance: String?
     /// Whether it takes nothing new, and ends what it holds.

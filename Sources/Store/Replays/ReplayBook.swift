@@ -195,9 +195,10 @@ package struct ReplayBook: Sendable {
         "SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || ' replays', 0)) IS NULL"
     )
 
+    /// The detail of what died again is its reason, and the item itself has the words to it.
     private static let failures = Statement(
         """
-        SELECT i.dead_id, i.outcome, coalesce(i.detail, d.error), d.reason, i.settled_at
+        SELECT i.dead_id, i.outcome, coalesce(nullif(i.detail, d.reason), d.error), d.reason, i.settled_at
         FROM replay_items i JOIN dead_letters d ON d.dead_id = i.dead_id
         WHERE i.replay_id = $1 AND i.state = 'settled'
           AND i.outcome IN (\(ReplayOutcome.list { $0.isFailure || $0 == .tooOld }))

@@ -3,7 +3,7 @@ package import Postgres
 
 /// How a replay went over time, from its beginning until now or its end, in parts of the same length.
 package struct ReplayCourse: Sendable {
-    /// Items that were settled in each part.
+    /// Items that were settled in each part; what was cancelled before its turn is none.
     package internal(set) var settled = Array(repeating: 0, count: Self.parts)
     /// Those of them that failed.
     package internal(set) var failed = Array(repeating: 0, count: Self.parts)
@@ -37,7 +37,7 @@ extension ReplayBook {
                      \(ReplayCourse.parts - 1))::bigint AS part,
                count(*), count(*) FILTER (WHERE i.outcome IN (\(ReplayOutcome.list(where: \.isFailure))))
         FROM replay_items i JOIN replays r ON r.id = i.replay_id
-        WHERE i.replay_id = $1 AND i.state = 'settled'
+        WHERE i.replay_id = $1 AND i.state = 'settled' AND i.outcome <> '\(ReplayOutcome.cancelled.rawValue)'
         GROUP BY part
         """,
         effect: .reads

@@ -121,7 +121,7 @@ struct ExplainEventTests {
             #expect(
                 text.contains(
                     "It is in the dead letters: intake, invalid-field at /data/device: the template needs this value "
-                        + "(open, 2 copies, dead-"
+                        + "(open, seen 2 times, dead-"
                 ),
                 "\(answer.output)"
             )

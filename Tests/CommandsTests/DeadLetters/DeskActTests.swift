@@ -111,6 +111,34 @@ struct DeskActTests {
         }
     }
 
+    @Test("a list on a narrow terminal gives each error a line of its own, on a wide one and in a pipe a column")
+    func narrow() async throws {
+        let error = "the text ends inside a value (line 1, column 50, byte 49)"
+        let letters = (1...2).map { Letters.rejected("letter-\($0)", user: "u\($0)", error: error) }
+        try await DeskPrompt.with(letters) { prompt, _ in
+            for (width, count) in [(80, 5), (160, 3)] {
+                let screen = CapturedOutput()
+                let shell = Shell(environment: prompt.environment, output: screen.screen(width: width))
+                _ = await Tool.run(["dead-letters", "list"], shell)
+                let lines = screen.text.split(separator: "\n")
+                #expect(lines.count == count, "\(screen.text)")
+                let whole = lines.filter { $0.contains(error) }
+                #expect(whole.count == 2, "\(screen.text)")
+            }
+            let piped = await prompt.run("dead-letters", "list")
+            #expect(piped.output.split(separator: "\n").count == 3)
+        }
+    }
+
+    @Test("the audit of an act that named items says the first and how many more there were")
+    func manyNamed() async throws {
+        try await DeskPrompt.with(Self.letters) { prompt, _ in
+            _ = await prompt.run(["dead-letters", "discard", "a-letter", "b-letter", "c-letter"] + Self.why)
+            let audit = await prompt.run("dead-letters", "audit")
+            #expect(audit.output.contains("items a-letter and 2 more"), "\(audit.output)")
+        }
+    }
+
     @Test("each verb has help of its own, with an example that it understands", arguments: DeskVerb.allCases)
     func help(verb: DeskVerb) async throws {
         let answer = await Prompt().run("dead-letters", verb.rawValue, "--help")
@@ -146,8 +174,12 @@ struct DeskActTests {
             try await DeskRig.file([("bad-letter", "{")], on: rig)
             let answer = await prompt.run(["dead-letters", "replay", "bad-letter"] + Self.why)
             #expect(answer.code == .answerIsNo)
-            #expect(answer.output.contains("bad-letter  malformed-json: "), "\(answer.output)")
+            let error = try #require(try await rig.bench.column("SELECT error FROM dead_letters").first ?? nil)
+            let line = "bad-letter  malformed-json: \(error)"
+            #expect(answer.output.contains(line), "\(answer.output)")
             let json = await prompt.run("dead-letters", "replays", "1", "--json")
+            let member = #""error":"\#(error)""#
+            #expect(json.output.contains(member), "\(json.output)")
             #expect(
                 json.output.contains(#""failures":[{"id":"bad-letter","outcome":"failed","reason":"malformed-json""#)
             )
@@ -246,6 +278,39 @@ struct DeskActTests {
             #expect(open == ["broken"])
             #expect(replays == 1)
             #expect(acts == ["edit 3"])
+        }
+    }
+
+    @Test("many that lack an id get one each, made of the item's, and never one for all of them")
+    func ids() async throws {
+        try await DeskRig.with { prompt, rig in
+            let body = #"{"to":{"user":"u1"},"title":"t","body":"b"}"#
+            try await DeskRig.file([("lost-1", body), ("lost-2", body)], on: rig, reason: "missing-id")
+            let words = ["dead-letters", "edit", "--reason", "missing-id"] + Self.why
+            for set in ["/id=same", "id=same"] {
+                let one = await prompt.run(words + ["--set", set])
+                #expect(one.code == .badInput)
+                #expect(one.complaints.contains("one id for 2 items would make one event of them"))
+                #expect(one.complaints.contains("--set '/id={item}'"), "\(one.complaints)")
+            }
+            let each = await prompt.run(words + ["--set", "/id=fixed-{item}"])
+            #expect(each.code == .done, "\(each.complaints)\(each.output)")
+            try await rig.wait(for: 2, "SELECT count(*) FROM notifications")
+            let events = try await rig.bench.column("SELECT event_id FROM notifications ORDER BY 1")
+            #expect(events == ["fixed-lost-1", "fixed-lost-2"])
+        }
+    }
+
+    @Test("what is too large for an event is edited as the JSON that it is")
+    func large() async throws {
+        try await DeskRig.with { prompt, rig in
+            let words = String(repeating: "y", count: 300_000)
+            let body = #"{"id":"big","to":{"user":"u1"},"title":"t","body":"\#(words)"}"#
+            try await DeskRig.file([("large", body)], on: rig, reason: "too-large")
+            let answer = await prompt.run(["dead-letters", "edit", "large", "--set", "/body=short"] + Self.why)
+            #expect(answer.code == .done, "\(answer.complaints)")
+            let bodies = try await rig.bench.column("SELECT body FROM notifications")
+            #expect(bodies == ["short"])
         }
     }
 

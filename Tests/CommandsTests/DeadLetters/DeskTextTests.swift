@@ -26,6 +26,28 @@ struct DeskTextTests {
         #expect(2000.of("item") == "2,000 items")
     }
 
+    @Test("a replay that a scheduler takes up and lets go of, over and over, stands still; one that settles does not")
+    func standstill() {
+        var still = ReplayStandstill()
+        for look in 1...2_000 { still.note(settled: 0, isCarried: look % 200 < 150) }
+        #expect(still.isOver)
+        still.note(settled: 1, isCarried: true)
+        #expect(!still.isOver)
+        var slow = ReplayStandstill()
+        for _ in 1...10_000 { slow.note(settled: 0, isCarried: true) }
+        #expect(!slow.isOver, "somebody has it in hand")
+        var left = ReplayStandstill()
+        var words = 0
+        for _ in 1...479 {
+            left.note(settled: 0, isCarried: false)
+            words += left.isWorthAWord ? 1 : 0
+        }
+        #expect(words == 1)
+        #expect(!left.isOver)
+        left.note(settled: 0, isCarried: false)
+        #expect(left.isOver)
+    }
+
     @Test("ids are cut no shorter than they are told apart")
     func shortened() {
         let near = ["0123456789abcdef", "0123456789abcXYZ"]

@@ -1,3 +1,4 @@
+import AMQP
 import Foundation
 import Store
 import TestSupport
@@ -85,6 +86,7 @@ struct StatusProcessTests {
                         provider: "fcm",
                         word: "UNAVAILABLE",
                         since: Letters.ago(40),
+                        latest: Letters.ago(2),
                         answers: 120
                     )
                 ]
@@ -119,6 +121,94 @@ struct StatusProcessTests {
                 #expect(text.contains("processes"))
                 let watch = await prompt.run("status", "--watch")
                 #expect(watch.code == .usage)
+            }
+        }
+    }
+
+    private static func trouble(since: Int64, latest: Int64, answers: Int = 8) -> ProviderTrouble {
+        ProviderTrouble(
+            app: "drop",
+            provider: "fcm",
+            word: "UNAVAILABLE",
+            since: Letters.ago(since),
+            latest: Letters.ago(latest),
+            answers: answers
+        )
+    }
+
+    @Test("what one worker got through since, or what nobody asked for since, is no provider that is away")
+    func refuted() async throws {
+        try await Bench.withTopology { bench in
+            try await Workplace.withPrompt(on: bench) { prompt, _ in
+                func words(taken: Int64?, latest: Int64) async throws -> [String] {
+                    var first = Self.report("w1", "same")
+                    first.troubles = [Self.trouble(since: 400, latest: latest)]
+                    var second = Self.report("w2", "same")
+                    second.takings =
+                        taken.map { [ProviderTaking(app: "drop", provider: "fcm", at: Letters.ago($0))] } ?? []
+                    try await Self.announce(first, bench)
+                    try await Self.announce(second, bench)
+                    return try await Self.problems(prompt).filter { $0.contains("fcm answer") }
+                }
+                let refuted = try await words(taken: 100, latest: 300)
+                #expect(refuted == [])
+                let silent = try await words(taken: nil, latest: 300)
+                #expect(
+                    silent.first?.contains("fcm answered UNAVAILABLE to all of drop's pushes for 1 min, 8 times")
+                        == true
+                )
+                #expect(silent.first?.contains("was asked for nothing since, 5 min") == true, "\(silent)")
+                #expect(silent.first?.contains("check-provider --app drop --provider fcm") == true)
+                let back = try await words(taken: 100, latest: 2)
+                #expect(
+                    back.first?.contains("fcm answers UNAVAILABLE to all of drop's pushes for 1 min") == true,
+                    "\(back)"
+                )
+            }
+        }
+    }
+
+    @Test("a catalogue with a fault hides nothing of the rest, and stands among the problems")
+    func faultyCatalogs() async throws {
+        try await Bench.withTopology { bench in
+            try await Workplace.withPrompt(on: bench) { prompt, folder in
+                let catalogs = folder.appendingPathComponent("broken")
+                try FileManager.default.createDirectory(at: catalogs, withIntermediateDirectories: true)
+                try Data("{app: 7}".utf8).write(to: catalogs.appendingPathComponent("drop.json5"))
+                let answer = await prompt.with("BELLHOP_CATALOGS", catalogs.path).run("status")
+                #expect(answer.code == .done, "\(answer.complaints)")
+                #expect(answer.output.contains("this shell's catalogues cannot be read"), "\(answer.output)")
+                #expect(answer.output.contains("no worker runs"), "\(answer.output)")
+            }
+        }
+    }
+
+    @Test("nobody is told to start a scheduler that runs, or that may not have said so yet")
+    func absentClerk() async throws {
+        try await Bench.withTopology { bench in
+            try await Workplace.withPrompt(on: bench) { prompt, _ in
+                let absent = try await Self.problems(prompt)
+                let isMissing = absent.contains { $0.hasPrefix("no scheduler runs") }
+                #expect(isMissing, "\(absent)")
+                let consumer = Consumer(
+                    ConsumerOptions(
+                        broker: try bench.broker,
+                        name: "test",
+                        subscriptions: [.init(queue: bench.names.lane(.urgent), prefetch: 1)]
+                    )
+                )
+                consumer.start()
+                var unsaid: [String] = []
+                for _ in 0..<1_000 where !unsaid.contains(where: { $0.contains("look again in ten seconds") }) {
+                    unsaid = try await Self.problems(prompt)
+                }
+                let isUnsaid = unsaid.contains { $0.contains("no process has said yet that it runs") }
+                #expect(isUnsaid, "\(unsaid)")
+                try await Self.announce(Self.report("s1", "same", role: "scheduler"), bench)
+                let seen = try await Self.problems(prompt)
+                await consumer.close()
+                let isSeen = seen.contains { $0.contains("though a scheduler runs, h-s1[7]") }
+                #expect(isSeen, "\(seen)")
             }
         }
     }

@@ -49,6 +49,21 @@ extension ConsoleBrowserTests {
                 try await stage.open("desk")
                 try await stage.press("Dry run")
                 try await stage.until("$('dialog .deed')?.textContent.includes('nothing was changed')")
+                let deed = try await stage.texts("dialog .deed").first ?? ""
+                #expect(deed.hasPrefix("A replay of "), "what would become of each the table below says")
+                try await stage.expectQuiet()
+            }
+        }
+
+        @Test("a page of items says how many there are in all, and shows more of them")
+        func more() async throws {
+            try await ConsoleStage.with((100..<160).map { Letters.rejected("letter-\($0)") }) { stage in
+                try await stage.signIn(at: "#/letters")
+                try await stage.until("$$('.items .item').length === 50")
+                try await stage.until("$('.bar .lead').textContent === '60 items, 50 shown'")
+                try await stage.ask("$$('#main a').find((one) => one.textContent === 'Show more').click()")
+                try await stage.until("$$('.items .item').length === 60")
+                try await stage.until("$('.bar .lead').textContent === '60 items'")
                 try await stage.expectQuiet()
             }
         }

@@ -212,7 +212,7 @@ function forecastShown(found) {
   const left = [["too old to be replayed", found.tooOld], ["replayed too often", found.tooOften], ["only the beginning of the body is left", found.bodyCut]]
     .filter(([, count]) => count > 0);
   return [
-    el("p", { class: "deed" }, `${of(found.count, "item")} would go out; nothing was changed.`),
+    el("p", { class: "deed" }, `A replay of ${of(found.count, "item")} at this moment; nothing was changed.`),
     table(["prediction", "#items"], found.predictions.map(({ prediction, detail, count }) => [detail ? `${prediction}: ${detail}` : prediction, grouped(count)]), { label: "predictions" }),
     left.map(([words, count]) => el("p", { class: "muted" }, `${of(count, "item")} stay: ${words}.`)),
     found.ahead.map(({ outlet, waiting }) => el("p", { class: "muted" }, `${grouped(waiting)} wait in the backlog of ${outlet}: what is sent there goes behind them.`)),

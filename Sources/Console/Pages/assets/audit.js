@@ -11,8 +11,13 @@ function undo(entry) {
   }).then(refreshSoon);
 }
 
-function filterWords(filter) {
-  const words = Object.entries(filter).map(([name, value]) => `${name} ${Array.isArray(value) ? value.join(", ") : typeof value === "object" ? JSON.stringify(value) : value}`);
+/** The first of a list, and how many there are: an act keeps some of its items alone, and says how many it had. */
+function listWords(list, count = list.length) {
+  return count > 1 ? `${list[0]} and ${grouped(count - 1)} more` : list.join("");
+}
+
+function filterWords({ itemCount, ...filter }) {
+  const words = Object.entries(filter).map(([name, value]) => `${name} ${name === "items" ? listWords(value, itemCount) : Array.isArray(value) ? value.join(", ") : typeof value === "object" ? JSON.stringify(value) : value}`);
   return words.join(", ") || "–";
 }
 

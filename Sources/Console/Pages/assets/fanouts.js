@@ -27,7 +27,7 @@ function fanoutCard(one) {
   const state = one.stalled ? "stalled" : one.state;
   return el("li", { class: "group" },
     el("div", { class: "group-words" },
-      el("h2", {}, link(`#/fanouts/${one.fanout}`, `${one.app} · ${one.type}`, { "data-row": "" }), tag(state, stateKind(state)), el("span", { class: "muted" }, one.everyone ? "to everyone" : `to ${one.topic}`)),
+      el("h2", {}, link(`#/fanouts/${one.fanout}`, `${one.app} · ${one.type}`, { "data-row": "" }), tag(state, stateKind(state)), el("span", { class: "muted" }, one.everyone ? "to everyone" : `to ${one.topic}`), el("code", {}, one.event)),
       progressBar(fanoutShare(one), fanoutWords(one), one.stalled || one.trouble ? "bad" : one.state === "paused" ? "warn" : ""),
       el("p", { class: "muted small" }, fanoutWords(one), one.usersPerSecond ? ` · ${short(one.usersPerSecond)}/s` : "",
         one.secondsLeft ? ` · about ${span(one.secondsLeft)} left` : "", " · begun ", ago(one.startedAt), one.trouble ? ` · ${one.trouble}` : "")),

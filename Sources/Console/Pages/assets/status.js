@@ -61,7 +61,7 @@ function backlogsShown(status) {
 function providersShown(status) {
   const rows = [
     ...(status.breakers ?? []).map((one) => [one.app, one.provider, tag(one.reason, "bad"), ago(one.openSince), `next try in ${span(one.nextProbeInSeconds)}`]),
-    ...(status.failingProviders ?? []).map((one) => [one.app, one.provider, tag(one.word, "warn"), ago(one.since), of(one.answers, "answer")]),
+    ...(status.failingProviders ?? []).map((one) => [one.app, one.provider, tag(one.word, "warn"), ago(one.since), [of(one.answers, "answer"), ", the last ", ago(one.latestAt)]]),
   ];
   if (rows.length === 0) return null;
   return card("Providers in trouble", null, table(["app", "provider", "says", "since", "more"], rows, { label: "providers in trouble" }));
