@@ -79,7 +79,8 @@ extension PostgresError {
         case (_, .tableUnknown?), (_, .columnUnknown?):
             "the schema is not this program's: see bellhop migrate --check, or name the right "
                 + Setting.namespace.environmentName
-        case (.timedOut, _), (.cannotConnect, nil): "see docs/runbooks/database.md, When it does not answer"
+        case (.timedOut, nil): "see docs/runbooks/database.md, When it does not answer"
+        case (.timedOut, .some), (.cannotConnect, nil): "see docs/runbooks/database.md"
         case (_, .privilegeMissing?): "log in with the rights for it: see docs/operating.md, The database"
         default: nil
         }

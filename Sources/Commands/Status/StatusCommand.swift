@@ -18,7 +18,7 @@ enum StatusCommand: Command {
         let catalogs = setup.configuration.catalogs.map { _ in Result { try setup.catalogs() } }
         let management = try setup.configuration.managementURL.map { try ManagementAPI($0) }
         let broker = try setup.broker()
-        let status = try await setup.withPool(as: .admin, name: name, patience: .seconds(5)) { pool in
+        let status = try await setup.withPool(as: .admin, name: name, patience: .seconds(10)) { pool in
             let look = Look(setup: setup, broker: broker, pool: pool, catalogs: catalogs, management: management)
             if call.words.has("watch") {
                 try await call.watch(
