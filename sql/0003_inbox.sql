@@ -6,6 +6,7 @@ CREATE TABLE inbox (
     person        bigint NOT NULL,
     id            bigint NOT NULL,
     created_at    timestamptz NOT NULL DEFAULT now(),
+    said_at       timestamptz,
     read_at       timestamptz,
     urgency       smallint NOT NULL CHECK (urgency BETWEEN 0 AND 2),
     unsent        "char" CHECK (unsent IN ('x', 'e')),
@@ -15,8 +16,12 @@ CREATE TABLE inbox (
     title         text NOT NULL,
     body          text NOT NULL,
     venue_id      text,
-    link          text,
+    link_web      text,
+    link_mobile   text,
+    link_scheme   text,
     data          text,
+    target_id     text,
+    metadata      text,
     extras        text,
     collapse_key  text COLLATE "C",
     unsent_reason text COLLATE "C",
@@ -33,8 +38,11 @@ COMMENT ON COLUMN inbox.unsent IS
     'Where no device was eligible: the state of the push, suppressed or expired. It was never to be sent, and has no line in the ledger.';
 COMMENT ON COLUMN inbox.content_hash IS
     'First 16 bytes of SHA-256 over the content: the same id with another hash is an id-conflict.';
+COMMENT ON COLUMN inbox.said_at IS 'When its source said it (sentAtIso); null where it did not say.';
+COMMENT ON COLUMN inbox.link_web IS
+    'Where a tap leads: the web app''s path, the mobile app''s route and, where its catalogue has one, the URL of its own scheme. All null where nothing says so.';
 COMMENT ON COLUMN inbox.extras IS
-    'What only a push needs, so that a retry finds everything here: targetId, metadata, imageUrl, expiresAt, sentAtIso, topic.';
+    'What only few bring and only a push needs, so that a retry finds everything here: imageUrl, expiresAt, topic, everyone, traceparent, tracestate.';
 COMMENT ON COLUMN inbox.seen_at IS 'When its user had it before their eyes, whether or not they read it.';
 COMMENT ON COLUMN inbox.archived_at IS 'When its user put it away; null for what is in the list.';
 COMMENT ON COLUMN inbox.snoozed_until IS
@@ -58,7 +66,10 @@ CREATE TABLE ledger (
     outlet              text COLLATE "C",
     queued_at           timestamptz,
     PRIMARY KEY (person, id, target)
-) WITH (fillfactor = 75);
+) WITH (fillfactor = 42);
+-- A line is written twice within a second, when it is claimed and when it is settled, and a whole batch is settled at once:
+-- nothing of it can be cleared away before all of it is written. What is left free has room for all second versions of a
+-- page, with what a provider's id adds to them; then no index hears of the settlement.
 COMMENT ON TABLE ledger IS 'What is owed and what became of it: it alone decides what is still to be sent.';
 COMMENT ON COLUMN ledger.target IS
     'The eight bytes that the digits of a subscription''s id stand for; 0 for the user''s mailbox, -1 for nobody.';
@@ -95,7 +106,7 @@ BEGIN
         FOR part IN 0 .. parts - 1 LOOP
             EXECUTE format(
                 'CREATE TABLE %I PARTITION OF %I FOR VALUES WITH (MODULUS %s, REMAINDER %s) WITH (fillfactor = %s)',
-                whole || '_' || part, whole, parts, part, CASE whole WHEN 'ledger' THEN 75 ELSE 100 END
+                whole || '_' || part, whole, parts, part, CASE whole WHEN 'ledger' THEN 42 ELSE 100 END
             );
         END LOOP;
     END LOOP;
@@ -145,6 +156,13 @@ LANGUAGE sql IMMUTABLE AS $$
         WHEN name ~ '^sub_[0-9a-f]{16}$' THEN ('x' || substr(name, 5))::bit(64)::bigint
     END
 $$;
+-- As it is served; null where there is none.
+CREATE FUNCTION notification_link(web text, mobile text, scheme text) RETURNS jsonb
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE
+        WHEN web IS NOT NULL THEN jsonb_strip_nulls(jsonb_build_object('mobile', mobile, 'scheme', scheme, 'web', web))
+    END
+$$;
 CREATE FUNCTION target_channel(number bigint) RETURNS text
 LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE number WHEN 0 THEN 'email' ELSE 'push' END
@@ -153,8 +171,9 @@ $$;
 CREATE VIEW notifications WITH (security_invoker = true) AS
 SELECT p.app, p.user_id, notification_name(i.id) COLLATE "C" AS id, i.event_id, i.content_hash, i.type, i.title, i.body,
        CASE i.urgency WHEN 0 THEN 'high' WHEN 1 THEN 'normal' ELSE 'low' END COLLATE "C" AS priority, i.venue_id,
-       i.link::jsonb AS link, i.data::jsonb AS data, i.read_at, i.created_at, i.extras::jsonb AS extras, i.collapse_key,
-       i.seen_at, i.archived_at, i.snoozed_until
+       notification_link(i.link_web, i.link_mobile, i.link_scheme) AS link, i.data::jsonb AS data, i.read_at,
+       i.created_at, i.extras::jsonb AS extras, i.collapse_key, i.seen_at, i.archived_at, i.snoozed_until,
+       i.target_id, i.metadata::jsonb AS metadata, i.said_at
 FROM inbox i JOIN people p ON p.number = i.person;
 COMMENT ON VIEW notifications IS 'The inbox in words.';
 

@@ -25,12 +25,12 @@ enum RawRows {
         CREATE FUNCTION raw_notification() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN
             IF TG_OP = 'INSERT' THEN
-                INSERT INTO inbox (person, id, event_id, content_hash, type, title, body, urgency, venue_id, link, data,
-                                   read_at, created_at, extras, collapse_key)
+                INSERT INTO inbox (person, id, event_id, content_hash, type, title, body, urgency, venue_id,
+                                   link_web, link_mobile, link_scheme, data, read_at, created_at, extras, collapse_key)
                 VALUES (raw_person(NEW.app, NEW.user_id), raw_id(NEW.id), NEW.event_id, NEW.content_hash, NEW.type,
                         NEW.title, NEW.body, CASE NEW.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END,
-                        NEW.venue_id, NEW.link, NEW.data, NEW.read_at, coalesce(NEW.created_at, now()),
-                        NEW.extras, coalesce(NEW.collapse_key, NEW.extras ->> 'collapseKey'));
+                        NEW.venue_id, NEW.link ->> 'web', NEW.link ->> 'mobile', NEW.link ->> 'scheme', NEW.data,
+                        NEW.read_at, coalesce(NEW.created_at, now()), NEW.extras, coalesce(NEW.collapse_key, NEW.extras ->> 'collapseKey'));
             ELSE
                 UPDATE inbox SET title = NEW.title, body = NEW.body, read_at = NEW.read_at, created_at = NEW.created_at
                 WHERE person = raw_person(OLD.app, OLD.user_id) AND id = raw_id(OLD.id);

@@ -9,7 +9,7 @@ extension InboxItem {
         let what: JSONObject = [
             "id": .string(id.text), "type": .string(type.text), "title": .string(title), "body": .string(body),
             "priority": .string(priority.rawValue), "createdAt": .string(createdAt.inMilliseconds),
-            "venueId": .optional(venueID), "data": .object(data), "link": link.map(JSONValue.object) ?? .null,
+            "venueId": .optional(venueID), "data": .object(data), "link": link.map { .object($0.json) } ?? .null,
         ]
         let state: JSONObject = [
             "read": .bool(isRead), "seen": .bool(isSeen), "archived": .bool(isArchived),

@@ -9,7 +9,6 @@ extension Event {
     /// are microseconds, numbers keep their spelling (`1` and `1.0` differ).
     public func contentBytes(into buffer: inout [UInt8]) {
         var writer = ContentWriter()
-        swap(&writer.buffer, &buffer)
         writer.begin()
         writer.write("body", content.body)
         writer.write("collapseKey", content.collapseKey)
@@ -24,13 +23,13 @@ extension Event {
         writer.write("type", type.text)
         writer.write("venueId", content.venueID)
         writer.end()
-        swap(&writer.buffer, &buffer)
+        writer.buffer.withBytes { buffer.append(contentsOf: $0) }
     }
 }
 
 /// Writes the members of one object, in the order of the calls.
-private struct ContentWriter {
-    var buffer: [UInt8] = []
+private struct ContentWriter: ~Copyable {
+    var buffer = JSONBuffer(capacity: 512)
     private var isFirst = true
 
     mutating func begin() {
@@ -40,19 +39,19 @@ private struct ContentWriter {
     mutating func write(_ key: StaticString, _ text: String?) {
         guard let text else { return }
         begin(key)
-        JSONWriter.write(text, into: &buffer)
+        buffer.append(text)
     }
 
     mutating func write(_ key: StaticString, _ object: JSONObject) {
         guard !object.isEmpty else { return }
         begin(key)
-        JSONWriter.write(object, into: &buffer)
+        buffer.append(object)
     }
 
     mutating func write(_ key: StaticString, _ instant: Timestamp?) {
         guard let instant else { return }
         begin(key)
-        buffer.append(contentsOf: String(instant.microseconds).utf8)
+        buffer.append(instant.microseconds)
     }
 
     mutating func end() {
@@ -64,7 +63,7 @@ private struct ContentWriter {
         if !isFirst { buffer.append(UInt8(ascii: ",")) }
         isFirst = false
         buffer.append(UInt8(ascii: "\""))
-        buffer.append(contentsOf: UnsafeBufferPointer(start: key.utf8Start, count: key.utf8CodeUnitCount))
+        buffer.append(key)
         buffer.append(UInt8(ascii: "\""))
         buffer.append(UInt8(ascii: ":"))
     }

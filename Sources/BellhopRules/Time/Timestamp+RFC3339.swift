@@ -64,12 +64,29 @@ extension Timestamp: CustomStringConvertible {
 
     /// The instant in UTC, with milliseconds, or microseconds where there are any: `2026-02-15T13:45:00.000Z`.
     public var description: String {
-        let seconds = Int(microseconds / 1_000_000)
-        let micros = Int(microseconds % 1_000_000)
-        let time = seconds % 86_400
-        let date = LocalDate(daysSinceEpoch: seconds / 86_400)
-        let clock = [time / 3600, time / 60 % 60, time % 60].map { $0.padded(to: 2) }.joined(separator: ":")
-        let fraction = micros % 1000 == 0 ? (micros / 1000).padded(to: 3) : micros.padded(to: 6)
-        return "\(date)T\(clock).\(fraction)Z"
+        let (seconds, micros) = (Int(microseconds / 1_000_000), Int(microseconds % 1_000_000))
+        let (date, time) = (LocalDate(daysSinceEpoch: seconds / 86_400).parts, seconds % 86_400)
+        let isWhole = micros % 1000 == 0
+        // Digit by digit into the text itself, since most notifications carry such a time to their reader.
+        return String(unsafeUninitializedCapacity: 27) { text in
+            var end = 0
+            func add(_ number: Int, width: Int, _ mark: Unicode.Scalar) {
+                var rest = number
+                for place in stride(from: end + width - 1, through: end, by: -1) {
+                    text[place] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+                    rest /= 10
+                }
+                text[end + width] = UInt8(ascii: mark)
+                end += width + 1
+            }
+            add(date.year, width: 4, "-")
+            add(date.month, width: 2, "-")
+            add(date.day, width: 2, "T")
+            add(time / 3600, width: 2, ":")
+            add(time / 60 % 60, width: 2, ":")
+            add(time % 60, width: 2, ".")
+            if isWhole { add(micros / 1000, width: 3, "Z") } else { add(micros, width: 6, "Z") }
+            return end
+        }
     }
 }

@@ -15,6 +15,6 @@ extension EmailMessage {
             address: address,
             words: (language: language, title: content.title, body: content.body)
         )
-        webPath = content.link?["web"]?.string
+        webPath = content.link?.web
     }
 }

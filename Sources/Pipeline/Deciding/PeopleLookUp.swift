@@ -19,11 +19,12 @@ struct PeopleLookUp: Sendable {
         guard !keys.isEmpty else { return [:] }
         var people = try await store.recipients(of: keys)
         guard !counted.isEmpty else { return people }
+        // Whether somebody has such a device is known sooner than whether they are in a set.
         let shown = people.filter { key, person in
-            guard counted.contains(key), person.pushEnabled, let catalog = catalogs[key.app] else { return false }
+            guard person.pushEnabled, !person.devices.isEmpty, let catalog = catalogs[key.app] else { return false }
             return person.devices.contains { device in
-                platforms.contains(device.platform) && catalog.badgePlatforms.contains(device.platform)
-            }
+                catalog.badgePlatforms.contains(device.platform) && platforms.contains(device.platform)
+            } && counted.contains(key)
         }
         guard !shown.isEmpty else { return people }
         let unread = try await store.unread(of: Array(shown.keys), leavingOut: typesWithoutNumber(of: shown.keys))

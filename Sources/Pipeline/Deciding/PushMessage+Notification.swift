@@ -22,7 +22,7 @@ extension PushMessage {
         message.data = content.data
         message.metadata = content.extras.metadata
         message.targetID = content.extras.targetID
-        message.link = content.link.flatMap(DeepLink.init)
+        message.link = content.link
         message.venueID = content.venueID
         message.imageURL = content.extras.imageURL
         message.collapseKey = content.extras.collapseKey
@@ -32,12 +32,5 @@ extension PushMessage {
         message.badge = type.badgePlatforms.contains(device.platform) ? unread : nil
         message.presentation = PushPresentation(type)
         self.init(message)
-    }
-}
-
-extension DeepLink {
-    fileprivate init?(_ link: JSONObject) {
-        guard case .string(let web)? = link["web"], case .string(let mobile)? = link["mobile"] else { return nil }
-        self.init(web: web, mobile: mobile, scheme: link["scheme"]?.string)
     }
 }

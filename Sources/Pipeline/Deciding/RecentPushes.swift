@@ -20,14 +20,17 @@ struct RecentPushes: Sendable {
 
     /// Asks for those of the records whose type, or app, has a policy that wants it; nothing where none has.
     init(
-        of records: [InboxRecord],
+        of entries: ArraySlice<Entry<InboxRecord>>,
         by people: [RecipientKey: Recipient],
         _ catalogs: CatalogSet,
         _ store: any PipelineStore
     ) async throws(PostgresError) {
+        let asking = catalogs.catalogs.filter(\.looksBack).map(\.app)
+        guard !asking.isEmpty else { return }
         var questions: [RecentPushQuestion] = []
         var latest: (words: InboxWords, policy: Policy?)?
-        for record in records {
+        for entry in entries where asking.contains(entry.work.app) {
+            let record = entry.work
             if latest?.words !== record.words { latest = (record.words, Policy(of: record, catalogs)) }
             guard let policy = latest?.policy, let place = people.index(forKey: record.key.recipient)
             else { continue }
@@ -87,4 +90,9 @@ struct RecentPushes: Sendable {
             if burst == nil, cap == nil { return nil }
         }
     }
+}
+
+extension Catalog {
+    /// Whether a policy of the app asks what went before.
+    fileprivate var looksBack: Bool { cap != nil || types.contains { $0.burst != nil } }
 }

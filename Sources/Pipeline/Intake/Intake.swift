@@ -151,18 +151,21 @@ package struct Intake: Sendable {
         var recorded = Recorder.Recorded()
         for range in Recorder.statements(for: entries.map(\.work.words.bytes)) {
             let part = entries[range]
-            let counted = part.filter { decider.showsNumber($0.work.app, $0.work.words.content.type) }
+            let counted = part.compactMap { entry in
+                let record = entry.work
+                return decider.showsNumber(record.app, record.words.content.type) ? record.key.recipient : nil
+            }
             let people = await batch.timed(.lookUp) {
                 await lookUp(
                     part.map(\.work.key.recipient),
-                    counting: counted.map(\.work.key.recipient),
+                    counting: counted,
                     part.map(\.index),
                     batch
                 )
             }
             guard let people else { continue }
             let found = await batch.persistence.insist { [store = tools.store] () throws(PostgresError) in
-                try await RecentPushes(of: part.map(\.work), by: people, decider.catalogs, store)
+                try await RecentPushes(of: part, by: people, decider.catalogs, store)
             }
             guard let recent = found else {
                 batch.messages.giveUp(part.map(\.index))
@@ -188,7 +191,9 @@ package struct Intake: Sendable {
         _ positions: [Int],
         _ batch: Batch
     ) async -> [RecipientKey: Recipient]? {
-        let (keys, counted) = (Set(people), Set(counted))
+        let keys = Set(people)
+        // Those who are counted are among them: where they are as many, they are the same.
+        let counted = counted.count == people.count ? keys : Set(counted)
         let lookUp = PeopleLookUp(store: tools.store, catalogs: catalogs.current)
         let found = await batch.persistence.insist { () throws(PostgresError) in
             try await lookUp.find(keys, counting: counted, on: platforms)

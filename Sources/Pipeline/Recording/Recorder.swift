@@ -70,10 +70,11 @@ struct Recorder: Sendable {
     private func count(_ stored: Stored<Decider.Decided, Inbox.Outcome>) {
         let metrics = context.metrics.records
         metrics.count(stored.written.lazy.map { ($0.entry.work.record.app, $0.outcome) })
-        let fresh = stored.written.lazy.filter { $0.outcome == .recorded }.map(\.entry.work.record)
+        // Closures: a key path into an object is followed step by step at each element.
+        let fresh = stored.written.lazy.filter { $0.outcome == .recorded }.map { $0.entry.work.record }
         metrics.countDecisions(fresh)
         metrics.countReroutes(fresh)
-        context.herald?.changed(fresh.map(\.key.recipient))
+        context.herald?.changed(fresh.map { $0.key.recipient })
     }
 
     /// Which records go into which statement, by the bytes of their words.

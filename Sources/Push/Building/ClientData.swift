@@ -27,25 +27,31 @@ struct ClientData {
             return
         }
         guard message.wantsData else { return }
+        let names = message.clientNames
         var data = IndexedMembers(message.data)
         for member in message.data.members {
-            guard json.bytes.count <= most else { return }
-            add(member, to: &json) { data[$0] == nil }
+            guard json.count <= most else { return }
+            add(member, names, to: &json) { data[$0] == nil }
         }
     }
 
     /// Writes a member, under another name where its own is reserved and the other one is free.
-    private func add(_ member: JSONObject.Member, to json: inout JSONBytes, where isFree: (String) -> Bool) {
-        guard member.value != .null, !member.key.isEmpty, !isOurs(member.key) else { return }
+    private func add(
+        _ member: JSONObject.Member,
+        _ names: ClientNames,
+        to json: inout JSONBytes,
+        where isFree: (String) -> Bool
+    ) {
+        guard member.value != .null, !member.key.isEmpty, !isOurs(member.key, names) else { return }
         guard ClientNames.isReserved(member.key) else {
             return json.add(foreign: member.key, Self.text(of: member.value))
         }
         let renamed = "x_" + member.key
-        if isFree(renamed), !isOurs(renamed) { json.add(foreign: renamed, Self.text(of: member.value)) }
+        if isFree(renamed), !isOurs(renamed, names) { json.add(foreign: renamed, Self.text(of: member.value)) }
     }
 
-    private func isOurs(_ key: String) -> Bool {
-        message.isOwnName(key) || (key == "imageUrl" && imageURL != nil)
+    private func isOurs(_ key: String, _ names: ClientNames) -> Bool {
+        message.isOwnName(key, names) || (key == "imageUrl" && imageURL != nil)
             || (drawing != nil && Drawing.names.contains(key))
     }
 

@@ -1,19 +1,22 @@
 import BellhopRules
 
 /// Writes one JSON object straight into bytes, member after member: the builders' hot path, without values in between.
-struct JSONBytes {
-    private(set) var bytes: [UInt8] = []
+struct JSONBytes: ~Copyable {
+    private var bytes: JSONBuffer
 
     /// Opens the root object.
     init(capacity: Int) {
-        bytes.reserveCapacity(capacity)
+        bytes = JSONBuffer(capacity: capacity)
         bytes.append(UInt8(ascii: "{"))
     }
+
+    /// How many bytes there are so far.
+    var count: Int { bytes.count }
 
     /// Closes the root object and gives all of it.
     mutating func finished() -> [UInt8] {
         bytes.append(UInt8(ascii: "}"))
-        return bytes
+        return bytes.array
     }
 
     /// Opens an object under a key; what follows goes into it until `close`.
@@ -28,7 +31,7 @@ struct JSONBytes {
 
     mutating func add(_ key: StaticString, _ text: String) {
         begin(key)
-        JSONWriter.write(text, into: &bytes)
+        bytes.append(text)
     }
 
     /// Adds nothing where there is nothing.
@@ -41,46 +44,56 @@ struct JSONBytes {
     mutating func add(_ key: StaticString, plain text: StaticString) {
         begin(key)
         bytes.append(UInt8(ascii: "\""))
-        append(text)
+        bytes.append(text)
         bytes.append(UInt8(ascii: "\""))
     }
 
     mutating func add(_ key: StaticString, _ number: Int) {
         begin(key)
-        bytes.append(contentsOf: String(number).utf8)
+        bytes.append(Int64(number))
     }
 
     mutating func add(_ key: StaticString, _ flag: Bool) {
         begin(key)
-        append(flag ? "true" : "false")
+        bytes.append(flag ? "true" : "false" as StaticString)
     }
 
     /// A value as it came, its keys in order.
     mutating func add(_ key: StaticString, _ object: JSONObject) {
         begin(key)
-        JSONWriter.write(object, into: &bytes)
+        bytes.append(object)
     }
 
     /// A member that comes from outside, its value as it is.
     mutating func add(foreign key: String, _ value: JSONValue) {
-        separate()
-        JSONWriter.write(key, into: &bytes)
-        bytes.append(UInt8(ascii: ":"))
-        JSONWriter.write(value, into: &bytes)
+        begin(foreign: key)
+        bytes.append(value)
     }
 
     /// A member whose key comes from outside.
     mutating func add(foreign key: String, _ text: String) {
+        begin(foreign: key)
+        bytes.append(text)
+    }
+
+    /// A member whose key comes from outside, and whose value is the JSON of an object, written as a text.
+    mutating func add(foreign key: String, spelling object: JSONObject) {
+        begin(foreign: key)
+        var inner = JSONBuffer(capacity: 2 + 64 * object.count)
+        inner.append(object)
+        inner.withBytes { bytes.append(quoting: $0) }
+    }
+
+    private mutating func begin(foreign key: String) {
         separate()
-        JSONWriter.write(key, into: &bytes)
+        bytes.append(key)
         bytes.append(UInt8(ascii: ":"))
-        JSONWriter.write(text, into: &bytes)
     }
 
     private mutating func begin(_ key: StaticString) {
         separate()
         bytes.append(UInt8(ascii: "\""))
-        append(key)
+        bytes.append(key)
         bytes.append(UInt8(ascii: "\""))
         bytes.append(UInt8(ascii: ":"))
     }
@@ -88,10 +101,6 @@ struct JSONBytes {
     /// Only an object that was just opened ends with a brace of this kind: a text ends with its quote.
     private mutating func separate() {
         if bytes.last != UInt8(ascii: "{") { bytes.append(UInt8(ascii: ",")) }
-    }
-
-    private mutating func append(_ text: StaticString) {
-        bytes.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 }
 

@@ -17,9 +17,10 @@ struct OwnFields {
     var taken: [String] = []
 
     func write(into json: inout JSONBytes, withMetadata: Bool = true) {
+        let names = message.clientNames
         for field in Self.order {
             if field == .metadata, !withMetadata { continue }
-            guard let value = message.value(of: field), let name = message.clientNames.name(of: field),
+            guard let value = message.value(of: field), let name = names.name(of: field),
                 !taken.contains(name)
             else { continue }
             write(value, as: name, into: &json)
@@ -36,7 +37,7 @@ struct OwnFields {
         case (.yes, .texts): json.add(foreign: name, "true")
         case (.yes, .values): json.add(foreign: name, .bool(true))
         case (.object(let object), .texts):
-            json.add(foreign: name, String(decoding: JSONWriter.canonicalBytes(of: .object(object)), as: UTF8.self))
+            json.add(foreign: name, spelling: object)
         case (.object(let object), .values): json.add(foreign: name, .object(object))
         }
     }
@@ -73,9 +74,9 @@ extension PushMessage {
         }
     }
 
-    /// Whether nothing of the event may stand under a name, since Bellhop says something there.
-    func isOwnName(_ key: String) -> Bool {
-        key == "dataOmitted" || clientNames.field(named: key).flatMap(value(of:)) != nil
+    /// Whether nothing of the event may stand under a name, since Bellhop says something there; `names` are its ``clientNames``.
+    func isOwnName(_ key: String, _ names: ClientNames) -> Bool {
+        key == "dataOmitted" || names.field(named: key).flatMap(value(of:)) != nil
     }
 
     /// Whether the app wants what the event brought.

@@ -18,14 +18,15 @@ struct ExpoData {
             return
         }
         guard message.wantsData else { return }
-        for member in message.data.members where isFree(member) {
-            guard json.bytes.count <= most else { return }
+        let names = message.clientNames
+        for member in message.data.members where isFree(member, names) {
+            guard json.count <= most else { return }
             json.add(foreign: member.key, member.value)
         }
     }
 
     /// Whether a member may be written: it says something, and under a name that is not ours.
-    private func isFree(_ member: JSONObject.Member) -> Bool {
-        member.value != .null && !member.key.isEmpty && !message.isOwnName(member.key)
+    private func isFree(_ member: JSONObject.Member, _ names: ClientNames) -> Bool {
+        member.value != .null && !member.key.isEmpty && !message.isOwnName(member.key, names)
     }
 }

@@ -5,6 +5,14 @@ struct FCMBody {
     let message: PushMessage
     let now: Timestamp
     let parts: MessageParts
+    private let presentation: AndroidPresentation
+
+    init(message: PushMessage, now: Timestamp, parts: MessageParts) {
+        self.message = message
+        self.now = now
+        self.parts = parts
+        presentation = message.presentation.android
+    }
 
     func bytes(title: String, body: String) -> [UInt8] {
         var json = JSONBytes(capacity: 1024)
@@ -12,7 +20,8 @@ struct FCMBody {
         json.add("token", message.device.token.text)
         if !isDrawnByApp { writeNotification(&json, title, body) }
         json.open("data")
-        let most = FCMRequest.limit + title.jsonByteCount + body.jsonByteCount
+        // An escape has six bytes at most.
+        let most = FCMRequest.limit + 6 * (title.utf8.count + body.utf8.count)
         let drawing = isDrawnByApp ? Drawing(title: title, body: body, message: message) : nil
         let data = ClientData(
             message: message,
@@ -33,7 +42,7 @@ struct FCMBody {
 
     /// Then there is no `notification`: Android would show one beside the app's own.
     private var isDrawnByApp: Bool {
-        message.device.platform == .android && message.presentation.android.display == .app
+        presentation.display == .app && message.device.platform == .android
     }
 
     private func writeNotification(_ json: inout JSONBytes, _ title: String, _ body: String) {
@@ -50,16 +59,15 @@ struct FCMBody {
     private var secondsToLive: Int? { message.secondsToLive(from: now) }
 
     private func writeAndroid(_ json: inout JSONBytes) {
-        let presentation = message.presentation.android
         json.open("android")
         // Data of normal priority wait for the next time that the phone wakes by itself.
         json.add("priority", plain: message.isPatient && !isDrawnByApp ? "NORMAL" : "HIGH")
         json.add("ttl", secondsToLive.map { "\($0)s" })
-        if !isDrawnByApp { writeAndroidLooks(&json, presentation) }
+        if !isDrawnByApp { writeAndroidLooks(&json) }
         json.close()
     }
 
-    private func writeAndroidLooks(_ json: inout JSONBytes, _ presentation: AndroidPresentation) {
+    private func writeAndroidLooks(_ json: inout JSONBytes) {
         json.open("notification")
         json.add("tag", message.replacementID)
         json.add("channel_id", presentation.channelID)

@@ -226,13 +226,13 @@ package struct BenchmarkBook: Sendable {
         """
         WITH stored AS (
             INSERT INTO inbox
-                (person, id, created_at, urgency, content_hash, event_id, type, title, body, link, data, extras)
+                (person, id, created_at, urgency, content_hash, event_id, type, title, body, link_mobile, link_scheme,
+                 link_web, data, target_id)
             SELECT p.number, hashint8extended(n, 1), now() - interval '30 d', 1,
                    substring(sha256(n::text::bytea) FOR 16), 'evt_stored_' || n, 'transaction_complete',
                    'Betaling fullført', 'Du mottok 2 000 kr fra Kari Nordmann (' || n % 100000 || ').',
-                   '{"mobile":"/transactions/tx_' || n || '","scheme":"drop://transactions/tx_' || n
-                       || '","web":"/transactions/tx_' || n || '"}',
-                   '{"amount":"2 000 kr","from":"Kari Nordmann"}', '{"targetId":"tx_' || n || '"}'
+                   '/transactions/tx_' || n, 'drop://transactions/tx_' || n, '/transactions/tx_' || n,
+                   '{"amount":"2 000 kr","from":"Kari Nordmann"}', 'tx_' || n
             FROM generate_series($1::bigint, $2::bigint) AS n
             JOIN LATERAL (
                 SELECT number FROM people

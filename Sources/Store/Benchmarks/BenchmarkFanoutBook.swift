@@ -64,7 +64,7 @@ package struct BenchmarkFanoutBook: Sendable {
             try connection.execute(
                 """
                 CREATE TABLE plain_inbox (LIKE inbox INCLUDING ALL);
-                CREATE TABLE plain_ledger (LIKE ledger INCLUDING ALL) WITH (fillfactor = 75)
+                CREATE TABLE plain_ledger (LIKE ledger INCLUDING ALL) WITH (fillfactor = 42)
                 """
             )
             let clock = ContinuousClock()

@@ -33,15 +33,15 @@ package struct BenchmarkInboxBook: Sendable {
     private static let insert = Statement(
         """
         INSERT INTO inbox
-            (person, id, created_at, read_at, urgency, content_hash, event_id, type, title, body, link, data, extras)
+            (person, id, created_at, read_at, urgency, content_hash, event_id, type, title, body, link_mobile, link_scheme,
+             link_web, data, target_id)
         SELECT p.number, n, now() - interval '30 d' + n * interval '1 min' + p.number * interval '1 ms',
                CASE n % 2 WHEN 0 THEN now() END, CASE n % 10 WHEN 0 THEN 0 ELSE 1 END,
                substring(sha256(n::text::bytea) FOR 16), 'evt_inbox_' || n,
                CASE n % 10 WHEN 0 THEN 'security' ELSE 'transaction_complete' END,
                'Overføring til Kari Nordmann fullført', n || ' kr sendt til Norge',
-               '{"mobile":"/(tabs)/history?id=tx_' || n || '","scheme":"drop://transactions/tx_' || n
-                   || '","web":"/transactions?id=tx_' || n || '"}',
-               '{"amount":"' || n || ' kr","country":"Norge","recipient":"Kari Nordmann"}', '{"targetId":"tx_' || n || '"}'
+               '/(tabs)/history?id=tx_' || n, 'drop://transactions/tx_' || n, '/transactions?id=tx_' || n,
+               '{"amount":"' || n || ' kr","country":"Norge","recipient":"Kari Nordmann"}', 'tx_' || n
         FROM people p CROSS JOIN generate_series(1, $1::bigint) AS n
         """
     )

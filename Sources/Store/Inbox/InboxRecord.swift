@@ -6,9 +6,9 @@ package final class InboxWords: Sendable {
     package let content: NotificationContent
     let contentHash: ContentHash
     /// JSON text.
-    let link: [UInt8]?
-    /// JSON text.
     let data: [UInt8]?
+    /// JSON text.
+    let metadata: [UInt8]?
     /// JSON text: what only a push needs.
     let extras: [UInt8]?
     /// When its source said it; nil where it did not say.
@@ -33,12 +33,13 @@ package final class InboxWords: Sendable {
         self.event = event
         reroutedFrom = rendered.reroutedFrom
         self.contentHash = contentHash
-        link = content.link?.jsonBytes
         data = content.data.isEmpty ? nil : content.data.jsonBytes
+        metadata = content.extras.metadata.isEmpty ? nil : content.extras.metadata.jsonBytes
         extras = content.extras.json
         saidAt = event.sentAt
-        let texts = [content.title, content.body].reduce(0) { $0 + $1.utf8.count }
-        bytes = texts + [link, data, extras].reduce(0) { $0 + ($1?.count ?? 0) }
+        bytes =
+            content.title.utf8.count + content.body.utf8.count + (content.link?.byteCount ?? 0)
+            + (data?.count ?? 0) + (metadata?.count ?? 0) + (extras?.count ?? 0)
     }
 }
 
@@ -80,11 +81,11 @@ package struct InboxRecord: Sendable {
     package var id: NotificationID { key.notification }
 }
 
+extension DeepLink {
+    fileprivate var byteCount: Int { web.utf8.count + mobile.utf8.count + (scheme?.utf8.count ?? 0) }
+}
+
 extension JSONObject {
     /// The canonical text, as it is stored.
-    var jsonBytes: [UInt8] {
-        var bytes: [UInt8] = []
-        JSONWriter.write(self, into: &bytes)
-        return bytes
-    }
+    var jsonBytes: [UInt8] { JSONWriter.canonicalBytes(of: .object(self)) }
 }

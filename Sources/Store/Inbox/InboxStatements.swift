@@ -16,19 +16,21 @@ enum InboxStatements {
         """
         WITH recorded AS (
             INSERT INTO inbox
-                (person, id, created_at, urgency, unsent, unsent_reason, content_hash, event_id, type, title, body, venue_id,
-                 link, data, extras, collapse_key)
-            SELECT r.person, r.id, now() + r.position * interval '1 us', r.urgency, r.unsent::"char", r.unsent_reason,
-                   r.content_hash, r.event_id, r.type, r.title, r.body, r.venue_id, r.link, r.data, r.extras,
-                   r.collapse_key
+                (person, id, created_at, said_at, urgency, unsent, unsent_reason, content_hash, event_id, type, title, body,
+                 venue_id, link_web, link_mobile, link_scheme, data, target_id, metadata, extras, collapse_key)
+            SELECT r.person, r.id, now() + r.position * interval '1 us', r.said_at, r.urgency, r.unsent::"char",
+                   r.unsent_reason, r.content_hash, r.event_id, r.type, r.title, r.body, r.venue_id, r.link_web,
+                   r.link_mobile, r.link_scheme, r.data, r.target_id, r.metadata, r.extras, r.collapse_key
             FROM (
                 SELECT unnest($1::bigint[]) AS person, unnest($2::bigint[]) AS id, unnest($3::bigint[]) AS position,
                        unnest($4::bigint[]) AS urgency, unnest($5::text[]) AS unsent, unnest($6::text[]) AS unsent_reason,
                        unnest($7::bytea[]) AS content_hash, unnest($8::text[]) AS event_id, unnest($9::text[]) AS type,
                        unnest($10::text[]) AS title, unnest($11::text[]) AS body, unnest($12::text[]) AS venue_id,
-                       unnest($13::text[]) AS link, unnest($14::text[]) AS data, unnest($15::text[]) AS extras,
-                       unnest($16::text[]) AS collapse_key, unnest($17::text[]) AS app,
-                       unnest($18::bytea[]) AS subject_hash, unnest($19::timestamptz[]) AS said_at
+                       unnest($13::text[]) AS link_web, unnest($14::text[]) AS link_mobile,
+                       unnest($15::text[]) AS link_scheme, unnest($16::text[]) AS data, unnest($17::text[]) AS target_id,
+                       unnest($18::text[]) AS metadata, unnest($19::text[]) AS extras,
+                       unnest($20::text[]) AS collapse_key, unnest($21::text[]) AS app,
+                       unnest($22::bytea[]) AS subject_hash, unnest($23::timestamptz[]) AS said_at
             ) AS r
             WHERE NOT EXISTS (
                 SELECT FROM tombstones t
@@ -42,13 +44,13 @@ enum InboxStatements {
         ), opened AS (
             INSERT INTO ledger (person, id, target, state, reason, claim, due_at, decision, urgency)
             SELECT n.person, n.id, d.target, d.state::"char", d.reason,
-                   CASE WHEN d.state = \(DeliveryState.sending.sql) THEN $20::bigint END,
+                   CASE WHEN d.state = \(DeliveryState.sending.sql) THEN $24::bigint END,
                    CASE WHEN d.due_at IS NOT NULL THEN greatest(d.due_at, now()) END, d.decision, d.urgency
             FROM (
-                SELECT unnest($21::bigint[]) AS person, unnest($22::bigint[]) AS id, unnest($23::bigint[]) AS target,
-                       unnest($24::text[]) AS state, unnest($25::text[]) AS reason,
-                       unnest($26::timestamptz[]) AS due_at, unnest($27::jsonb[]) AS decision,
-                       unnest($28::bigint[]) AS urgency
+                SELECT unnest($25::bigint[]) AS person, unnest($26::bigint[]) AS id, unnest($27::bigint[]) AS target,
+                       unnest($28::text[]) AS state, unnest($29::text[]) AS reason,
+                       unnest($30::timestamptz[]) AS due_at, unnest($31::jsonb[]) AS decision,
+                       unnest($32::bigint[]) AS urgency
             ) AS d
             JOIN recorded n ON n.id = d.id AND n.person = d.person
         )
@@ -93,13 +95,13 @@ enum InboxStatements {
     /// Superseded is what a later one with the same collapse key has taken the place of.
     static let load = Statement(
         """
-        SELECT r.position, r.person, n.event_id, n.type, n.title, n.body, n.urgency::bigint, n.venue_id, n.link, n.data,
-               n.extras, n.collapse_key, n.read_at IS NOT NULL,
+        SELECT r.position, r.person, n.event_id, n.type, n.title, n.body, n.urgency::bigint, n.venue_id, n.link_web,
+               n.link_mobile, n.link_scheme, n.data, n.target_id, n.metadata, n.said_at, n.extras, n.collapse_key,
+               n.created_at, n.read_at IS NOT NULL,
                n.collapse_key IS NOT NULL AND EXISTS (
                    SELECT FROM inbox l
                    WHERE l.person = n.person AND (l.created_at, l.id) > (n.created_at, n.id)
-                     AND l.collapse_key = n.collapse_key),
-               n.created_at
+                     AND l.collapse_key = n.collapse_key)
         FROM \(named) AS r
         CROSS JOIN LATERAL \(one("*", of: "r")) AS n
         WHERE n.id = r.id

@@ -11,8 +11,8 @@ package final class NotificationContent: Sendable {
     package let body: String
     package let priority: Priority
     package let venueID: String?
-    /// Where a tap leads: `{"web": …, "mobile": …}`.
-    package let link: JSONObject?
+    /// Where a tap leads.
+    package let link: DeepLink?
     package let data: JSONObject
     package let extras: NotificationExtras
     /// About how many bytes its data take in memory, for as long as it is in hand.
@@ -26,7 +26,7 @@ package final class NotificationContent: Sendable {
         body = rendered.body
         self.priority = priority
         venueID = event.content.venueID
-        link = rendered.link?.json
+        link = rendered.link
         data = event.content.data
         extras = NotificationExtras(event, expiresAt: expiresAt)
         footprint = data.footprint + extras.metadata.footprint
@@ -43,17 +43,19 @@ package final class NotificationContent: Sendable {
         body = try rows.text(row, 5)
         priority = Priority(urgency: try rows.integer(row, 6))
         venueID = try rows.optionalText(row, 7)
-        link = try rows.optionalJSON(row, 8).flatMap(Self.object)
-        data = try rows.optionalJSON(row, 9).flatMap(Self.object) ?? JSONObject()
-        extras = NotificationExtras(
-            json: try rows.optionalJSON(row, 10),
-            collapseKey: try rows.optionalText(row, 11)
-        )
+        link = try DeepLink(rows, row, at: 8)
+        data = try rows.optionalObject(row, 11) ?? JSONObject()
+        extras = try NotificationExtras(rows, row, at: 12)
         footprint = data.footprint + extras.metadata.footprint
     }
+}
 
-    private static func object(_ json: [UInt8]) -> JSONObject? {
-        guard case .success(.object(let object)) = JSONParser(limits: .event).parse(json) else { return nil }
-        return object
+extension DeepLink {
+    /// From the three columns of a link, the first of which stands at `column`; nil where there is none.
+    init?(_ rows: Rows, _ row: Int, at column: Int) throws(PostgresError) {
+        guard let web = try rows.optionalText(row, .index(column)),
+            let mobile = try rows.optionalText(row, .index(column + 1))
+        else { return nil }
+        self.init(web: web, mobile: mobile, scheme: try rows.optionalText(row, .index(column + 2)))
     }
 }

@@ -1,4 +1,5 @@
 package import BellhopRules
+import Postgres
 
 /// What a push needs of an event beside what the inbox shows: kept with the notification, so that a retry or a replay
 /// finds everything in the database.
@@ -36,17 +37,19 @@ package struct NotificationExtras: Hashable, Sendable {
         sentAt = event.sentAt
     }
 
-    /// Reads what ``json`` wrote; whatever is missing or foreign counts as absent.
+    /// From the columns `target_id`, `metadata`, `said_at`, `extras` and `collapse_key`, the first of which stands at `column`;
+    /// whatever is missing or foreign counts as absent.
     ///
-    /// The collapse key is a column of its own: what is newer of a user is looked for by it.
-    package init(json: [UInt8]?, collapseKey: String?) {
-        self.collapseKey = collapseKey
-        guard let json, case .success(.object(let object)) = JSONParser(limits: .event).parse(json) else { return }
-        targetID = Self.text(object[Key.targetID])
-        if case .object(let metadata)? = object[Key.metadata] { self.metadata = metadata }
+    /// What most events bring has a column of its own, and so has the collapse key: what is newer of a user is looked for
+    /// by it.
+    init(_ rows: Rows, _ row: Int, at column: Int) throws(PostgresError) {
+        targetID = try rows.optionalText(row, .index(column))
+        metadata = try rows.optionalObject(row, .index(column + 1)) ?? JSONObject()
+        sentAt = try rows.timestamp(row, .index(column + 2))
+        collapseKey = try rows.optionalText(row, .index(column + 4))
+        guard let object = try rows.optionalObject(row, .index(column + 3)) else { return }
         imageURL = Self.text(object[Key.imageURL])
         expiresAt = Self.text(object[Key.expiresAt]).flatMap(Timestamp.init(validating:))
-        sentAt = Self.text(object[Key.sentAt]).flatMap(Timestamp.init(validating:))
         topic = Self.text(object[Key.topic]).flatMap(Topic.init(validating:))
         isForEveryone = object[Key.everyone] == .bool(true)
         trace = Self.text(object[Key.traceParent]).flatMap {
@@ -54,19 +57,17 @@ package struct NotificationExtras: Hashable, Sendable {
         }
     }
 
-    /// JSON text; nil where there is nothing to keep.
+    /// What has no column of its own, as JSON text; nil where there is nothing to keep.
     var json: [UInt8]? {
+        guard isWide || imageURL != nil || expiresAt != nil || trace != nil else { return nil }
         var object = JSONObject()
-        object[Key.targetID] = targetID.map(JSONValue.string)
-        object[Key.metadata] = metadata.isEmpty ? nil : .object(metadata)
         object[Key.imageURL] = imageURL.map(JSONValue.string)
         object[Key.expiresAt] = expiresAt.map { .string($0.description) }
-        object[Key.sentAt] = sentAt.map { .string($0.description) }
         object[Key.topic] = topic.map { .string($0.text) }
         object[Key.everyone] = isForEveryone ? .bool(true) : nil
         object[Key.traceParent] = (trace?.text).map(JSONValue.string)
         object[Key.traceState] = (trace?.state).map(JSONValue.string)
-        return object.isEmpty ? nil : object.jsonBytes
+        return object.jsonBytes
     }
 
     private static func text(_ value: JSONValue?) -> String? {
@@ -75,11 +76,8 @@ package struct NotificationExtras: Hashable, Sendable {
     }
 
     private enum Key {
-        static let targetID = "targetId"
-        static let metadata = "metadata"
         static let imageURL = "imageUrl"
         static let expiresAt = "expiresAt"
-        static let sentAt = "sentAtIso"
         static let topic = "topic"
         static let everyone = "everyone"
         static let traceParent = "traceparent"

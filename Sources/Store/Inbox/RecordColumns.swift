@@ -16,8 +16,12 @@ struct RecordColumns {
     private var title: ArrayParameter
     private var body: ArrayParameter
     private var venue: ArrayParameter
-    private var link: ArrayParameter
+    private var web: ArrayParameter
+    private var mobile: ArrayParameter
+    private var scheme: ArrayParameter
     private var data: ArrayParameter
+    private var target: ArrayParameter
+    private var metadata: ArrayParameter
     private var extras: ArrayParameter
     private var collapseKey: ArrayParameter
     private var app: ArrayParameter
@@ -40,9 +44,13 @@ struct RecordColumns {
         title = ArrayParameter(.text, expecting: count, width: 32)
         body = ArrayParameter(.text, expecting: count, width: 64)
         venue = ArrayParameter(.text, expecting: count, width: 2)
-        link = ArrayParameter(.text, expecting: count, width: 96)
+        web = ArrayParameter(.text, expecting: count, width: 32)
+        mobile = ArrayParameter(.text, expecting: count, width: 32)
+        scheme = ArrayParameter(.text, expecting: count, width: 32)
         data = ArrayParameter(.text, expecting: count, width: 96)
-        extras = ArrayParameter(.text, expecting: count, width: 32)
+        target = ArrayParameter(.text, expecting: count, width: 16)
+        metadata = ArrayParameter(.text, expecting: count, width: 32)
+        extras = ArrayParameter(.text, expecting: count, width: 2)
         collapseKey = ArrayParameter(.text, expecting: count, width: 2)
         app = ArrayParameter(.text, expecting: count, width: 8)
         subject = ArrayParameter(.bytea, expecting: count, width: 16)
@@ -62,8 +70,12 @@ struct RecordColumns {
         title.append(words.content.title)
         body.append(words.content.body)
         venue.append(words.content.venueID)
-        link.append(json: words.link)
+        web.append(words.content.link?.web)
+        mobile.append(words.content.link?.mobile)
+        scheme.append(words.content.link?.scheme)
         data.append(json: words.data)
+        target.append(words.content.extras.targetID)
+        metadata.append(json: words.metadata)
         extras.append(json: words.extras)
         collapseKey.append(words.content.extras.collapseKey)
         app.append(record.app.text)
@@ -81,7 +93,7 @@ struct RecordColumns {
     func parameters(_ claim: Claim) -> [Parameter] {
         let columns: [ArrayParameter] = [
             person, id, position, urgency, unsent, unsentReason, contentHash, event, type, title, body,
-            venue, link, data, extras, collapseKey, app, subject, saidAt,
+            venue, web, mobile, scheme, data, target, metadata, extras, collapseKey, app, subject, saidAt,
         ]
         return columns.map(Parameter.column) + [.integer(claim.number)] + lines.parameters
     }

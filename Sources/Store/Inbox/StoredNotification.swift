@@ -24,8 +24,8 @@ extension StoredNotification {
     init?(_ rows: Rows, _ row: Int) throws(PostgresError) {
         guard let content = try NotificationContent(rows, row) else { return nil }
         self.content = content
-        isRead = try rows.boolean(row, 12)
-        isSuperseded = try rows.optionalBoolean(row, 13) ?? false
-        createdAt = try rows.moment(row, 14)
+        createdAt = try rows.moment(row, 17)
+        isRead = try rows.boolean(row, 18)
+        isSuperseded = try rows.optionalBoolean(row, 19) ?? false
     }
 }

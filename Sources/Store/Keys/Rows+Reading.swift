@@ -37,6 +37,14 @@ extension Rows {
         Int(clamping: try integer(row, column))
     }
 
+    /// An object of JSON; nil also where something else stands, which no program of ours wrote.
+    func optionalObject(_ row: Int, _ column: Column) throws(PostgresError) -> JSONObject? {
+        guard let json = try optionalJSON(row, column),
+            case .success(.object(let object)) = JSONParser(limits: .event).parse(json)
+        else { return nil }
+        return object
+    }
+
     /// The place, from 0, of what a row is about among the parameters: the database counts them from 1.
     func place(_ row: Int, _ column: Column, in places: Range<Int>) throws(PostgresError) -> Int? {
         guard let place = Int(exactly: try integer(row, column) - 1), places.contains(place) else { return nil }

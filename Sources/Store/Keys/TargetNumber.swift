@@ -12,11 +12,21 @@ package enum TargetNumber {
         case Words.mailbox: return mailbox
         case Words.nobody: return nobody
         default:
-            guard target.utf8.count == prefix.utf8.count + 16, target.hasPrefix(prefix) else { return nil }
-            let digits = target.utf8.dropFirst(prefix.utf8.count)
-            guard digits.allSatisfy(isDigit) else { return nil }
-            return UInt64(target.dropFirst(prefix.utf8.count), radix: 16).map(Int64.init(bitPattern:))
+            guard target.utf8.count == 20, target.utf8.starts(with: prefix.utf8) else { return nil }
+            return target.withBytes { digits(UnsafeBufferPointer(rebasing: $0[4...])) }
         }
+    }
+
+    private static func digits(_ bytes: UnsafeBufferPointer<UInt8>) -> Int64? {
+        var bits: UInt64 = 0
+        for byte in bytes {
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): bits = bits << 4 | UInt64(byte - UInt8(ascii: "0"))
+            case UInt8(ascii: "a")...UInt8(ascii: "f"): bits = bits << 4 | UInt64(byte - UInt8(ascii: "a") + 10)
+            default: return nil
+            }
+        }
+        return Int64(bitPattern: bits)
     }
 
     package static func target(of number: Int64) -> String {
@@ -27,10 +37,6 @@ package enum TargetNumber {
             let digits = String(UInt64(bitPattern: number), radix: 16)
             return prefix + String(repeating: "0", count: 16 - digits.utf8.count) + digits
         }
-    }
-
-    private static func isDigit(_ byte: UInt8) -> Bool {
-        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
     }
 
     static let prefix = "sub_"

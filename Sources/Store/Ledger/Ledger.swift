@@ -78,7 +78,8 @@ package struct Ledger: Sendable {
     package func settle(_ settlements: [Settlement], of claim: Claim) async throws(PostgresError) -> Int {
         guard !settlements.isEmpty else { return 0 }
         return try await pool.withConnection { (connection) throws(PostgresError) in
-            let known = settlements.filter { $0.key.notification.recipient.number != nil }
+            let areKnown = settlements.allSatisfy { $0.key.notification.recipient.number != nil }
+            let known = areKnown ? settlements : settlements.filter { $0.key.notification.recipient.number != nil }
             let count = known.isEmpty ? 0 : try Self.settle(known, claim, on: connection)
             guard count < settlements.count else { return count }
             // Some have no number, or have another one since: an erasure ends it, and who comes back gets a new one.
@@ -95,8 +96,9 @@ package struct Ledger: Sendable {
         _ claim: Claim,
         on connection: PostgresConnection
     ) throws(PostgresError) -> Int {
-        let delivered = settlements.filter(\.isPlainDelivery)
-        let others = delivered.count == settlements.count ? [] : settlements.filter { !$0.isPlainDelivery }
+        let arePlain = settlements.allSatisfy(\.isPlainDelivery)
+        let delivered = arePlain ? settlements : settlements.filter(\.isPlainDelivery)
+        let others = arePlain ? [] : settlements.filter { !$0.isPlainDelivery }
         var statements: [(statement: Statement, parameters: [Parameter])] = []
         if !delivered.isEmpty {
             let ids: Parameter = .textArray(delivered.map(\.providerMessageID))
@@ -118,7 +120,7 @@ package struct Ledger: Sendable {
     }
 
     private static func keys(_ settlements: [Settlement], _ claim: Claim) -> [Parameter] {
-        DeliveryKey.ledgerParameters(settlements.map(\.key)) + [.integer(claim.number)]
+        DeliveryKey.ledgerParameters(settlements.lazy.map(\.key)) + [.integer(claim.number)]
     }
 }
 

@@ -16,7 +16,7 @@ package struct InboxItem: Sendable {
     package let snoozedUntil: Timestamp?
     package let venueID: String?
     /// Where a tap leads.
-    package let link: JSONObject?
+    package let link: DeepLink?
     package let data: JSONObject
 
     package var id: NotificationID { place.id }
@@ -24,7 +24,8 @@ package struct InboxItem: Sendable {
     /// The columns that ``init(_:_:)`` reads, of a row of the inbox and the time by which it is listed.
     static let columns = """
         listed_at, id, type, title, body, urgency::bigint, created_at, read_at IS NOT NULL, seen_at IS NOT NULL,
-        archived_at IS NOT NULL, CASE WHEN snoozed_until > now() THEN snoozed_until END, venue_id, link, data
+        archived_at IS NOT NULL, CASE WHEN snoozed_until > now() THEN snoozed_until END, venue_id, link_web, link_mobile,
+        link_scheme, data
         """
 
     /// Nil for a row that no program of ours wrote.
@@ -44,13 +45,8 @@ package struct InboxItem: Sendable {
         isArchived = try rows.boolean(row, 9)
         snoozedUntil = try rows.timestamp(row, 10)
         venueID = try rows.optionalText(row, 11)
-        link = Self.object(try rows.optionalJSON(row, 12))
-        data = Self.object(try rows.optionalJSON(row, 13)) ?? JSONObject()
-    }
-
-    private static func object(_ json: [UInt8]?) -> JSONObject? {
-        guard let json, case .success(.object(let object)) = JSONParser(limits: .event).parse(json) else { return nil }
-        return object
+        link = try DeepLink(rows, row, at: 12)
+        data = try rows.optionalObject(row, 15) ?? JSONObject()
     }
 }
 

@@ -1,4 +1,5 @@
 package import BellhopRules
+import Glibc
 package import Postgres
 
 /// What is known of users, looked up for a whole batch at once.
@@ -19,11 +20,12 @@ package struct RecipientBook: Sendable {
         let rows = try await pool.run(Self.people, RecipientKey.parameters(order))
         var found: [RecipientKey: Recipient] = [:]
         found.reserveCapacity(order.count)
+        var documents = PreferenceTexts()
         for row in rows.indices {
             guard let place = try rows.place(row, 0, in: order.indices) else { continue }
             var key = order[place]
             key.number = try rows.integer(row, 1)
-            found[key] = try Recipient(rows, row)
+            found[key] = try Recipient(rows, row, &documents)
         }
         guard found.count < order.count else { return found }
         for key in order where found[key] == nil { found[key] = Recipient() }
@@ -46,23 +48,48 @@ package struct RecipientBook: Sendable {
     )
 }
 
+/// The preference documents of one look-up, each text read once: most users of an app have said what many others said.
+private struct PreferenceTexts {
+    /// By the hashes of the texts: of two with one hash, the second is read each time.
+    private var known: [Int: (text: [UInt8], preferences: Preferences?)] = [:]
+
+    mutating func preferences(_ json: UnsafeRawBufferPointer) -> Preferences? {
+        var hasher = Hasher()
+        hasher.combine(bytes: json)
+        let hash = hasher.finalize()
+        if let (text, preferences) = known[hash] {
+            return text.withUnsafeBytes({ Self.areSame($0, json) }) ? preferences : Self.read(json)
+        }
+        let preferences = Self.read(json)
+        known[hash] = (Array(json), preferences)
+        return preferences
+    }
+
+    private static func areSame(_ text: UnsafeRawBufferPointer, _ json: UnsafeRawBufferPointer) -> Bool {
+        guard text.count == json.count, let start = text.baseAddress, let other = json.baseAddress else {
+            return text.count == json.count
+        }
+        return memcmp(start, other, text.count) == 0
+    }
+
+    /// A document that cannot be read says nothing: the defaults hold.
+    private static func read(_ json: UnsafeRawBufferPointer) -> Preferences? {
+        guard case .success(.object(let document)) = JSONParser(limits: .event).parse(json) else { return nil }
+        return Preferences(document)
+    }
+}
+
 extension Recipient {
     /// From the columns of `RecipientBook.people`.
-    fileprivate init(_ rows: Rows, _ row: Int) throws(PostgresError) {
+    fileprivate init(_ rows: Rows, _ row: Int, _ documents: inout PreferenceTexts) throws(PostgresError) {
         self.init()
         locale = try rows.optionalText(row, 2).flatMap(LanguageTag.init(validating:))
         timezone = try rows.optionalText(row, 3).flatMap(TimeZoneName.init(validating:))
         pushEnabled = try rows.boolean(row, 4)
         emailEnabled = try rows.boolean(row, 5)
         email = try rows.optionalText(row, 6).flatMap(EmailAddress.init(validating:))
-        preferences = try rows.withBytes(row, 7, Self.preferences) ?? nil
+        preferences = try rows.withBytes(row, 7) { documents.preferences($0) } ?? nil
         devices = try rows.withBytes(row, 8, Self.devices) ?? []
-    }
-
-    /// A document that cannot be read says nothing: the defaults hold.
-    private static func preferences(_ json: UnsafeRawBufferPointer) -> Preferences? {
-        guard case .success(.object(let document)) = JSONParser(limits: .event).parse(json) else { return nil }
-        return Preferences(document)
     }
 
     /// What is no device of ours is left out.

@@ -72,7 +72,7 @@ struct ReminderTests {
                 try await rig.wait(for: 2, "SELECT count(*) FROM reminders WHERE next_fire_at > now()")
                 let rung = try await bench.column("SELECT id FROM reminders WHERE last_fired_on IS NOT NULL")
                 #expect(rung == ["late"])
-                let targets = try await bench.column("SELECT extras ->> 'targetId' FROM notifications")
+                let targets = try await bench.column("SELECT target_id FROM notifications")
                 #expect(targets == ["late"])
             }
         }

@@ -28,6 +28,25 @@ struct LedgerTests {
         }
     }
 
+    @Test("a batch that is settled stays on its pages, so that no index hears of it")
+    func onItsPages() async throws {
+        try await Bench.withSchema { bench in
+            let claim = Claim.fresh
+            let records = try bench.sending(id: "e1", users: (0..<256).map { "u\($0)" })
+            _ = try await Inbox(pool: bench.pool).record(records, as: claim)
+            let pages = "SELECT concat_ws(' ', person, split_part(ctid::text, ',', 1)) FROM ledger ORDER BY person"
+            let claimed = try await bench.column(pages)
+            let settlements = records.map {
+                Settlement($0.line, .delivered, providerMessageID: "projects/bellhop-test/messages/1")
+            }
+            let count = try await Ledger(pool: bench.pool, lease: .seconds(60)).settle(settlements, of: claim)
+            #expect(count == 256)
+            let blocks = Set(claimed.map { ($0 ?? "").split(separator: " ").last })
+            #expect(blocks.count > 2)
+            #expect(try await bench.column(pages) == claimed)
+        }
+    }
+
     @Test("whoever settles, settles only its own claim")
     func ownClaim() async throws {
         try await Bench.withSchema { bench in

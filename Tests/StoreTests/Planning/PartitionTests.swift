@@ -82,7 +82,7 @@ struct PartitionTests {
             }
             #expect(why.contains("8 partitions, not 64"))
             let fill = try await bench.count(
-                "SELECT count(*) FROM pg_class WHERE relname ~ '^ledger_[0-9]$' AND 'fillfactor=75' = ANY (reloptions)"
+                "SELECT count(*) FROM pg_class WHERE relname ~ '^ledger_[0-9]$' AND 'fillfactor=42' = ANY (reloptions)"
                     + " AND relnamespace = '\(bench.namespace)'::regnamespace"
             )
             #expect(fill == 8)

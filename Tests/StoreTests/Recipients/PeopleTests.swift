@@ -56,6 +56,24 @@ struct PeopleTests {
         }
     }
 
+    @Test("of many users each has what they said, also where others said the same")
+    func sameWords() async throws {
+        try await Bench.withSchema { bench in
+            let users = (1...6).map { "u\($0)" }
+            try await bench.feed(
+                users.enumerated().map { index, user in
+                    #"{"app":"drop","eventType":"recipient.upserted","userId":"\#(user)","#
+                        + #""preferences":{"enabled":\#(index % 3 != 0)}}"#
+                }
+            )
+            let app = try #require(AppID(validating: "drop"))
+            let keys = try users.map { RecipientKey(app: app, user: try #require(UserID(validating: $0))) }
+            let found = try await RecipientBook(pool: bench.pool).recipients(of: Set(keys))
+            let said = keys.map { found[$0]?.preferences?.enabled }
+            #expect(said == [false, true, true, false, true, true])
+        }
+    }
+
     @Test("of two words about one user that are written side by side the row holds both")
     func sideBySide() async throws {
         try await Bench.withSchema { bench in

@@ -55,9 +55,12 @@ public struct ClientNames: Hashable, Sendable {
 
     /// What is written under a name; nil for nothing.
     public func field(named name: String) -> ClientField? {
-        guard let chosen else { return ClientField(rawValue: name) }
+        guard let chosen else { return Self.usualNames.first { $0.name.hasSameBytes(as: name) }?.field }
         return chosen.first { $0.value == name }?.key
     }
+
+    /// Made once: each member of every push is looked for among them.
+    private static let usualNames = ClientField.allCases.map { (name: $0.rawValue, field: $0) }
 
     /// Whether a name is kept by FCM or APNs for themselves, so that no app finds anything of ours under it.
     public static func isReserved(_ name: String) -> Bool {

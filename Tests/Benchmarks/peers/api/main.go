@@ -29,7 +29,7 @@ import (
 const (
 	reach   = 10000
 	columns = `listed_at, id, type, title, body, urgency::bigint, created_at, read_at IS NOT NULL, seen_at IS NOT NULL,
-		archived_at IS NOT NULL, CASE WHEN snoozed_until > now() THEN snoozed_until END, venue_id, link, data`
+		archived_at IS NOT NULL, CASE WHEN snoozed_until > now() THEN snoozed_until END, venue_id, link_web, link_mobile, link_scheme, data`
 	isUnread = `read_at IS NULL AND archived_at IS NULL AND (snoozed_until IS NULL OR snoozed_until <= now())`
 	signIn   = `SELECT set_config('bellhop.app', $1, true), set_config('bellhop.user', $2, true)`
 	lock     = `SELECT pg_advisory_xact_lock(hashtextextended('inbox ' || $1::text || ' ' || $2::text, 1))`
@@ -65,7 +65,7 @@ type item struct {
 	CreatedAt    string          `json:"createdAt"`
 	VenueID      *string         `json:"venueId"`
 	Data         json.RawMessage `json:"data"`
-	Link         json.RawMessage `json:"link"`
+	Link         *link           `json:"link"`
 	Read         bool            `json:"read"`
 	Seen         bool            `json:"seen"`
 	Archived     bool            `json:"archived"`
@@ -76,6 +76,12 @@ type item struct {
 
 	listedAt time.Time
 	number   int64
+}
+
+type link struct {
+	Mobile string  `json:"mobile"`
+	Scheme *string `json:"scheme,omitempty"`
+	Web    string  `json:"web"`
 }
 
 type page struct {
@@ -105,9 +111,9 @@ func items(rows pgx.Rows) ([]item, error) {
 		var urgency int64
 		var created time.Time
 		var snoozed *time.Time
-		var link, data *string
+		var web, mobile, scheme, data *string
 		err := rows.Scan(&it.listedAt, &it.number, &it.Type, &it.Title, &it.Body, &urgency, &created, &it.Read, &it.Seen,
-			&it.Archived, &snoozed, &it.VenueID, &link, &data)
+			&it.Archived, &snoozed, &it.VenueID, &web, &mobile, &scheme, &data)
 		if err != nil {
 			return nil, err
 		}
@@ -118,9 +124,9 @@ func items(rows pgx.Rows) ([]item, error) {
 			text := clients(*snoozed)
 			it.SnoozedUntil = &text
 		}
-		it.Link, it.Data = json.RawMessage("null"), json.RawMessage("{}")
-		if link != nil {
-			it.Link = json.RawMessage(*link)
+		it.Data = json.RawMessage("{}")
+		if web != nil && mobile != nil {
+			it.Link = &link{*mobile, scheme, *web}
 		}
 		if data != nil {
 			it.Data = json.RawMessage(*data)
