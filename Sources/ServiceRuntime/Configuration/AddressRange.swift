@@ -54,6 +54,19 @@ package struct InternetAddress: Hashable, Sendable {
     }
 }
 
+extension InternetAddress: CustomStringConvertible {
+    /// As people write it.
+    package var description: String {
+        var bytes: [UInt8] = []
+        for half in isIPv4 ? [high << 32] : [high, low] {
+            withUnsafeBytes(of: half.bigEndian) { bytes += $0 }
+        }
+        var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+        inet_ntop(isIPv4 ? AF_INET : AF_INET6, bytes, &text, socklen_t(text.count))
+        return String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+}
+
 /// All addresses that begin with the same bits.
 package struct AddressRange: Hashable, Sendable {
     private let first: InternetAddress

@@ -1,7 +1,7 @@
-import Pipeline
 import Testing
 
 @testable import Commands
+@testable import Pipeline
 
 @Suite("What a dry run has foreseen")
 struct ForecastTallyTests {

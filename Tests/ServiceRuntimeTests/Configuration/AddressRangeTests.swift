@@ -21,6 +21,15 @@ struct AddressRangeTests {
     }
 
     @Test(
+        "an address is told as people write it",
+        arguments: ["192.0.2.7", "0.0.0.0", "2001:db8::7", "::1", "fe80::1:2:3:4"]
+    )
+    func description(text: String) throws {
+        let address = try #require(InternetAddress(text))
+        #expect(address.description == text)
+    }
+
+    @Test(
         "what is none is refused",
         arguments: ["", "10.0.0.0/33", "::/129", "10.0.0.0/-1", "host", "1.2.3", "10.0.0.0/8/8"]
     )
