@@ -18,7 +18,7 @@ struct CanarySongTests {
         return Canary(for: "normal", of: cage)
     }
 
-    private func age() -> Gauge { MetricsRegistry().gauge("age", help: "-") }
+    private func age() -> Gauge { MetricsRegistry().gauge("bellhop_test_age_seconds", help: "-") }
 
     @Test("a broker that confirms nothing holds up no drain")
     func silentBroker() async throws {
