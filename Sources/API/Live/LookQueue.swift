@@ -14,7 +14,9 @@ struct LookQueue {
         static func < (one: Rank, other: Rank) -> Bool { one.rawValue < other.rawValue }
     }
 
-    /// Who is looked at together. Not a tuple: Swift 6.0 crashes over one that leaves a lock by a call.
+    /// Who is looked at together.
+    ///
+    /// Not a tuple: Swift 6.0 crashes over one that leaves a lock by a call.
     struct Turn {
         let readers: [RecipientKey]
         let rank: Rank

@@ -79,7 +79,9 @@ extension Status {
             return seen.report.hindrance.map { "\(own.role) \(own.host)[\(own.process)] is not ready: \($0)" }
         }
         .prefix(Self.hindrances)
-        let refused = processes.filter { !$0.report.isDraining }.compactMap { seen in seen.report.refusal.map { (seen.report.identity, $0) } }
+        let refused = processes.filter { !$0.report.isDraining }.compactMap { seen in
+            seen.report.refusal.map { (seen.report.identity, $0) }
+        }
         if let (who, why) = refused.first {
             let others = refused.count > 1 ? " and \((refused.count - 1).of("other")) have" : " has"
             problems.append(

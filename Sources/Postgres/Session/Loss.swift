@@ -67,7 +67,8 @@ extension PostgresError {
         _ outcome: String,
         sqlState: SQLState? = nil
     ) -> PostgresError {
-        let text = "\(attempt)the server has answered nothing for \(span.shortText), no new connection either. "
+        let text =
+            "\(attempt)the server has answered nothing for \(span.shortText), no new connection either. "
             + outcome
         return PostgresError(.timedOut, text, sqlState: sqlState)
     }
