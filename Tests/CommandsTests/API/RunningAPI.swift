@@ -1,5 +1,4 @@
 import Foundation
-import FoundationNetworking
 import ServiceRuntime
 import TestSupport
 import Testing
@@ -58,10 +57,8 @@ struct RunningAPI {
 
     /// The status that a GET comes back with.
     static func get(_ url: String, _ token: String?) async throws -> Int {
-        var request = URLRequest(url: try #require(URL(string: url)))
-        if let token { request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization") }
-        let (_, response) = try await URLSession.shared.data(for: request)
-        return (response as? HTTPURLResponse)?.statusCode ?? 0
+        let call = PlainCall(url, headers: token.map { ["Authorization: Bearer \($0)"] } ?? [])
+        return try await #require(call).answer().status
     }
 
     /// Where a service says that it listens.

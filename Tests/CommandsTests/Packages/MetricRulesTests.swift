@@ -1,5 +1,4 @@
 import Foundation
-import FoundationNetworking
 import ServiceRuntime
 import TestSupport
 import Testing
@@ -85,9 +84,8 @@ struct RoleMetricsTests {
                 let child = try RealProgram(prompt).start("exec '\(RunningPool.executable)' \(role) 2>'\(log)'")
                 defer { child.kill() }
                 try await eventually("it listens") { Self.endpoint(in: log) != nil }
-                let url = try #require(Self.endpoint(in: log).flatMap { URL(string: $0 + "/metrics") })
-                let (body, _) = try await URLSession.shared.data(from: url)
-                let text = String(decoding: body, as: UTF8.self)
+                let call = try #require(Self.endpoint(in: log).flatMap { PlainCall($0 + "/metrics") })
+                let text = try await call.answer().text
                 #expect(text.contains("bellhop_process_start_time_seconds"))
                 let verdict = try Promtool.run(["check", "metrics"], input: text)
                 #expect(verdict == "")

@@ -1,19 +1,19 @@
 import Foundation
-import FoundationNetworking
 import Glibc
+import TestSupport
 
 /// A worker or scheduler that runs, and its endpoint for probes.
 struct Role: Sendable {
     let child: ProgramRun
-    private let endpoint: URL
+    private let endpoint: String
 
     init(_ child: ProgramRun) throws {
         self.child = child
         let line = child.log.split(separator: "\n").first { $0.contains("listening") } ?? ""
-        guard let address = line.split(separator: "address=").last, let url = URL(string: String(address)) else {
+        guard let address = line.split(separator: "address=").last else {
             throw ProofFailure("\(child.name) does not say where it listens:\n\(child.log)")
         }
-        endpoint = url
+        endpoint = String(address)
     }
 
     /// The answer of `/readyz`: its status and its words.
@@ -34,8 +34,9 @@ struct Role: Sendable {
     }
 
     private func get(_ path: String) async throws -> (status: Int, words: String) {
-        let (body, answer) = try await URLSession.shared.data(from: endpoint.appendingPathComponent(path))
-        return ((answer as? HTTPURLResponse)?.statusCode ?? 0, String(decoding: body, as: UTF8.self))
+        guard let call = PlainCall("\(endpoint)/\(path)") else { throw ProofFailure("\(endpoint) has no port") }
+        let answer = try await call.answer()
+        return (answer.status, answer.text)
     }
 
     /// A process's own worth of trouble: none of its threads gets to say anything.

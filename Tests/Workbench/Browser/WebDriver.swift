@@ -1,4 +1,5 @@
 package import BellhopJSON
+import TestSupport
 
 /// A session of the WebDriver protocol: HTTP and JSON, one command at a time.
 package struct WebDriver: Sendable {
@@ -90,7 +91,7 @@ package struct WebDriver: Sendable {
         -> JSONValue
     {
         let bytes = body.map { JSONWriter.canonicalBytes(of: $0) } ?? []
-        let answer = try await PlainCall(port: port, method: method, path: path, body: bytes).answer()
+        let answer = try await PlainCall(method, port: port, path: path, body: bytes).answer()
         let parser = JSONParser(limits: JSONParser.Limits(bytes: 64 << 20, depth: 64))
         let json = try parser.parse(answer.body).get()
         guard answer.status == 200, let value = json["value"] else {

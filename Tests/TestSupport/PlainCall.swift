@@ -1,0 +1,79 @@
+import Foundation
+
+/// One call of HTTP/1.1 to this machine, on a connection and a thread of its own.
+///
+/// Foundation's client does not take chromedriver's header lines, which have no blank after the colon, and Swift 6.0's ends
+/// the process where a server answers and closes before it has read everything.
+package struct PlainCall: Sendable {
+    private let port: UInt16
+    private let method: String
+    private let path: String
+    private let headers: [String]
+    private let body: [UInt8]
+
+    /// `headers` are whole lines.
+    package init(_ method: String, port: UInt16, path: String, headers: [String] = [], body: [UInt8] = []) {
+        self.method = method
+        self.port = port
+        self.path = path
+        self.headers = headers
+        self.body = body
+    }
+
+    /// A GET of an address such as `http://127.0.0.1:8080/readyz`; nil for one that has no port.
+    package init?(_ address: String, headers: [String] = []) {
+        guard let url = URL(string: address), let port = url.port.flatMap(UInt16.init(exactly:)) else { return nil }
+        self.init("GET", port: port, path: url.path.isEmpty ? "/" : url.path, headers: headers)
+    }
+
+    package struct Answer: Sendable {
+        package let status: Int
+        package let body: [UInt8]
+
+        package var text: String { String(decoding: body, as: UTF8.self) }
+    }
+
+    /// Why there is no answer.
+    package struct Failure: Error, CustomStringConvertible {
+        package let description: String
+    }
+
+    package func answer() async throws -> Answer {
+        try await onOwnThread { Result { try exchange() } }.get()
+    }
+
+    private func exchange() throws -> Answer {
+        guard let connection = RawClient(port: port, patience: 180) else {
+            throw Failure(description: "\(method) \(path): port \(port) takes no connection")
+        }
+        let lines = ["\(method) \(path) HTTP/1.1", "Host: 127.0.0.1:\(port)", "Connection: close"]
+        let length = body.isEmpty ? [] : ["Content-Type: application/json", "Content-Length: \(body.count)"]
+        let head = (lines + length + headers).joined(separator: "\r\n") + "\r\n\r\n"
+        // Whoever refuses a request by its head may not read all of it: the answer is there all the same.
+        connection.send(Array(head.utf8) + body)
+        return try read(from: connection)
+    }
+
+    /// Reads as many bytes as the header announces; all where it says nothing.
+    private func read(from connection: RawClient) throws -> Answer {
+        var bytes: [UInt8] = []
+        let end = Array("\r\n\r\n".utf8)
+        while true {
+            let header = bytes.firstRange(of: end)
+            let head = header.map { String(decoding: bytes[..<$0.lowerBound], as: UTF8.self) } ?? ""
+            let length = head.firstMatch(of: /(?i)content-length: *([0-9]+)/).flatMap { Int($0.1) }
+            let body = header.map { bytes[$0.upperBound...] } ?? []
+            if let length, body.count >= length { return answer(head, body.prefix(length)) }
+            guard let piece = connection.read() else {
+                if header != nil, length == nil { return answer(head, body) }
+                throw Failure(description: "\(method) \(path): port \(port) gave no whole answer")
+            }
+            bytes += piece
+        }
+    }
+
+    private func answer(_ head: String, _ body: ArraySlice<UInt8>) -> Answer {
+        let status = head.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
+        return Answer(status: status, body: Array(body))
+    }
+}
