@@ -20,6 +20,7 @@ struct InboxStage: Sendable {
     /// What a page that embeds the component looks like.
     private static let host = """
         <!doctype html><html lang="nb"><meta charset="utf-8"><title>Drop</title>
+        <style>button { min-height: 24px }</style>
         <body><header><h1>Drop</h1><bellhop-inbox></bellhop-inbox></header><main><button id="outside">Send</button></main>
         <script src="/bellhop-inbox.js"></script></body></html>
         """
