@@ -73,6 +73,8 @@ struct StatementTour {
         }
         _ = try await inbox.record(records, as: .fresh)
         _ = try await inbox.record(records, as: .fresh)
+        let others = try (1...20).flatMap { try bench.records(id: "tour\(round)-\($0)", users: users, title: "Hei") }
+        _ = try await inbox.record(others, as: .fresh)
         _ = try await inbox.foresee(records)
         let keys = records.map(\.key)
         _ = try await inbox.notifications(keys)
@@ -107,14 +109,22 @@ struct StatementTour {
         try await eventually("it is erased once more") { try await erasures.repeatDue(after: .zero, atMost: 10) > 0 }
     }
 
+    /// Writes as the owner, but by keys: what that reads would be taken for what a worker's statements read.
+    private func write(_ statement: Statement, _ parameters: [Parameter]) async throws {
+        _ = try await bench.owner.transaction { (connection) throws(PostgresError) in
+            try connection.execute("SET LOCAL enable_seqscan TO off")
+            return try connection.run(statement, parameters)
+        }
+    }
+
     /// One of the lines waits for its outlet, and is pulled.
     private func backlogs(_ keys: [NotificationKey]) async throws {
         let book = BacklogBook(pool: pool, lease: .seconds(60))
         let key = BacklogKey(app: keys[0].recipient.app, provider: "tour\(round)")
-        _ = try await bench.owner.run(
+        try await write(
             """
-            UPDATE deliveries SET state = 'deferred', outlet = $2, queued_at = now(), due_at = NULL, sent_at = NULL
-            WHERE app = 'drop' AND user_id = $1
+            UPDATE ledger SET state = 'w', outlet = $2, queued_at = now(), due_at = NULL, sent_at = NULL
+            WHERE person = (SELECT number FROM people WHERE app = 'drop' AND user_id = $1)
             """,
             [.text(users[0]), .text(key.text)]
         )
@@ -160,8 +170,11 @@ struct StatementTour {
             }
         }
         // Whoever reads leaves a word for the badges.
-        _ = try await bench.owner.run(
-            "UPDATE notifications SET read_at = now() WHERE app = 'drop' AND user_id = $1",
+        try await write(
+            """
+            UPDATE inbox SET read_at = now()
+            WHERE person = (SELECT number FROM people WHERE app = 'drop' AND user_id = $1)
+            """,
             [.text(users[0])]
         )
         let badges = BadgeBook(pool: pool)
