@@ -33,9 +33,8 @@ enum RevokeStaleCommand: Command {
         guard let setup = try? call.setup(requiring: [.databaseURL]), setup.configuration.catalogs != nil,
             let catalogs = try? setup.catalogs(), catalogs[app] == nil
         else { return }
-        let near = NearestName.find(app.text, among: catalogs.catalogs.map(\.app.text))
-        let meant = near.map { ", did you mean \($0)?" } ?? ""
-        call.shell.complaints.print(line: "no catalogue describes \(app)\(meant)")
+        let hint = NearestName.hint(app.text, among: catalogs.catalogs.map(\.app.text))
+        call.shell.complaints.print(line: "no catalogue describes \(app)\(hint)")
     }
 
     private static func walk(_ call: Call, _ search: StaleDeviceWalk.Search) async throws -> StaleDeviceWalk {

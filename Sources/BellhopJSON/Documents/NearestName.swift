@@ -6,6 +6,11 @@ package enum NearestName {
         find(name, among: candidates, within: max(2, name.count / 3))
     }
 
+    /// `, did you mean that?`, to be said behind what is wrong with a name; empty where nothing is near.
+    package static func hint(_ name: String, among candidates: [String]) -> String {
+        find(name, among: candidates).map { ", did you mean \($0)?" } ?? ""
+    }
+
     /// The candidate with the fewest edits, nil where it takes more than `limit`.
     package static func find(_ name: String, among candidates: [String], within limit: Int) -> String? {
         // A name from outside may be long; the work grows with its length.

@@ -23,16 +23,10 @@ enum ExplainCommand: Command {
         let (recipient, subject) = (try recipient(call.words), try subject(call.words))
         let setup = try call.setup(requiring: [.databaseURL])
         let catalogs = setup.configuration.catalogs == nil ? nil : try setup.catalogs()
-        let (story, holds, breakers): (NotificationStory, [OperatorHold], [OpenBreaker])
-        do {
-            (story, holds, breakers) = try await look(subject, recipient, setup)
-        } catch {
-            throw CommandFailure(
-                unreachable: error,
-                attempted: "looking what became of it",
-                whatToDo: "bring the database back, which alone knows; bellhop status tells how things stand"
-            ) ?? error
-        }
+        let (story, holds, breakers) = try await reaching(
+            for: "looking what became of it",
+            whatToDo: "bring the database back, which alone knows; bellhop status tells how things stand"
+        ) { try await look(subject, recipient, setup) }
         let zones = ZoneLibrary(environment: call.shell.environment)
         let explanation = Explanation(
             story,

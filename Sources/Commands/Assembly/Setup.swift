@@ -69,15 +69,10 @@ struct Setup: Sendable {
         _ attempted: String,
         _ body: (PostgresPool) async throws -> Value
     ) async throws -> Value {
-        do {
-            return try await withPool(as: .admin, name: attempted, patience: .seconds(120), body)
-        } catch {
-            throw CommandFailure(
-                unreachable: error,
-                attempted: "bellhop \(attempted)",
-                whatToDo: "bring the database back (docs/runbooks/database.md), and look again"
-            ) ?? error
-        }
+        try await reaching(
+            for: "bellhop \(attempted)",
+            whatToDo: "bring the database back (docs/runbooks/database.md), and look again"
+        ) { try await withPool(as: .admin, name: attempted, patience: .seconds(120), body) }
     }
 
     /// What such a pool begins with.

@@ -97,13 +97,13 @@ struct DeadLetterDetailView: Sendable {
         let cut = DeskText.cut(origin.routingKey, to: 100)
         let key = cut.isEmpty ? "without a key" : "with the key \(cut)"
         var lines = ["The message, published to \(exchange) \(key)"]
-        lines.append("  properties " + Self.oneLine(Self.parsed(origin.properties)))
+        lines.append("  properties " + Self.oneLine(DeskText.document(origin.properties)))
         lines.append("  headers " + Self.oneLine(headers))
         if let cut = origin.cutBody {
             lines.append("  its body was cut: \(origin.body.count.of("byte")) are left of \(cut.bytes.grouped)")
             lines.append("  the whole had the SHA-256 \(cut.sha256)")
         }
-        guard let body = Self.parsed(origin.body) else {
+        guard let body = DeskText.document(origin.body) else {
             lines.append(
                 "  \(origin.body.count.of("byte")) that are no JSON" + (isRevealed ? ":" : "; --reveal shows them")
             )
@@ -124,15 +124,11 @@ struct DeadLetterDetailView: Sendable {
     }
 
     private var headers: JSONValue? {
-        Self.parsed(detail.origin.headers).map { isRevealed ? $0 : MaskedJSON.headers($0) }
+        DeskText.document(detail.origin.headers).map { isRevealed ? $0 : MaskedJSON.headers($0) }
     }
 
     private static func oneLine(_ value: JSONValue?) -> String {
         value.map { DeskText.cut(String(decoding: JSONWriter.canonicalBytes(of: $0), as: UTF8.self), to: 2_000) } ?? "-"
-    }
-
-    private static func parsed(_ bytes: [UInt8]) -> JSONValue? {
-        DeskText.document(bytes)
     }
 
     private var historyLines: [String] {
@@ -178,10 +174,10 @@ struct DeadLetterDetailView: Sendable {
     }
 
     private var originJSON: JSONText {
-        let body = Self.parsed(detail.origin.body).map { isRevealed ? $0 : MaskedJSON.body($0) }
+        let body = DeskText.document(detail.origin.body).map { isRevealed ? $0 : MaskedJSON.body($0) }
         return .object([
             ("exchange", .text(detail.origin.exchange)), ("routingKey", .text(detail.origin.routingKey)),
-            ("properties", Self.parsed(detail.origin.properties).map { JSONText($0) } ?? .null),
+            ("properties", DeskText.document(detail.origin.properties).map { JSONText($0) } ?? .null),
             ("headers", headers.map { JSONText($0) } ?? .null), ("bytes", .number(detail.origin.body.count)),
             ("bodyCut", .flag(detail.origin.cutBody != nil)),
             ("body", body.map { JSONText($0) } ?? .null),

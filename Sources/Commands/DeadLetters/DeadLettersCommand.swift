@@ -27,17 +27,12 @@ enum DeadLettersCommand: Command {
                 whatToDo: "bring the broker back; what is filed already the desk shows without --from-queue"
             ) { try await QueueSession(request).run() }
         }
-        do {
-            return try await attend(to: request)
-        } catch {
-            throw CommandFailure(
-                unreachable: error,
-                attempted: "\(verb.rawValue) of dead letters",
-                whatToDo:
-                    "bring the database back; meanwhile bellhop dead-letters --from-queue list, export and replay "
-                    + "work on the broker's queue alone"
-            ) ?? error
-        }
+        return try await reaching(
+            for: "\(verb.rawValue) of dead letters",
+            whatToDo:
+                "bring the database back; meanwhile bellhop dead-letters --from-queue list, export and replay "
+                + "work on the broker's queue alone"
+        ) { try await attend(to: request) }
     }
 
     private static func attend(to request: DeskRequest) async throws -> ExitCode {
@@ -66,9 +61,7 @@ enum DeadLettersCommand: Command {
             throw words.misuse("expected one of \(verbs)")
         }
         guard let verb = DeskVerb(rawValue: name) else {
-            let near = NearestName.find(name, among: DeskVerb.allCases.map(\.rawValue))
-            let hint = near.map { ", did you mean \($0)?" } ?? ""
-            throw words.misuse("it cannot \(name)\(hint)")
+            throw words.misuse("it cannot \(name)" + NearestName.hint(name, among: DeskVerb.allCases.map(\.rawValue)))
         }
         // An option that a verb would ignore is a misunderstanding, and may be a costly one.
         if let stray = words.given.subtracting(verb.options(words)).min() {

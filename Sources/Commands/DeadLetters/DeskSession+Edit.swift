@@ -168,8 +168,8 @@ extension DeskSession {
                 detail.summary.deadID
             )
         }
-        let sets = words.allValues("set")
-        if !sets.isEmpty { return try edited(original, sets, detail.summary.deadID) }
+        let settings = try settings
+        if !settings.isEmpty { return try edited(original, settings, detail.summary.deadID) }
         if words.value("routing-key") != nil { return detail.origin.body }
         guard let desk, request.shell.terminal != nil else {
             throw words.misuse(
@@ -183,8 +183,8 @@ extension DeskSession {
         return try await TextEditor(request.shell.environment).edit(text ?? detail.origin.body)
     }
 
-    /// The body with the values of `--set` in their places; `item` names it where that cannot be.
-    func edited(_ original: JSONValue?, _ sets: [String], _ item: String) throws(CommandFailure) -> [UInt8] {
+    /// The body with these values in their places; `item` names it where that cannot be.
+    func edited(_ original: JSONValue?, _ settings: [PlacedValue], _ item: String) throws(CommandFailure) -> [UInt8] {
         guard var document = original else {
             throw failure(
                 .badInput,
@@ -193,26 +193,32 @@ extension DeskSession {
                 item
             )
         }
-        for set in sets {
-            let parts = set.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-            let path = parts[0].hasPrefix("/") ? parts[0] : "/" + parts[0].replacing(".", with: "/")
-            guard parts.count == 2, let place = JSONPointer(path), !place.steps.isEmpty else {
-                throw words.misuse(
-                    "--set takes a place and a value, such as /id=evt-1; found \(set)"
+        for setting in settings {
+            let value = setting.isOfID ? setting.value.naming(item) : setting.value
+            guard let changed = JSONEdits.setting(value, at: setting.place.steps[...], in: document) else {
+                throw failure(
+                    .badInput,
+                    "there can be nothing at \(setting.place.text)",
+                    "show prints its places",
+                    item
                 )
-            }
-            // What is no JSON is a text: nobody wants to quote twice on a command line.
-            let value = (try? JSONParser().parse(Array(parts[1].utf8)).get()) ?? .string(parts[1])
-            let named = place == Self.idPlace ? value.naming(item) : value
-            guard let changed = JSONEdits.setting(named, at: place.steps[...], in: document) else {
-                throw failure(.badInput, "there can be nothing at \(place.text)", "show prints its places", item)
             }
             document = changed
         }
         return JSONWriter.canonicalBytes(of: document)
     }
 
-    private static let idPlace = JSONPointer("/id")
+    /// What `--set` says, one after the other.
+    var settings: [PlacedValue] {
+        get throws(CommandFailure) {
+            try words.allValues("set").map { (word) throws(CommandFailure) in
+                guard let setting = PlacedValue(word) else {
+                    throw words.misuse("--set takes a place and a value, such as /id=evt-1; found \(word)")
+                }
+                return setting
+            }
+        }
+    }
 
     /// The old side stays masked: it is a person's.
     func show(_ changes: [JSONEdits.Difference], _ copy: DeadLetterItem, _ before: DeadLetterItem.Origin) {
@@ -230,16 +236,6 @@ extension DeskSession {
         guard copy.origin.routingKey != before.routingKey else { return }
         print("- routing key \(DeskText.cut(before.routingKey, to: 100))")
         print("+ routing key \(copy.origin.routingKey)")
-    }
-}
-
-extension JSONValue {
-    /// What stands for the item's own id in an id that is given to many.
-    static let itemMark = "{item}"
-
-    fileprivate func naming(_ item: String) -> JSONValue {
-        guard let string else { return self }
-        return .string(string.replacing(Self.itemMark, with: item))
     }
 }
 

@@ -50,8 +50,8 @@ extension DeskSession {
 
     /// One id for many would make one event of them: whoever is in two of them would get the first alone.
     private func expectIDsOfTheirOwn(_ items: Int) throws(CommandFailure) {
-        for set in words.allValues("set") where set.hasPrefix("/id=") || set.hasPrefix("id=") {
-            guard !set.contains(JSONValue.itemMark) else { continue }
+        for setting in try settings where setting.isOfID {
+            guard setting.value.string?.contains(JSONValue.itemMark) != true else { continue }
             throw failure(
                 .badInput,
                 "one id for \(items.of("item")) would make one event of them",
@@ -113,10 +113,10 @@ extension DeskSession {
 
     /// Nil where there can be nothing at a place of the change.
     private func changedBody(_ original: JSONValue?, _ item: DeadLetterMessage) throws -> [UInt8]? {
-        let sets = words.allValues("set")
-        guard !sets.isEmpty else { return item.origin.body }
+        let settings = try settings
+        guard !settings.isEmpty else { return item.origin.body }
         do {
-            return try edited(original, sets, item.summary.deadID)
+            return try edited(original, settings, item.summary.deadID)
         } catch {
             guard error.exitCode == .badInput else { throw error }
             return nil

@@ -102,8 +102,7 @@ enum FanoutsCommand: Command {
     private static func verb(_ words: Words) throws(CommandFailure) -> FanoutVerb {
         let name = words.operands.first ?? FanoutVerb.list.rawValue
         guard let verb = FanoutVerb(rawValue: name) else {
-            let near = NearestName.find(name, among: FanoutVerb.allCases.map(\.rawValue))
-            throw words.misuse("it cannot \(name)\(near.map { ", did you mean \($0)?" } ?? "")")
+            throw words.misuse("it cannot \(name)" + NearestName.hint(name, among: FanoutVerb.allCases.map(\.rawValue)))
         }
         // An option that a verb would ignore is a misunderstanding, and may be a costly one.
         if let stray = words.given.subtracting(verb.options).min() {

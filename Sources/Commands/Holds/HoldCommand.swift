@@ -93,8 +93,7 @@ enum HoldCommand: Command {
     private static func verb(_ words: Words) throws(CommandFailure) -> HoldVerb {
         let name = words.operands.first ?? HoldVerb.list.rawValue
         guard let verb = HoldVerb(rawValue: name) else {
-            let near = NearestName.find(name, among: HoldVerb.allCases.map(\.rawValue))
-            throw words.misuse("it cannot \(name)\(near.map { ", did you mean \($0)?" } ?? "")")
+            throw words.misuse("it cannot \(name)" + NearestName.hint(name, among: HoldVerb.allCases.map(\.rawValue)))
         }
         // An option that a verb would ignore is a misunderstanding, and may be a costly one.
         if let stray = words.given.subtracting(verb.options).min() {

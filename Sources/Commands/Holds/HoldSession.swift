@@ -207,12 +207,12 @@ struct HoldSession: Sendable {
         guard setup.configuration.catalogs != nil else { return false }
         let catalogs = try setup.catalogs()
         guard let catalog = catalogs[scope.app] else {
-            let near = NearestName.find(scope.app.text, among: catalogs.catalogs.map(\.app.text))
-            throw words.misuse("no catalogue describes \(scope.app)\(near.map { ", did you mean \($0)?" } ?? "")")
+            let hint = NearestName.hint(scope.app.text, among: catalogs.catalogs.map(\.app.text))
+            throw words.misuse("no catalogue describes \(scope.app)\(hint)")
         }
         if let type = scope.type, catalog[type] == nil {
-            let near = NearestName.find(type.text, among: catalog.types.map(\.type.text))
-            throw words.misuse("\(scope.app) has no type \(type)\(near.map { ", did you mean \($0)?" } ?? "")")
+            let hint = NearestName.hint(type.text, among: catalog.types.map(\.type.text))
+            throw words.misuse("\(scope.app) has no type \(type)\(hint)")
         }
         let provider = scope.provider.flatMap(PushProvider.init(rawValue:))
         if let provider, !catalog.uses(provider) {

@@ -24,8 +24,7 @@ enum ManualCommand: Command {
     private static func page(of name: String?, _ call: Call) throws(CommandFailure) -> ManualPage {
         guard let name else { return .overview(of: call.commands) }
         guard let command = call.commands.first(where: { $0.name == name }) else {
-            let hint =
-                NearestName.find(name, among: call.commands.map { $0.name }).map { ", did you mean \($0)?" } ?? ""
+            let hint = NearestName.hint(name, among: call.commands.map { $0.name })
             throw call.words.misuse("there is no command \(name)\(hint)")
         }
         return ManualPage(of: command)

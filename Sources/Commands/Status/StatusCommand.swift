@@ -93,7 +93,7 @@ private struct Look: Sendable {
         _ look: @escaping @Sendable () async throws -> Value
     ) async -> Status.Sight<Value> {
         let (sights, found) = AsyncStream<Status.Sight<Value>>.makeStream()
-        Task { found.yield(await sight(look)) }
+        Task { _ = found.yield(await sight(look)) }
         let timer = Task {
             guard (try? await Task.sleep(for: limit)) != nil else { return }
             let words = "it has answered nothing for \(limit.components.seconds) s; see docs/runbooks/broker.md"
