@@ -184,11 +184,9 @@ struct RoleProcess: Sendable {
             }
         }
         let ending = await running.value
-        // Who is off the roll writes nothing any more: it is left last, and by nobody who left work behind, since the roll
-        // forgets them by itself.
-        for case let service as any ServiceWithLastWords in all.reversed()
-        where ending.isComplete || !(service is RollCall) {
-            await service.sayLastWords()
+        // Backwards: the roll stands before all others that have last words, and whoever is off it writes nothing any more.
+        for case let service as any ServiceWithLastWords in all.reversed() {
+            await service.sayLastWords(leavingNothing: ending.isComplete)
         }
         await pool.close()
         logger.notice("stopped", ["because": .text("\(ending)")])

@@ -3,8 +3,8 @@ package import ServiceRuntime
 package import Store
 import Synchronization
 
-/// Says every ten seconds that this process runs, by which catalogues, and what troubles it; so that whoever looks at one
-/// installation sees all of its processes, wherever they are.
+/// Says every ten seconds that this process runs, by which catalogues, and what troubles it, and within one where these
+/// have changed; so that whoever looks at one installation sees all of its processes, wherever they are.
 ///
 /// A process that drains still works: it goes on saying so, as one that drains, until it ends.
 ///
@@ -47,7 +47,7 @@ package final class RollCall: ServiceWithLastWords {
     package func run(until drain: DrainSignal) async throws {
         while !drain.isDraining, !Task.isCancelled {
             await say()
-            await drain.pause(for: interval)
+            await rest(until: drain)
         }
         self.drain.withLock { drain in
             guard !drain.isOver else { return }
@@ -60,10 +60,13 @@ package final class RollCall: ServiceWithLastWords {
         }
     }
 
-    /// Strikes the process off.
+    /// Strikes the process off, unless it has left work behind.
+    ///
+    /// Who is off the roll writes nothing any more; the others it forgets by itself.
     ///
     /// Interrupted after two seconds: a database that does not answer must not hold up the end, and forgets who is silent.
-    package func sayLastWords() async {
+    package func sayLastWords(leavingNothing: Bool) async {
+        guard leavingNothing else { return }
         let lingering = drain.withLock { drain in
             drain.isOver = true
             return drain.lingering
@@ -82,6 +85,18 @@ package final class RollCall: ServiceWithLastWords {
     }
 
     private static let patience = Duration.seconds(2)
+
+    /// Until there is something to say again: somebody who has sent a SIGHUP is about to ask what came of it.
+    private func rest(until drain: DrainSignal) async {
+        let told = (source.current.fingerprint, source.refusal)
+        var rested = Duration.zero
+        while rested < interval, (source.current.fingerprint, source.refusal) == told {
+            guard !drain.isDraining, !Task.isCancelled else { return }
+            let step = min(interval - rested, .seconds(1))
+            await drain.pause(for: step)
+            rested += step
+        }
+    }
 
     private func say(isDraining: Bool = false) async {
         var report = ProcessReport(identity, catalogs: source.current.fingerprint)

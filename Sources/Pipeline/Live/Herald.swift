@@ -16,7 +16,8 @@ package final class Herald: ServiceWithLastWords {
     private let chance: Chance
     private let logger: Logger
     private let announced: Counter
-    private let isHeard = Atomic<Bool>(false)
+    /// Odd while somebody listens; larger by two whenever that was expected.
+    private let hearing = Atomic<UInt>(0)
     private let pending = Mutex(Pending())
     private let bell: AsyncStream<Void>
     private let ring: AsyncStream<Void>.Continuation
@@ -68,16 +69,22 @@ package final class Herald: ServiceWithLastWords {
 
     /// The inboxes of these users have changed; what changed them is committed.
     package func changed(_ recipients: some Sequence<RecipientKey>) {
-        guard isHeard.load(ordering: .relaxed) else { return }
+        guard hearing.load(ordering: .relaxed) & 1 == 1 else { return }
         let signs = recipients.map(InboxSign.init)
         guard !signs.isEmpty else { return }
         gather(signs)
         ring.yield()
     }
 
-    /// From now on somebody listens, whatever the next look would say.
+    /// From now on somebody listens, whatever a look says that has begun.
     package func expectListeners() {
-        isHeard.store(true, ordering: .relaxed)
+        var known = hearing.load(ordering: .relaxed)
+        while true {
+            let expected = (known &+ 2) | 1
+            let (isDone, now) = hearing.weakCompareExchange(expected: known, desired: expected, ordering: .relaxed)
+            if isDone { return }
+            known = now
+        }
     }
 
     package func run(until drain: DrainSignal) async throws {
@@ -100,7 +107,7 @@ package final class Herald: ServiceWithLastWords {
         }
     }
 
-    package func sayLastWords() async { await flush() }
+    package func sayLastWords(leavingNothing: Bool) async { await flush() }
 
     private func look(until drain: DrainSignal) async {
         let loop = DutyLoop(
@@ -110,7 +117,10 @@ package final class Herald: ServiceWithLastWords {
             logger: logger
         )
         await loop.run(until: drain) {
-            isHeard.store(try await book.isHeard(), ordering: .relaxed)
+            let known = hearing.load(ordering: .relaxed)
+            let seen = try await book.isHeard() ? known | 1 : known & ~1
+            // Whoever was expected meanwhile may not have been there yet for the look to see.
+            _ = hearing.compareExchange(expected: known, desired: seen, ordering: .relaxed)
             return .later
         }
     }

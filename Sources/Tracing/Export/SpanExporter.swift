@@ -95,7 +95,7 @@ package struct SpanExporter: ServiceWithLastWords {
         }
     }
 
-    package func sayLastWords() async { await flush() }
+    package func sayLastWords(leavingNothing: Bool) async { await flush() }
 
     /// Tries as often as that makes sense; what a drain finds unsent is left for the last flush.
     private func send(_ spans: [Span], until drain: DrainSignal, _ isAway: inout Bool) async {

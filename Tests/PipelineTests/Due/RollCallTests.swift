@@ -1,4 +1,4 @@
-import Pipeline
+@testable import Pipeline
 import ServiceRuntime
 import Store
 import TestSupport
@@ -11,14 +11,7 @@ struct RollCallTests {
     func drain() async throws {
         try await Bench.withSchema { bench in
             let book = ProcessBook(pool: bench.pool)
-            let own = ProcessReport.Identity(id: "w", role: "worker", version: "0.1.0", host: "north", process: 7)
-            let rollCall = RollCall(
-                own,
-                book: book,
-                source: CatalogSource(bench.catalogs),
-                logger: Logger(label: "test", level: .error, sink: CapturedLog()),
-                interval: .milliseconds(20)
-            )
+            let rollCall = rollCall(bench, book)
             let drain = DrainSignal()
             let running = Task { try await rollCall.run(until: drain) }
             try await eventually("it is seen") { try await book.all().count == 1 }
@@ -32,9 +25,65 @@ struct RollCallTests {
             try await book.leave("w")
             try await eventually("it still says so") { try await book.all().first?.report.isDraining == true }
             #expect(since != nil)
-            await rollCall.sayLastWords()
+            await rollCall.sayLastWords(leavingNothing: true)
             let after = try await book.all()
             #expect(after.isEmpty)
         }
+    }
+
+    @Test("a process that leaves work behind stays on the roll: it may still write")
+    func workLeftBehind() async throws {
+        try await Bench.withSchema { bench in
+            let book = ProcessBook(pool: bench.pool)
+            let rollCall = rollCall(bench, book)
+            let drain = DrainSignal()
+            drain.fire()
+            try await rollCall.run(until: drain)
+            try await eventually("it drains") { try await book.all().first?.report.isDraining == true }
+            await rollCall.sayLastWords(leavingNothing: false)
+            let after = try await book.all()
+            #expect(after.map(\.report.isDraining) == [true])
+            await rollCall.sayLastWords(leavingNothing: true)
+        }
+    }
+
+    @Test("what a reload came to is said without waiting for the next turn")
+    func reload() async throws {
+        try await Bench.withSchema { bench in
+            let book = ProcessBook(pool: bench.pool)
+            let source = CatalogSource(bench.catalogs)
+            let rollCall = rollCall(bench, book, source, every: .seconds(3600))
+            let drain = DrainSignal()
+            let running = Task { try await rollCall.run(until: drain) }
+            try await eventually("it is seen") { try await book.all().count == 1 }
+            source.refuse(because: "a file has faults")
+            try await eventually("the refusal is seen") {
+                try await book.all().first?.report.refusal == "a file has faults"
+            }
+            let others = try Bench.shipped()
+            source.replace(others)
+            try await eventually("the others are seen") {
+                let report = try await book.all().first?.report
+                return report?.catalogs == others.fingerprint && report?.refusal == nil
+            }
+            drain.fire()
+            try await running.value
+            await rollCall.sayLastWords(leavingNothing: true)
+        }
+    }
+
+    private func rollCall(
+        _ bench: Bench,
+        _ book: ProcessBook,
+        _ source: CatalogSource? = nil,
+        every interval: Duration = .milliseconds(20)
+    ) -> RollCall {
+        RollCall(
+            ProcessReport.Identity(id: "w", role: "worker", version: "0.1.0", host: "north", process: 7),
+            book: book,
+            source: source ?? CatalogSource(bench.catalogs),
+            logger: Logger(label: "test", level: .error, sink: CapturedLog()),
+            interval: interval
+        )
     }
 }
