@@ -44,6 +44,31 @@ struct HeraldTests {
         }
     }
 
+    @Test("a look that began before somebody was expected makes it deaf to nobody")
+    func lateLook() async throws {
+        try await Bench.withSchema { bench in
+            let metrics = MetricsRegistry()
+            let herald = Self.herald(bench, metrics)
+            let drain = DrainSignal()
+            let running = try await RowLock.hold(on: bench, "LOCK TABLE listeners IN ACCESS EXCLUSIVE MODE") {
+                let running = Task { try await herald.run(until: drain) }
+                try await eventually("it looks who listens") {
+                    try await bench.count(
+                        "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = $1::regclass",
+                        [.text("\(bench.namespace).listeners")]
+                    ) > 0
+                }
+                herald.expectListeners()
+                drain.fire()
+                return running
+            }
+            try await running.value
+            herald.changed(try Self.users(3))
+            await herald.flush()
+            #expect(metrics.text().contains("\(Self.announced) 3\n"))
+        }
+    }
+
     @Test("more changes than can be kept are announced as everybody's, once")
     func overflow() async throws {
         try await Bench.withSchema { bench in
