@@ -94,7 +94,8 @@ extension Intake {
         guard
             let audience = await insist(batch, { store throws(PostgresError) in try await store.audience(of: open) })
         else { return nil }
-        let recorded = await record(Self.records(words, for: audience, at: index), decider, batch)
+        let people = Dictionary(audience.map { ($0.key, $0.recipient) }) { first, _ in first }
+        let recorded = await record(Self.records(words, for: audience, at: index), knowing: people, decider, batch)
         guard !batch.messages.isGivenUp(index) else { return nil }
         var work = Resumption.Work()
         work.shipments = recorded.shipments
@@ -216,7 +217,7 @@ extension Intake {
         at index: Int
     ) -> [Entry<InboxRecord>] {
         audience.enumerated().map { position, listener in
-            var record = InboxRecord(words, for: listener.user)
+            var record = InboxRecord(words, for: listener.key.user)
             record.follow = listener.follow
             record.position = position
             return Entry(index: index, work: record)

@@ -142,9 +142,10 @@ package struct Intake: Sendable {
 
     // MARK: - The steps
 
-    /// Looks up, decides and records, as many at a time as a statement may hold.
+    /// Looks up, decides and records, as many at a time as a statement may hold; whom it need not look up is `known`.
     func record(
         _ entries: [Entry<InboxRecord>],
+        knowing known: [RecipientKey: Recipient]? = nil,
         _ decider: Decider,
         _ batch: Batch
     ) async -> Recorder.Recorded {
@@ -158,6 +159,7 @@ package struct Intake: Sendable {
             let people = await batch.timed(.lookUp) {
                 await lookUp(
                     part.map(\.work.key.recipient),
+                    knowing: known,
                     counting: counted,
                     part.map(\.index),
                     batch
@@ -186,17 +188,19 @@ package struct Intake: Sendable {
     /// Nil where a drain came first; the messages are given up then.
     private func lookUp(
         _ people: [RecipientKey],
+        knowing known: [RecipientKey: Recipient]? = nil,
         counting counted: [RecipientKey],
         on platforms: Set<DevicePlatform> = Set(DevicePlatform.allCases),
         _ positions: [Int],
         _ batch: Batch
     ) async -> [RecipientKey: Recipient]? {
-        let keys = Set(people)
         // Those who are counted are among them: where they are as many, they are the same.
-        let counted = counted.count == people.count ? keys : Set(counted)
-        let lookUp = PeopleLookUp(store: tools.store, catalogs: catalogs.current)
-        let found = await batch.persistence.insist { () throws(PostgresError) in
-            try await lookUp.find(keys, counting: counted, on: platforms)
+        let counted = counted.count == people.count ? nil : Set(counted)
+        let unread = UnreadLookUp(store: tools.store, catalogs: catalogs.current)
+        let found = await batch.persistence.insist { [store = tools.store] () throws(PostgresError) in
+            var found = if let known { known } else { try await store.recipients(of: Set(people)) }
+            try await unread.add(to: &found, of: counted, on: platforms)
+            return found
         }
         if found == nil { batch.messages.giveUp(positions) }
         return found

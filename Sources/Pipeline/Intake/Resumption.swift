@@ -140,10 +140,9 @@ struct Resumption: Sendable {
                 notifications.merge(try await store.notifications(Array(part))) { first, _ in first }
             }
             let counted = notifications.filter { decider.showsNumber($0.key.recipient.app, $0.value.content.type) }
-            let people = try await PeopleLookUp(store: store, catalogs: decider.catalogs).find(
-                Set(keys.map(\.recipient)),
-                counting: Set(counted.keys.map(\.recipient))
-            )
+            var people = try await store.recipients(of: Set(keys.map(\.recipient)))
+            let unread = UnreadLookUp(store: store, catalogs: decider.catalogs)
+            try await unread.add(to: &people, of: Set(counted.keys.map(\.recipient)))
             let followed = notifications.follows
             let follows = followed.isEmpty ? [:] : try await store.follows(followed)
             return Found(notifications: notifications, recipients: people, follows: follows)

@@ -23,7 +23,9 @@ package struct FanoutBook: Sendable {
 
     /// Somebody whom an event is for.
     package struct Listener: Sendable {
-        package let user: UserID
+        package let key: RecipientKey
+        /// What the rules ask for; the defaults of whom nothing is stored.
+        package let recipient: Recipient
         /// How they follow the event's topic; nil where it is for everyone.
         package let follow: StoredFollow?
     }
@@ -134,7 +136,8 @@ package struct FanoutBook: Sendable {
         return try rows.map { (rows, row) throws(PostgresError) in try FanoutPage(rows, row) }
     }
 
-    /// Who is on a page, as far as they were there at the snapshot and still are; how each follows, where it is a topic.
+    /// Who is on a page, as far as they were there at the snapshot and still are, with all that is known of them; how each
+    /// follows, where it is a topic.
     package func audience(of page: OpenPage) async throws(PostgresError) -> [Listener] {
         let range = page.range
         let bounds: [Parameter] = [.instant(range.snapshot), .text(range.after), .text(range.upto)]
@@ -144,9 +147,13 @@ package struct FanoutBook: Sendable {
             } else {
                 try await pool.run(FanoutStatements.everyone, [.text(range.app.text)] + bounds)
             }
+        var reader = RecipientReader()
         return try rows.compactMap { (rows, row) throws(PostgresError) -> Listener? in
             guard let user = UserID(validating: try rows.text(row, 0)) else { return nil }
-            return Listener(user: user, follow: range.topic == nil ? nil : try StoredFollow(rows, row, from: 1))
+            var key = RecipientKey(app: range.app, user: user)
+            let recipient = try reader.read(rows, row, from: 1, numbering: &key)
+            let follow = range.topic == nil ? nil : try StoredFollow(rows, row, from: 1 + RecipientReader.width)
+            return Listener(key: key, recipient: recipient, follow: follow)
         }
     }
 

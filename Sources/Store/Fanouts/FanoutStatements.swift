@@ -203,6 +203,7 @@ enum FanoutStatements {
     private struct Crowd {
         let table: String
         let condition: String
+        /// What is asked of each beside who they are; each column with a comma before it.
         let columns: String
         /// When somebody came to belong to it, by the database's clock.
         let since: String
@@ -212,13 +213,13 @@ enum FanoutStatements {
         Crowd(
             table: "follows",
             condition: "app = \(app) AND topic = \(topic) AND removed_at IS NULL",
-            columns: "user_id, \(StoredFollow.columns())",
+            columns: ", \(StoredFollow.columns(of: "c"))",
             since: "followed_at"
         )
     }
 
     private static func everyone(_ app: String) -> Crowd {
-        Crowd(table: "recipients", condition: "app = \(app)", columns: "user_id", since: "recorded_at")
+        Crowd(table: "recipients", condition: "app = \(app)", columns: "", since: "recorded_at")
     }
 
     private static func ends(of crowd: Crowd, after: String, _ size: String) -> Statement {
@@ -246,10 +247,15 @@ enum FanoutStatements {
 
     private static func page(of crowd: Crowd, at moment: String, after: String, upto: String) -> String {
         """
-        SELECT \(crowd.columns) FROM \(crowd.table)
-        WHERE \(crowd.condition) AND user_id > \(after) AND user_id <= \(upto)
-          AND \(crowd.since) <= \(moment)::timestamptz
-        ORDER BY user_id
+        SELECT c.user_id, \(RecipientReader.columns(of: "p"))\(crowd.columns)
+        FROM (
+            SELECT * FROM \(crowd.table)
+            WHERE \(crowd.condition) AND user_id > \(after) AND user_id <= \(upto)
+              AND \(crowd.since) <= \(moment)::timestamptz
+            ORDER BY user_id
+        ) AS c
+        LEFT JOIN LATERAL \(People.row(of: "c")) AS p ON true
+        ORDER BY c.user_id
         """
     }
 }

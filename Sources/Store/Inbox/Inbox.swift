@@ -135,7 +135,8 @@ private struct Writing {
     /// Nil where all are new.
     private func record(_ records: [InboxRecord]) throws(PostgresError) -> [Inbox.Outcome]? {
         let firsts = Self.firstOfEach(records)
-        let inserted = try connection.run(InboxStatements.record, RecordColumns(of: firsts).parameters(claim))
+        let columns = RecordColumns(of: firsts)
+        let inserted = try connection.run(columns.statement, columns.parameters(claim))
         return inserted.count < records.count ? try judge(records, inserted: inserted) : nil
     }
 

@@ -37,9 +37,8 @@ package final class InboxWords: Sendable {
         metadata = content.extras.metadata.isEmpty ? nil : content.extras.metadata.jsonBytes
         extras = content.extras.json
         saidAt = event.sentAt
-        bytes =
-            content.title.utf8.count + content.body.utf8.count + (content.link?.byteCount ?? 0)
-            + (data?.count ?? 0) + (metadata?.count ?? 0) + (extras?.count ?? 0)
+        let texts = content.title.utf8.count + content.body.utf8.count + (content.link?.byteCount ?? 0)
+        bytes = [data, metadata, extras].reduce(texts) { $0 + ($1?.count ?? 0) }
     }
 }
 

@@ -5,58 +5,79 @@ import Postgres
 /// Arrays come apart in a select list: the server hands their elements on one by one, where a function in `FROM` would
 /// write all of them down first.
 enum InboxStatements {
-    /// ``RecordColumns`` has its parameters.
-    ///
+    /// Records with words of their own, or of a few words that many share; ``RecordColumns`` has the parameters.
+    static let record = recording(
+        """
+        SELECT \(recordColumns), \(wordColumns { "unnest(\($0))" })
+        """
+    )
+    static let recordAlike = recording(
+        """
+        SELECT own.*, \(wordColumns { "(\($0))[own.words]" })
+        FROM (SELECT \(recordColumns), unnest($33::bigint[]) AS words) AS own
+        """
+    )
+
+    private static let recordColumns = """
+        unnest($1::bigint[]) AS person, unnest($2::bigint[]) AS id, unnest($3::bigint[]) AS position,
+        unnest($4::text[]) AS unsent, unnest($5::text[]) AS unsent_reason, unnest($6::bytea[]) AS subject_hash
+        """
+
+    /// The columns that words have, each as `value` takes it out of its array.
+    private static func wordColumns(_ value: (String) -> String) -> String {
+        let columns = [
+            ("bigint", "urgency"), ("bytea", "content_hash"), ("text", "event_id"), ("text", "type"), ("text", "title"),
+            ("text", "body"), ("text", "venue_id"), ("text", "link_web"), ("text", "link_mobile"),
+            ("text", "link_scheme"), ("text", "data"), ("text", "target_id"), ("text", "metadata"), ("text", "extras"),
+            ("text", "collapse_key"), ("text", "app"), ("timestamptz", "said_at"),
+        ]
+        return columns.enumerated().map { place, column in
+            "\(value("$\(place + 7)::\(column.0)[]")) AS \(column.1)"
+        }.joined(separator: ", ")
+    }
+
     /// Lines open only for what is new: the statement that inserts a `sending` line is what gives the right to send it.
     ///
     /// What came due while the batch was held is due now: whoever looks for it may not look further back. Nothing is written
     /// for somebody who was erased since, nor under a number that ended with an erasure; whoever is about to end one waits
     /// until this is written.
-    static let record = Statement(
-        """
-        WITH recorded AS (
-            INSERT INTO inbox
-                (person, id, created_at, said_at, urgency, unsent, unsent_reason, content_hash, event_id, type, title, body,
-                 venue_id, link_web, link_mobile, link_scheme, data, target_id, metadata, extras, collapse_key)
-            SELECT r.person, r.id, now() + r.position * interval '1 us', r.said_at, r.urgency, r.unsent::"char",
-                   r.unsent_reason, r.content_hash, r.event_id, r.type, r.title, r.body, r.venue_id, r.link_web,
-                   r.link_mobile, r.link_scheme, r.data, r.target_id, r.metadata, r.extras, r.collapse_key
-            FROM (
-                SELECT unnest($1::bigint[]) AS person, unnest($2::bigint[]) AS id, unnest($3::bigint[]) AS position,
-                       unnest($4::bigint[]) AS urgency, unnest($5::text[]) AS unsent, unnest($6::text[]) AS unsent_reason,
-                       unnest($7::bytea[]) AS content_hash, unnest($8::text[]) AS event_id, unnest($9::text[]) AS type,
-                       unnest($10::text[]) AS title, unnest($11::text[]) AS body, unnest($12::text[]) AS venue_id,
-                       unnest($13::text[]) AS link_web, unnest($14::text[]) AS link_mobile,
-                       unnest($15::text[]) AS link_scheme, unnest($16::text[]) AS data, unnest($17::text[]) AS target_id,
-                       unnest($18::text[]) AS metadata, unnest($19::text[]) AS extras,
-                       unnest($20::text[]) AS collapse_key, unnest($21::text[]) AS app,
-                       unnest($22::bytea[]) AS subject_hash, unnest($23::timestamptz[]) AS said_at
-            ) AS r
-            WHERE NOT EXISTS (
-                SELECT FROM tombstones t
-                WHERE t.app = r.app AND t.subject_hash = r.subject_hash
-                  AND (\(ErasedPeople.isOlder)
-                       OR NOT EXISTS (SELECT FROM people p WHERE p.number = r.person FOR KEY SHARE))
-                OFFSET 0
+    private static func recording(_ source: String) -> Statement {
+        Statement(
+            """
+            WITH recorded AS (
+                INSERT INTO inbox
+                    (person, id, created_at, said_at, urgency, unsent, unsent_reason, content_hash, event_id, type, title, body,
+                     venue_id, link_web, link_mobile, link_scheme, data, target_id, metadata, extras, collapse_key)
+                SELECT r.person, r.id, now() + r.position * interval '1 us', r.said_at, r.urgency, r.unsent::"char",
+                       r.unsent_reason, r.content_hash, r.event_id, r.type, r.title, r.body, r.venue_id, r.link_web,
+                       r.link_mobile, r.link_scheme, r.data, r.target_id, r.metadata, r.extras, r.collapse_key
+                FROM (\(source)) AS r
+                WHERE NOT EXISTS (
+                    SELECT FROM tombstones t
+                    WHERE t.app = r.app AND t.subject_hash = r.subject_hash
+                      AND (\(ErasedPeople.isOlder)
+                           OR NOT EXISTS (SELECT FROM people p WHERE p.number = r.person FOR KEY SHARE))
+                    OFFSET 0
+                )
+                ON CONFLICT (person, id) DO NOTHING
+                RETURNING person, id
+            ), opened AS (
+                INSERT INTO ledger (person, id, target, state, reason, claim, due_at, decision, urgency)
+                SELECT n.person, n.id, d.target, d.state::"char", d.reason,
+                       CASE WHEN d.state = \(DeliveryState.sending.sql) THEN $24::bigint END,
+                       CASE WHEN d.due_at IS NOT NULL THEN greatest(d.due_at, now()) END, d.decision, d.urgency
+                FROM (
+                    SELECT unnest($25::bigint[]) AS person, unnest($26::bigint[]) AS id, unnest($27::bigint[]) AS target,
+                           unnest($28::text[]) AS state, unnest($29::text[]) AS reason,
+                           unnest($30::timestamptz[]) AS due_at, unnest($31::jsonb[]) AS decision,
+                           unnest($32::bigint[]) AS urgency
+                ) AS d
+                JOIN recorded n ON n.id = d.id AND n.person = d.person
             )
-            ON CONFLICT (person, id) DO NOTHING
-            RETURNING person, id
-        ), opened AS (
-            INSERT INTO ledger (person, id, target, state, reason, claim, due_at, decision, urgency)
-            SELECT n.person, n.id, d.target, d.state::"char", d.reason,
-                   CASE WHEN d.state = \(DeliveryState.sending.sql) THEN $24::bigint END,
-                   CASE WHEN d.due_at IS NOT NULL THEN greatest(d.due_at, now()) END, d.decision, d.urgency
-            FROM (
-                SELECT unnest($25::bigint[]) AS person, unnest($26::bigint[]) AS id, unnest($27::bigint[]) AS target,
-                       unnest($28::text[]) AS state, unnest($29::text[]) AS reason,
-                       unnest($30::timestamptz[]) AS due_at, unnest($31::jsonb[]) AS decision,
-                       unnest($32::bigint[]) AS urgency
-            ) AS d
-            JOIN recorded n ON n.id = d.id AND n.person = d.person
+            SELECT id FROM recorded
+            """
         )
-        SELECT id FROM recorded
-        """
-    )
+    }
 
     /// The notification that `key` names by `person` and `id`, or the next one: whoever joins it compares the id.
     ///

@@ -3,13 +3,77 @@ import Postgres
 
 /// The columns of `InboxStatements.record`, filled record by record in their wire form: the widest parameters that a worker
 /// sends, at every batch.
+///
+/// Where many records share a few words, as on a page of a fan-out, the words are there once, and each record names its own.
 struct RecordColumns {
     private var person: ArrayParameter
     private var id: ArrayParameter
     private var position: ArrayParameter
-    private var urgency: ArrayParameter
     private var unsent: ArrayParameter
     private var unsentReason: ArrayParameter
+    private var subject: ArrayParameter
+    private var words: WordColumns
+    private var lines = LineColumns()
+    /// Which of the words are each record's, counted from one; nil where each has its own.
+    private var place: ArrayParameter?
+
+    /// Of users who have a number; each record once.
+    init(of records: [InboxRecord]) {
+        let count = records.count
+        person = ArrayParameter(.bigint, expecting: count)
+        id = ArrayParameter(.bigint, expecting: count)
+        position = ArrayParameter(.bigint, expecting: count)
+        unsent = ArrayParameter(.text, expecting: count, width: 1)
+        unsentReason = ArrayParameter(.text, expecting: count, width: 2)
+        subject = ArrayParameter(.bytea, expecting: count, width: 16)
+        let shared = Self.shared(by: records)
+        words = WordColumns(of: shared ?? records.map(\.words))
+        place = shared.map { _ in ArrayParameter(.bigint, expecting: count) }
+        for record in records {
+            append(record)
+            if let index = shared?.firstIndex(where: { $0 === record.words }) { place?.append(Int64(index + 1)) }
+        }
+    }
+
+    /// The words of many records, where they are few; else nil.
+    private static func shared(by records: [InboxRecord]) -> [InboxWords]? {
+        var found: [InboxWords] = []
+        for record in records where !found.contains(where: { $0 === record.words }) {
+            guard found.count < mostShared else { return nil }
+            found.append(record.words)
+        }
+        return found
+    }
+
+    /// About as many as an event has languages: the server counts its way to the words of each record.
+    private static let mostShared = 8
+
+    private mutating func append(_ record: InboxRecord) {
+        person.append(record.key.recipient.number)
+        id.append(record.id.number)
+        position.append(Int64(record.position))
+        subject.append(bytes: SubjectHash.recipient(record.app, record.user).bytes)
+        var nobody: OpeningDelivery?
+        for line in record.deliveries {
+            if line.isUnsent { nobody = line } else { lines.append(line, of: record) }
+        }
+        unsent.append(nobody?.state.letter)
+        unsentReason.append(nobody?.reason)
+    }
+
+    var statement: Statement { place == nil ? InboxStatements.record : InboxStatements.recordAlike }
+
+    /// In the order of the statement.
+    func parameters(_ claim: Claim) -> [Parameter] {
+        let columns = [person, id, position, unsent, unsentReason, subject] + words.columns
+        return columns.map(Parameter.column) + [.integer(claim.number)] + lines.parameters
+            + (place.map { [.column($0)] } ?? [])
+    }
+}
+
+/// The columns of what events say.
+private struct WordColumns {
+    private var urgency: ArrayParameter
     private var contentHash: ArrayParameter
     private var event: ArrayParameter
     private var type: ArrayParameter
@@ -25,19 +89,11 @@ struct RecordColumns {
     private var extras: ArrayParameter
     private var collapseKey: ArrayParameter
     private var app: ArrayParameter
-    private var subject: ArrayParameter
     private var saidAt: ArrayParameter
-    private var lines = LineColumns()
 
-    /// Of users who have a number; each record once.
-    init(of records: [InboxRecord]) {
-        let count = records.count
-        person = ArrayParameter(.bigint, expecting: count)
-        id = ArrayParameter(.bigint, expecting: count)
-        position = ArrayParameter(.bigint, expecting: count)
+    init(of words: [InboxWords]) {
+        let count = words.count
         urgency = ArrayParameter(.bigint, expecting: count)
-        unsent = ArrayParameter(.text, expecting: count, width: 1)
-        unsentReason = ArrayParameter(.text, expecting: count, width: 2)
         contentHash = ArrayParameter(.bytea, expecting: count, width: 16)
         event = ArrayParameter(.text, expecting: count, width: 32)
         type = ArrayParameter(.text, expecting: count, width: 20)
@@ -53,49 +109,37 @@ struct RecordColumns {
         extras = ArrayParameter(.text, expecting: count, width: 2)
         collapseKey = ArrayParameter(.text, expecting: count, width: 2)
         app = ArrayParameter(.text, expecting: count, width: 8)
-        subject = ArrayParameter(.bytea, expecting: count, width: 16)
         saidAt = ArrayParameter(.timestamptz, expecting: count)
-        for record in records { append(record) }
+        for words in words { append(words) }
     }
 
-    private mutating func append(_ record: InboxRecord) {
-        let words = record.words
-        person.append(record.key.recipient.number)
-        id.append(record.id.number)
-        position.append(Int64(record.position))
-        urgency.append(words.content.priority.urgency)
+    private mutating func append(_ words: InboxWords) {
+        let (content, extras) = (words.content, words.content.extras)
+        urgency.append(content.priority.urgency)
         contentHash.append(bytes: words.contentHash.bytes)
-        event.append(words.content.event.text)
-        type.append(words.content.type.text)
-        title.append(words.content.title)
-        body.append(words.content.body)
-        venue.append(words.content.venueID)
-        web.append(words.content.link?.web)
-        mobile.append(words.content.link?.mobile)
-        scheme.append(words.content.link?.scheme)
+        event.append(content.event.text)
+        type.append(content.type.text)
+        title.append(content.title)
+        body.append(content.body)
+        venue.append(content.venueID)
+        web.append(content.link?.web)
+        mobile.append(content.link?.mobile)
+        scheme.append(content.link?.scheme)
         data.append(json: words.data)
-        target.append(words.content.extras.targetID)
+        target.append(extras.targetID)
         metadata.append(json: words.metadata)
-        extras.append(json: words.extras)
-        collapseKey.append(words.content.extras.collapseKey)
-        app.append(record.app.text)
-        subject.append(bytes: SubjectHash.recipient(record.app, record.user).bytes)
+        self.extras.append(json: words.extras)
+        collapseKey.append(extras.collapseKey)
+        app.append(words.app.text)
         saidAt.append(instant: words.saidAt?.microseconds)
-        var nobody: OpeningDelivery?
-        for line in record.deliveries {
-            if line.isUnsent { nobody = line } else { lines.append(line, of: record) }
-        }
-        unsent.append(nobody?.state.letter)
-        unsentReason.append(nobody?.reason)
     }
 
     /// In the order of the statement.
-    func parameters(_ claim: Claim) -> [Parameter] {
-        let columns: [ArrayParameter] = [
-            person, id, position, urgency, unsent, unsentReason, contentHash, event, type, title, body,
-            venue, web, mobile, scheme, data, target, metadata, extras, collapseKey, app, subject, saidAt,
+    var columns: [ArrayParameter] {
+        [
+            urgency, contentHash, event, type, title, body, venue, web, mobile, scheme, data, target, metadata, extras,
+            collapseKey, app, saidAt,
         ]
-        return columns.map(Parameter.column) + [.integer(claim.number)] + lines.parameters
     }
 }
 

@@ -8,6 +8,11 @@ enum People {
         "(SELECT number FROM people WHERE user_id = \(key).user_id AND app = \(key).app OFFSET 0)"
     }
 
+    /// All that is known of the user whom `key` names so.
+    static func row(of key: String) -> String {
+        "(SELECT * FROM people WHERE user_id = \(key).user_id AND app = \(key).app OFFSET 0)"
+    }
+
     /// Locks the rows of users by the parameters of ``RecipientKey``, in the order that everybody keeps.
     static func hold(_ strength: String) -> Statement {
         Statement(

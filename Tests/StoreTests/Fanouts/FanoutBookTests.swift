@@ -54,7 +54,7 @@ struct FanoutBookTests {
             let page = waiting.removeFirst()
             guard case .open(let open) = try await Self.take(page, book) else { throw BenchError("a page is not open") }
             waiting += open.further
-            let users = try await book.audience(of: open).map(\.user.text)
+            let users = try await book.audience(of: open).map(\.key.user.text)
             pages.append(users)
             var tally = PageTally()
             tally.users = users.count

@@ -42,6 +42,54 @@ struct InboxTests {
         }
     }
 
+    @Test("each record has its own words, whether a batch has few that many share or more", arguments: [2, 30])
+    func words(_ events: Int) async throws {
+        try await Bench.withSchema { bench in
+            let users = (1...20).map { "u\($0)" }
+            let records = try (1...events).flatMap { event in
+                try bench.records(id: "e\(event)", users: users, title: "Title \(event)")
+            }
+            let outcomes = try await Inbox(pool: bench.pool).record(records.shuffled())
+            #expect(outcomes.allSatisfy { $0 == .recorded })
+            let own = try await bench.count(
+                "SELECT count(*) FROM notifications WHERE title = 'Title ' || substr(event_id, 2)"
+            )
+            #expect(own == events * users.count)
+        }
+    }
+
+    @Test("what another writes at the same moment is waited for, and stays")
+    func race() async throws {
+        try await Bench.withSchema { bench in
+            let inbox = Inbox(pool: bench.pool)
+            _ = try await inbox.record(try bench.records(id: "e1", users: ["u1", "u2"], title: "Hei"))
+            let records = try bench.records(id: "e2", users: ["u1", "u2"], title: "Hei")
+            let id = Int64(bitPattern: records[0].id.bits)
+            let waiting = try await RowLock.hold(
+                on: bench,
+                """
+                INSERT INTO inbox (person, id, event_id, content_hash, type, title, body, urgency)
+                SELECT number, \(id), 'e2', '', 'system', 'Other', '', 1 FROM people WHERE user_id = 'u1'
+                """
+            ) {
+                let recording = Task { try await inbox.record(records) }
+                try await eventually("it waits for the other") {
+                    try await bench.count(
+                        """
+                        SELECT count(*) FROM pg_locks waits JOIN pg_locks has ON has.pid = waits.pid
+                        WHERE NOT waits.granted AND waits.locktype = 'transactionid' AND has.relation = $1::regclass
+                        """,
+                        [.text("\(bench.namespace).inbox")]
+                    ) > 0
+                }
+                return recording
+            }
+            let outcomes = try await waiting.value
+            #expect(outcomes == [.conflict, .recorded])
+            #expect(try await bench.count("SELECT count(*) FROM notifications WHERE title = 'Other'") == 1)
+        }
+    }
+
     @Test("two copies inside one batch are one record")
     func copiesInABatch() async throws {
         try await Bench.withSchema { bench in

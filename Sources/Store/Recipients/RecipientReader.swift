@@ -1,0 +1,115 @@
+import BellhopRules
+import Glibc
+import Postgres
+
+/// Reads users out of one answer, row by row, wherever a statement brings them.
+struct RecipientReader {
+    private var documents = PreferenceTexts()
+
+    private static let names = [
+        "number", "locale", "timezone", "push_enabled", "email_enabled", "email", "preferences", "devices",
+    ]
+
+    /// How many columns of an answer are a user's.
+    static let width = names.count
+
+    /// What ``read(_:_:from:numbering:)`` reads, of a row of `people` under this name.
+    static func columns(of row: String) -> String {
+        names.map { "\(row).\($0)" }.joined(separator: ", ")
+    }
+
+    /// From ``columns(of:)``, the first of which stands at `column`; gives the key its number.
+    ///
+    /// The defaults hold where nothing is stored.
+    mutating func read(
+        _ rows: Rows,
+        _ row: Int,
+        from column: Int,
+        numbering key: inout RecipientKey
+    ) throws(PostgresError) -> Recipient {
+        key.number = try rows.optionalInteger(row, .index(column))
+        return key.number == nil ? Recipient() : try Recipient(rows, row, from: column + 1, &documents)
+    }
+}
+
+/// The preference documents of one look-up, each text read once: most users of an app have said what many others said.
+private struct PreferenceTexts {
+    /// By the hashes of the texts: of two with one hash, the second is read each time.
+    private var known: [Int: (text: [UInt8], preferences: Preferences?)] = [:]
+
+    mutating func preferences(_ json: UnsafeRawBufferPointer) -> Preferences? {
+        var hasher = Hasher()
+        hasher.combine(bytes: json)
+        let hash = hasher.finalize()
+        if let (text, preferences) = known[hash] {
+            return text.withUnsafeBytes({ Self.areSame($0, json) }) ? preferences : Self.read(json)
+        }
+        let preferences = Self.read(json)
+        known[hash] = (Array(json), preferences)
+        return preferences
+    }
+
+    private static func areSame(_ text: UnsafeRawBufferPointer, _ json: UnsafeRawBufferPointer) -> Bool {
+        guard text.count == json.count, let start = text.baseAddress, let other = json.baseAddress else {
+            return text.count == json.count
+        }
+        return memcmp(start, other, text.count) == 0
+    }
+
+    /// A document that cannot be read says nothing: the defaults hold.
+    private static func read(_ json: UnsafeRawBufferPointer) -> Preferences? {
+        guard case .success(.object(let document)) = JSONParser(limits: .event).parse(json) else { return nil }
+        return Preferences(document)
+    }
+}
+
+extension Recipient {
+    /// From the columns behind the number.
+    fileprivate init(
+        _ rows: Rows,
+        _ row: Int,
+        from column: Int,
+        _ documents: inout PreferenceTexts
+    ) throws(PostgresError) {
+        self.init()
+        locale = try rows.optionalText(row, .index(column)).flatMap(LanguageTag.init(validating:))
+        timezone = try rows.optionalText(row, .index(column + 1)).flatMap(TimeZoneName.init(validating:))
+        pushEnabled = try rows.boolean(row, .index(column + 2))
+        emailEnabled = try rows.boolean(row, .index(column + 3))
+        email = try rows.optionalText(row, .index(column + 4)).flatMap(EmailAddress.init(validating:))
+        preferences = try rows.withBytes(row, .index(column + 5)) { documents.preferences($0) } ?? nil
+        devices = try rows.withBytes(row, .index(column + 6), Self.devices) ?? []
+    }
+
+    /// What is no device of ours is left out.
+    ///
+    /// Twenty devices stand at most, of some kilobytes each; whatever else got in beside the feeds hides none of them.
+    private static func devices(_ json: UnsafeRawBufferPointer) -> [Device] {
+        let parser = JSONParser(limits: JSONParser.Limits(bytes: 8 << 20, depth: 64))
+        guard case .success(.array(let entries)) = parser.parse(json) else { return [] }
+        return entries.compactMap(Device.init(sheet:))
+    }
+}
+
+extension Device {
+    /// From an entry of `people.devices`; nil for one that no program of ours wrote.
+    fileprivate init?(sheet entry: JSONValue) {
+        guard let columns = entry.array, columns.count == 8, let subscription = columns[0].string,
+            let token = columns[1].string.flatMap(DeviceToken.init(validating:)),
+            let platform = columns[2].string.flatMap(DevicePlatform.init(rawValue:)),
+            let provider = columns[3].string.flatMap(PushProvider.init(rawValue:))
+        else { return nil }
+        var keys: WebPushKeys?
+        if case .object(let subscription) = columns[6] { keys = WebPushKeys(subscription: subscription) }
+        self.init(
+            subscription: subscription,
+            token: token,
+            platform: platform,
+            provider: provider,
+            permission: columns[4].string.flatMap(PushPermission.init(rawValue:)),
+            environment: columns[5].string.flatMap(PushEnvironment.init(rawValue:)),
+            webPushKeys: keys,
+            wasReached: columns[7] == .bool(true)
+        )
+    }
+}
