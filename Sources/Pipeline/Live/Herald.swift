@@ -16,8 +16,7 @@ package final class Herald: ServiceWithLastWords {
     private let chance: Chance
     private let logger: Logger
     private let announced: Counter
-    /// Odd while somebody listens; larger by two whenever that was expected.
-    private let hearing = Atomic<UInt>(0)
+    private let hearing = Mutex(Hearing())
     private let pending = Mutex(Pending())
     private let bell: AsyncStream<Void>
     private let ring: AsyncStream<Void>.Continuation
@@ -33,6 +32,12 @@ package final class Herald: ServiceWithLastWords {
             self.gather = gather
             self.most = most
         }
+    }
+
+    /// Whether somebody listens, and how often that was expected.
+    private struct Hearing {
+        var isHeard = false
+        var expectations = 0
     }
 
     /// What is to be announced.
@@ -69,7 +74,7 @@ package final class Herald: ServiceWithLastWords {
 
     /// The inboxes of these users have changed; what changed them is committed.
     package func changed(_ recipients: some Sequence<RecipientKey>) {
-        guard hearing.load(ordering: .relaxed) & 1 == 1 else { return }
+        guard hearing.withLock({ $0.isHeard }) else { return }
         let signs = recipients.map(InboxSign.init)
         guard !signs.isEmpty else { return }
         gather(signs)
@@ -78,12 +83,9 @@ package final class Herald: ServiceWithLastWords {
 
     /// From now on somebody listens, whatever a look says that has begun.
     package func expectListeners() {
-        var known = hearing.load(ordering: .relaxed)
-        while true {
-            let expected = (known &+ 2) | 1
-            let (isDone, now) = hearing.weakCompareExchange(expected: known, desired: expected, ordering: .relaxed)
-            if isDone { return }
-            known = now
+        hearing.withLock { hearing in
+            hearing.isHeard = true
+            hearing.expectations += 1
         }
     }
 
@@ -117,10 +119,12 @@ package final class Herald: ServiceWithLastWords {
             logger: logger
         )
         await loop.run(until: drain) {
-            let known = hearing.load(ordering: .relaxed)
-            let seen = try await book.isHeard() ? known | 1 : known & ~1
-            // Whoever was expected meanwhile may not have been there yet for the look to see.
-            _ = hearing.compareExchange(expected: known, desired: seen, ordering: .relaxed)
+            let expectations = hearing.withLock { $0.expectations }
+            let isHeard = try await book.isHeard()
+            hearing.withLock { hearing in
+                // Whoever was expected meanwhile may not have been there yet for the look to see.
+                if hearing.expectations == expectations { hearing.isHeard = isHeard }
+            }
             return .later
         }
     }

@@ -4,13 +4,13 @@ import Postgres
 /// The numbers by which inbox and ledger name users.
 enum People {
     /// The number of the user whom `key` names by `app` and `user_id`.
-    static func number(of key: String) -> String {
-        "(SELECT number FROM people WHERE user_id = \(key).user_id AND app = \(key).app OFFSET 0)"
-    }
+    static func number(of key: String) -> String { columns("number", of: key) }
 
     /// All that is known of the user whom `key` names so.
-    static func row(of key: String) -> String {
-        "(SELECT * FROM people WHERE user_id = \(key).user_id AND app = \(key).app OFFSET 0)"
+    static func row(of key: String) -> String { columns("*", of: key) }
+
+    private static func columns(_ columns: String, of key: String) -> String {
+        "(SELECT \(columns) FROM people WHERE user_id = \(key).user_id AND app = \(key).app OFFSET 0)"
     }
 
     /// Locks the rows of users by the parameters of ``RecipientKey``, in the order that everybody keeps.
