@@ -8,15 +8,7 @@ struct MigrationRun {
     let migrations: [Migration]
 
     func run(partitions: Int?) throws(PostgresError) -> Migrator.Outcome {
-        try connection.execute(
-            """
-            CREATE SCHEMA IF NOT EXISTS \(namespace);
-            CREATE TABLE IF NOT EXISTS \(namespace).schema_migrations (
-                name text COLLATE "C" PRIMARY KEY, checksum text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now(),
-                admits integer
-            );
-            """
-        )
+        try begin()
         let state = try SchemaState.read(connection, namespace)
         var applied: [String] = []
         switch state.status(for: migrations) {
@@ -35,6 +27,24 @@ struct MigrationRun {
             applied = names
         }
         return try mismatch(partitions).map(Migrator.Outcome.refused) ?? .applied(applied)
+    }
+
+    /// Where it has begun before, nothing of it is asked for again: an owner of what is there need not be allowed to make more.
+    private func begin() throws(PostgresError) {
+        let known = try connection.run(
+            "SELECT to_regclass($1) IS NOT NULL",
+            [.text("\(namespace).schema_migrations")]
+        )
+        guard try !known.boolean(0, 0) else { return }
+        try connection.execute(
+            """
+            CREATE SCHEMA IF NOT EXISTS \(namespace);
+            CREATE TABLE \(namespace).schema_migrations (
+                name text COLLATE "C" PRIMARY KEY, checksum text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now(),
+                admits integer
+            );
+            """
+        )
     }
 
     // MARK: - What is in the way

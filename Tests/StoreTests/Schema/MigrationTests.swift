@@ -70,6 +70,14 @@ struct MigrationTests {
         }
     }
 
+    @Test("where nothing is pending nothing is asked of the database that only who makes schemas may do")
+    func nothingToMake() async throws {
+        try await Bench.withSchema { bench in
+            let outcome = try await Migrator(pool: bench.pool, namespace: bench.namespace).migrate()
+            #expect(outcome == .applied([]))
+        }
+    }
+
     @Test("what a newer program has applied lets an older one run where it admits it, and refuses it where it does not")
     func beside() async throws {
         try await Bench.withSchema { bench in
