@@ -21,7 +21,8 @@ struct FanoutSession: Sendable {
         let limit = try words.number("limit", in: 1...1_000) ?? 50
         let found = try await desk.latest(filter, atMost: limit)
         let count = found.count < limit ? found.count : try await desk.count(filter)
-        let views = found.map { FanoutView($0) }
+        let held = try await heldEvents(of: found)
+        let views = found.map { FanoutView($0, isHeld: held.contains([$0.record.app, $0.record.event])) }
         call.answer(
             .object([("count", .number(count)), ("fanouts", .list(views.map { .object($0.members) }))]),
             lines: found.isEmpty
@@ -46,7 +47,7 @@ struct FanoutSession: Sendable {
         let detail = try await desk.detail(of: progress.record.number)
         let surroundings = FanoutSurroundings(
             status: progress.record.finishedAt == nil ? try await StoreStatus(of: pool) : nil,
-            holds: try await HoldBook(pool: pool).all(),
+            holds: try await holds(on: progress.record),
             consumers: progress.isWaiting(detail) ? await consumers(progress.record.priority.lane) : nil
         )
         let view = FanoutView(progress, detail: detail, surroundings: surroundings)
@@ -95,6 +96,30 @@ struct FanoutSession: Sendable {
 
     private static let shownBefore = 50
     private static func result(_ items: Int) -> JSONText { .object([("fanouts", .number(items))]) }
+
+    // MARK: - Holds
+
+    /// Those that may concern it, and what of it waits there.
+    private func holds(on record: FanoutRecord) async throws -> [HeldShare] {
+        var shares: [HeldShare] = []
+        for hold in try await HoldBook(pool: pool).all() where hold.scope.mayConcern(record) {
+            let selection = HeldSelection(hold.scope, of: hold.number, event: EventID(validating: record.event))
+            let count = try await HoldDesk(pool: pool).count(selection)
+            shares.append(HeldShare(hold: hold, waiting: count.deliveries))
+        }
+        return shares
+    }
+
+    /// App and event of each of which something waits behind a hold.
+    private func heldEvents(of found: [FanoutProgress]) async throws -> Set<[String]> {
+        var held: Set<[String]> = []
+        for hold in try await HoldBook(pool: pool).all() {
+            guard found.contains(where: { hold.scope.mayConcern($0.record) }) else { continue }
+            let events = try await HoldDesk(pool: pool).events(of: hold.scope)
+            held.formUnion(events.map { [hold.scope.app.text, $0.text] })
+        }
+        return held
+    }
 
     // MARK: - Which
 

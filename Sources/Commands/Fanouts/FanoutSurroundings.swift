@@ -6,10 +6,16 @@ import Store
 struct FanoutSurroundings: Sendable {
     /// Nil for one that has ended.
     let status: StoreStatus?
-    /// What operators hold.
-    let holds: [OperatorHold]
+    /// What operators hold of it, or may come to hold.
+    let holds: [HeldShare]
     /// Workers that take its pages; nil where nobody could be asked, or nobody had to.
     let consumers: Int?
+}
+
+/// A hold, and how much of one fan-out waits behind it.
+struct HeldShare: Sendable {
+    let hold: OperatorHold
+    let waiting: Int
 }
 
 extension FanoutProgress {
@@ -37,10 +43,15 @@ extension FanoutProgress {
     }
 
     /// What is held is recorded all the same, and its pages come to their end: its pushes wait, maybe long after that.
-    private func held(_ holds: [OperatorHold]) -> [String] {
-        holds.filter { $0.scope.mayConcern(record) }.map { hold in
-            "\(hold.operator) holds \(hold.scope.words) since \(DeskText.ago(hold.placedAt, asOf)): \(hold.because). "
-                + "It is recorded in the app, and what it would send waits: bellhop hold release \(hold.number)."
+    private func held(_ holds: [HeldShare]) -> [String] {
+        holds.filter { $0.waiting > 0 || record.finishedAt == nil }.map { share in
+            let hold = share.hold
+            let what =
+                share.waiting > 0
+                ? share.waiting.of("delivery of it waits", "deliveries of it wait") : "what it would send waits"
+            let since = DeskText.ago(hold.placedAt, asOf)
+            return "\(hold.operator) holds \(hold.scope.words) since \(since): \(hold.because). It is recorded in "
+                + "the app, and \(what): bellhop hold release \(hold.number)."
         }
     }
 
@@ -84,7 +95,7 @@ extension FanoutProgress {
 }
 
 extension HoldScope {
-    fileprivate func mayConcern(_ record: FanoutRecord) -> Bool {
+    func mayConcern(_ record: FanoutRecord) -> Bool {
         app.text == record.app && (type == nil || type?.text == record.type)
     }
 }

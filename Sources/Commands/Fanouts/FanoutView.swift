@@ -7,10 +7,13 @@ struct FanoutView: Sendable {
     private let progress: FanoutProgress
     private let detail: FanoutDetail?
     private let obstacles: [String]?
+    /// Whether deliveries of it wait behind a hold; nil where nobody has looked.
+    private let isHeld: Bool?
 
     /// As a list shows it.
-    init(_ progress: FanoutProgress) {
+    init(_ progress: FanoutProgress, isHeld: Bool? = nil) {
         self.progress = progress
+        self.isHeld = isHeld
         detail = nil
         obstacles = nil
     }
@@ -19,6 +22,7 @@ struct FanoutView: Sendable {
         self.progress = progress
         self.detail = detail
         obstacles = progress.obstacles(detail, surroundings)
+        isHeld = surroundings.holds.contains { $0.waiting > 0 }
     }
 
     private var record: FanoutRecord { progress.record }
@@ -62,7 +66,7 @@ struct FanoutView: Sendable {
         if !detail.acts.isEmpty {
             text.section("What operators did")
             for act in detail.acts {
-                text.item("\(DeskText.instant(act.at)) \(act.operator): \(act.act.dropFirst(7)), \(act.because)")
+                text.item("\(DeskText.instant(act.at)) \(act.operator): \(words(act)), \(act.because)")
             }
         }
         return text.lines
@@ -72,10 +76,11 @@ struct FanoutView: Sendable {
 
     private var facts: [(String, String)] {
         let counts = record.progress
+        let due = counts.sent.of("delivery", "deliveries")
         var facts = [
             ("state", state), ("type", record.type), ("to", audience),
             ("lane", record.priority.lane.rawValue),
-            ("users", "\(share), \(counts.recorded.of("new notification")), \(counts.sent.grouped) sent at once"),
+            ("users", "\(share), \(counts.recorded.of("new notification")), \(due) due at once"),
             ("pages", "\(counts.pages.grouped) of \(counts.planned.grouped) planned so far"),
         ]
         if let rate { facts.append(("rate", "\(rate) users a second" + (timeLeft.map { ", \($0) left" } ?? ""))) }
@@ -87,7 +92,8 @@ struct FanoutView: Sendable {
     }
 
     private var state: String {
-        progress.isStalled ? "running, stalled" : record.state.rawValue
+        let words = [record.state.rawValue, progress.isStalled ? "stalled" : nil, isHeld == true ? "held" : nil]
+        return words.compactMap { $0 }.joined(separator: ", ")
     }
 
     private var audience: String { record.topic ?? "everyone" }
@@ -117,6 +123,12 @@ struct FanoutView: Sendable {
         return page.handedOverAt.map { "handed over \(DeskText.ago($0, asOf))" } ?? "not handed over"
     }
 
+    private func words(_ act: FanoutDetail.Done) -> String {
+        guard let discarded = act.discarded else { return String(act.act.dropFirst(7)) }
+        let what = "discarded " + discarded.of("held delivery", "held deliveries")
+        return act.isWider ? "\(what), maybe of others, too" : what
+    }
+
     // MARK: - For programs
 
     var members: [(String, JSONText)] {
@@ -138,7 +150,7 @@ struct FanoutView: Sendable {
             ("workedAt", .optional(counts.workedAt?.description)),
             ("pausedAt", .optional(record.pausedAt?.description)),
             ("finishedAt", .optional(record.finishedAt?.description)),
-        ] + details
+        ] + (isHeld.map { [("held", .flag($0))] } ?? []) + details
     }
 
     private var details: [(String, JSONText)] {
@@ -152,7 +164,7 @@ struct FanoutView: Sendable {
         let acts = detail.acts.map { act in
             JSONText.object([
                 ("at", .text(act.at.description)), ("by", .text(act.operator)), ("act", .text(act.act)),
-                ("because", .text(act.because)),
+                ("because", .text(act.because)), ("discarded", act.discarded.map(JSONText.number) ?? .null),
             ])
         }
         return [

@@ -193,7 +193,19 @@ package struct FanoutDesk: Sendable {
 
     private static let acts = Statement(
         """
-        SELECT at, operator, act, because FROM audit WHERE filter ->> 'fanout' = $1 ORDER BY number DESC LIMIT 20
+        SELECT at, operator, act, because, NULL::bigint, false, number
+        FROM audit WHERE filter ->> 'fanout' = $1::text
+        UNION ALL
+        SELECT ended.at, ended.operator, ended.act, ended.because, ended.items, begun.filter ->> 'event' IS NULL,
+               ended.number
+        FROM fanouts f
+        JOIN audit begun ON begun.act = 'hold-discard' AND begun.at >= f.started_at
+             AND begun.filter ->> 'app' = f.app
+             AND coalesce(begun.filter ->> 'type', f.type) = f.type
+             AND coalesce(begun.filter ->> 'event', f.event_id) = f.event_id
+        JOIN audit ended ON ended.act = 'hold-discarded' AND ended.filter ->> 'act' = begun.number::text
+        WHERE f.number = $1::text::bigint
+        ORDER BY number DESC LIMIT 20
         """,
         effect: .reads
     )

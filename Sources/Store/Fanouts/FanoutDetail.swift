@@ -18,18 +18,24 @@ package struct FanoutDetail: Sendable {
         }
     }
 
-    /// What an operator did.
+    /// What an operator did to it, or to what it had sent into a hold.
     package struct Done: Sendable {
         package let at: Timestamp
         package let `operator`: String
         package let act: String
         package let because: String
+        /// Deliveries that were discarded, where it was that.
+        package let discarded: Int?
+        /// Whether it was about others, too.
+        package let isWider: Bool
 
         init(_ rows: Rows, _ row: Int) throws(PostgresError) {
             at = try rows.moment(row, 0)
             self.operator = try rows.text(row, 1)
             act = try rows.text(row, 2)
             because = try rows.text(row, 3)
+            discarded = try rows.optionalInteger(row, 4).map { Int(clamping: $0) }
+            isWider = try rows.boolean(row, 5)
         }
     }
 

@@ -55,6 +55,23 @@ extension HoldDesk {
         )
     }
 
+    /// Events of which something waits behind a hold; of each backlog no more is looked at than an overview counts.
+    package func events(of scope: HoldScope) async throws(PostgresError) -> [EventID] {
+        let names = try await names(of: scope)
+        let sql = """
+            SELECT DISTINCT i.event_id
+            FROM unnest($1::text[]) AS n (outlet)
+            CROSS JOIN LATERAL (
+                SELECT person, id FROM ledger WHERE outlet = n.outlet AND state = 'w' LIMIT \(StoreStatus.most)
+            ) AS d
+            CROSS JOIN LATERAL (SELECT type, event_id FROM inbox WHERE person = d.person AND id = d.id OFFSET 0) AS i
+            WHERE i.type = coalesce($2::text, i.type)
+            """
+        let parameters: [Parameter] = [.textArray(names), Self.orNull(scope.type?.text)]
+        let rows = try await pool.run(Statement(sql, effect: .reads), parameters)
+        return try rows.compactMap { (rows, row) throws(PostgresError) in EventID(validating: try rows.text(row, 0)) }
+    }
+
     /// Sees to it that what waits is never sent, and no more of it than was agreed to, as long as the hold stands.
     ///
     /// What is recorded in the app stays. It goes a thousand at a time, so that no worker waits for long. What workers move

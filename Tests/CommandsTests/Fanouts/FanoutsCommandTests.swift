@@ -62,6 +62,49 @@ struct FanoutsCommandTests {
         }
     }
 
+    @Test("what a hold keeps of one is told with its number, in the list too; afterwards what was discarded")
+    func held() async throws {
+        try await Self.with { prompt, bench in
+            let number = try await bench.addFanout("e1", state: .finished, users: 3)
+            _ = try await bench.addFanout("e2", state: .finished, users: 3)
+            _ = try await bench.owner.run(
+                """
+                INSERT INTO notifications (app, user_id, id, event_id, content_hash, type, title, body, priority)
+                SELECT 'venues', user_id, 'n-' || user_id, 'e1', '', 'opportunity', 't', 'b', 'normal'
+                FROM unnest(ARRAY['u1', 'u2', 'u3']) AS w (user_id)
+                """
+            )
+            let why = ["--by", "ada", "--because", "wrong campaign"]
+            _ = try await bench.owner.run(
+                """
+                INSERT INTO holds (app, type, provider, operator, because)
+                VALUES ('venues', '', '', 'ada', 'wrong campaign')
+                """
+            )
+            let empty = await prompt.run("fanouts", "show", "\(number)")
+            #expect(!empty.output.contains("waits"), "\(empty.output)")
+            _ = try await bench.owner.run(
+                """
+                INSERT INTO deliveries
+                    (app, user_id, notification_id, channel, target, state, reason, outlet, queued_at)
+                SELECT 'venues', user_id, 'n-' || user_id, 'push', 'sub_0000000000000001', 'deferred', 'held', 'venues/fcm', now()
+                FROM unnest(ARRAY['u1', 'u2', 'u3']) AS w (user_id)
+                """
+            )
+            let held = await prompt.run("fanouts", "show", "\(number)").output
+                .split(separator: " ", omittingEmptySubsequences: true).joined(separator: " ")
+            #expect(held.contains("state finished, held"), "\(held)")
+            #expect(held.contains("3 deliveries of it wait: bellhop hold release 1"), "\(held)")
+            let list = await prompt.run("fanouts").output.split(separator: "\n")
+            #expect(list.filter { $0.contains("finished, held") }.count == 1, "\(list)")
+            let discarded = await prompt.run(["hold", "discard", "1", "--event", "e1", "--yes"] + why)
+            #expect(discarded.code == .done, "\(discarded.output)\(discarded.complaints)")
+            let after = await prompt.run("fanouts", "show", "\(number)").output
+            #expect(after.contains("ada: discarded 3 held deliveries, wrong campaign"), "\(after)")
+            #expect(!after.contains("waits"), "\(after)")
+        }
+    }
+
     @Test("show says why one that runs does not get on: its lane, its scheduler, its provider")
     func obstacles() async throws {
         try await Bench.withTopology { bench in
