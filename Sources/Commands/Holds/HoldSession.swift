@@ -67,7 +67,7 @@ struct HoldSession: Sendable {
         call.answer(
             .object([("added", .flag(added)), ("hold", view.json)]),
             lines: [
-                sentence, "\(view.countAndWhere) wait there now. bellhop hold release \(hold.number) lets them go.",
+                sentence, "\(view.countAtFirst) bellhop hold release \(hold.number) lets them go.",
             ]
         )
     }

@@ -37,9 +37,19 @@ struct HoldView: Sendable {
 
     /// The same with where the others are: `0 or more (others stand among what waits in drop/expo)`.
     var countAndWhere: String {
-        guard let first = mixed.first else { return count }
-        let names = mixed.count > 3 ? "\(first) and \(mixed.count - 1) others" : mixed.joined(separator: ", ")
-        return "\(count) (others may stand among what waits in \(names))"
+        mixed.isEmpty ? count : "\(count) (others may stand among what waits in \(names))"
+    }
+
+    /// Of the backlogs in which others wait, too.
+    private var names: String {
+        mixed.count > 3 ? "\(mixed[0]) and \(mixed.count - 1) others" : mixed.joined(separator: ", ")
+    }
+
+    /// For whoever has just placed it, while workers take what it means out of backlogs in which others wait, too.
+    var countAtFirst: String {
+        guard !mixed.isEmpty else { return "\(count) wait there now." }
+        return "\(waiting.grouped) wait there now; what stands among others in \(names) is taken out of there within "
+            + "seconds, and counted then: bellhop hold."
     }
 
     /// For people who look at everything.

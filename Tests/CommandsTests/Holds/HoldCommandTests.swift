@@ -94,7 +94,7 @@ struct HoldCommandTests {
         try await Self.with { prompt, bench in
             try await Self.fill(bench, "system", ["u1", "u2"], "drop/expo")
             let added = await prompt.run(["hold", "add", "--app", "drop", "--type", "system"] + Self.why)
-            let words = "0 or more (others may stand among what waits in drop/expo) wait there now"
+            let words = "0 wait there now; what stands among others in drop/expo is taken out of there within seconds"
             #expect(added.output.contains(words), "\(added.output)")
             _ = await prompt.run(["hold", "add", "--app", "drop", "--provider", "expo"] + Self.why)
             _ = await prompt.run(["hold", "add", "--app", "drop"] + Self.why)
