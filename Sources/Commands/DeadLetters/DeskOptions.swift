@@ -32,7 +32,7 @@ enum DeskOptions {
             .taking("sort", "ORDER", "list: newest (unless given), oldest or deaths first"),
             .watch,
             .taking("at", "WHEN", "replay: begin at this instant, or after a span such as 2h"),
-            .switch("dry-run", "say what a replay would make of each item, and change nothing"),
+            .switch("dry-run", "say what would become of each item, and change nothing"),
             .taking("rate", "N/s", "replay so many items a second at most"),
             .switch("ramp", "replay 1 item, then 2, 5, 10, …, each time after all before have an outcome"),
             .taking("pause-at", "PERCENT", "pause when so many of the latest hundred outcomes failed (20)"),

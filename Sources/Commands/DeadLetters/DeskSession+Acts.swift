@@ -37,7 +37,7 @@ extension DeskSession {
             throw failure(.answerIsNo, "there is no such act", "bellhop dead-letters audit lists them", text)
         }
         guard let reverse = entry.reverse else {
-            throw failure(.answerIsNo, "it was \(entry.act), which is not undone like this", entry.remedy, text)
+            throw failure(.answerIsNo, "it was \(entry.act), which undo cannot take back", entry.remedy, text)
         }
         var filter = DeadLetterFilter()
         filter.act = number
@@ -137,7 +137,7 @@ extension AuditEntry {
             replay.map { "bellhop dead-letters cancel \($0) stops what has not gone out" } ?? "nothing is to be done"
         case "pause": replay.map { "bellhop dead-letters resume \($0)" } ?? "nothing is to be done"
         case "hold-add": "bellhop hold list, then release it"
-        default: "nothing takes it back"
+        default: "it stands"
         }
     }
 

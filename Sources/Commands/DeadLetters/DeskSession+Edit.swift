@@ -19,6 +19,10 @@ extension DeskSession {
         var draft = desk == nil ? nil : EditedDraft.keep(body, of: id)
         do {
             let correction = try await correction(body, for: detail, original, forecast)
+            if words.has("dry-run") {
+                if let draft { print(draft.words) }
+                return foresee(1)
+            }
             guard try confirm(1, "sends a corrected copy of 1 item in its place") else {
                 if let draft { print(draft.words) }
                 return .answerIsNo

@@ -37,13 +37,14 @@ extension DeskSession {
         for (why, count) in tally where !isJSON { print("\(count.of("item stays", "items stay")): \(why)") }
         let valid = found.corrections.count
         guard valid > 0 else { return tell(0, found.left, replay: nil) }
+        if words.has("dry-run") { return foresee(valid, found.left) }
         guard try confirm(valid, "sends corrected copies of \(valid.of("item")) in their place") else {
             return .answerIsNo
         }
         switch try await desk.hand(in: found.corrections, by: try deskOperator()) {
         case .notOpen: throw failure(.tryAgain, "none of them is open any more", "look again")
         case .sent(let replay, let items):
-            if !isJSON { print("\(items.of("copy", "copies")) go out by replay \(replay).") }
+            if !isJSON { print("\(items.of("copy goes", "copies go")) out by replay \(replay).") }
             return words.has("detach") ? tell(items, found.left, replay: replay) : try await watch(replay)
         }
     }
@@ -60,14 +61,26 @@ extension DeskSession {
         }
     }
 
+    /// `--dry-run`: what an edit would send, of one item or many.
+    func foresee(_ items: Int, _ left: [String: Int] = [:]) -> ExitCode {
+        answer(
+            .object([("wouldSend", .number(items)), ("left", Self.json(left))]),
+            lines: ["This would send \(items.of("corrected copy", "corrected copies")); nothing was changed."]
+        )
+        return .done
+    }
+
+    private static func json(_ left: [String: Int]) -> JSONText {
+        .object(left.sorted { $0.key < $1.key }.map { ($0.key, JSONText.number($0.value)) })
+    }
+
     private static let mostEdited = 1_000
     private static let mostBytes = 64 << 20
 
     private func tell(_ items: Int, _ left: [String: Int], replay: Int64?) -> ExitCode {
-        let stay = left.sorted { $0.key < $1.key }.map { ($0.key, JSONText.number($0.value)) }
         answer(
             .object([
-                ("items", .number(items)), ("left", .object(stay)),
+                ("items", .number(items)), ("left", Self.json(left)),
                 ("replay", replay.map { .number(Int(clamping: $0)) } ?? .null),
             ]),
             lines: items == 0 ? ["None of them would be taken in; nothing was changed."] : []

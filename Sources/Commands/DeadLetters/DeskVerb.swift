@@ -29,7 +29,7 @@ enum DeskVerb: String, CaseIterable, Sendable {
         case .replay:
             "replay [ITEM …] [FILTER|--all] [--dry-run] [--at WHEN] [--rate N/s] [--ramp] [--pause-at PERCENT] [--cap N] [--detach] …"
         case .edit:
-            "edit ITEM|FILTER [--set PLACE=VALUE …] [--file FILE] [--routing-key KEY] [--yes] [--by NAME] [--because TEXT]"
+            "edit ITEM|FILTER [--set PLACE=VALUE …] [--file FILE] [--routing-key KEY] [--dry-run] [--yes] [--by NAME] [--because TEXT]"
         case .export: "export [ITEM …] [FILTER] [--output FILE] [--by NAME] [--because TEXT]"
         case .import: "import FILE|- [--by NAME] [--because TEXT] [--json]"
         case .replays: "replays [REPLAY] [--watch] [--json]"
@@ -61,7 +61,7 @@ enum DeskVerb: String, CaseIterable, Sendable {
                 .union(["all", "yes", "dry-run", "at", "rate", "ramp", "pause-at", "cap", "detach"])
         case .edit:
             DeskOptions.filters.subtracting(["state"]).union(act)
-                .union(["all", "yes", "set", "file", "routing-key", "detach"])
+                .union(["all", "yes", "dry-run", "set", "file", "routing-key", "detach"])
         case .export: DeskOptions.filters.union(act).union(["output"])
         case .import: act
         case .replays: ["json", "watch"]
