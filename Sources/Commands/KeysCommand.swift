@@ -21,7 +21,7 @@ enum KeysCommand: Command {
         Option.taking(
             "set",
             "FILE",
-            "tokens: write the key set there, for BELLHOP_JWT_KEYS, never over another file; "
+            "tokens: the key set of BELLHOP_JWT_KEYS, to which the key is added, or a new one; "
                 + "operator: the file of BELLHOP_OPERATORS, in which they get a line, or a new one"
         ),
         Option.taking("name", "NAME", "operator: who signs in with the token, as the audit shall say"),
@@ -61,10 +61,29 @@ enum KeysCommand: Command {
         let set = try call.words.required("set", "the path of a file", isPath)
         let key = try PrivateKey.generateP256()
         let issuer = try TokenIssuer(key: key)
+        let others = try keys(of: set)
         try write(try key.pem(), to: file)
-        try write(issuer.keySet, to: set, mode: 0o644)
-        call.shell.print("private key: \(file)\nkey set: \(set), for BELLHOP_JWT_KEYS\nname: \(issuer.keyID)")
+        try write(issuer.keySet(beside: others), to: set, mode: 0o644, over: .replaced)
+        let beside = others.isEmpty ? "" : ", beside \(others.count.of("other"))"
+        call.shell.print("private key: \(file)\nkey set: \(set), for BELLHOP_JWT_KEYS\(beside)\nname: \(issuer.keyID)")
         return .done
+    }
+
+    /// The keys of a set, each as it is; none where there is no such file.
+    private static func keys(of path: String) throws(CommandFailure) -> [JSONValue] {
+        guard FileManager.default.fileExists(atPath: path) else { return [] }
+        do {
+            let bytes = Array(try Data(contentsOf: URL(fileURLWithPath: path)))
+            _ = try TokenKeySet.read(bytes, file: path).get()
+            return try JSONParser().parse(bytes).get()["keys"]?.array ?? []
+        } catch {
+            throw CommandFailure(
+                .badInput,
+                attempted: "adding a key to \(path)",
+                cameBack: "\(error)",
+                whatToDo: "choose a set that an API takes, or a path that is free"
+            )
+        }
     }
 
     private static func makeVAPID(_ call: Call) throws -> ExitCode {

@@ -48,12 +48,15 @@ package struct TokenIssuer: Sendable {
     }
 
     /// The set that an API needs to accept its tokens.
-    package var keySet: [UInt8] {
+    package var keySet: [UInt8] { keySet(beside: []) }
+
+    /// The same with the keys of others.
+    package func keySet(beside others: [JSONValue]) -> [UInt8] {
         let key: JSONObject = [
             "kty": "EC", "crv": "P-256", "alg": "ES256", "use": "sig", "kid": .string(keyID),
             "x": .string(Base64URL.encode(Array(point[1..<33]))), "y": .string(Base64URL.encode(Array(point[33...]))),
         ]
-        return JSONWriter.canonicalBytes(of: ["keys": [.object(key)]])
+        return JSONWriter.canonicalBytes(of: ["keys": .array(others + [.object(key)])])
     }
 
     private static func seconds(_ time: Timestamp) -> JSONValue {

@@ -41,9 +41,26 @@ struct TokenCommandTests {
             try Data("mine".utf8).write(to: URL(fileURLWithPath: file))
             let kept = await Prompt().run("keys", "tokens", "--out", file, "--set", file + ".set")
             #expect(kept.code == .badInput)
+            let spoilt = await Prompt().run("keys", "tokens", "--out", file + ".key", "--set", file)
+            #expect(spoilt.code == .badInput)
+            #expect(spoilt.complaints.contains("adding a key to \(file)"), "\(spoilt.complaints)")
+            #expect(!FileManager.default.fileExists(atPath: file + ".key"))
             let none = await Prompt().run("token", "--key", file, "--app", "drop", "--user", "ada")
             #expect(none.code == .configuration)
             #expect(await Prompt().run("token", "--key", file, "--app", "drop").code == .usage)
+        }
+    }
+
+    @Test("a second key is added to the set, so that tokens of both are taken while one is exchanged for the other")
+    func second() async throws {
+        try await Workplace.with { folder in
+            let set = folder.appendingPathComponent("set.json").path
+            for name in ["old", "new"] {
+                let key = folder.appendingPathComponent(name).path
+                #expect(await Prompt().run("keys", "tokens", "--out", key, "--set", set).code == .done)
+            }
+            let checked = await Prompt().with("BELLHOP_JWT_KEYS", set).run("check-config")
+            #expect(checked.code == .done && checked.output.contains("token keys: 2 keys"), "\(checked.output)")
         }
     }
 
