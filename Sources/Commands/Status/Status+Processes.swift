@@ -1,4 +1,5 @@
 import BellhopRules
+import Pipeline
 import ServiceRuntime
 import Store
 
@@ -56,6 +57,15 @@ extension Status {
     var topologyAdvice: String {
         let others = standing.filter { $0.catalogs != catalogs }
         guard let catalogs, let first = others.first else { return "run bellhop topology apply" }
+        let waiting = processes.map(\.report).first { report in
+            !report.isDraining && report.catalogs != catalogs
+                && report.refusal?.contains(CatalogReload.applyFirst) == true
+        }
+        if let who = waiting?.identity {
+            let place = "\(who.role) \(who.host)[\(who.process)]"
+            return "\(place) waits for it with newer catalogues: where this shell has them, "
+                + "too, run \(CatalogReload.applyFirst)"
+        }
         let more = others.count > 1 ? " and others" : ""
         return "not by topology apply from here: this shell's catalogues are \(catalogs), and \(first.role) "
             + "\(first.places)\(more) has \(first.catalogs); bring all to the same files first"

@@ -44,6 +44,9 @@ package struct CatalogReload: Service {
         await ProcessSignal.attend(signals, until: drain) { await reload() }
     }
 
+    /// What is to be done where the broker does not know yet what new catalogues want.
+    package static let applyFirst = "bellhop topology apply, then SIGHUP again"
+
     /// Reads, checks, and puts into force.
     package func reload() async {
         do {
@@ -53,10 +56,10 @@ package struct CatalogReload: Service {
                     "the new catalogues are not in force: \(stray.why)",
                     [
                         "routingKey": .text(stray.key),
-                        "whatToDo": .text("run bellhop topology apply, then send SIGHUP again"),
+                        "whatToDo": .text(Self.applyFirst),
                     ]
                 )
-                source.refuse(because: "\(stray.why) (\(stray.key)): bellhop topology apply, then SIGHUP again")
+                source.refuse(because: "\(stray.why) (\(stray.key)): \(Self.applyFirst)")
                 return reloads.with("refused").increment()
             }
             source.replace(catalogs)

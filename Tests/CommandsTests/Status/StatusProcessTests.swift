@@ -44,6 +44,13 @@ struct StatusProcessTests {
                 try await Self.announce(Self.report("w2", "older"), bench)
                 let mixed = try await Self.problems(prompt)
                 #expect(mixed.contains { $0.contains("different catalogues") && $0.contains("h-w2[7]") }, "\(mixed)")
+                var waiting = Self.report("w1", "newer")
+                waiting.refusal = "a new type is not bound yet (drop.system): bellhop topology apply, then SIGHUP again"
+                try await Self.announce(waiting, bench)
+                let asked = try await Self.problems(prompt)
+                #expect(!asked.contains { $0.contains("not by topology apply") }, "\(asked)")
+                let advice = "h-w1[7] waits for it with newer catalogues: where this shell has them, too, run bellhop"
+                #expect(asked.contains { $0.contains(advice) }, "\(asked)")
                 try await book.leave("w1")
                 try await book.leave("w2")
                 let gone = try await book.all()
