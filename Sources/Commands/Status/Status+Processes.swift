@@ -66,9 +66,9 @@ extension Status {
             return "\(place) waits for it with newer catalogues: where this shell has them, "
                 + "too, run \(CatalogReload.applyFirst)"
         }
-        let more = others.count > 1 ? " and others" : ""
+        let have = others.count > 1 ? " and others have" : " has"
         return "not by topology apply from here: this shell's catalogues are \(catalogs), and \(first.role) "
-            + "\(first.places)\(more) has \(first.catalogs); bring all to the same files first"
+            + "\(first.places)\(have) \(first.catalogs); bring all to the same files first"
     }
 
     var processProblems: [String] {

@@ -57,6 +57,11 @@ struct FilledForm: Sendable {
         }
     }
 
+    private static func words(_ range: ClosedRange<Int>) -> String {
+        let least = range.lowerBound
+        return range.count > 1 ? "\(least) to \(range.upperBound) items" : least == 1 ? "1 item" : "\(least) items"
+    }
+
     private init(
         _ form: DeskForm,
         _ operands: [String],
@@ -66,7 +71,7 @@ struct FilledForm: Sendable {
         guard form.operands.range.contains(operands.count) else {
             throw .field(
                 "items",
-                "expected \(form.operands.range.lowerBound) to \(form.operands.range.upperBound) items"
+                "expected \(Self.words(form.operands.range))"
             )
         }
         for text in operands where !Self.isSound(text) || text.hasPrefix("-") {
