@@ -46,8 +46,10 @@ package final class RollCall: ServiceWithLastWords {
 
     package func run(until drain: DrainSignal) async throws {
         while !drain.isDraining, !Task.isCancelled {
+            // Before it is said: what changes while the database listens is not told yet.
+            let told = news
             await say()
-            await rest(until: drain)
+            await rest(having: told, until: drain)
         }
         self.drain.withLock { drain in
             guard !drain.isOver else { return }
@@ -87,16 +89,23 @@ package final class RollCall: ServiceWithLastWords {
     private static let patience = Duration.seconds(2)
 
     /// Until there is something to say again: somebody who has sent a SIGHUP is about to ask what came of it.
-    private func rest(until drain: DrainSignal) async {
-        let told = (source.current.fingerprint, source.refusal)
+    private func rest(having told: News, until drain: DrainSignal) async {
         var rested = Duration.zero
-        while rested < interval, (source.current.fingerprint, source.refusal) == told {
+        while rested < interval, news == told {
             guard !drain.isDraining, !Task.isCancelled else { return }
             let step = min(interval - rested, .seconds(1))
             await drain.pause(for: step)
             rested += step
         }
     }
+
+    /// What is said at once when it changes.
+    private struct News: Equatable {
+        let catalogs: String
+        let refusal: String?
+    }
+
+    private var news: News { News(catalogs: source.current.fingerprint, refusal: source.refusal) }
 
     private func say(isDraining: Bool = false) async {
         var report = ProcessReport(identity, catalogs: source.current.fingerprint)
