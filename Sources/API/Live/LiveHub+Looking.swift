@@ -90,8 +90,9 @@ extension LiveHub {
     private func keepPresence() async {
         do {
             let isNeeded = openStreams > 0
+            try await presence.keep(isNeeded: isNeeded, at: here.time.steady)
+            // Not before: a look of the herald that began meanwhile may not have seen it.
             if isNeeded { here.herald.expectListeners() }
-            try await presence.keep(isNeeded: isNeeded, at: here.time.steady())
         } catch {
             here.logger.warning("workers cannot be told that streams are open", ["error": .error(error)])
         }

@@ -25,7 +25,10 @@ final class LivePresence: Sendable {
     }
 
     /// Says so where it is time to, or takes it back.
-    func keep(isNeeded: Bool, at now: ContinuousClock.Instant) async throws(PostgresError) {
+    ///
+    /// However long the database takes to hear it, workers learn of it only afterwards.
+    func keep(isNeeded: Bool, at clock: () -> ContinuousClock.Instant) async throws(PostgresError) {
+        let now = clock()
         let (isDue, isOver) = state.withLock { state -> (Bool, Bool) in
             if isNeeded { state.neededAt = now }
             guard let neededAt = state.neededAt else { return (false, false) }
@@ -35,10 +38,11 @@ final class LivePresence: Sendable {
         if isOver { try await leave() }
         guard isDue else { return }
         try await book.listen(as: process, for: pace.lease)
+        let heard = clock()
         state.withLock { state in
             let holds = state.saidAt.map { now - $0 < pace.lease } ?? false
             state.saidAt = now
-            if !holds { state.since = now }
+            if !holds { state.since = heard }
         }
     }
 

@@ -15,14 +15,30 @@ struct LivePresenceTests {
             let presence = LivePresence(book: book, process: 7, pace: LivePace())
             let start = ContinuousClock.now
             for second in stride(from: 0, through: 20, by: 10) {
-                try await presence.keep(isNeeded: true, at: start + .seconds(second))
+                try await presence.keep(isNeeded: true, at: { start + .seconds(second) })
             }
             #expect(presence.isSettling(at: start + .seconds(3)))
             #expect(!presence.isSettling(at: start + .seconds(21)))
             // The database was away.
-            try await presence.keep(isNeeded: true, at: start + .seconds(50))
+            try await presence.keep(isNeeded: true, at: { start + .seconds(50) })
             #expect(presence.isSettling(at: start + .seconds(52)))
             #expect(!presence.isSettling(at: start + .seconds(54)))
+        }
+    }
+
+    @Test("while the database takes its time to hear it, no worker knows: everybody is looked at from then on")
+    func slowDatabase() async throws {
+        try await Bench.withSchema { bench in
+            let book = ListenerBook(pool: bench.owner, namespace: bench.namespace)
+            let presence = LivePresence(book: book, process: 7, pace: LivePace())
+            let start = ContinuousClock.now
+            var seconds = 0
+            try await presence.keep(isNeeded: true) {
+                defer { seconds += 20 }
+                return start + .seconds(seconds)
+            }
+            #expect(presence.isSettling(at: start + .seconds(22)))
+            #expect(!presence.isSettling(at: start + .seconds(24)))
         }
     }
 }
