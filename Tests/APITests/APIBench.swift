@@ -109,7 +109,8 @@ struct APIBench: Sendable {
         for user: String = "ada",
         app: String = "drop",
         type: String = "transaction_complete",
-        priority: String = "normal"
+        priority: String = "normal",
+        isNew: Bool = false
     ) async throws -> String {
         let id = Self.id(number)
         _ = try await bench.owner.run(
@@ -117,21 +118,19 @@ struct APIBench: Sendable {
             INSERT INTO notifications (app, user_id, id, event_id, content_hash, type, title, body, priority, data, link,
                                        created_at)
             VALUES ($1, $2, $3, $3, '', $4, 'Tittel ' || $5::bigint::text, 'Tekst', $6, '{"amount":"1 kr"}',
-                    '{"web":"/transactions/1","mobile":"/tx/1"}', now() - interval '1 day' + $5::bigint * interval '1 s')
+                    '{"web":"/transactions/1","mobile":"/tx/1"}', CASE WHEN $7::boolean THEN clock_timestamp() ELSE now() - interval '1 day' + $5::bigint * interval '1 s' END)
             """,
-            [.text(app), .text(user), .text(id), .text(type), .integer(Int64(number)), .text(priority)]
+            [
+                .text(app), .text(user), .text(id), .text(type), .integer(Int64(number)), .text(priority),
+                .boolean(isNew),
+            ]
         )
         return id
     }
 
     /// Writes one that has come just now.
     func arrive(_ number: Int, for user: String = "ada", app: String = "drop") async throws -> String {
-        let id = try await notify(number, for: user, app: app)
-        _ = try await bench.owner.run(
-            "UPDATE notifications SET created_at = clock_timestamp() WHERE app = $1 AND user_id = $2 AND id = $3",
-            [.text(app), .text(user), .text(id)]
-        )
-        return id
+        try await notify(number, for: user, app: app, isNew: true)
     }
 
     static func id(_ number: Int) -> String {
