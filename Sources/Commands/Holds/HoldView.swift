@@ -49,7 +49,7 @@ struct HoldView: Sendable {
     var countAtFirst: String {
         guard !mixed.isEmpty else { return "\(count) wait there now." }
         return "\(waiting.grouped) wait there now; what stands among others in \(names) is taken out of there within "
-            + "seconds, and counted then: bellhop hold."
+            + "seconds, and bellhop hold counts it then."
     }
 
     /// For people who look at everything.
