@@ -2,6 +2,36 @@ import Postgres
 package import Store
 
 extension Bench {
+    /// Holds the whole app of these fan-outs, as an operator does.
+    package func holdVenues(because reason: String) async throws {
+        _ = try await owner.run(
+            "INSERT INTO holds (app, type, provider, operator, because) VALUES ('venues', '', '', 'ada', $1)",
+            [.text(reason)]
+        )
+    }
+
+    /// Pushes of a fan-out's event that wait behind a hold.
+    package func addHeld(of event: String, to users: [String]) async throws {
+        _ = try await owner.run(
+            """
+            INSERT INTO notifications (app, user_id, id, event_id, content_hash, type, title, body, priority)
+            SELECT 'venues', user_id, 'n-' || user_id, $1, '', 'opportunity', 't', 'b', 'normal'
+            FROM unnest($2::text[]) AS w (user_id)
+            """,
+            [.text(event), .textArray(users)]
+        )
+        _ = try await owner.run(
+            """
+            INSERT INTO deliveries
+                (app, user_id, notification_id, channel, target, state, reason, outlet, queued_at)
+            SELECT 'venues', user_id, 'n-' || user_id, 'push', 'sub_0000000000000001', 'deferred', 'held', 'venues/fcm',
+                   now()
+            FROM unnest($1::text[]) AS w (user_id)
+            """,
+            [.textArray(users)]
+        )
+    }
+
     /// Writes a fan-out as a worker leaves it in the middle: begun a minute ago, with some of its pages finished.
     ///
     /// `planned` are the pages that are not finished, by whether a worker has taken them, `page` users each.

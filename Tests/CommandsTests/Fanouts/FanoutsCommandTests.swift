@@ -67,30 +67,11 @@ struct FanoutsCommandTests {
         try await Self.with { prompt, bench in
             let number = try await bench.addFanout("e1", state: .finished, users: 3)
             _ = try await bench.addFanout("e2", state: .finished, users: 3)
-            _ = try await bench.owner.run(
-                """
-                INSERT INTO notifications (app, user_id, id, event_id, content_hash, type, title, body, priority)
-                SELECT 'venues', user_id, 'n-' || user_id, 'e1', '', 'opportunity', 't', 'b', 'normal'
-                FROM unnest(ARRAY['u1', 'u2', 'u3']) AS w (user_id)
-                """
-            )
             let why = ["--by", "ada", "--because", "wrong campaign"]
-            _ = try await bench.owner.run(
-                """
-                INSERT INTO holds (app, type, provider, operator, because)
-                VALUES ('venues', '', '', 'ada', 'wrong campaign')
-                """
-            )
+            try await bench.holdVenues(because: "wrong campaign")
             let empty = await prompt.run("fanouts", "show", "\(number)")
             #expect(!empty.output.contains("waits"), "\(empty.output)")
-            _ = try await bench.owner.run(
-                """
-                INSERT INTO deliveries
-                    (app, user_id, notification_id, channel, target, state, reason, outlet, queued_at)
-                SELECT 'venues', user_id, 'n-' || user_id, 'push', 'sub_0000000000000001', 'deferred', 'held', 'venues/fcm', now()
-                FROM unnest(ARRAY['u1', 'u2', 'u3']) AS w (user_id)
-                """
-            )
+            try await bench.addHeld(of: "e1", to: ["u1", "u2", "u3"])
             let held = await prompt.run("fanouts", "show", "\(number)").output
                 .split(separator: " ", omittingEmptySubsequences: true).joined(separator: " ")
             #expect(held.contains("state finished, held"), "\(held)")

@@ -178,6 +178,11 @@ extension ConsoleBrowserTests {
                 try await stage.until("$('.group .tag')?.textContent === 'paused'")
                 let acts = try await stage.console.bench.column("SELECT act FROM audit ORDER BY number")
                 #expect(acts == ["hold-add", "hold-release", "fanout-pause"])
+                try await stage.console.bench.holdVenues(because: "too early")
+                try await stage.console.bench.addHeld(of: "f1", to: ["u1", "u2"])
+                try await stage.until("$$('.group .tag')[1]?.textContent === 'held'")
+                try await stage.open("fanouts/1")
+                try await stage.until("$('.problems')?.textContent.includes('2 deliveries of it wait')")
                 try await stage.expectQuiet()
             }
         }

@@ -23,11 +23,22 @@ function fanoutControls(one, small = true) {
   return one.state === "paused" ? [act("resume"), act("cancel", true)] : [];
 }
 
-function fanoutCard(one) {
+/** How it stands, and whether a hold keeps some of it. */
+function fanoutTags(one) {
   const state = one.stalled ? "stalled" : one.state;
+  return [tag(state, stateKind(state)), one.held ? tag("held", stateKind("held")) : ""];
+}
+
+/** What was done to it, or to what it had sent into a hold. */
+function fanoutAct(act) {
+  if (act.discarded === null) return act.act.replace("fanout-", "");
+  return `discard of ${of(act.discarded, "held delivery", "held deliveries")}`;
+}
+
+function fanoutCard(one) {
   return el("li", { class: "group" },
     el("div", { class: "group-words" },
-      el("h2", {}, link(`#/fanouts/${one.fanout}`, `${one.app} · ${one.type}`, { "data-row": "" }), tag(state, stateKind(state)), el("span", { class: "muted" }, one.everyone ? "to everyone" : `to ${one.topic}`), el("code", {}, one.event)),
+      el("h2", {}, link(`#/fanouts/${one.fanout}`, `${one.app} · ${one.type}`, { "data-row": "" }), fanoutTags(one), el("span", { class: "muted" }, one.everyone ? "to everyone" : `to ${one.topic}`), el("code", {}, one.event)),
       progressBar(fanoutShare(one), fanoutWords(one), one.stalled || one.trouble ? "bad" : one.state === "paused" ? "warn" : ""),
       el("p", { class: "muted small" }, fanoutWords(one), one.usersPerSecond ? ` · ${short(one.usersPerSecond)}/s` : "",
         one.secondsLeft ? ` · about ${span(one.secondsLeft)} left` : "", " · begun ", ago(one.startedAt), one.trouble ? ` · ${one.trouble}` : "")),
@@ -37,19 +48,19 @@ function fanoutCard(one) {
 function fanoutDetail(one) {
   return [
     el("p", { class: "crumbs" }, link("#/fanouts", "Fan-outs")),
-    el("div", { class: "headline" }, el("h2", {}, `${one.app} · ${one.type}`), tag(one.stalled ? "stalled" : one.state, stateKind(one.stalled ? "stalled" : one.state)), el("code", {}, one.event)),
+    el("div", { class: "headline" }, el("h2", {}, `${one.app} · ${one.type}`), fanoutTags(one), el("code", {}, one.event)),
     progressBar(fanoutShare(one), fanoutWords(one), one.stalled ? "bad" : ""),
     el("p", { class: "lead" }, el("b", {}, fanoutWords(one)), one.usersPerSecond ? `, ${short(one.usersPerSecond)} a second` : "", one.secondsLeft ? `, about ${span(one.secondsLeft)} left` : ""),
     one.waits.length > 0 ? el("ul", { class: "problems" }, one.waits.map((words) => el("li", { class: "problem" }, icon("bad"), el("span", {}, words)))) : null,
     el("div", { class: "acts" }, fanoutControls(one, false)),
     el("div", { class: "two" },
       card("Facts", null, facts([["To", one.everyone ? "everyone" : one.topic], ["Lane", one.lane], ["New notifications", grouped(one.recorded)],
-        ["Sent at once", grouped(one.sent)], ["Pages", `${grouped(one.pages)} of ${grouped(one.pagesPlanned)} planned so far`],
+        ["Deliveries due at once", grouped(one.sent)], ["Pages", `${grouped(one.pages)} of ${grouped(one.pagesPlanned)} planned so far`],
         ["Begun", ago(one.startedAt)], ["Last page", one.workedAt && ago(one.workedAt)], ["Paused", one.pausedAt && ago(one.pausedAt)], ["Ended", one.finishedAt && ago(one.finishedAt)]])),
       one.openPages.length === 0 ? null : card("Pages under way", null, table(["page", "handed over", "taken"], one.openPages.map((page) =>
         [grouped(page.page), ago(page.handedOverAt), ago(page.takenAt)]), { label: "pages" }))),
     one.acts.length === 0 ? null : card("What operators did", null, el("ol", { class: "timeline" }, one.acts.map((act) =>
-      el("li", {}, ago(act.at), el("div", {}, el("b", {}, act.act.replace("fanout-", "")), ` by ${act.by}`, el("p", {}, act.because)))))),
+      el("li", {}, ago(act.at), el("div", {}, el("b", {}, fanoutAct(act)), ` by ${act.by}`, el("p", {}, act.because)))))),
   ];
 }
 

@@ -57,6 +57,6 @@ function capital(text) {
 function stateKind(state) {
   if (["open", "failed", "stalled", "cancelled"].includes(state)) return state === "cancelled" ? "" : "bad";
   if (["running", "replaying", "sending"].includes(state)) return "busy";
-  if (["paused", "deferred", "retrying", "pending"].includes(state)) return "warn";
+  if (["paused", "deferred", "retrying", "pending", "held"].includes(state)) return "warn";
   return ["resolved", "delivered", "done", "finished", "accepted"].includes(state) ? "good" : "";
 }
