@@ -77,7 +77,8 @@ private struct DeskKills {
         try await kill(&crew, times: kills, &chance) { try await stage.count("dead_letters") }
         let sent = try await sending
         let deliveries = sent.records.count
-        try await eventually("every delivery is given up and filed", within: .seconds(300)) {
+        // What a kill has stranded is found when it is five minutes overdue, by a look that comes once a minute.
+        try await eventually("every delivery is given up and filed", within: .seconds(600)) {
             try await stage.count("deliveries WHERE state = 'failed'") == deliveries
         }
         try await eventually("every letter is filed", within: .seconds(300)) {
