@@ -113,8 +113,6 @@ struct LogInsTests {
                 ]
                 let answers = try await Self.attempt(forbidden, at: url)
                 #expect(Set(answers) == [.privilegeMissing])
-                let migrating = await prompt.with("BELLHOP_DATABASE_URL", url).run("migrate")
-                #expect(migrating.code != .done)
             }
             let beyond = [
                 "SET ROLE bellhop_worker", "SELECT 1 FROM \(namespace).ledger", "SELECT 1 FROM \(namespace).events",
