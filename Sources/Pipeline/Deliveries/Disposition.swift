@@ -20,7 +20,7 @@ struct Disposition: Sendable {
     var deadDevice: DeadDevice?
     /// The device, where this was the first push to it that was taken.
     var reachedDevice: ReachedDevice?
-    /// It was sent although an earlier send may have arrived.
+    /// It may have been taken although an earlier send may have been, too.
     var isRepeat = false
 
     init(index: Int, _ settlement: Settlement) {
@@ -51,7 +51,7 @@ extension DeliveryPolicy {
             var own = disposition(of: shipment.attempt, in: shipment, after: verdict, sentAt, chance)
             own.deadDevice = DeadDevice(shipment, verdict, sentAt)
             own.reachedDevice = ReachedDevice(shipment, verdict)
-            own.isRepeat = shipment.isRepeat
+            own.isRepeat = shipment.isRepeat && verdict.mayBeTaken
             dispositions.append(own)
             for companion in shipment.companions {
                 let attempt = shipment.attempt(of: companion)

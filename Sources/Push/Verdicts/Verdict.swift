@@ -88,6 +88,14 @@ extension Verdict {
         }
     }
 
+    /// Whether the provider has the message, as far as anybody can tell.
+    package var mayBeTaken: Bool {
+        switch self {
+        case .delivered, .accepted, .unknown: true
+        case .retry, .deviceGone, .configError, .payloadError: false
+        }
+    }
+
     /// The shortest wait before another attempt; nil where there is to be none, or where a breaker decides.
     package var notBefore: Duration? {
         switch self {

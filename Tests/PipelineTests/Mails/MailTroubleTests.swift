@@ -139,4 +139,27 @@ struct MailTroubleTests {
             #expect(counterpart.repeatedSends == 1)
         }
     }
+
+    @Test("a repeat is counted once, however often the relay refuses it for now before it takes it")
+    func refusedRepeat() async throws {
+        let catalogs = try Bench.shipped("drop", replacing: "    security: {", with: "    security: { retryLimit: 5,")
+        try await Counterpart.run(catalogs: catalogs) { counterpart in
+            let busy = SandboxFault(.email, .answer(.init(status: 451)))
+            counterpart.sandbox.setFaults([
+                SandboxFault(.email, .drop).limited(count: 1), busy.limited(count: 1),
+            ])
+            try await Self.mailbox(counterpart, "kari", "kari@example.com")
+            try await counterpart.publish(["e1"], to: ["kari"], type: "security")
+            try await Self.passTime(counterpart)
+            try await counterpart.rig.wait(
+                for: 1,
+                "SELECT count(*) FROM deliveries WHERE channel = 'email' AND attempts = 2"
+            )
+            #expect(counterpart.repeatedSends == 0)
+            try await Self.passTime(counterpart)
+            try await Self.delivered(counterpart, 1)
+            #expect(try await Self.lines(counterpart) == ["kari|delivered|3|1"])
+            #expect(counterpart.repeatedSends == 1)
+        }
+    }
 }
