@@ -30,7 +30,9 @@ struct CanaryTests {
             for (role, name) in [(ground.worker, "worker"), (ground.scheduler, "scheduler")] {
                 canaries.expectNone(in: try await role.metrics(), of: "the metrics of the \(name)")
             }
-            canaries.expectNone(in: Canaries.processArguments(), of: "the list of processes")
+            let arguments = Canaries.processArguments()
+            #expect(arguments.contains("worker"), "the list of processes lacks the worker")
+            canaries.expectNone(in: arguments, of: "the list of processes")
             let commands = [["status"], ["status", "--json"], ["check-config"], ["check-config", "--json"]]
             let listings = [["groups"], ["list"], ["list", "--json"]].map { ["dead-letters"] + $0 }
             try await expectNone(ground, commands + listings)
