@@ -13,9 +13,7 @@ enum APICommand: Command {
     static let summary = "Serves the inbox API to signed-in users; any number may run side by side."
     static let isRole = true
     static let synopsis = ["api [--until-stdin-ends]"]
-    static let options = [
-        Option.switch("until-stdin-ends", "drain too when stdin ends, so that it cannot outlive its pool")
-    ]
+    static let options = [Option.untilStdinEnds]
 
     static func run(_ call: Call) async throws -> ExitCode {
         try call.words.expectNoOperands()
@@ -32,7 +30,7 @@ enum APICommand: Command {
             CatalogSource(catalogs),
             keys,
             secrets.map(Tools.AppSecrets.init) ?? .init(),
-            untilInputEnds: call.words.has("until-stdin-ends")
+            untilInputEnds: call.words.has(Option.untilStdinEnds.name)
         )
     }
 

@@ -10,7 +10,8 @@ enum SchedulerCommand: Command {
     static let name = "scheduler"
     static let summary = "Files dead letters and does what falls due; any number may run together."
     static let isRole = true
-    static let synopsis = ["scheduler"]
+    static let synopsis = ["scheduler [--until-stdin-ends]"]
+    static let options = [Option.untilStdinEnds]
 
     static func run(_ call: Call) async throws -> ExitCode {
         try call.words.expectNoOperands()
@@ -18,11 +19,15 @@ enum SchedulerCommand: Command {
         let process = try RoleProcess(setup, role: name, connections: 5)
         let catalogs = try process.setup.catalogs()
         try await process.expectReady(catalogs)
-        return try await serve(process, catalogs)
+        return try await serve(process, catalogs, untilInputEnds: call.words.has(Option.untilStdinEnds.name))
     }
 
     /// A function of its own: in one with the checks before it, Swift 6.3.1 crashes when it optimises.
-    private static func serve(_ process: RoleProcess, _ catalogs: CatalogSet) async throws -> ExitCode {
+    private static func serve(
+        _ process: RoleProcess,
+        _ catalogs: CatalogSet,
+        untilInputEnds: Bool
+    ) async throws -> ExitCode {
         let configuration = process.setup.configuration
         let subscriptions = [ConsumerOptions.Subscription(queue: process.setup.names.dead, prefetch: 1000)]
         let consumer = try process.consumer("dead letters", subscriptions, label: "dead-letter clerk")
@@ -58,6 +63,7 @@ enum SchedulerCommand: Command {
                 ),
             ] + (letters.map { [$0] } ?? []) + (stale.map { [$0] } ?? []),
             listen: configuration.metricsListen.shifted(by: portOffset) ?? configuration.metricsListen,
+            untilInputEnds: untilInputEnds,
             checks: [
                 ReadinessCheck(clerk.name) { clerk.isReady ? nil : "it does not consume" }
             ] + process.checks(publisher)

@@ -8,9 +8,9 @@ import Store
 /// The program `bellhop`: finds the command, runs it, and turns its end into an exit code and one line.
 package enum Tool {
     static let commands: [any Command.Type] = [
-        MigrateCommand.self, TopologyCommand.self, WorkerCommand.self, PoolCommand.self, SchedulerCommand.self,
-        APICommand.self, ConsoleCommand.self, StatusCommand.self, PublishCommand.self, ValidateCommand.self,
-        CheckConfigCommand.self, SandboxCommand.self,
+        UpCommand.self, MigrateCommand.self, TopologyCommand.self, WorkerCommand.self, PoolCommand.self,
+        SchedulerCommand.self, APICommand.self, ConsoleCommand.self, StatusCommand.self, PublishCommand.self,
+        ValidateCommand.self, CheckConfigCommand.self, SandboxCommand.self,
         BenchCommand.self, QuietCommand.self, NextRunCommand.self, DecideCommand.self, ExplainCommand.self,
         RevokeStaleCommand.self, CheckProviderCommand.self, KeysCommand.self, TokenCommand.self,
         DeadLettersCommand.self, FanoutsCommand.self, HoldCommand.self, ManualCommand.self, CompletionsCommand.self,

@@ -15,7 +15,7 @@ enum WorkerCommand: Command {
     static let options = [
         Option.taking("lanes", "LIST", "the lanes to serve; all three unless given"),
         Option.taking("number", "N", "its number among several, for the log"),
-        Option.switch("until-stdin-ends", "drain too when stdin ends, so that it cannot outlive its pool"),
+        .untilStdinEnds,
     ]
 
     static func run(_ call: Call) async throws -> ExitCode {
@@ -26,7 +26,7 @@ enum WorkerCommand: Command {
         let process = try RoleProcess(setup, role: name, connections: 2 * lanes.count + 4, number: number)
         let catalogs = try setup.catalogs()
         try await process.expectReady(catalogs)
-        return try await serve(lanes, process, catalogs, untilInputEnds: call.words.has("until-stdin-ends"))
+        return try await serve(lanes, process, catalogs, untilInputEnds: call.words.has(Option.untilStdinEnds.name))
     }
 
     /// A function of its own: in one with the checks before it, Swift 6.3.1 crashes when it optimises.

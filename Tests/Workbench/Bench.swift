@@ -68,7 +68,7 @@ package struct Bench: Sendable {
         do { result = .success(try await body()) } catch { result = .failure(error) }
         await bench.pool.close()
         try? await bench.owner.withConnection { (connection) throws(PostgresError) in
-            try connection.execute("SET client_min_messages TO warning; DROP SCHEMA \(bench.namespace) CASCADE")
+            try connection.execute(bench.dropSchema)
         }
         await bench.owner.close()
         return try result.get()
@@ -108,6 +108,14 @@ package struct Bench: Sendable {
             records: BindingBook(pool: owner)
         )
     }
+
+    /// Takes the schema and the topology away again: nobody was ever here.
+    package func wipe() async throws {
+        try await removeTopology()
+        try await owner.withConnection { (connection) throws(PostgresError) in try connection.execute(dropSchema) }
+    }
+
+    private var dropSchema: String { "SET client_min_messages TO warning; DROP SCHEMA \(namespace) CASCADE" }
 
     private func removeTopology() async throws {
         let plan = TopologyPlan(names: names, catalogs: catalogs, tiers: Self.tiers)

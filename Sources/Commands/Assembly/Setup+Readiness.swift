@@ -25,6 +25,23 @@ extension Setup {
         }
     }
 
+    /// Says once, and before there is any process, what is wrong for all of them and what no restart can mend.
+    ///
+    /// A server that is away is nothing of the kind: they wait for it.
+    func expectNothingHopeless(_ catalogs: CatalogSet, as name: String, _ shell: Shell) async throws {
+        var options = try poolOptions(as: .worker, name: name, size: 1)
+        options.waitsForServer = false
+        let pool = PostgresPool(options)
+        var fault: (any Error)?
+        do {
+            try await expectReady(catalogs, zones: ZoneLibrary(environment: shell.environment), pool: pool)
+        } catch {
+            fault = Failure(error).exitCode == .configuration ? error : nil
+        }
+        await pool.close()
+        if let fault { throw fault }
+    }
+
     /// Roles set their rights and prepare their statements once for each session.
     private static var transactionsPooled: CommandFailure {
         CommandFailure(

@@ -7,7 +7,8 @@ enum ConsoleCommand: Command {
     static let name = "console"
     static let summary = "Serves the web console to operators: status, dead letters, fan-outs, holds, explanations."
     static let isRole = true
-    static let synopsis = ["console"]
+    static let synopsis = ["console [--until-stdin-ends]"]
+    static let options = [Option.untilStdinEnds]
 
     static func run(_ call: Call) async throws -> ExitCode {
         try call.words.expectNoOperands()
@@ -24,13 +25,19 @@ enum ConsoleCommand: Command {
         // No look at the schema: a console that does not start while the database is away could not say that it is.
         let ground = (configuration: setup.configuration, pool: process.pool)
         let desk = CommandDesk(environment: call.shell.environment, ground: ground, run: call.run)
-        return await serve(process, operators, desk)
+        return await serve(
+            process,
+            operators,
+            desk,
+            untilInputEnds: call.words.has(Option.untilStdinEnds.name)
+        )
     }
 
     private static func serve(
         _ process: RoleProcess,
         _ operators: OperatorSource,
-        _ desk: CommandDesk
+        _ desk: CommandDesk,
+        untilInputEnds: Bool
     ) async -> ExitCode {
         let configuration = process.setup.configuration
         let board = StatusBoard(desk.answer, time: process.time)
@@ -56,6 +63,7 @@ enum ConsoleCommand: Command {
         return await process.run(
             [service, board],
             listen: configuration.metricsListen.shifted(by: portOffset) ?? configuration.metricsListen,
+            untilInputEnds: untilInputEnds,
             checks: [ReadinessCheck("console") { service.boundAddress == nil ? "it does not listen" : nil }]
         )
     }

@@ -1,22 +1,22 @@
 import ServiceRuntime
 
-/// Passes each SIGHUP of the pool on to all of its workers, which read the catalogues again.
+/// Passes each SIGHUP on to the whole crew, which reads the catalogues again.
 struct HangupRelay: Service {
     let name = "catalogues"
-    private let seats: [WorkerSeat]
+    private let seats: [RoleSeat]
     private let logger: Logger
     private let signals: AsyncStream<ProcessSignal>
 
-    init(_ seats: [WorkerSeat], logger: Logger) {
+    init(_ seats: [RoleSeat], logger: Logger) {
         self.seats = seats
         self.logger = logger
-        // From here on a SIGHUP no longer ends the pool.
+        // From here on a SIGHUP no longer ends the process.
         signals = ProcessSignal.arrivals(of: [.hangup])
     }
 
     func run(until drain: DrainSignal) async throws {
         await ProcessSignal.attend(signals, until: drain) {
-            logger.notice("all workers are told to read the catalogues again")
+            logger.notice("everybody is told to read the catalogues again")
             for seat in seats { seat.hangUp() }
         }
     }

@@ -1,8 +1,8 @@
 import ServiceRuntime
 import Synchronization
 
-/// One place in a pool: keeps a worker in it, and another one after that has ended.
-final class WorkerSeat: Service {
+/// One place in a crew: keeps a process of a role in it, and another one after that has ended.
+final class RoleSeat: Service {
     let name: String
     /// What the log calls whoever sits here.
     private let kind: String
@@ -10,32 +10,24 @@ final class WorkerSeat: Service {
     private let lifeline: Lifeline
     private let logger: Logger
     private let current = Mutex<ChildProcess?>(nil)
-    /// What ends the pause before the next worker; nil while there is none.
+    /// What ends the pause before the next process; nil while there is none.
     private let pause = Mutex<DrainSignal?>(nil)
 
-    init(number: Int, program: ChildProgram, lifeline: Lifeline, logger: Logger) {
-        name = "worker \(number)"
-        kind = "worker"
+    /// `number` is its own among several of a kind, and stands in each of its lines.
+    init(_ kind: String, number: Int? = nil, program: ChildProgram, lifeline: Lifeline, logger: Logger) {
+        self.kind = kind
+        name = number.map { "\(kind) \($0)" } ?? kind
         self.program = program
         self.lifeline = lifeline
-        self.logger = logger.with(["worker": .integer(number)])
+        self.logger = number.map { logger.with([kind: .integer($0)]) } ?? logger
     }
 
-    /// For a process of another role, such as the inbox API, which is kept as workers are.
-    init(name: String, program: ChildProgram, lifeline: Lifeline, logger: Logger) {
-        self.name = name
-        kind = name
-        self.program = program
-        self.lifeline = lifeline
-        self.logger = logger
-    }
-
-    /// Ends without a word when its worker drained.
+    /// Ends without a word when its process drained.
     ///
-    /// A worker that no restart can help ends the pool, as long as none has run in this seat. Once one has, what keeps the
+    /// A process that no restart can help ends the crew, as long as none has run in this seat. Once one has, what keeps the
     /// next from starting has come since: catalogues that were saved half-way, a topology that is not applied yet, a port
-    /// that somebody else took. The workers in the other seats run on with what they have, so this seat tries again, ever
-    /// later, until that is mended.
+    /// that somebody else took. Those in the other seats run on with what they have, so this seat tries again, ever later,
+    /// until that is mended.
     func run(until drain: DrainSignal) async throws {
         var record = SeatRecord()
         var chance = SystemRandomNumberGenerator()
@@ -54,7 +46,7 @@ final class WorkerSeat: Service {
                 record.note(ending, for: span)
                 await rest(
                     record.pause(afterRunning: span, using: &chance),
-                    // A worker drains where somebody has asked it to, past the pool: that is a wish, and no trouble.
+                    // It drains where somebody has asked it to, past the crew: that is a wish, and no trouble.
                     ending == .exited(0) ? .notice : .warning,
                     isHopeless ? "the \(kind) finds no ground to start on" : "the \(kind) ended, starting another",
                     isHopeless ? "\(ending.description), its own last line says what to mend" : ending.description,
@@ -64,7 +56,7 @@ final class WorkerSeat: Service {
         }
     }
 
-    /// Has the worker read its catalogues again; where there is none, the next one is started at once and reads them.
+    /// Has it read its catalogues again; where there is none, the next one is started at once and reads them.
     ///
     /// One that has only just begun ends of it; the next one reads the new ones.
     func hangUp() {
@@ -72,12 +64,12 @@ final class WorkerSeat: Service {
         pause.withLock { $0 }?.fire()
     }
 
-    /// Ends the worker at once, if there is one.
+    /// Ends the process at once, if there is one.
     func kill() {
         current.withLock { $0 }?.kill()
     }
 
-    /// Waits before the next worker, unless a drain or a SIGHUP comes first.
+    /// Waits before the next process, unless a drain or a SIGHUP comes first.
     private func rest(
         _ span: Duration,
         _ level: LogLevel,

@@ -14,7 +14,9 @@ import Workbench
     .timeLimit(.minutes(5))
 )
 struct RoleLogTests {
-    private static let roles = ["worker", "worker --number 3 --until-stdin-ends", "scheduler", "pool --workers 2"]
+    private static let roles = [
+        "worker", "worker --number 3 --until-stdin-ends", "scheduler", "pool --workers 2", "up",
+    ]
 
     /// What each of these breaks, and a word of the fault that a person must find.
     private static let faults: [(String, String, String)] = [

@@ -94,9 +94,9 @@ struct PackagingTests {
         }
     }
 
-    /// A pool is how workers run on one machine, and the sandbox is no part of a delivery.
+    /// A pool and `up` are how roles run on one machine, and the sandbox is no part of a delivery.
     private static let roles = Tool.commands.filter { $0.isRole }.map { $0.name }
-        .filter { $0 != PoolCommand.name && $0 != SandboxCommand.name }
+        .filter { ![PoolCommand.name, UpCommand.name, SandboxCommand.name].contains($0) }
 
     @Test(
         "every role has a unit that the package knows, a service, a deployment, and a job of Prometheus",

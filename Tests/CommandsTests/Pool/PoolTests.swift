@@ -50,17 +50,17 @@ struct PoolTests {
             let settings = ["BELLHOP_JWT_KEYS": set, "BELLHOP_API_LISTEN": "127.0.0.1:0"]
             try await Self.withPool(workers: 1, options: "--api", settings) { pool in
                 try await pool.wait(for: "a worker and an API") { pool in
-                    pool.isManned(1) && pool.interfaces.last.map(pool.isServing) == true
+                    pool.isManned(1) && pool.isServing("inbox API", "inbox API")
                 }
                 let worker = pool.crew[0].process
-                let victim = try #require(pool.interfaces.last)
+                let victim = try #require(pool.processes("inbox API").last)
                 kill(victim, SIGKILL)
                 try await pool.wait(for: "another API") { pool in
-                    pool.interfaces.last.map { $0 != victim && pool.isServing($0) } == true
+                    pool.processes("inbox API").last != victim && pool.isServing("inbox API", "inbox API")
                 }
                 pool.terminate()
                 #expect(await pool.ending() == .exited(0))
-                #expect(pool.interfaces.allSatisfy { !pool.isRunning($0) })
+                #expect(pool.processes("inbox API").allSatisfy { !pool.isRunning($0) })
                 #expect(pool.crew[0].process == worker)
             }
         }

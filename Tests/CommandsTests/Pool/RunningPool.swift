@@ -5,23 +5,25 @@ import TestSupport
 
 @testable import Commands
 
-/// A real `bellhop pool` with real workers, its log in a file.
+/// A real `bellhop pool`, or `bellhop up`, with real workers, its log in a file.
 final class RunningPool: Sendable {
     /// The program, built beside the tests.
     static let executable = URL(fileURLWithPath: ChildProgram.own()).deletingLastPathComponent()
         .appendingPathComponent("bellhop").path
     static let isBuilt = FileManager.default.isExecutableFile(atPath: executable)
 
+    private let command: String
     private let child: ChildProcess
     private let log: String
 
     /// A shell sends the log to a file and becomes the pool.
-    init(workers: Int, options: String = "", _ prompt: Prompt, in folder: URL) throws {
+    init(_ command: String, workers: Int, options: String, _ prompt: Prompt, in folder: URL) throws {
+        self.command = command
         log = folder.appendingPathComponent("log").path
         var environment = prompt.environment
         environment["BELLHOP_LOG"] = "info,json"
         environment["PATH"] = "/usr/bin:/bin"
-        let script = "exec '\(Self.executable)' pool --workers \(workers) \(options) 2>'\(log)'"
+        let script = "exec '\(Self.executable)' \(command) --workers \(workers) \(options) >'\(log)' 2>&1"
         let program = ChildProgram(path: "/bin/sh", arguments: ["-c", script], environment: environment)
         child = try ChildProcess(program, lifeline: Lifeline())
     }
@@ -33,18 +35,19 @@ final class RunningPool: Sendable {
 
     /// Runs a body beside a pool and leaves nothing behind.
     static func with(
+        _ command: String = "pool",
         workers: Int,
         options: String = "",
         _ prompt: Prompt,
         in folder: URL,
         _ body: (RunningPool) async throws -> Void
     ) async throws {
-        let pool = try RunningPool(workers: workers, options: options, prompt, in: folder)
+        let pool = try RunningPool(command, workers: workers, options: options, prompt, in: folder)
         do {
             try await body(pool)
         } catch {
             pool.kill()
-            for worker in pool.workers { Glibc.kill(worker.process, SIGKILL) }
+            for process in pool.lines.compactMap(\.child) { Glibc.kill(process, SIGKILL) }
             throw error
         }
         pool.kill()
@@ -70,15 +73,17 @@ final class RunningPool: Sendable {
 
     /// Every worker that was started, the earliest first.
     var workers: [(number: Int, process: Int32)] {
-        lines.filter { $0.label == "pool" && $0.message == "worker started" }.compactMap { line in
+        starts(of: "worker").compactMap { line in
             guard let number = line.worker, let process = line.child else { return nil }
             return (number, process)
         }
     }
 
-    /// Every inbox API that was started, the earliest first.
-    var interfaces: [Int32] {
-        lines.filter { $0.label == "pool" && $0.message == "inbox API started" }.compactMap(\.child)
+    /// Every process of another kind that was started, the earliest first.
+    func processes(_ kind: String) -> [Int32] { starts(of: kind).compactMap(\.child) }
+
+    private func starts(of kind: String) -> [Line] {
+        lines.filter { $0.label == command && $0.message == "\(kind) started" }
     }
 
     /// The latest worker of each seat; a server that is too busy for one costs a seat its first.
@@ -92,11 +97,10 @@ final class RunningPool: Sendable {
         return crew.count == workers && crew.allSatisfy { isConsuming($0.process) }
     }
 
-    /// Whether the inbox API of this process listens.
-    func isServing(_ process: Int32) -> Bool {
-        lines.contains { line in
-            line.pid == process && line.label == "api" && line.message == "listening" && line.service == "inbox API"
-        }
+    /// Whether the latest process of this kind listens with this service.
+    func isServing(_ kind: String, _ service: String) -> Bool {
+        let process = processes(kind).last
+        return lines.contains { $0.pid == process && $0.message == "listening" && $0.service == service }
     }
 
     /// Whether this worker takes messages of all three lanes, their resumes, receipts and replays.
