@@ -17,23 +17,18 @@ build_bellhop() {
     say build "done in $(seconds_since "$started")"
 }
 
-# Whether this release has a command.
-has_command() {
-    "$bellhop" "$1" --help >/dev/null 2>&1
-}
-
 # bellhop_must WHAT ARGUMENT…: runs one command to its end; its own error line says what is wrong.
 bellhop_must() {
     local what=$1 code=0
     shift
-    "$bellhop" "$@" >>"$data/log/bellhop.log" || code=$?
-    ((code == 0)) || die "'bellhop $*' ended with $code, so $what is not done; see the line above and $data/log/bellhop.log"
+    "$bellhop" "$@" >>"$data/log/commands.log" || code=$?
+    ((code == 0)) || die "'bellhop $*' ended with $code, so $what is not done; see the line above and $data/log/commands.log"
 }
 
 # The schema. Where another release's data is in the way, the last line says how to part with it.
 migrate_schema() {
     local words code=0
-    words=$("$bellhop" migrate 2>&1 >>"$data/log/bellhop.log") || code=$?
+    words=$("$bellhop" migrate 2>&1 >>"$data/log/commands.log") || code=$?
     ((code == 0)) || printf '%s\n' "$words" >&2
     if ((code == 78)) && is_running postgresql && [[ $words == *"migrating the schema"* ]]; then
         die "the data in $data comes from another release of Bellhop; to throw it away and start over: deploy/up --reset"
@@ -41,36 +36,36 @@ migrate_schema() {
     ((code == 0)) || die "'bellhop migrate' ended with $code, so the schema is not done; see the line above"
 }
 
-# Starts the roles that this release has; where each says that it is ready is in `role_checks`.
+# The roles that run; where each says that it is ready is in `role_checks`.
 declare -A role_checks=()
 role_names=()
 
-# Workers, as one pool where this release has it.
+# Everything in one process and its children: schema, topology, workers, scheduler, inbox API and console.
+start_everything() {
+    local workers=$1
+    start_role bellhop "$(ready_from 0 $((workers - 1))) $(ready_from 100 102)" up --workers "$workers"
+    wait_for_role bellhop "schema and topology in place, workers $workers, scheduler, inbox API, console"
+}
+
+# Workers alone, as one pool, and a scheduler alone, for trials that stop one of them.
 start_workers() {
     local workers=$1
-    local first=$metrics_port last=$((metrics_port + workers - 1)) port checks=()
-    for ((port = first; port <= last; port++)); do
-        checks+=("$metrics_host:$port/readyz")
-    done
-    if has_command pool; then
-        start_role pool "${checks[*]}" pool --workers "$workers"
-        wait_for_role pool "workers $workers, $(metrics_from_to "$first" "$last")"
-    elif has_command worker; then
-        for ((port = first; port <= last; port++)); do
-            BELLHOP_METRICS_LISTEN=$metrics_host:$port \
-                start_role "worker-$((port - first + 1))" "$metrics_host:$port/readyz" worker
-        done
-        for ((port = first; port <= last; port++)); do
-            wait_for_role "worker-$((port - first + 1))" "$(metrics_from_to "$port" "$port")"
-        done
-    fi
+    start_role pool "$(ready_from 0 $((workers - 1)))" pool --workers "$workers"
+    wait_for_role pool "workers $workers, $(metrics_from_to "$metrics_port" $((metrics_port + workers - 1)))"
 }
 
 start_scheduler() {
     local port=$((metrics_port + 100))
-    has_command scheduler || return 0
-    start_role scheduler "$metrics_host:$port/readyz" scheduler
+    start_role scheduler "$(ready_from 100 100)" scheduler
     wait_for_role scheduler "$(metrics_from_to "$port" "$port")"
+}
+
+# ready_from FIRST LAST: where the roles of these metrics ports, counted from the first worker's, say that they are ready.
+ready_from() {
+    local offset
+    for ((offset = $1; offset <= $2; offset++)); do
+        printf '%s:%s/readyz ' "$metrics_host" "$((metrics_port + offset))"
+    done
 }
 
 # Where a role, API or CONSOLE, listens: where the caller has said so, or else on a port that is chosen once.
@@ -83,11 +78,10 @@ settle_listen() {
     export_line "$setting" "${!setting}"
 }
 
-# The inbox API, and a token for ada of the app drop: the key that signs it is made here once and stays here, and this API
-# alone trusts it. Where the caller has a key set, their own sign-in makes the tokens.
-start_api() {
-    local port=$((metrics_port + 101)) keys=$data/token-keys.json secrets=$data/secrets token
-    has_command api || return 0
+# What the inbox API needs, and a token for ada of the app drop: the key that signs it is made here once and stays here, and
+# this API alone trusts it. Where the caller has a key set, their own sign-in makes the tokens.
+settle_api() {
+    local keys=$data/token-keys.json secrets=$data/secrets token
     if [[ -z ${BELLHOP_JWT_KEYS:-} || $BELLHOP_JWT_KEYS == "$keys" ]]; then
         if [[ ! -s $secrets/token.pem || ! -s $keys ]]; then
             rm -f "$secrets/token.pem" "$keys"
@@ -103,15 +97,12 @@ start_api() {
     export_line BELLHOP_JWT_KEYS "$keys"
     settle_listen API
     export_line BELLHOP_API_URL "http://$BELLHOP_API_LISTEN"
-    load_environment
-    start_role api "$metrics_host:$port/readyz" api
-    wait_for_role api "inbox API on $BELLHOP_API_URL"
 }
 
-# The console, and a token for an operator called admin, made here once. Where the caller has a file of operators, theirs sign in.
-start_console() {
-    local port=$((metrics_port + 102)) operators=$data/operators.json token
-    has_command console || return 0
+# What the console needs, and a token for an operator called admin, made here once. Where the caller has a file of operators,
+# theirs sign in.
+settle_console() {
+    local operators=$data/operators.json token
     if [[ -z ${BELLHOP_OPERATORS:-} || $BELLHOP_OPERATORS == "$operators" ]]; then
         if [[ ! -s $operators || -z ${BELLHOP_CONSOLE_TOKEN:-} ]]; then
             rm -f "$operators"
@@ -125,9 +116,6 @@ start_console() {
     fi
     export_line BELLHOP_OPERATORS "$operators"
     settle_listen CONSOLE
-    load_environment
-    start_role console "$metrics_host:$port/readyz" console
-    wait_for_role console "console on http://$BELLHOP_CONSOLE_LISTEN"
 }
 
 metrics_from_to() {

@@ -43,7 +43,6 @@ start_sandbox() {
         say sandbox "not started: pushes go where BELLHOP_PROVIDERS says, $BELLHOP_PROVIDERS"
         return
     fi
-    has_command sandbox || return 0
     choose_port SANDBOX_PORT "$sandbox_control" "$sandbox_apns" "$sandbox_apns_development" \
         "$sandbox_smtp" "$sandbox_smtps"
     make_sending_keys
