@@ -45,17 +45,20 @@ extension DeliveryPolicy {
         sentAt: Timestamp,
         using chance: Chance
     ) -> [Disposition] {
+        var chance = chance
         var dispositions: [Disposition] = []
         dispositions.reserveCapacity(answered.count)
         for (shipment, verdict) in answered {
-            var own = disposition(of: shipment.attempt, in: shipment, after: verdict, sentAt, chance)
+            // One draw for a shipment: what went out together comes back together.
+            let isLate = verdict.notBefore != nil && Int.random(in: 0..<4, using: &chance) == 0
+            var own = disposition(of: shipment.attempt, in: shipment, after: verdict, sentAt, isLate: isLate)
             own.deadDevice = DeadDevice(shipment, verdict, sentAt)
             own.reachedDevice = ReachedDevice(shipment, verdict)
             own.isRepeat = shipment.isRepeat && verdict.mayBeTaken
             dispositions.append(own)
             for companion in shipment.companions {
                 let attempt = shipment.attempt(of: companion)
-                dispositions.append(disposition(of: attempt, in: shipment, after: verdict, sentAt, chance))
+                dispositions.append(disposition(of: attempt, in: shipment, after: verdict, sentAt, isLate: isLate))
             }
         }
         return dispositions
@@ -66,14 +69,9 @@ extension DeliveryPolicy {
         in shipment: Shipment,
         after verdict: Verdict,
         _ sentAt: Timestamp,
-        _ chance: Chance
+        isLate: Bool
     ) -> Disposition {
-        var chance = chance
-        var disposition = ladder.disposition(
-            of: attempt,
-            after: verdict,
-            isLate: Int.random(in: 0..<4, using: &chance) == 0
-        )
+        var disposition = ladder.disposition(of: attempt, after: verdict, isLate: isLate)
         if let last = disposition.lastWord {
             let cause = DeadLetterCause(shipment, reason: disposition.settlement.reason ?? "", lastReason: last)
             disposition.loss = LostDelivery(cause: cause, key: attempt.key, attempts: attempt.attempts + 1)

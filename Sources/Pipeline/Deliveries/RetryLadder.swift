@@ -18,17 +18,13 @@ package struct RetryLadder: Sendable {
     ///
     /// `isLate` sends a retry one tier further than its turn: some of what failed together must, or all of it would come
     /// back together. No wait gets shorter by it.
-    func disposition(
-        of attempt: Attempt,
-        after verdict: Verdict,
-        isLate: @autoclosure () -> Bool = false
-    ) -> Disposition {
-        var disposition = next(of: attempt, after: verdict, isLate: isLate())
+    func disposition(of attempt: Attempt, after verdict: Verdict, isLate: Bool = false) -> Disposition {
+        var disposition = next(of: attempt, after: verdict, isLate: isLate)
         if case .unknown = verdict { disposition.settlement.outcomeIsUnknown = true }
         return disposition
     }
 
-    private func next(of attempt: Attempt, after verdict: Verdict, isLate: @autoclosure () -> Bool) -> Disposition {
+    private func next(of attempt: Attempt, after verdict: Verdict, isLate: Bool) -> Disposition {
         let limit = attempt.limit ?? self.limit
         let reason = verdict.reason?.rawValue ?? ""
         let spent = attempt.attempts + (verdict.burnsAttempt ? 1 : 0)
@@ -52,7 +48,7 @@ package struct RetryLadder: Sendable {
             return waiting(attempt, wait, reason: reason, burnsAttempt: true)
         case .retry(_, let notBefore, _), .unknown(_, let notBefore):
             guard spent < limit else { return givenUp(attempt, "attempts-exhausted", lastWord: reason) }
-            let turn = usualDelay(after: isLate() ? spent + 1 : spent)
+            let turn = usualDelay(after: isLate ? spent + 1 : spent)
             return waiting(attempt, max(notBefore, turn), reason: reason, burnsAttempt: verdict.burnsAttempt)
         }
     }

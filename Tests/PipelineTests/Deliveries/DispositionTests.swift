@@ -1,0 +1,35 @@
+import BellhopRules
+import Push
+import ServiceRuntime
+import Synchronization
+import TestSupport
+import Testing
+import Workbench
+
+@testable import Pipeline
+
+@Suite("What follows from an answer")
+struct DispositionTests {
+    @Test("what went out as one comes back together, early or late")
+    func together() throws {
+        let ladder = RetryLadder(tiers: [10, 30].map { RetryTier(.seconds($0)) }, limit: 3)
+        let policy = DeliveryPolicy(ladder: ladder, lease: .seconds(60))
+        let source = Mutex(SeededChance(1))
+        let chance = Chance { source.withLock { $0.next() } }
+        let lines = try (0..<8).map { try Answered(person: "u", verdict: Self.later).shipment($0, .fcm) }
+        guard case .push(let message) = lines[0].payload else { throw BenchError("no push") }
+        let digest = Shipment(lines[0], with: Array(lines.dropFirst()), message: message)
+        var waits: Set<Duration?> = []
+        for _ in 0..<64 {
+            let now = Timestamp(clamping: 0)
+            let all = policy.dispositions(of: [(digest, Self.later)], sentAt: now, using: chance)
+            let own = Set(all.map(\.settlement.dueIn))
+            #expect(all.count == 8)
+            #expect(own.count == 1)
+            waits.formUnion(own)
+        }
+        #expect(waits == [.seconds(10), .seconds(30)])
+    }
+
+    private static let later = Verdict.retry(.unavailable, notBefore: .zero, scope: .message)
+}
