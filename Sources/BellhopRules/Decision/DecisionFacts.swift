@@ -65,8 +65,8 @@ public struct DecisionFacts {
         public var isRead = false
         /// A later one with the same collapse key has taken its place.
         public var isSuperseded = false
-        /// Its digest is being made: it is not gathered for another one.
-        public var isInDueDigest = false
+        /// The digest that it was gathered for: once that is due it is not gathered for another one.
+        public var digest: Timestamp?
         /// What the user's devices got lately; nothing, where no policy of the catalogue asks for it.
         public var recent = RecentPushes()
 

@@ -72,12 +72,17 @@ struct TimingRules {
     }
 
     private static func nextDigest(_ facts: DecisionFacts) -> Wait? {
-        guard facts.type.isGathered || hasEnough(facts), !facts.history.isInDueDigest,
+        guard facts.type.isGathered || hasEnough(facts), !isInDueDigest(facts),
             let policy = facts.catalog.digest,
             let zone = facts.clock(), let schedule = LocalSchedule(at: policy.times, on: policy.days, in: zone),
             let slot = schedule.next(after: Timestamp(clamping: facts.now.microseconds + margin))
         else { return nil }
         return Wait(.digest, until: slot.instant)
+    }
+
+    /// Whoever hands a digest over goes by another clock, which may be ahead of this one.
+    private static func isInDueDigest(_ facts: DecisionFacts) -> Bool {
+        facts.history.digest.map { $0 <= Timestamp(clamping: facts.now.microseconds + margin) } ?? false
     }
 
     /// A digest that is about to go out is closed: what came now could miss it and would make a second one.

@@ -65,7 +65,7 @@ struct Explanation {
         facts.follow = story.following?.facts(for: story.key.recipient, with: recipient.devices)
         facts.history.isRead = notification.isRead
         facts.history.isSuperseded = notification.isSuperseded
-        facts.history.isInDueDigest = story.lines.contains { $0.digest.map { $0 <= now } ?? false }
+        facts.history.digest = story.lines.compactMap(\.digest).min()
         let (decision, steps) = Decision.explained(facts)
         today = .decided(decision, steps: steps)
     }

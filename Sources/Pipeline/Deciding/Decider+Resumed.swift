@@ -24,17 +24,23 @@ extension Decider {
         let lease: Lease
     }
 
+    /// How long a new catalogue may take to reach all workers.
+    static let patienceWithCatalogs = Duration.seconds(900)
+
     func resume(_ returned: Returned) -> Resumed {
         let key = returned.claimed.key.notification
         guard let stored = returned.stored else { return returned.suppressed(.recipientErased) }
         guard let catalog = catalogs[key.recipient.app], let type = catalog[stored.content.type] else {
-            return returned.suppressed(.unknownType)
+            // Who recorded it knew the type: the catalogues here may be the older ones, and another worker takes it.
+            let age = now.microseconds - stored.createdAt.microseconds
+            return age < Self.patienceWithCatalogs.microseconds
+                ? returned.putOff(.unknownType) : returned.suppressed(.unknownType)
         }
         let follow = returned.follow?.facts(for: key.recipient, with: returned.recipient.devices)
         var facts = facts(stored.content, catalog, type, returned.recipient, follow)
         facts.history.isRead = stored.isRead
         facts.history.isSuperseded = stored.isSuperseded
-        facts.history.isInDueDigest = returned.claimed.digest.map { $0 <= now } ?? false
+        facts.history.digest = returned.claimed.digest
         let decision = Decision(facts)
         return switch returned.claimed.key.channel {
         case .email: mail(returned, stored.content, decision.email ?? .suppress(.emailDisabled), catalog, type)
@@ -122,6 +128,13 @@ extension Decider.Returned {
             dueIn: left
         )
         settlement.wait = wait
+        return .withheld(Disposition(index: index, settlement))
+    }
+
+    /// Looked at again in a minute.
+    fileprivate func putOff(_ reason: SuppressionReason) -> Decider.Resumed {
+        let wait = Duration.seconds(60)
+        let settlement = Settlement(claimed.key, .deferred, reason: reason.rawValue, burnsAttempt: false, dueIn: wait)
         return .withheld(Disposition(index: index, settlement))
     }
 

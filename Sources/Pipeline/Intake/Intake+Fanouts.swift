@@ -153,7 +153,7 @@ extension Intake {
         _ age: Duration,
         _ batch: Batch
     ) async -> PageRecord? {
-        if age < Self.patienceWithCatalogs, let tier = tools.policy.ladder.tier(lasting: .seconds(10)) {
+        if age < Decider.patienceWithCatalogs, let tier = tools.policy.ladder.tier(lasting: .seconds(10)) {
             let back: Void? = await insist(batch) { store throws(PostgresError) in try await store.putBack(page) }
             guard back != nil else { return nil }
             let unconfirmed = await settler.resumes.send(pages: [page], after: tier, until: batch.drain)
@@ -228,6 +228,4 @@ extension Intake {
     private static let shipmentBytes = 1024
     /// Bytes of contents that are read again at once, for what was recorded before.
     private static let contents = 8 << 20
-    /// How long a new catalogue may take to reach all workers.
-    private static let patienceWithCatalogs = Duration.seconds(900)
 }

@@ -81,7 +81,7 @@ private enum RandomFacts {
             }
             facts.history.isRead = rarely()
             facts.history.isSuperseded = rarely()
-            facts.history.isInDueDigest = rarely()
+            facts.history.digest = rarely() ? facts.now : nil
             if Bool.random(using: &chance) {
                 let role = ["owner", "observer", ""].randomElement(using: &chance) ?? ""
                 facts.follow = DecisionFacts.Follow(role: FollowRole(validating: role), isMuted: rarely())

@@ -86,7 +86,7 @@ struct RuleOrderTests {
         let slot = try at("2026-03-11T07:00:00Z")
         #expect(decision.outcome(.ios) == .wait(Wait(.digest, until: slot)))
         var due = try facts([])
-        due.history.isInDueDigest = true
+        due.history.digest = due.now
         #expect(Decision.explained(due).steps.last?.rule == .quietHours)
         let morning = try at(Shop.morning)
         #expect(Decision(due).outcome(.ios) == .wait(Wait(.quietHours, until: morning)))

@@ -187,9 +187,21 @@ struct TimingRuleTests {
 
     @Test("in a digest that is due it is not gathered again: it goes out, or waits for the quiet to end")
     func dueDigest() throws {
-        #expect(try decide("news", at: Shop.noon) { $0.history.isInDueDigest = true }.outcome(.ios) == .send)
+        let noon = try at(Shop.noon)
+        #expect(try decide("news", at: Shop.noon) { $0.history.digest = noon }.outcome(.ios) == .send)
         let quiet = try quiet(until: Shop.morning)
-        #expect(try decide("news") { $0.history.isInDueDigest = true }.outcome(.ios) == quiet)
+        #expect(try decide("news") { $0.history.digest = noon }.outcome(.ios) == quiet)
+    }
+
+    @Test(
+        "who hands a digest over may be ahead by 30 seconds: it is not put off to the next one",
+        arguments: [("2026-03-10T15:59:29.999999Z", false), ("2026-03-10T15:59:30Z", true)]
+    )
+    func aheadOfUs(now: String, goesOut: Bool) throws {
+        let slot = "2026-03-10T16:00:00Z"
+        let gathered = try at(slot)
+        let decision = try decide("news", at: now) { $0.history.digest = gathered }
+        #expect(decision.outcome(.ios) == (goesOut ? .send : try digest(slot)))
     }
 
     @Test("expiry beats a digest, too: what would be too late by then is not gathered")
