@@ -74,7 +74,7 @@ package struct BacklogPuller: Service {
                 backlogs.startGently(key)
                 // It may open sooner than it says: another's probe closes it, or an operator does.
                 guard hold.mayBeOver else { return min(hold.wait, Self.longestRest) }
-                guard await knock(at: place, shift) else { return Self.breath }
+                guard await knock(at: key, shift) else { return Self.breath }
                 continue
             }
             if backlogs.takeGentleStart(key) { pace = Pace(from: 1) }
@@ -99,39 +99,47 @@ package struct BacklogPuller: Service {
     ///
     /// A place is there before that, and what finds no line gives the probe back: else the way would stay closed for half a
     /// minute more.
-    private func knock(at place: BacklogPlace, _ shift: BacklogCarrier.Shift) async -> Bool {
-        guard let places = await places(at: place, atMost: 1) else { return false }
-        switch await breakers.passage(OutletKey(place.key), platform: place.key.platform) {
+    private func knock(at key: BacklogKey, _ shift: BacklogCarrier.Shift) async -> Bool {
+        guard let scout = await scout(of: key) else { return false }
+        switch await breakers.passage(OutletKey(key), platform: key.platform) {
         case .held:
-            carrier.dispatcher.give(back: places)
+            carrier.dispatcher.give(back: scout.places)
             return false
         case .free:
-            carrier.dispatcher.give(back: places)
+            carrier.dispatcher.give(back: scout.places)
             return true
         case .probe(let breaker):
-            if await probe(breaker, of: place, in: places, shift) { return true }
+            if await probe(breaker, by: scout, shift) { return true }
             await breakers.giveBackProbe(of: breaker)
             return false
         }
     }
 
     /// Sends a single line to find out whether the way is open; what is not to be sent any more finds out nothing.
-    private func probe(
-        _ breaker: BreakerKey,
-        of place: BacklogPlace,
-        in places: PulledPlaces,
-        _ shift: BacklogCarrier.Shift
-    ) async -> Bool {
-        var places = places
+    private func probe(_ breaker: BreakerKey, by first: Scout, _ shift: BacklogCarrier.Shift) async -> Bool {
+        var scout = first
         for _ in 0..<Self.scouts {
-            guard case .ready(let ready)? = await haul(place, in: places, asScout: true, shift) else { return false }
+            guard case .ready(let ready)? = await haul(scout.place, in: scout.places, asScout: true, shift) else {
+                return false
+            }
             await shift.loads.carrying(ready.footprint) { await carrier.send(ready, probing: breaker) }
             guard !ready.isSent else { return true }
-            guard let next = await self.places(at: place, atMost: 1) else { return false }
-            places = next
+            guard let next = await self.scout(of: scout.place.key) else { return false }
+            scout = next
         }
-        carrier.dispatcher.give(back: places)
+        carrier.dispatcher.give(back: scout.places)
         return false
+    }
+
+    /// A place in the line for a single one, of any urgency, and a place in the window for it.
+    private struct Scout {
+        let place: BacklogPlace
+        let places: PulledPlaces
+    }
+
+    private func scout(of key: BacklogKey) async -> Scout? {
+        guard let place = backlogs.scout(of: key, among: priorities, using: context.chance) else { return nil }
+        return await places(at: place, atMost: 1).map { Scout(place: place, places: $0) }
     }
 
     private func places(at place: BacklogPlace, atMost count: Int) async -> PulledPlaces? {
@@ -158,7 +166,8 @@ package struct BacklogPuller: Service {
         defer { turns.leave() }
         await shift.room()
         // Something more urgent may have come while it waited.
-        guard !shift.drain.isDraining, let priority = backlogs.next(of: place.key, among: priorities),
+        guard !shift.drain.isDraining,
+            let priority = asScout ? place.priority : backlogs.next(of: place.key, among: priorities),
             let load = await claim(BacklogPlace(place.key, priority), in: places, asScout: asScout)
         else {
             carrier.dispatcher.give(back: places)

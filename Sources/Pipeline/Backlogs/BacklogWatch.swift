@@ -49,6 +49,8 @@ struct BacklogWatch {
         guard begin >= nextLook else { return }
         nextLook = begin + interval
         let isWhole = begin >= nextWholeLook
+        // One that fails is not repeated at once: the look after it is a short one.
+        if isWhole { nextWholeLook = begin + Self.wholePeriod }
         do throws(PostgresError) {
             try await look(at: try await keys(outlets, isWhole: isWhole, at: begin), isWhole: isWhole)
             // Never more than a twentieth of the time, however much lies dead at the head of the index.
@@ -100,8 +102,8 @@ struct BacklogWatch {
         at now: ContinuousClock.Instant
     ) async throws(PostgresError) -> [BacklogKey] {
         guard now >= nextTypeSearch else { return [] }
-        let names = try await store.backlogNames()
         nextTypeSearch = now + Self.searchPeriod
+        let names = try await store.backlogNames()
         return names.compactMap { BacklogKey($0) }.filter { $0.type != nil && outlets.contains(OutletKey($0)) }
     }
 

@@ -121,9 +121,12 @@ package struct Intake: Sendable {
         await sent
     }
 
-    /// Takes up what one statement could not, part by part, each from its claim to its settlement.
+    /// Takes up what one statement could not, part by part, each from its claim to its settlement; what two parts name, the
+    /// first has.
     func resume(_ rest: StoredBatch.Rest, _ batch: Batch) async {
         for part in rest.parts {
+            var chance = context.chance
+            let batch = batch.part(claiming: Claim(using: &chance))
             guard !batch.drain.isDraining else {
                 batch.messages.giveUp(part.map(\.index))
                 continue

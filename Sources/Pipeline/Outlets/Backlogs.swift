@@ -92,15 +92,21 @@ final class Backlogs: Sendable {
     struct Glance: Sendable {
         let look: BacklogBook.Look
         fileprivate let writes: Int
+        /// The mark as it was then: a lower one since was set by who knows of something older.
+        fileprivate let mark: Timestamp?
     }
 
     /// A look at a place: from where the last one has come to, or from the very beginning.
     func glance(at place: BacklogPlace, isWhole: Bool = false) -> Glance {
         state.withLock { state in
             state.floors[place] = nil
-            let mark = isWhole ? nil : state.marks[place]
-            let since = mark.map { Timestamp(clamping: $0.microseconds - Self.slack.microseconds) }
-            return Glance(look: BacklogBook.Look(place, since: since), writes: state.writes[place, default: 0])
+            let mark = state.marks[place]
+            let since = isWhole ? nil : mark.map { Timestamp(clamping: $0.microseconds - Self.slack.microseconds) }
+            return Glance(
+                look: BacklogBook.Look(place, since: since),
+                writes: state.writes[place, default: 0],
+                mark: mark
+            )
         }
     }
 
@@ -124,7 +130,7 @@ final class Backlogs: Sendable {
         state.withLock { state in
             if !turns.isEmpty { state.pulls[place.key, default: 0] += turns.count }
             if let last = turns.max() {
-                state.mark(place, last)
+                state.mark(place, min(last, state.lowered(place, since: glance.mark) ?? last))
             } else {
                 state.forget(place, unlessWrittenSince: glance.writes)
             }
@@ -144,6 +150,14 @@ final class Backlogs: Sendable {
         state.withLock { state in
             state.standing[key]?.intersection(priorities).min { $0.urgency < $1.urgency }
         }
+    }
+
+    /// Any of these priorities of which something is known to wait: where a single one is to find out whether the way is
+    /// open, it is not the same one each time that finds it closed.
+    func scout(of key: BacklogKey, among priorities: Set<Priority>, using chance: Chance) -> BacklogPlace? {
+        var chance = chance
+        return state.withLock { $0.standing[key]?.intersection(priorities) }?.randomElement(using: &chance)
+            .map { BacklogPlace(key, $0) }
     }
 
     /// Those that wait and are neither served nor resting.
@@ -204,6 +218,12 @@ final class Backlogs: Sendable {
 extension Backlogs.State {
     fileprivate mutating func mark(_ place: BacklogPlace, _ turn: Timestamp) {
         marks[place] = min(turn, floors[place] ?? turn)
+    }
+
+    /// The mark, where it is lower than it was.
+    fileprivate func lowered(_ place: BacklogPlace, since former: Timestamp?) -> Timestamp? {
+        guard let former, let mark = marks[place], mark < former else { return nil }
+        return mark
     }
 
     fileprivate mutating func forget(_ place: BacklogPlace, unlessWrittenSince count: Int) {

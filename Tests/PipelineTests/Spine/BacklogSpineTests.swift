@@ -4,6 +4,7 @@ import Push
 import ServiceRuntime
 import TestSupport
 import Testing
+import Workbench
 
 @testable import Pipeline
 @testable import Store
@@ -224,6 +225,53 @@ struct BacklogSpineTests {
         #expect(ground.backlogs.isEmpty)
     }
 
+    @Test("who tries behind a breaker is of any urgency: one that is refused each time keeps it closed to nobody")
+    func scouts() async throws {
+        let ground = try Self.ground(["hopeless", "well"])
+        ground.provider.answer(Self.refused, of: "hopeless")
+        await ground.take([ground.event("e1", to: ["hopeless"])])
+        await ground.take([ground.event("e2", to: ["well"], type: "transaction_complete")])
+        for _ in 0..<32 where !ground.provider.sent.contains("well") {
+            ground.time.skip(.seconds(301))
+            await ground.pull()
+        }
+        #expect(ground.provider.sent.contains("well"))
+        #expect(ground.provider.sent.filter { $0 == "hopeless" }.count > 1)
+    }
+
+    @Test("what an older look has found is not forgotten for what a pull brings that was under way")
+    func marks() throws {
+        let ground = try Self.ground([])
+        let backlogs = ground.tools.backlogs
+        let place = BacklogPlace(BacklogKey(try Answered.shipment.outlet), .normal)
+        let moments = [0, 50, 100, 120].map { Timestamp(clamping: (1_000_000 + $0) * 1_000_000) }
+        backlogs.saw(moments[2], by: backlogs.glance(at: place), now: moments[3])
+        let pull = backlogs.glance(at: place)
+        backlogs.saw(moments[1], by: backlogs.glance(at: place, isWhole: true), now: moments[3])
+        backlogs.pulled([moments[2], moments[3]], by: pull)
+        let next = backlogs.glance(at: place)
+        #expect(next.look.since == Timestamp(clamping: moments[1].microseconds - 5_000_000))
+        backlogs.pulled([moments[1], moments[3]], by: next)
+        let after = backlogs.glance(at: place).look.since
+        #expect(after == Timestamp(clamping: moments[3].microseconds - 5_000_000))
+    }
+
+    @Test(
+        "a type that this worker's catalogue lacks is looked at again for a quarter of an hour: another worker knew it",
+        arguments: [(Duration.seconds(890), "deferred unknown-type"), (.seconds(910), "suppressed unknown-type")]
+    )
+    func olderCatalogs(age: Duration, state: String) async throws {
+        let ground = try Self.ground(["a"], budget: Self.budget)
+        ground.store.state.withLock { $0.budget = 0 }
+        await ground.take([ground.event("e", to: ["a"])])
+        ground.catalogs.replace(try Bench.shipped { $0 == "daily.json5" })
+        ground.store.state.withLock { $0.budget = nil }
+        ground.time.skip(age)
+        await ground.pull()
+        #expect(Self.reasons(ground) == [state])
+        #expect(ground.provider.sent.isEmpty)
+    }
+
     @Test("a silence that a provider asks for is kept, and what came meanwhile goes out in one wait")
     func silence() async throws {
         let ground = try Self.ground(["a", "b", "c"])
@@ -300,6 +348,17 @@ struct BacklogSpineTests {
         let areParts = claims.allSatisfy { $0 <= 1_024 && $0 % 2 == 0 }
         #expect(all == 3_000)
         #expect(areParts)
+        #expect(Self.reasons(ground) == ["delivered -"])
+    }
+
+    @Test("what two parts of a batch name is sent once")
+    func namedTwice() async throws {
+        let ground = try Self.ground(["a"])
+        ground.provider.answer(Array(repeating: .retry(.unavailable, notBefore: .zero, scope: .message), count: 600))
+        await ground.take((0..<600).map { ground.event("e\($0)", to: ["a"]) })
+        let resumes = ground.resumes()
+        await ground.take(resumes + resumes)
+        #expect(ground.provider.sent.count == 1_200)
         #expect(Self.reasons(ground) == ["delivered -"])
     }
 }

@@ -34,6 +34,8 @@ final class MemoryStore: PipelineStore, OutletStore {
         var people: [RecipientKey: Recipient] = [:]
         var follows: [FollowKey: StoredFollow] = [:]
         var records: [NotificationKey: InboxRecord] = [:]
+        /// When each was recorded.
+        var recordedAt: [NotificationKey: Timestamp] = [:]
         var lines: [DeliveryKey: Line] = [:]
         var plans: [EventID: ContentHash] = [:]
         /// Users whose unread were asked for, in turn.
@@ -117,6 +119,7 @@ final class MemoryStore: PipelineStore, OutletStore {
                     return known.words.contentHash.bytes == record.words.contentHash.bytes ? .duplicate : .conflict
                 }
                 state.records[record.key] = record
+                state.recordedAt[record.key] = now
                 for opening in record.deliveries {
                     let key = DeliveryKey(
                         notification: record.key,
@@ -228,7 +231,7 @@ final class MemoryStore: PipelineStore, OutletStore {
                     content: record.words.content,
                     isRead: false,
                     isSuperseded: false,
-                    createdAt: Timestamp(clamping: 0)
+                    createdAt: state.recordedAt[key] ?? Timestamp(clamping: 0)
                 )
             }
             return found

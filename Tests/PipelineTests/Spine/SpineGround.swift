@@ -19,6 +19,7 @@ final class SpineGround: Sendable {
     let provider: ScriptedSender
     let drain = DrainSignal()
     let tools: WorkerTools
+    let catalogs: CatalogSource
     private let intake: Intake
     private let names: TopologyNames
     private let context: PipelineContext
@@ -52,8 +53,9 @@ final class SpineGround: Sendable {
             policy: DeliveryPolicy(ladder: RetryLadder(tiers: Self.tiers, limit: retryLimit), lease: .seconds(60)),
             time: time
         )
+        self.catalogs = CatalogSource(try catalogs ?? Bench.drop())
         intake = Intake(
-            catalogs: CatalogSource(try catalogs ?? Bench.drop()),
+            catalogs: self.catalogs,
             zones: ZoneLibrary(folder: "/usr/share/zoneinfo"),
             tools: tools,
             context: context
@@ -202,7 +204,15 @@ final class SpineGround: Sendable {
 final class ScriptedSender: PushSender {
     let provider = PushProvider.fcm
     let budget: PushBudget?
-    private let state = Mutex((script: [Verdict](), sent: [String](), numbers: [String: Int]()))
+    private struct State {
+        var script: [Verdict] = []
+        /// What it says of a device each time, whatever the script says.
+        var ofDevices: [String: Verdict] = [:]
+        var sent: [String] = []
+        var numbers: [String: Int] = [:]
+    }
+
+    private let state = Mutex(State())
 
     /// To whom something went, in the order of sending.
     var sent: [String] { state.withLock { $0.sent } }
@@ -218,11 +228,17 @@ final class ScriptedSender: PushSender {
         state.withLock { $0.script += verdicts }
     }
 
+    /// From now on, of this device.
+    func answer(_ verdict: Verdict, of device: String) {
+        state.withLock { $0.ofDevices[device] = verdict }
+    }
+
     func send(_ batch: [PushMessage]) async -> [Verdict] {
         state.withLock { state in
             batch.map { message in
                 state.sent.append(message.device.subscription)
                 if let badge = message.badge { state.numbers[message.device.subscription] = badge }
+                if let verdict = state.ofDevices[message.device.subscription] { return verdict }
                 return state.script.isEmpty ? .delivered(providerMessageID: nil) : state.script.removeFirst()
             }
         }
