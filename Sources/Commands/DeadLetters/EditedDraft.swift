@@ -12,12 +12,12 @@ struct EditedDraft: Sendable {
         let folder = FileManager.default.temporaryDirectory
         let beginning = String(item.prefix(12).filter { $0.isLetter || $0.isNumber })
         let file = folder.appendingPathComponent("bellhop-edit-\(beginning)-\(UUID().uuidString).json")
-        let isWritten = FileManager.default.createFile(
-            atPath: file.path,
-            contents: Data(text),
-            attributes: [.posixPermissions: 0o600]
-        )
-        return isWritten ? EditedDraft(path: file.path) : nil
+        do throws(OutputFile.Failure) {
+            try NewFile(path: file.path).write(text)
+            return EditedDraft(path: file.path)
+        } catch {
+            return nil
+        }
     }
 
     func remove() {

@@ -4,11 +4,13 @@ import ServiceRuntime
 /// The operator's own editor, on a file that only the operator can read and that is gone afterwards.
 struct TextEditor: Sendable {
     private let program: String
+    private let environment: [String: String]
 
     /// `VISUAL`, `EDITOR`, or vi.
     init(_ environment: [String: String]) {
         let named = [environment["VISUAL"], environment["EDITOR"]].compactMap { $0 }.first { !$0.isEmpty }
         program = named ?? "vi"
+        self.environment = environment
     }
 
     /// Opens a text and returns it as it was saved.
@@ -20,28 +22,27 @@ struct TextEditor: Sendable {
             attributes: [.posixPermissions: 0o700]
         )
         defer { try? FileManager.default.removeItem(at: folder) }
-        let file = folder.appendingPathComponent("body.json")
-        guard
-            FileManager.default.createFile(
-                atPath: file.path,
-                contents: Data(text),
-                attributes: [.posixPermissions: 0o600]
+        let path = folder.appendingPathComponent("body.json").path
+        do throws(OutputFile.Failure) {
+            try NewFile(path: path).write(text)
+        } catch {
+            throw failure(
+                "no file can be written in \(folder.path): \(error.reason)",
+                "set TMPDIR to a folder of your own"
             )
-        else { throw failure("no file can be made in \(folder.path)", "set TMPDIR to a folder of your own") }
-        let status = try await open(file)
-        guard status == 0 else { throw failure("it ended with \(status)", "nothing was changed; set EDITOR") }
-        return [UInt8](try Data(contentsOf: file))
+        }
+        let ending = try await open(path)
+        guard ending == .exited(0) else { throw failure("\(ending)", "nothing was changed; set EDITOR") }
+        return [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
     }
 
-    /// Through a shell, since people put options behind the name of their editor.
-    private func open(_ file: URL) async throws -> Int32 {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/bin/sh")
-        process.arguments = ["-c", "\(program) \"$1\"", "sh", file.path]
-        return try await withCheckedThrowingContinuation { answer in
-            process.terminationHandler = { answer.resume(returning: $0.terminationStatus) }
-            do { try process.run() } catch { answer.resume(throwing: error) }
-        }
+    /// Through a shell, since people put options behind the name of their editor; Ctrl-C is the editor's meanwhile.
+    private func open(_ path: String) async throws(CommandFailure) -> ChildEnding {
+        let former = [SIGINT, SIGQUIT].map { ($0, signal($0, SIG_IGN)) }
+        defer { for (number, handler) in former { _ = signal(number, handler) } }
+        let arguments = ["-c", "trap : INT QUIT; \(program) \"$1\"", "sh", path]
+        let shell = ChildProgram(path: "/bin/sh", arguments: arguments, environment: environment)
+        return try await ChildProcess(inForeground: shell).ending()
     }
 
     private func failure(_ cameBack: String, _ whatToDo: String) -> CommandFailure {

@@ -1,10 +1,7 @@
 import Foundation
 import Synchronization
 
-/// A running child process, in a process group of its own: a terminal's Ctrl-C reaches the parent alone, which passes
-/// it on in its own way.
-///
-/// Its stdin is the parent's lifeline; stdout and stderr are the parent's. A thread waits for its end.
+/// A running child process, whose end a thread waits for; stdout and stderr are the parent's.
 package final class ChildProcess: Sendable {
     private struct State {
         /// Nil while it runs.
@@ -15,9 +12,23 @@ package final class ChildProcess: Sendable {
     package let id: Int32
     private let state = Mutex(State())
 
-    /// Starts the program; the error says what the system had against it.
-    package init(_ program: ChildProgram, lifeline: Lifeline) throws(CommandFailure) {
-        id = try Self.spawn(program, stdin: lifeline.readEnd)
+    /// Starts the program in a process group of its own, with the parent's lifeline for stdin; the error says what the system
+    /// had against it.
+    ///
+    /// A terminal's Ctrl-C reaches the parent alone, which passes it on in its own way.
+    package convenience init(_ program: ChildProgram, lifeline: Lifeline) throws(CommandFailure) {
+        try self.init(program, stdin: lifeline.readEnd)
+    }
+
+    /// Starts a program that has the parent's terminal until it ends, such as an editor.
+    ///
+    /// In any group but the parent's the terminal would stop it as soon as it reads.
+    package convenience init(inForeground program: ChildProgram) throws(CommandFailure) {
+        try self.init(program, stdin: nil)
+    }
+
+    private init(_ program: ChildProgram, stdin: Int32?) throws(CommandFailure) {
+        id = try Self.spawn(program, stdin: stdin)
         NativeThread.start(named: "child-\(id)") { [self] in attend() }
     }
 
@@ -71,7 +82,8 @@ package final class ChildProcess: Sendable {
         return signal == 0 ? .exited((status >> 8) & 0xFF) : .killed(signal: signal)
     }
 
-    private static func spawn(_ program: ChildProgram, stdin: Int32) throws(CommandFailure) -> Int32 {
+    /// With this stdin, and in a group of its own; or with the parent's, and in its group.
+    private static func spawn(_ program: ChildProgram, stdin: Int32?) throws(CommandFailure) -> Int32 {
         var actions = posix_spawn_file_actions_t()
         var attributes = posix_spawnattr_t()
         posix_spawn_file_actions_init(&actions)
@@ -80,13 +92,14 @@ package final class ChildProcess: Sendable {
             posix_spawn_file_actions_destroy(&actions)
             posix_spawnattr_destroy(&attributes)
         }
-        posix_spawn_file_actions_adddup2(&actions, stdin, STDIN_FILENO)
-        posix_spawnattr_setpgroup(&attributes, 0)
+        var flags = POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK
+        if let stdin {
+            posix_spawn_file_actions_adddup2(&actions, stdin, STDIN_FILENO)
+            posix_spawnattr_setpgroup(&attributes, 0)
+            flags |= POSIX_SPAWN_SETPGROUP
+        }
         restoreSignals(&attributes)
-        posix_spawnattr_setflags(
-            &attributes,
-            Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK)
-        )
+        posix_spawnattr_setflags(&attributes, Int16(flags))
         var words = ([program.path] + program.arguments).map { strdup($0) } + [nil]
         var environment = program.environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
         defer { for text in words + environment { free(text) } }
@@ -110,7 +123,7 @@ package final class ChildProcess: Sendable {
         posix_spawnattr_setsigmask(&attributes, &none)
         var usual = sigset_t()
         sigemptyset(&usual)
-        for signal in [SIGTERM, SIGINT, SIGPIPE] { sigaddset(&usual, signal) }
+        for signal in [SIGTERM, SIGINT, SIGQUIT, SIGPIPE] { sigaddset(&usual, signal) }
         posix_spawnattr_setsigdefault(&attributes, &usual)
     }
 }

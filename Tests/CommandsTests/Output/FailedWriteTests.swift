@@ -94,6 +94,47 @@ struct FailedWriteTests {
         }
     }
 
+    @Test("an editor has the terminal: it reads there, Ctrl-C is its own, and the text is kept for its writer alone")
+    func editor() async throws {
+        try await Bench.withTopology { bench in
+            let body = #"{"id":"e1","app":"drop","eventType":"system","title":"wrong","body":"b"}"#
+            let letter = Letters.rejected("a-letter", reason: "missing-audience", app: "drop", body: body)
+            _ = try await DeadLetterBook(pool: bench.pool).file([letter])
+            let folder = FileManager.default.temporaryDirectory.appendingPathComponent(Servers.uniqueName("editor"))
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            defer { try? FileManager.default.removeItem(at: folder) }
+            let script = folder.appendingPathComponent("editor.sh").path
+            let words = "trap 'echo interrupted' INT; echo what?; read -r a || read -r a; sed -i \"s/wrong/$a/\" \"$1\""
+            try words.write(toFile: script, atomically: true, encoding: .utf8)
+            try await Workplace.withPrompt(on: bench) { prompt, _ in
+                let own = prompt.with("EDITOR", "sh '\(script)'").with("TMPDIR", folder.path)
+                let terminal = try PseudoTerminal()
+                let command = "dead-letters edit a-letter --dry-run --by ada --because x"
+                let child = try RealProgram(own).start(
+                    """
+                    exec setsid --ctty --wait '\(RunningPool.executable)' \(command) \
+                        <'\(terminal.path)' >'\(terminal.path)' 2>&1
+                    """
+                )
+                try await terminal.wait(for: "what?")
+                terminal.press(control: "C")
+                try await terminal.wait(for: "interrupted")
+                terminal.type("right")
+                let ending = await child.ending()
+                let left = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+                    .filter { $0 != "editor.sh" }
+                let draft = folder.appendingPathComponent(left.first ?? "").path
+                #expect(left.count == 1, "\(ending) \(left) \(terminal.text)")
+                #expect(left.first?.hasPrefix("bellhop-edit-aletter-") == true, "\(left)")
+                #expect(terminal.text.contains(draft))
+                let text = try String(contentsOfFile: draft, encoding: .utf8)
+                let rights = try FileManager.default.attributesOfItem(atPath: draft)[.posixPermissions] as? Int
+                #expect(text.contains("right"))
+                #expect(rights == 0o600)
+            }
+        }
+    }
+
     @Test("a terminal gets no order that a letter brought, and is asked in plain words")
     func terminal() async throws {
         try await Bench.withTopology { bench in

@@ -50,6 +50,12 @@ final class PseudoTerminal: Sendable {
         _ = Array((line + "\n").utf8).withUnsafeBytes { write(master, $0.baseAddress, $0.count) }
     }
 
+    /// Presses a letter with the control key.
+    func press(control letter: Character) {
+        guard var code = letter.asciiValue.map({ $0 & 0x1F }) else { return }
+        _ = write(master, &code, 1)
+    }
+
     /// As when a connection breaks: from here on every read and write of the program fails.
     func hangUp() {
         isHungUp.withLock { isHungUp in
