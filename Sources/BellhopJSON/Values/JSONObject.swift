@@ -53,6 +53,16 @@ public struct JSONObject: Sendable {
         }
     }
 
+    /// Finds values by their keys, for whoever looks for many: how long an object is nobody knows.
+    package func finder() -> (String) -> JSONValue? {
+        guard count > Self.few else { return { self[$0] } }
+        let values = Dictionary(
+            members.map { (ByteKey(text: $0.key), $0.value) },
+            uniquingKeysWith: { first, _ in first }
+        )
+        return { values[ByteKey(text: $0)] }
+    }
+
     private func index(of key: String) -> Int? {
         // By index, and not by element: an element would be retained and released at every step.
         for index in members.indices where members[index].key.hasSameBytes(as: key) { return index }

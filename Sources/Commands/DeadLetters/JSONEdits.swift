@@ -46,8 +46,9 @@ enum JSONEdits {
     ) -> [Difference] {
         switch (before, after) {
         case (.object(let before)?, .object(let after)?):
-            let keys = before.members.map(\.key) + after.members.map(\.key).filter { before[$0] == nil }
-            return keys.flatMap { differences(before[$0], after[$0], at: place.key($0)) }
+            let (former, latter) = (before.finder(), after.finder())
+            let keys = before.members.map(\.key) + after.members.map(\.key).filter { former($0) == nil }
+            return keys.flatMap { differences(former($0), latter($0), at: place.key($0)) }
         case (.array(let before)?, .array(let after)?):
             return (0..<max(before.count, after.count)).flatMap { index in
                 differences(

@@ -57,7 +57,7 @@ enum MaskedJSON {
     }
 
     private static func mapped(_ object: JSONObject, _ change: (String, JSONValue) -> JSONValue) -> JSONValue {
-        .object(JSONObject(object.members.map { ($0.key, change($0.key, $0.value)) }))
+        .object(JSONObject(unique: object.members.map { .init(key: $0.key, value: change($0.key, $0.value)) }))
     }
 
     /// What stands for a text; nil for a number.

@@ -87,6 +87,18 @@ struct DeskTextTests {
         )
     }
 
+    @Test("an object of tens of thousands of members is masked and compared as quickly as a small one")
+    func large() throws {
+        let names = (0..<40_000).map { "user-\($0)" }
+        let before = JSONValue.object(JSONObject(unique: names.map { .init(key: $0, value: "a") }))
+        let masked = MaskedJSON.body(before)
+        #expect(masked["user-39999"] == "••• 1 character")
+        #expect(masked.object?.members.map(\.key) == names)
+        let changed = names.map { JSONObject.Member(key: $0, value: $0 == "user-7" ? "b" : "a") }
+        let differences = JSONEdits.differences(before, .object(JSONObject(unique: changed.dropLast())))
+        #expect(differences.map(\.place.text) == ["/user-7", "/user-39999"])
+    }
+
     @Test("a name that tells at its own place tells nothing inside data, metadata or another extension of CloudEvents")
     func maskingInside() throws {
         let inside: JSONValue = ["id": "p1", "to": "ada", "user": "u1", "source": "home", "target": ["userId": "u1"]]
