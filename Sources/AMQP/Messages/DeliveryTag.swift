@@ -11,6 +11,9 @@ package struct DeliveryTag: Sendable, Hashable {
 
     private static let latestEpoch = Atomic<UInt64>(0)
 
+    /// Whether nothing came between the two: what was delivered before a connection was lost is delivered again after.
+    package func isOfSameConnection(as other: DeliveryTag) -> Bool { epoch == other.epoch }
+
     static func nextEpoch() -> UInt64 {
         latestEpoch.add(1, ordering: .relaxed).newValue
     }

@@ -15,8 +15,10 @@ package struct DeadLetterScan: Sendable {
 
     /// How long it waits, and how much it looks at.
     package struct Bounds: Sendable {
-        /// The operator's program waits so long for the next message before it takes the queue for empty.
-        package var silence = Duration.seconds(2)
+        /// The operator's program waits so long for the next message before it asks whether there is any.
+        package var silence = Duration.seconds(1)
+        /// Such silences in a row before it gives up what the broker has, and does not send.
+        package var silences = 30
         /// What one consumer may hold without settling it: no more than AMQP can say.
         package var held = Int(UInt16.max)
         /// Consumers that hold what others cannot: a connection and some megabytes each.
@@ -53,33 +55,49 @@ package struct DeadLetterScan: Sendable {
     package func run(_ body: ([DeadLetterItem]) async throws -> Set<Int>) async throws -> Reach {
         guard try await count() != nil else { return .noQueue }
         var consumers: [Consumer] = []
-        var isFull = true
-        let result: Result<Void, any Error>
+        let result: Result<Reach, any Error>
         do {
+            var left = 0
+            var isFull = true
             while isFull, consumers.count < bounds.consumers {
                 let consumer = makeConsumer()
                 consumers.append(consumer)
                 consumer.start()
-                isFull = try await goThrough(consumer, body) >= bounds.held
+                let held: Int
+                (held, left) = try await goThrough(consumer, body)
+                isFull = held >= bounds.held && left > 0
             }
-            result = .success(())
+            result = .success(left > 0 ? .part(left: left) : .everything)
         } catch {
             result = .failure(error)
         }
-        var left = 0
-        if isFull { left = (try? await count()) ?? 0 }
         for consumer in consumers { await consumer.close() }
-        try result.get()
-        return isFull ? .part(left: left) : .everything
+        return try result.get()
     }
 
-    /// How many of the letters that one consumer has been sent stay.
+    /// How many of the letters that one consumer has been sent stay, and how many it was not sent.
     private func goThrough(
         _ consumer: Consumer,
         _ body: ([DeadLetterItem]) async throws -> Set<Int>
-    ) async throws -> Int {
+    ) async throws -> (held: Int, left: Int) {
         var held = 0
-        while let batch = await next(consumer) {
+        var silences = 0
+        var formerlyLeft: Int?
+        var first: DeliveryTag?
+        while true {
+            guard let batch = await next(consumer) else {
+                // Silence alone says nothing: a broker that has much to do takes longer than that. Where it has nothing
+                // left, the last of it may still be on its way.
+                let left = try await count() ?? 0
+                let isOver = left == 0 ? left == formerlyLeft : held >= bounds.held || silences >= bounds.silences
+                guard !isOver else { return (held, left) }
+                formerlyLeft = left
+                silences += 1
+                continue
+            }
+            (silences, formerlyLeft) = (0, nil)
+            first = first ?? batch.first?.tag
+            if let first, !batch.allSatisfy({ $0.tag.isOfSameConnection(as: first) }) { throw interrupted() }
             let now = time.timestamp
             let items = batch.map { letter in
                 var item = DeadLetterReading.item(of: letter, at: now, names: names)
@@ -90,7 +108,16 @@ package struct DeadLetterScan: Sendable {
             consumer.acknowledge(done.sorted().map { batch[$0].tag })
             held += batch.count - done.count
         }
-        return held
+    }
+
+    /// What was looked at came round again.
+    private func interrupted() -> CommandFailure {
+        CommandFailure(
+            .tryAgain,
+            attempted: "going through \(names.dead)",
+            cameBack: "the connection to the broker was lost halfway",
+            whatToDo: "try again, once the broker stays"
+        )
     }
 
     private func makeConsumer() -> Consumer {

@@ -1,5 +1,6 @@
 import AMQP
 import Foundation
+import Pipeline
 import TestSupport
 import Testing
 import Workbench
@@ -43,6 +44,23 @@ struct QueueDeskTests {
             let again = await prompt.run("dead-letters", "list", "--from-queue", "--json")
             let left = try JSONDecoder().decode(Items.self, from: Data(again.output.utf8))
             #expect(left.count == 3)
+        }
+    }
+
+    @Test("a broker that takes its time is waited for: silence is not taken for an empty queue")
+    func slowBroker() async throws {
+        try await Self.with(Self.byHand + Self.refused) { _, bench in
+            var bounds = DeadLetterScan.Bounds()
+            bounds.silence = .milliseconds(20)
+            bounds.silences = .max
+            let scan = DeadLetterScan(broker: try bench.broker, names: bench.names, bounds: bounds)
+            var seen = 0
+            let reach = try await scan.run { items in
+                seen += items.count
+                return []
+            }
+            #expect(seen == 3)
+            #expect(reach == .everything)
         }
     }
 
