@@ -112,6 +112,10 @@ extension ConsoleBrowserTests {
                 try await stage.write("ticket 4711", into: "because")
                 try await stage.press("Show")
                 try await stage.until("$('dialog textarea.code')?.value.includes('Payment received')")
+                // Number for number, several lines long.
+                try await stage.until(
+                    "$('dialog textarea.code').value.includes('    \"transfer\": 9007199254740993\\n')"
+                )
                 let text =
                     #"{"id":"evt_new","app":"drop","eventType":"system","to":{"user":"u1"},"title":"t","body":"b"}"#
                 try await stage.write(text, into: "text")

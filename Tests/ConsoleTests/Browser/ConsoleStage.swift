@@ -158,7 +158,7 @@ struct ConsoleStage: Sendable {
                     error: row.3,
                     failedAt: Letters.ago(Int64(120 + number * 2_500 * (kind + 1))),
                     body:
-                        #"{"id":"e\#(kind)-\#(number)","eventType":"system","title":"Payment received","body":"1 kr"}"#
+                        #"{"id":"e\#(kind)-\#(number)","eventType":"system","title":"Payment received","body":"1 kr","data":{"transfer":9007199254740993}}"#
                 )
             }
         }

@@ -52,7 +52,12 @@ function actButtons(about, { state = "open", small = false } = {}) {
   if (!client.isOperator) return [foresee];
   return [foresee, ...acts.filter(([, act]) => act !== "edit" || !about.items).map(([words, act, look]) =>
     button(words, () => letterActs[act](about).then(refreshSoon), { kind: `${kind} ${look}`, key: `${act}-${JSON.stringify(about)}` })),
-  small ? null : button("Note", () => letterActs.note(about).then(refreshSoon), { kind, key: `note-${JSON.stringify(about)}` })];
+  small ? null : button("Note", () => letterActs.note(inState(about, state)).then(refreshSoon), { kind, key: `note-${JSON.stringify(about)}` })];
+}
+
+/** What is filtered, in the state that is shown: without one only what is open is meant. */
+function inState(about, state) {
+  return about.items || state === "open" ? about : { options: { ...about.options, state } };
 }
 
 function groupShown(group, params) {

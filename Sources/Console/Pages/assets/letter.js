@@ -12,9 +12,25 @@ function bytesOf(base64) {
   return Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
 }
 
-/** The text of a body; what is no UTF-8 shows as what it is not. */
+/** The text of a body: JSON over several lines, anything else as it came. */
 function bodyText(origin) {
-  return origin.body === null ? new TextDecoder().decode(bytesOf(origin.bodyBase64 ?? "")) : JSON.stringify(origin.body, null, 2);
+  const text = new TextDecoder().decode(bytesOf(origin.bodyBase64 ?? ""));
+  return origin.body === null ? text : laidOut(text);
+}
+
+/** JSON text over several lines, word for word: read and written again, long numbers would be others. */
+function laidOut(text) {
+  let [shown, depth, isNew] = ["", 0, false];
+  const line = () => `\n${"  ".repeat(depth)}`;
+  for (const [word] of text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{},:]|[^\s"[\]{},:]+/g)) {
+    const [opens, ends] = ["[{".includes(word), "]}".includes(word)];
+    if (ends) depth -= 1;
+    if (ends ? !isNew : isNew) shown += line();
+    if (opens) depth += 1;
+    shown += word === "," ? `,${line()}` : word === ":" ? ": " : word;
+    isNew = opens;
+  }
+  return shown;
 }
 
 async function reveal(id) {
@@ -47,7 +63,7 @@ async function rewrite(id) {
 
 function messageShown(letter) {
   const { origin } = letter;
-  const words = origin.body === null ? (letter.revealed ? bodyText(origin) : `${of(origin.bytes, "byte")} that are no JSON`) : origin.body;
+  const words = letter.revealed ? bodyText(origin) : origin.body === null ? `${of(origin.bytes, "byte")} that are no JSON` : origin.body;
   return card("The message", letter.revealed ? tag("revealed, the audit notes it", "warn") : client.isOperator
     ? button("Reveal", () => reveal(letter.id).then(refreshSoon), { kind: "small" }) : tag("what is personal is masked"),
   facts([["Published to", origin.exchange || "no exchange"], ["Routing key", el("code", {}, origin.routingKey)], ["Size", of(origin.bytes, "byte")],
