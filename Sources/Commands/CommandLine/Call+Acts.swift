@@ -6,8 +6,7 @@ extension Call {
     /// Who acts, and why: from the command line, the system and the terminal.
     func deskOperator() throws(CommandFailure) -> DeskOperator {
         let name = words.value("by") ?? shell.user
-        if let because = words.value("because"), !because.isEmpty { return DeskOperator(name: name, because: because) }
-        let answer = shell.terminal?.ask("Why? (for the audit) ")
+        let answer = words.value("because") ?? shell.terminal?.ask("Why? (for the audit) ")
         guard let because = answer, !because.allSatisfy(\.isWhitespace) else {
             throw words.misuse("--because is missing: the audit keeps why")
         }

@@ -15,19 +15,24 @@ extension DeskSession {
         // Before anything is written: an export that cannot be written down does not take place.
         try await desk.audit("export", filter, items: count.items, by: try deskOperator())
         var last = ""
-        var written = 0
+        var written: [String] = []
         while file.isWanted {
             let page = try await desk.messages(filter, after: last, atMost: 200)
             guard let end = page.last else { break }
             last = end.summary.deadID
             try file.write(page.map(\.json.description))
-            // Only what is on the disk counts as exported, since retention goes by that.
-            if words.value("output") != nil { try await desk.markExported(page.map(\.summary.deadID)) }
-            written += page.count
+            written += page.map(\.summary.deadID)
         }
         try file.close()
         if let path = words.value("output") {
-            answer(.object([("items", .number(written))]), lines: ["Wrote \(written.of("item")) to \(path)."])
+            // Only what is in a whole file counts as exported, since retention goes by that.
+            for start in stride(from: 0, to: written.count, by: 200) {
+                try await desk.markExported(Array(written[start..<min(start + 200, written.count)]))
+            }
+            answer(
+                .object([("items", .number(written.count))]),
+                lines: ["Wrote \(written.count.of("item")) to \(path)."]
+            )
         }
         return .done
     }
@@ -55,12 +60,13 @@ extension DeskSession {
         // Nobody may remember any more who of them was erased meanwhile.
         let cutoff = try await cutoff()
         let young = letters.filter { $0.summary.firstFailedAt >= cutoff.earliest }
+        // Before anything is brought in: an import that cannot be written down does not take place.
+        try await desk.audit("import", DeadLetterFilter(), items: young.count, by: `operator`)
         var added = 0
         for start in stride(from: 0, to: young.count, by: 200) {
             let page = Array(young[start..<min(start + 200, young.count)])
             added += try await desk.bringIn(page, by: `operator`)
         }
-        try await desk.audit("import", DeadLetterFilter(), items: added, by: `operator`)
         let (known, old) = (young.count - added, letters.count - young.count)
         answer(
             .object([("items", .number(added)), ("known", .number(known)), ("tooOld", .number(old))]),

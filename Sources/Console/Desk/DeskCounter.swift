@@ -2,7 +2,8 @@ import Synchronization
 
 /// Where questions are put: so many at a time, and no queue before it.
 ///
-/// Some places are left to acts: whoever only looks cannot keep anybody from the hand brake.
+/// Some places are left to acts: whoever only looks cannot keep anybody from the hand brake. There is a connection to the
+/// database for each place, and one for the status board.
 struct DeskCounter: Sendable {
     private final class Places: Sendable {
         let taken = Mutex(0)
@@ -13,7 +14,7 @@ struct DeskCounter: Sendable {
     private let most: Int
     private static let keptForActs = 4
 
-    init(_ desk: @escaping Desk, most: Int = 16) {
+    init(_ desk: @escaping Desk, most: Int = 11) {
         self.desk = desk
         self.most = most
     }

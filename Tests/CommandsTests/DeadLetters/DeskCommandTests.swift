@@ -96,9 +96,11 @@ struct DeskCommandTests {
             #expect(bare.code == .usage)
             #expect(bare.complaints.contains("discards 3 items"))
             #expect(bare.complaints.contains("--yes"))
-            let silent = await prompt.run("dead-letters", "discard", "--all", "--yes")
-            #expect(silent.code == .usage)
-            #expect(silent.complaints.contains("--because is missing"))
+            for reason in [[], ["--because", " "]] {
+                let silent = await prompt.run(["dead-letters", "discard", "--all", "--yes"] + reason)
+                #expect(silent.code == .usage)
+                #expect(silent.complaints.contains("--because is missing"))
+            }
             let stray = await prompt.run("dead-letters", "groups", "--yes")
             #expect(stray.code == .usage)
             #expect(stray.complaints.contains("groups has no option --yes"))
