@@ -1,3 +1,4 @@
+import Foundation
 #if compiler(>=6.1)
 package import Testing
 #else
@@ -16,7 +17,8 @@ package struct InTurn: TestTrait, SuiteTrait {
     package var isRecursive: Bool { true }
 
     @TaskLocal private static var hasTurn = false
-    private static let line = Line(width: 12)
+    /// Under a sanitizer each is several times slower.
+    private static let line = Line(width: ProcessInfo.processInfo.environment["BELLHOP_SANITIZE"] == nil ? 12 : 3)
 
     /// The turn is a test's, with all its cases: before a single case begins, its time limit runs already.
     private func take(_ test: Test, _ testCase: Test.Case?, _ function: () async throws -> Void) async throws {
