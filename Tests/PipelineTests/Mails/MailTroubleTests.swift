@@ -110,10 +110,11 @@ struct MailTroubleTests {
                     "email|authentication-refused"
                 ]
             )
-            let unburned = try await rig.bench.count(
+            // The answers to the others may be on their way when the first has opened it.
+            try await rig.wait(
+                for: 8,
                 "SELECT count(*) FROM deliveries WHERE channel = 'email' AND attempts = 0 AND reason = 'breaker'"
             )
-            #expect(unburned == 8)
             let pushes = "SELECT count(*) FROM deliveries WHERE channel = 'push' AND state = 'delivered'"
             #expect(try await rig.bench.count(pushes) == 1)
             counterpart.sandbox.setFaults([])
