@@ -164,6 +164,7 @@ struct ConsoleBench: Sendable {
         let count = try #require(asked["question"]?["count"], "\(asked)")
         var agreed = body
         agreed["agreed"] = count
+        agreed["asOf"] = asked["question"]?["asOf"]
         agreed["because"] = .string(because)
         return try await call("POST", "/api/acts/\(name)", .object(agreed), as: browser)
     }

@@ -1,3 +1,4 @@
+import BellhopRules
 import ServiceRuntime
 import Store
 
@@ -15,10 +16,10 @@ extension Call {
 
     /// Has the count typed, unless `--yes` or somebody's consent speaks for it; whether to go on.
     ///
-    /// `deed` stands after "This".
-    func confirm(_ count: Int, _ deed: String) throws(CommandFailure) -> Bool {
+    /// `deed` stands after "This"; `asOf` is when they were counted, where what comes later is left out.
+    func confirm(_ count: Int, asOf: Timestamp? = nil, _ deed: String) throws(CommandFailure) -> Bool {
         if words.has("yes") { return true }
-        if let consent = shell.consent { return consent(count, deed) }
+        if let consent = shell.consent { return consent(count, asOf, deed) }
         guard let terminal = shell.terminal else {
             throw words.misuse("this \(deed); add --yes to do it without a terminal")
         }

@@ -1,3 +1,4 @@
+import BellhopRules
 import Postgres
 import ServiceRuntime
 
@@ -12,8 +13,11 @@ struct Shell: Sendable {
     var readInput: @Sendable () -> [UInt8]? = StandardDescriptor.readInput
     /// Who sits at the keyboard; nil where no person does.
     var terminal: Terminal?
-    /// Who agrees to an act in a terminal's place: hears how many it is about, and what it does to them.
-    var consent: (@Sendable (_ count: Int, _ deed: String) -> Bool)?
+    /// Who agrees to an act in a terminal's place: hears how many it is about, by the database's clock when, and what it does
+    /// to them.
+    var consent: (@Sendable (_ count: Int, _ asOf: Timestamp?, _ deed: String) -> Bool)?
+    /// When they saw what they have agreed to: what has come since is not meant.
+    var agreedAsOf: Timestamp?
     /// The configuration and a pool with the rights of the desk, where the process around the commands has them ready; they
     /// read and open none of their own then.
     var ground: (configuration: BellhopConfiguration, pool: PostgresPool)?

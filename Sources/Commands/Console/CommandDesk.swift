@@ -1,3 +1,4 @@
+import BellhopRules
 import Console
 import Glibc
 import Postgres
@@ -21,9 +22,11 @@ struct CommandDesk: Sendable {
         var shell = Shell(environment: environment, output: printed.output, complaints: complained.output)
         shell.readInput = { question.input }
         shell.ground = ground
-        shell.consent = { count, deed in
-            if count == question.agreed { return true }
-            refused.withLock { $0 = DeskAnswer.Consent(count: count, deed: deed) }
+        shell.agreedAsOf = question.agreedAsOf.flatMap(Timestamp.init(validating:))
+        shell.consent = { [agreedAsOf = shell.agreedAsOf] count, asOf, deed in
+            // Of what somebody has seen some may be gone; nothing has come to it.
+            if let agreed = question.agreed, agreedAsOf == nil ? count == agreed : count <= agreed { return true }
+            refused.withLock { $0 = DeskAnswer.Consent(count: count, deed: deed, asOf: asOf?.description) }
             return false
         }
         let code = await run(question.words, shell)

@@ -41,6 +41,7 @@ extension DeskSession {
         }
         var filter = DeadLetterFilter()
         filter.act = number
+        filter.filedBy = request.shell.agreedAsOf
         if let state = reverse.acceptedState { filter = filter.with(state: state) }
         return try await perform(reverse, on: filter)
     }
@@ -54,8 +55,8 @@ extension DeskSession {
             return .answerIsNo
         }
         let deed = "\(act.words) \(count.items.of("item")) of \(count.users.of("user"))"
-        guard try confirm(count.items, deed) else { return .answerIsNo }
-        filter.filedBy = count.asOf
+        filter.filedBy = filter.filedBy ?? count.asOf
+        guard try confirm(count.items, asOf: filter.filedBy, deed) else { return .answerIsNo }
         let (outcome, number) = try await desk.carryOut(act, on: filter, agreed: count.items, by: try deskOperator())
         switch outcome {
         case .moreThanAgreed(let items):

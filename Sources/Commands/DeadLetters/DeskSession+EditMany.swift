@@ -21,8 +21,9 @@ extension DeskSession {
                 "edit takes one item, or a filter with --set or --routing-key: one change for all of them"
             )
         }
-        let filter = try await filterOfAct().with(state: .open)
+        var filter = try await filterOfAct().with(state: .open)
         let count = try await desk.count(filter)
+        filter.filedBy = filter.filedBy ?? count.asOf
         guard count.items > 0 else {
             answer(.object([("items", .number(0))]), lines: ["No open items match."])
             return .answerIsNo
@@ -38,9 +39,8 @@ extension DeskSession {
         let valid = found.corrections.count
         guard valid > 0 else { return tell(0, found.left, replay: nil) }
         if words.has("dry-run") { return foresee(valid, found.left) }
-        guard try confirm(valid, "sends corrected copies of \(valid.of("item")) in their place") else {
-            return .answerIsNo
-        }
+        let deed = "sends corrected copies of \(valid.of("item")) in their place"
+        guard try confirm(valid, asOf: filter.filedBy, deed) else { return .answerIsNo }
         switch try await desk.hand(in: found.corrections, by: try deskOperator()) {
         case .notOpen: throw failure(.tryAgain, "none of them is open any more", "look again")
         case .sent(let replay, let items):

@@ -15,7 +15,7 @@ extension DeskSession {
         let filter = words.has("dry-run") ? try await filter() : try await filterOfAct()
         var order = ReplayOrder(filter, limits: limits, pace: try words.pace(now))
         let survey = try await book.survey(order)
-        order.filter.filedBy = survey.eligible.asOf
+        order.filter.filedBy = filter.filedBy ?? survey.eligible.asOf
         if words.has("dry-run") { return try await foresee(order, survey, cutoff) }
         if let id = try await book.holder(of: order.filter) { throw try await overlap(id) }
         for line in leftOut(survey, cutoff) where !isJSON { print(line) }
@@ -25,7 +25,7 @@ extension DeskSession {
         }
         let count = survey.eligible.items
         let deed = "replays \(count.of("item")) of \(survey.eligible.users.of("user"))"
-        guard try confirm(count, deed) else { return .answerIsNo }
+        guard try confirm(count, asOf: order.filter.filedBy, deed) else { return .answerIsNo }
         switch try await book.start(order, agreed: count, by: try deskOperator()) {
         case .started(let id, let items):
             if !isJSON {

@@ -70,8 +70,9 @@ struct DeskSession: Sendable {
 
     /// The same for an act, which nobody wants to do to everything by forgetting a word.
     func filterOfAct() async throws -> DeadLetterFilter {
-        let filter = try await filter()
+        var filter = try await filter()
         try filter.expectMeant(words, request.verb)
+        filter.filedBy = request.shell.agreedAsOf
         return filter
     }
 
@@ -120,7 +121,9 @@ struct DeskSession: Sendable {
 
     func deskOperator() throws(CommandFailure) -> DeskOperator { try request.call.deskOperator() }
 
-    func confirm(_ count: Int, _ deed: String) throws(CommandFailure) -> Bool { try request.call.confirm(count, deed) }
+    func confirm(_ count: Int, asOf: Timestamp? = nil, _ deed: String) throws(CommandFailure) -> Bool {
+        try request.call.confirm(count, asOf: asOf, deed)
+    }
 
     func failure(_ code: ExitCode, _ cameBack: String, _ whatToDo: String, _ what: String = "items") -> CommandFailure {
         let attempted = "\(request.verb.rawValue) \(what)"

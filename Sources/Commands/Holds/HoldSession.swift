@@ -108,6 +108,7 @@ struct HoldSession: Sendable {
         let hold = try await meant()
         let event: EventID? = try words.optional("event", EventID.rule, EventID.init(validating:))
         var selection = HeldSelection(hold.scope, of: hold.number, event: event)
+        selection.recordedBy = call.shell.agreedAsOf
         let count = try await desk.count(selection)
         guard count.deliveries > 0 else {
             call.answer(Self.result(0), lines: ["Nothing waits behind hold \(hold.number) that matches."])
@@ -121,10 +122,11 @@ struct HoldSession: Sendable {
             )
             return .done
         }
-        guard try call.confirm(count.deliveries, "discards \(meant), held by \(hold.scope.words)") else {
+        let asOf = selection.recordedBy ?? count.asOf
+        selection.recordedBy = asOf
+        guard try call.confirm(count.deliveries, asOf: asOf, "discards \(meant), held by \(hold.scope.words)") else {
             return .answerIsNo
         }
-        selection.recordedBy = count.asOf
         let done = try await desk.discard(selection, agreed: count.deliveries, by: try call.deskOperator())
         guard done.isHeld else {
             throw failure(

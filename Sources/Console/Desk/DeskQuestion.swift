@@ -8,11 +8,14 @@ package struct DeskQuestion: Sendable, Equatable {
     package var input: [UInt8] = []
     /// How many the operator has agreed to act on; nil where nobody has asked them yet.
     package var agreed: Int?
+    /// When they saw them, in the words of the question; nil where the act goes by the number alone.
+    package var agreedAsOf: String?
 
-    package init(_ words: [String], input: [UInt8] = [], agreed: Int? = nil) {
+    package init(_ words: [String], input: [UInt8] = [], agreed: Int? = nil, asOf: String? = nil) {
         self.words = words
         self.input = input
         self.agreed = agreed
+        agreedAsOf = asOf
     }
 }
 
@@ -23,10 +26,13 @@ package struct DeskAnswer: Sendable, Equatable {
         package let count: Int
         /// Stands after "This", such as `discards 12 items of 9 users`.
         package let deed: String
+        /// When they were counted: what comes later is left out, once this is handed in with the number.
+        package let asOf: String?
 
-        package init(count: Int, deed: String) {
+        package init(count: Int, deed: String, asOf: String? = nil) {
             self.count = count
             self.deed = deed
+            self.asOf = asOf
         }
     }
 

@@ -10,6 +10,8 @@ struct FilledForm: Sendable {
     private(set) var because = ""
     /// How many were agreed to.
     private(set) var agreed: Int?
+    /// When they were seen, as the question said it.
+    private(set) var agreedAsOf: String?
     /// A text that the command reads.
     private(set) var text = ""
 
@@ -37,7 +39,7 @@ struct FilledForm: Sendable {
 
     /// From the body of an act.
     init(_ form: DeskForm, body: JSONObject) throws(ConsoleFault) {
-        let known = ["items", "options", "because", "agreed", "text"]
+        let known = ["items", "options", "because", "agreed", "asOf", "text"]
         if let stranger = body.members.first(where: { !known.contains($0.key) }) {
             throw .field(stranger.key, "there is no such member")
         }
@@ -51,6 +53,8 @@ struct FilledForm: Sendable {
         try self.init(form, operands, values, switches)
         text = try Self.text(body, "text", atMost: 1 << 20)
         agreed = body["agreed"]?.number?.int64.flatMap { Int(exactly: $0) }
+        let asOf = try Self.text(body, "asOf", atMost: 64)
+        agreedAsOf = asOf.isEmpty ? nil : asOf
         because = try Self.text(body, "because", atMost: 2_000)
         guard isPreview || because.contains(where: { !$0.isWhitespace }) else {
             throw .field("because", "say why: the audit keeps it")

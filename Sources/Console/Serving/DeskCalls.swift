@@ -15,7 +15,7 @@ enum DeskCalls {
     }
 
     /// An act is asked twice: first for what it would be about, which changes nothing, then with the count that the
-    /// operator has agreed to; where that is another by now, it is asked anew.
+    /// operator has agreed to, and when that was; where it is another by now, it is asked anew.
     static func act(
         _ form: DeskForm,
         _ body: JSONObject,
@@ -24,7 +24,8 @@ enum DeskCalls {
     ) async throws(ConsoleFault) -> HTTPResponse {
         let filled = try FilledForm(form, body: body)
         let words = filled.words(by: session.person.name, json: !filled.isPreview)
-        let question = DeskQuestion(words, input: Array(filled.text.utf8), agreed: filled.agreed)
+        let input = Array(filled.text.utf8)
+        let question = DeskQuestion(words, input: input, agreed: filled.agreed, asOf: filled.agreedAsOf)
         let answer = try await desk.ask(question, isAct: true)
         if let consent = answer.consent { return asking(consent, filled.isPreview ? answer.output : "") }
         if let fault = ConsoleFault(answer) { throw fault }
@@ -41,6 +42,7 @@ enum DeskCalls {
     private static func asking(_ consent: DeskAnswer.Consent, _ output: String) -> HTTPResponse {
         let question: JSONValue = [
             "count": .number(JSONNumber(Int64(consent.count))), "deed": .string(consent.deed), "lines": lines(output),
+            "asOf": consent.asOf.map(JSONValue.string) ?? .null,
         ]
         return .json(JSONWriter.canonicalBytes(of: ["question": question]))
     }

@@ -90,6 +90,38 @@ struct DeskActTests {
         }
     }
 
+    @Test("what comes after somebody has looked is not meant, and what has gone meanwhile is no hindrance")
+    func flow() async throws {
+        try await ConsoleBench.with(Self.letters) { console in
+            let person = try await console.signIn()
+            let book = DeadLetterBook(pool: console.bench.pool)
+            let all = JSONObject([("options", ["all": true])])
+            let asked = try await console.call("POST", "/api/acts/discard", .object(all), as: person)
+            let question = try #require(asked["question"], "\(asked)")
+            #expect(question["count"] == 3)
+            _ = try await book.file([Letters.rejected("d-letter"), Letters.rejected("e-letter")])
+            _ = try await console.bench.owner.run("DELETE FROM dead_letters WHERE dead_id = 'a-letter'", [])
+            var agreed = all
+            agreed["agreed"] = question["count"]
+            agreed["asOf"] = question["asOf"]
+            agreed["because"] = "a flood"
+            let done = try await console.call("POST", "/api/acts/discard", .object(agreed), as: person)
+            #expect(done["done"]?["items"] == 2, "\(done)")
+            let open = try await console.bench.column(
+                "SELECT dead_id FROM dead_letters WHERE state = 'open' ORDER BY dead_id"
+            )
+            #expect(open == ["d-letter", "e-letter"])
+            // More than were agreed to, as of whatever moment, are asked about again.
+            agreed["agreed"] = 1
+            agreed["asOf"] = "2100-01-01T00:00:00Z"
+            let refused = try await console.call("POST", "/api/acts/discard", .object(agreed), as: person)
+            #expect(refused["question"]?["count"] == 2, "\(refused)")
+            agreed["asOf"] = "yesterday"
+            let unclear = try await console.call("POST", "/api/acts/discard", .object(agreed), as: person)
+            #expect(unclear["question"]?["count"] == 2, "\(unclear)")
+        }
+    }
+
     @Test("a reveal is noted before anything personal is shown, and an edit shows what it changes before it is sent")
     func reveal() async throws {
         try await ConsoleBench.with(Self.letters) { console in

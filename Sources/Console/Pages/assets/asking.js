@@ -117,11 +117,11 @@ function perform({ act, title, verb, body, extra = null, danger = false, note = 
       complain("");
       try {
         const wish = { ...(asksForCount ? previewed : body(written(extras))), because: because.value.trim() };
-        if (asksForCount) wish.agreed = question.count;
+        if (asksForCount) Object.assign(wish, { agreed: question.count, asOf: question.asOf });
         const answer = await client.act(act, wish);
         if (answer.question) {
           show({ question: { ...answer.question, lines: [] } });
-          complain("It is another number by now; look again.");
+          complain("They are others by now; look again.");
           return;
         }
         if (says) toast(says(answer.done));
