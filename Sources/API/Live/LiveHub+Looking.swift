@@ -10,6 +10,7 @@ extension LiveHub {
             group.addTask { await self.listen(until: drain) }
             group.addTask { await self.lookAround(until: drain) }
             group.addTask { await self.tick(until: drain) }
+            group.addTask { await self.stayPresent(until: drain) }
         }
         end(streams.withLock { $0.close() }, .stopped)
         try? await presence.leave()
@@ -98,10 +99,17 @@ extension LiveHub {
         }
     }
 
-    private func tick(until drain: DrainSignal) async {
+    private func stayPresent(until drain: DrainSignal) async {
         while !drain.isDraining, !Task.isCancelled {
             await drain.pause(for: pace.tick)
             await keepPresence()
+        }
+    }
+
+    /// Beats, and ends what is over: never waits for the database, which may hang.
+    private func tick(until drain: DrainSignal) async {
+        while !drain.isDraining, !Task.isCancelled {
+            await drain.pause(for: pace.tick)
             let now = LiveStreams.Moment(
                 steady: here.time.steady(),
                 date: here.time.timestamp,

@@ -22,7 +22,7 @@ enum InboxRoutes {
     /// Where a stream goes on that shall tell what has come since this page: of the beginning of the whole list alone.
     private static func cursor(_ query: InboxQuery, _ page: InboxPage) -> InboxCursor? {
         guard query == InboxQuery(limit: query.limit) else { return nil }
-        return InboxCursor(page.items, unread: page.unread)
+        return InboxCursor(page.items, isWhole: page.next == nil, unread: page.unread)
     }
 
     /// Answers `GET /api/notifications/unread-count`.

@@ -8,6 +8,8 @@ import Cryptography
 package struct InboxCursor: Hashable, Sendable {
     private let top: InboxPlace
     private let count: Int
+    /// Whether nothing stood below what the fingerprint covers: then nothing may come in there unseen.
+    private let isWhole: Bool
     private let print: UInt64
     private let unread: Int
 
@@ -15,17 +17,18 @@ package struct InboxCursor: Hashable, Sendable {
     private static let depth = InboxGlimpse.reach / 2
 
     package init(_ glimpse: InboxGlimpse) {
-        self.init(glimpse.rows, unread: glimpse.unread)
+        self.init(glimpse.rows, isWhole: !glimpse.isCut, unread: glimpse.unread)
     }
 
-    /// After the first page of the list was read.
-    package init(_ items: [InboxItem], unread: Int) {
+    /// After the first page of the list was read, which may be all of it.
+    package init(_ items: [InboxItem], isWhole: Bool, unread: Int) {
         let rows = items.map { InboxGlimpse.Row(place: $0.place, isRead: $0.isRead, isSeen: $0.isSeen) }
-        self.init(rows, unread: unread)
+        self.init(rows, isWhole: isWhole, unread: unread)
     }
 
-    private init(_ rows: [InboxGlimpse.Row], unread: Int) {
-        let rows = rows.prefix(Self.depth)
+    private init(_ all: [InboxGlimpse.Row], isWhole: Bool, unread: Int) {
+        let rows = all.prefix(Self.depth)
+        self.isWhole = isWhole && rows.count == all.count
         top = rows.first?.place ?? .end
         count = rows.count
         print = Self.print(rows)
@@ -47,7 +50,7 @@ package struct InboxCursor: Hashable, Sendable {
         let newer = glimpse.rows.prefix { top < $0.place }
         let known = glimpse.rows.dropFirst(newer.count).prefix(count)
         guard known.count == count, Self.print(known) == print else { return .unclear }
-        guard newer.count <= Self.depth else { return .unclear }
+        guard newer.count <= Self.depth, !isWhole || glimpse.rows.count == newer.count + count else { return .unclear }
         if !newer.isEmpty { return .arrived(newer.reversed().map(\.id)) }
         return unread == glimpse.unread ? .nothing : .badge
     }
@@ -68,10 +71,13 @@ package struct InboxCursor: Hashable, Sendable {
 }
 
 extension InboxCursor {
+    /// The highest bit, above the count.
+    private static let wholeMark: UInt64 = 1 << 63
+
     /// What clients hand back without understanding it.
     package var text: String {
         let words = [UInt64(bitPattern: top.listedAt.microseconds), top.id.bits, print]
-        let counts = UInt64(count) << 32 | UInt64(UInt32(clamping: unread))
+        let counts = (isWhole ? Self.wholeMark : 0) | UInt64(count) << 32 | UInt64(UInt32(clamping: unread))
         return Base64URL.encode(
             (words + [counts]).flatMap { word in withUnsafeBytes(of: word.bigEndian) { Array($0) } }
         )
@@ -83,12 +89,14 @@ extension InboxCursor {
         let words = stride(from: 0, to: 32, by: 8).map { start in
             bytes[start..<start + 8].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         }
-        guard let listedAt = Timestamp(microseconds: Int64(bitPattern: words[0])), words[3] >> 32 <= Self.depth else {
+        let covered = (words[3] & ~Self.wholeMark) >> 32
+        guard let listedAt = Timestamp(microseconds: Int64(bitPattern: words[0])), covered <= Self.depth else {
             return nil
         }
         top = InboxPlace(listedAt: listedAt, id: NotificationID(bits: words[1]))
         print = words[2]
-        count = Int(words[3] >> 32)
+        count = Int(covered)
+        isWhole = words[3] & Self.wholeMark != 0
         unread = Int(words[3] & 0xFFFF_FFFF)
     }
 }

@@ -74,7 +74,8 @@ struct LiveStreamTests {
                 _ = try await reader.wait(for: 1)
                 func mark(_ id: String, _ state: String) async throws {
                     let body = #"{"notificationIds":["\#(id)"],"state":"\#(state)"}"#
-                    _ = try await api.call("PATCH", "/api/notifications", body)
+                    let answer = try await api.call("PATCH", "/api/notifications", body)
+                    #expect(answer.status == 200, "\(answer)")
                 }
                 try await mark(ids[0], "seen")
                 try await mark(ids[1], "read")

@@ -98,6 +98,17 @@ struct InboxDifferenceTests {
         #expect(cursor.gap(to: glimpse([row(1), row(2)], deeper: 1)) == .badge)
     }
 
+    @Test("below all that there was nothing appears unseen, and below a part of it nobody looks")
+    func below() throws {
+        let whole = try #require(InboxCursor(InboxCursor(glimpse([row(2), row(3)])).text))
+        #expect(whole.gap(to: glimpse([row(1), row(2), row(3)])) == .unclear)
+        #expect(whole.gap(to: glimpse([row(1), row(2), row(3), row(4)])) == .unclear)
+        #expect(whole.gap(to: glimpse([row(2), row(3), row(4)])) == .arrived([id(4)]))
+        let many = (2...150).map { row($0) }
+        let part = try #require(InboxCursor(InboxCursor(glimpse(many)).text))
+        #expect(part.gap(to: glimpse([row(1, isRead: true)] + many)) == .nothing)
+    }
+
     @Test("a cursor of an empty inbox knows that all is new")
     func empty() throws {
         let cursor = try #require(InboxCursor(InboxCursor(glimpse([])).text))

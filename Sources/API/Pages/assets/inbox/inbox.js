@@ -163,6 +163,7 @@ class BellhopInbox extends HTMLElement {
   }
 
   #end() {
+    clearTimeout(this.owed);
     this.live?.stop();
     this.live = null;
   }
@@ -229,6 +230,7 @@ class BellhopInbox extends HTMLElement {
   }
 
   async #catchUp() {
+    clearTimeout(this.owed);
     if (!this.#token) return;
     const model = this.model;
     const known = model.isLoaded ? new Set(model.order) : null;
@@ -240,7 +242,16 @@ class BellhopInbox extends HTMLElement {
       this.#answered();
     } catch (error) {
       this.#failed(error, model);
+      if (model === this.model) this.#catchUpLater(error);
     }
+  }
+
+  /** What was to be read is still owed: a stream does not tell of it again. */
+  #catchUpLater(error) {
+    if (!this.#token || error.status === 401) return;
+    clearTimeout(this.owed);
+    const wait = Math.max(10_000, (error.retryAfter ?? 0) * 1_000);
+    this.owed = setTimeout(() => this.#catchUp(), wait * (1 + Math.random() / 2));
   }
 
   #answered() {

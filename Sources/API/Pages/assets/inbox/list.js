@@ -28,9 +28,14 @@ class ListView {
     const { words, now, zones, status } = facts;
     const groups = model.groups(now, zones, words);
     const used = new Set();
+    const days = new Map();
     arrange(
       this.sections,
-      groups.map(({ day, items }) => this.group(day, items, used, model, facts))
+      groups.map(({ day, items }) => {
+        // What has slept stands above what is newer, so that a day may come twice.
+        days.set(day, (days.get(day) ?? 0) + 1);
+        return this.group(day, days.get(day), items, used, model, facts);
+      })
     );
     this.forget(used);
     this.more.hidden = model.next === null || !model.isLoaded;
@@ -39,8 +44,8 @@ class ListView {
     this.node.setAttribute("aria-busy", String(!model.isLoaded && status === "loading"));
   }
 
-  group(day, items, used, model, { words, level }) {
-    const key = day;
+  group(day, turn, items, used, model, { words, level }) {
+    const key = `${turn} ${day}`;
     let group = this.groups.get(key);
     if (!group) {
       const id = `day-${(ListView.count = (ListView.count ?? 0) + 1)}`;
