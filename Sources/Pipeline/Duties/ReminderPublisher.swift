@@ -1,5 +1,6 @@
 import AMQP
 import BellhopRules
+import Cryptography
 import Postgres
 package import ServiceRuntime
 import Store
@@ -47,6 +48,13 @@ package struct ReminderPublisher: Service {
         for index in silent { steps[index].plan = nil }
         if !silent.isEmpty { lookBack.putBack() }
         try await book.release(silent.map { open[$0] })
+        let unexplained = Set(zip(open, steps).filter(\.1.isPutOff).map(\.0.key.app.text)).sorted()
+        if !unexplained.isEmpty {
+            logger.warning(
+                "reminders wait for a catalogue or a clock that is not here",
+                ["apps": .text(unexplained.joined(separator: ", "))]
+            )
+        }
         let plans = steps.compactMap(\.plan)
         try await book.keep(plans)
         for index in due where steps[index].plan != nil { rung.with(open[index].key.app.text).increment() }
@@ -57,12 +65,15 @@ package struct ReminderPublisher: Service {
     private struct Step {
         var ring: OutgoingMessage?
         var plan: ReminderPlan?
+        /// Nobody here knows its app, or any clock for it.
+        var isPutOff = false
     }
 
     private func step(_ reminder: Reminder, _ now: Timestamp) -> Step {
-        guard let zone = zone(of: reminder) else {
-            logger.warning("no clock for a reminder", ["app": .text(reminder.key.app.text)])
-            return Step(plan: ReminderPlan(reminder, next: nil))
+        guard let catalog = catalogs.current[reminder.key.app], let zone = zone(of: reminder, catalog) else {
+            // These catalogues may be older than those of whoever took it in.
+            let later = Timestamp(clamping: now.microseconds + Self.patienceWithCatalogs.microseconds)
+            return Step(plan: ReminderPlan(reminder, next: later), isPutOff: true)
         }
         let firing = DailyFiring(at: reminder.localTime, on: reminder.days, in: zone)
         switch firing.verdict(at: now, since: reminder.plannedFrom, lastDate: reminder.lastFiredOn) {
@@ -71,25 +82,24 @@ package struct ReminderPublisher: Service {
         case .fire(let slot):
             let next = firing.schedule.next(after: now, lastDate: slot.date)
             return Step(
-                ring: message(reminder, slot),
+                ring: message(reminder, slot, catalog),
                 plan: ReminderPlan(reminder, next: next?.instant, firedOn: slot.date)
             )
         }
     }
 
     /// Its own zone, the user's, or the app's.
-    private func zone(of reminder: Reminder) -> Zone? {
-        let named = reminder.timezone.flatMap { zones[$0] }
-        return named ?? catalogs.current[reminder.key.app].flatMap { zones[$0.timezone] }
+    private func zone(of reminder: Reminder, _ catalog: Catalog) -> Zone? {
+        reminder.timezone.flatMap { zones[$0] } ?? zones[catalog.timezone]
     }
 
     /// The same for every ring of a reminder on a date, whoever rings.
-    private func message(_ reminder: Reminder, _ slot: LocalSchedule.Slot) -> OutgoingMessage {
+    private func message(_ reminder: Reminder, _ slot: LocalSchedule.Slot, _ catalog: Catalog) -> OutgoingMessage {
         let app = reminder.key.app
         // A type that the catalogue does not know is refused in the open: it ends in the dead letters with that reason.
-        let type = reminder.type?.text ?? catalogs.current[app]?.reminderType?.text ?? "reminder"
+        let type = reminder.type?.text ?? catalog.reminderType?.text ?? "reminder"
         let event = JSONObject([
-            ("id", .string("reminder:\(reminder.id.text):\(slot.date)")), ("app", .string(app.text)),
+            ("id", .string(Self.eventID(reminder.id, slot))), ("app", .string(app.text)),
             ("eventType", .string(type)),
             ("to", .object(JSONObject([("user", .string(reminder.key.user.text))]))),
             ("title", .string(reminder.title)), ("body", .string(reminder.body)),
@@ -98,5 +108,14 @@ package struct ReminderPublisher: Service {
         return tools.event(app, type, JSONWriter.canonicalBytes(of: .object(event)))
     }
 
+    /// A name too long for an event's is told by its hash.
+    private static func eventID(_ reminder: ReminderID, _ slot: LocalSchedule.Slot) -> String {
+        let id = "reminder:\(reminder.text):\(slot.date)"
+        guard EventID(validating: id) == nil else { return id }
+        return "reminder:\(SHA256.digest(of: Array(reminder.text.utf8))):\(slot.date)"
+    }
+
     private static let batch = 200
+    /// Until one is looked at again that this scheduler's catalogues do not explain; well within the hour in which it rings.
+    private static let patienceWithCatalogs = Duration.seconds(1_800)
 }

@@ -78,6 +78,39 @@ struct ReminderTests {
         }
     }
 
+    @Test("one whose app this scheduler's catalogues lack is looked at again within the hour, and rings then")
+    func unexplained() async throws {
+        try await Bench.withTopology { bench in
+            try await Rig.on(bench) { rig in
+                try await set(rig, "due", at: time(minutes: -20))
+                try await age(bench, "due")
+                _ = try await bench.owner.run("UPDATE reminders SET app = 'nosuch', next_fire_at = NULL", [])
+                try await rig.wait(
+                    for: 1,
+                    """
+                    SELECT count(*) FROM reminders WHERE app = 'nosuch' AND last_fired_on IS NULL
+                    AND next_fire_at BETWEEN now() + interval '20 minutes' AND now() + interval '30 minutes'
+                    """
+                )
+                // Its catalogue has come.
+                _ = try await bench.owner.run("UPDATE reminders SET app = 'drop', next_fire_at = now()", [])
+                try await rig.wait(for: 1, "SELECT count(*) FROM notifications WHERE target_id = 'due'")
+            }
+        }
+    }
+
+    @Test("one with the longest of names rings, too")
+    func longName() async throws {
+        try await Bench.withTopology { bench in
+            try await Rig.on(bench) { rig in
+                let id = String(repeating: "r", count: 255)
+                try await set(rig, id, at: time(minutes: -20))
+                try await age(bench, id)
+                try await rig.wait(for: 1, "SELECT count(*) FROM notifications WHERE target_id = '\(id)'")
+            }
+        }
+    }
+
     @Test("a change of the user's zone plans the reminders anew that follow it")
     func zoneChange() async throws {
         try await Bench.withTopology { bench in
