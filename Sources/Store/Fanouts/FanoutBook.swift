@@ -182,8 +182,10 @@ package struct FanoutBook: Sendable {
     /// Stops a fan-out that cannot go on, until somebody who knows why resumes it.
     package func pause(_ page: FanoutPage, because trouble: String) async throws(PostgresError) {
         try await pool.transaction { (connection) throws(PostgresError) in
-            guard let fanout = try HeldFanout.hold(page.fanout, on: connection), fanout.isRunning else { return }
-            try Self.pause(page, because: trouble, on: connection)
+            guard let fanout = try HeldFanout.hold(page.fanout, on: connection) else { return }
+            if fanout.isRunning { try Self.pause(page, because: trouble, on: connection) }
+            // Another page was first, or an operator: this one waits for the same word.
+            if fanout.isPaused { try Self.park(page, on: connection) }
         }
     }
 
@@ -193,6 +195,10 @@ package struct FanoutBook: Sendable {
         on connection: PostgresConnection
     ) throws(PostgresError) {
         _ = try connection.run(FanoutStatements.pause, [.integer(page.fanout), .text(trouble)])
+        try park(page, on: connection)
+    }
+
+    private static func park(_ page: FanoutPage, on connection: PostgresConnection) throws(PostgresError) {
         _ = try connection.run(FanoutStatements.park, [.integer(page.fanout), .integer(page.page)])
     }
 

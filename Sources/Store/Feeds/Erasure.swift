@@ -26,15 +26,19 @@ enum Erasure {
         _ = try connection.run(filters, Array(who.prefix(2)))
     }
 
+    /// A deletion may come after the word of the person's return.
     private static let leaveTombstones = Statement(
         """
-        INSERT INTO tombstones AS t (app, subject_hash, deleted_at)
-        SELECT r.app, r.person, r.said_at
+        INSERT INTO tombstones AS t (app, subject_hash, deleted_at, returned_at)
+        SELECT r.app, r.person, r.said_at, (
+            SELECT p.source_time FROM recipients p
+            WHERE p.app = r.app AND p.user_id = r.user_id AND p.source_time > r.said_at OFFSET 0)
         FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::bytea[]) AS r (app, user_id, said_at, person)
         ORDER BY r.app, r.person
         ON CONFLICT (app, subject_hash) DO UPDATE SET
             deleted_at = greatest(t.deleted_at, excluded.deleted_at),
-            returned_at = CASE WHEN t.returned_at > excluded.deleted_at THEN t.returned_at END,
+            returned_at = CASE WHEN greatest(t.returned_at, excluded.returned_at) > greatest(t.deleted_at, excluded.deleted_at)
+                THEN greatest(t.returned_at, excluded.returned_at) END,
             recorded_at = now()
         """
     )

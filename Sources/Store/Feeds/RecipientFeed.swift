@@ -38,7 +38,7 @@ enum RecipientFeed {
 
     private static let welcomeBack = Statement(
         """
-        UPDATE tombstones t SET returned_at = r.said_at
+        UPDATE tombstones t SET returned_at = greatest(t.returned_at, r.said_at)
         FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::bytea[]) AS r (app, user_id, said_at, person)
         WHERE t.app = ANY (ARRAY[r.app]) AND t.subject_hash = r.person AND t.deleted_at < r.said_at
         """

@@ -17,7 +17,7 @@ enum RetentionStatements {
         """
     )
 
-    /// Not while a line of it is owed, or waits for its provider's receipt, or died and may be replayed.
+    /// Not while it sleeps, a line of it is owed, or waits for its provider's receipt, or died and may be replayed.
     ///
     /// The time is hidden in an expression, or all of the list's index could be read for it; the key of what is deleted, too,
     /// or all that its user has.
@@ -26,7 +26,7 @@ enum RetentionStatements {
         WITH old AS MATERIALIZED (
             SELECT i.ctid AS place, i.person, i.id
             FROM inbox i
-            WHERE \(TablePiece.condition("i")) AND i.created_at + interval '0' < \(before)
+            WHERE \(TablePiece.condition("i")) AND greatest(i.created_at, i.snoozed_until) < \(before)
               AND NOT EXISTS (
                   SELECT FROM ledger l
                   WHERE l.person = i.person AND l.id = i.id AND l.state NOT IN (\(DeliveryState.settled)) OFFSET 0)

@@ -227,10 +227,12 @@ struct FanoutBookTests {
             let book = FanoutBook(pool: bench.pool, usersPerPage: 7)
             let opened = try await book.open([try await Self.keep("e", in: bench)])
             let first = try #require(opened.first?.first)
-            guard case .open(let open) = try await Self.take(first, book) else {
-                throw BenchError("the page is not open")
-            }
+            guard case .open(let open) = try await Self.take(first, book), let beside = open.further.first,
+                case .open = try await Self.take(beside, book)
+            else { throw BenchError("the page is not open") }
             try await book.pause(first, because: "unknown-type")
+            // In hand, and found wanting for the same reason: it waits like the others, and no longer.
+            try await book.pause(beside, because: "unknown-type")
             for page in open.further {
                 guard case .over = try await Self.take(page, book) else { throw BenchError("a page is open") }
             }

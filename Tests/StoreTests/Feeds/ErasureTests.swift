@@ -82,6 +82,26 @@ struct ErasureTests {
         }
     }
 
+    @Test("a deletion that comes after the word of the person's return silences nobody, in whatever order they come")
+    func overtaken() async throws {
+        func word(_ type: String, _ month: Int) -> String {
+            #"{"app":"drop","eventType":"recipient.\#(type)","userId":"u1","sentAtIso":"2026-0\#(month)-01T00:00:00Z"}"#
+        }
+        for words in [
+            [word("upserted", 3), word("deleted", 2)],
+            [word("deleted", 2), word("upserted", 5), word("upserted", 3), word("deleted", 4)],
+        ] {
+            try await Bench.withSchema { bench in
+                for word in words { try await bench.feed([word]) }
+                let returned = try await bench.column("SELECT (returned_at > deleted_at)::text FROM tombstones")
+                #expect(returned == ["true"])
+                // One that does not say when it was said is for who is there now.
+                try await bench.record(events: ["e"], state: "delivered")
+                #expect(try await bench.column("SELECT event_id FROM notifications") == ["e"])
+            }
+        }
+    }
+
     @Test("a person who was fed anew keeps the letters that came since, and an old word does not take them")
     func returned() async throws {
         try await Bench.withSchema { bench in

@@ -27,6 +27,22 @@ struct RetentionBookTests {
         }
     }
 
+    @Test("one that sleeps is kept until it has been awake for as long as any other")
+    func snoozed() async throws {
+        try await Bench.withSchema { bench in
+            try await bench.record(events: ["asleep", "awake"], state: "delivered")
+            for event in ["asleep", "awake"] { try await bench.age("inbox", "created_at", event: event) }
+            _ = try await bench.owner.run(
+                """
+                UPDATE inbox SET snoozed_until = CASE event_id
+                    WHEN 'asleep' THEN now() + interval '100 days' ELSE created_at + interval '1 day' END
+                """
+            )
+            _ = try await bench.retire(.notifications)
+            #expect(try await bench.column("SELECT event_id FROM inbox") == ["asleep"])
+        }
+    }
+
     @Test(
         "however old it is, a notification stays while a line of it is owed or waits for a receipt",
         arguments: [
