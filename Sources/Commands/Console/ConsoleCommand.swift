@@ -17,7 +17,7 @@ enum ConsoleCommand: Command {
             setup,
             role: name,
             rights: .admin,
-            connections: 12,
+            connections: OperatorConsole.connections,
             patience: .seconds(120)
         )
         guard let file = setup.configuration.operators else { throw Setup.missing(.operators) }

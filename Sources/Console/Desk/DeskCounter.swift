@@ -2,8 +2,7 @@ import Synchronization
 
 /// Where questions are put: so many at a time, and no queue before it.
 ///
-/// Some places are left to acts: whoever only looks cannot keep anybody from the hand brake. There is a connection to the
-/// database for each place, and one for the status board.
+/// Some places are left to acts: whoever only looks cannot keep anybody from the hand brake.
 struct DeskCounter: Sendable {
     private final class Places: Sendable {
         let taken = Mutex(0)
@@ -12,9 +11,10 @@ struct DeskCounter: Sendable {
     private let desk: Desk
     private let places = Places()
     private let most: Int
+    static let usualPlaces = 16
     private static let keptForActs = 4
 
-    init(_ desk: @escaping Desk, most: Int = 11) {
+    init(_ desk: @escaping Desk, most: Int = usualPlaces) {
         self.desk = desk
         self.most = most
     }

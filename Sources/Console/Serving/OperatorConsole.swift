@@ -48,6 +48,9 @@ package struct OperatorConsole: Sendable {
         addRoutes()
     }
 
+    /// Connections to the database that it wants: one for each question, and the status board's.
+    package static let connections = DeskCounter.usualPlaces + 1
+
     /// An event of the largest size, written out in JSON's escapes, and a few people.
     package static let limits: HTTPLimits = {
         var limits = HTTPLimits(bodyBytes: 2 << 20, headerBytes: 16 * 1_024, connections: 256)
