@@ -51,6 +51,53 @@ extension BrowserTests {
             }
         }
 
+        @Test("one that has slept stands on top although its day comes again below, and each keeps its card")
+        func woken() async throws {
+            try await InboxStage.with { stage in
+                try await stage.deliverSamples()
+                try await stage.deliver(
+                    20,
+                    InboxStage.Letter(title: "Kvittering", at: "2026-02-20T10:00:00Z", isRead: true)
+                )
+                _ = try await stage.api.bench.owner.run(
+                    "UPDATE inbox SET snoozed_until = '2026-02-21T14:00:00Z' WHERE title = 'Valutakurs oppdatert'"
+                )
+                try await stage.prepared(by: InboxStage.evening + InboxStage.unseen) {
+                    try await stage.open()
+                    let days = try await stage.texts("[part=day]")
+                    #expect(days == ["VIKTIG", "I GÅR", "I DAG", "I GÅR", "19.02.2026"])
+                    let titles = try await stage.texts("[part=title]")
+                    #expect(titles.count == 6)
+                    #expect(titles.dropFirst().first == "Valutakurs oppdatert")
+                    #expect(titles.contains("Kvittering"))
+                }
+            }
+        }
+
+        @Test("a list that could not be read when the stream asked for it is read a little later")
+        func owed() async throws {
+            try await InboxStage.with { stage in
+                try await stage.deliverSamples()
+                let hurry = """
+                    const later = setTimeout;
+                    window.setTimeout = (work, wait) => later(work, wait >= 10_000 && wait <= 15_000 ? 50 : wait);
+                    """
+                try await stage.prepared(by: hurry) {
+                    try await stage.open()
+                    let failing = """
+                        (inbox.model.load = () => {
+                          delete inbox.model.load;
+                          return Promise.reject(Object.assign(new Error(), { status: 503 }));
+                        }, true)
+                        """
+                    try await stage.ask(failing)
+                    try await stage.deliver(30, InboxStage.Letter(title: "Sent bud", at: "2026-02-21T15:00:00Z"))
+                    try await stage.ask("(inbox.live.handler.event('resync', null), true)")
+                    try await stage.until("$$('[part=title]').some(({ textContent }) => textContent === 'Sent bud')")
+                }
+            }
+        }
+
         @Test("the token leaves the address at once, is in no address that is asked for, and lasts for the tab")
         func token() async throws {
             try await InboxStage.with { stage in
