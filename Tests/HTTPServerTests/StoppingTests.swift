@@ -7,6 +7,9 @@ import Testing
 
 @Suite("Starting and stopping", .inTurn, .timeLimit(.minutes(5)))
 struct StoppingTests {
+    /// Longer than any machine keeps a test waiting for its next step.
+    private static let patience = Duration.seconds(240)
+
     /// Why a server cannot start there; nil where it can.
     private func failure(of address: ListenAddress) async -> HTTPServerError? {
         do {
@@ -27,7 +30,7 @@ struct StoppingTests {
         let port = server.address.port
         async let answer = get(port, "/")
         try await eventually { server.activeRequests == 1 }
-        async let stop: Void = server.stop(grace: .seconds(30))
+        async let stop: Void = server.stop(grace: Self.patience)
         try await eventually { await withClient(port) { _ in } == nil }
         release.fire()
         #expect(await answer.content == "done")
@@ -38,7 +41,9 @@ struct StoppingTests {
     @Test("an open connection gets 503 for what it asks during a stop")
     func keepAlive() async throws {
         let release = DrainSignal()
-        let server = try HTTPServer.start(listen: .anyLoopback) { request in
+        // The connection says nothing between its two requests.
+        let limits = HTTPLimits(receiveTimeout: Self.patience)
+        let server = try HTTPServer.start(listen: .anyLoopback, limits: limits) { request in
             if request.target.segments == ["slow"] { await release.wait() }
             return .text("done")
         }
@@ -54,7 +59,7 @@ struct StoppingTests {
             return [first, answer]
         }
         try await eventually { server.activeRequests == 1 && server.openConnections == 2 }
-        await server.stop(grace: .seconds(30))
+        await server.stop(grace: Self.patience)
         #expect(await second == ["200", "503"])
         #expect(await slow.content == "done")
     }
