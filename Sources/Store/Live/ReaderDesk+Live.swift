@@ -6,21 +6,23 @@ extension ReaderDesk {
     package func glimpse(of reader: RecipientKey) async throws(PostgresError) -> InboxGlimpse {
         let top: [Parameter] =
             Self.place(.beginning) + [.boolean(false), .null, .integer(Int64(InboxGlimpse.reach))]
-        let answers = try await ask(reader, [(Self.top, top), (Self.unread, []), (Self.wakes, [])])
+        let answer = try await ask(reader, [(Self.glimpse, top)])[0]
         return InboxGlimpse(
-            rows: try answers[0].compactMap { (rows, row) throws(PostgresError) -> InboxGlimpse.Row? in
-                InboxGlimpse.Row(
+            rows: try answer.compactMap { (rows, row) throws(PostgresError) -> InboxGlimpse.Row? in
+                // An empty inbox has a count, too.
+                guard let listedAt = try rows.timestamp(row, 3) else { return nil }
+                return InboxGlimpse.Row(
                     place: InboxPlace(
-                        listedAt: try rows.moment(row, 0),
-                        id: NotificationID(number: try rows.integer(row, 1))
+                        listedAt: listedAt,
+                        id: NotificationID(number: try rows.integer(row, 4))
                     ),
-                    isRead: try rows.boolean(row, 2),
-                    isSeen: try rows.boolean(row, 3)
+                    isRead: try rows.boolean(row, 5),
+                    isSeen: try rows.boolean(row, 6)
                 )
             },
-            unread: try answers[1].number(0, 0),
-            wakesAt: try answers[2].timestamp(0, 1),
-            takenAt: try answers[2].moment(0, 0)
+            unread: try answer.number(0, 0),
+            wakesAt: try answer.timestamp(0, 1),
+            takenAt: try answer.moment(0, 2)
         )
     }
 
@@ -50,18 +52,22 @@ extension ReaderDesk {
         return exits
     }
 
-    private static let top = list(activeParts, of: "listed_at, id, read_at IS NOT NULL, seen_at IS NOT NULL")
-
-    private static let wakes = Statement(
+    /// One statement, so that all of it is of one moment: a count without what has raised it would be told by itself.
+    private static let glimpse = Statement(
         """
-        SELECT now(), (
-            SELECT snoozed_until FROM inbox
-            WHERE person = (SELECT signed_in_person()) AND snoozed_until > now() AND archived_at IS NULL
-            ORDER BY snoozed_until, id LIMIT 1
-        )
+        SELECT whole.unread, whole.wakes_at, now(), top.*
+        FROM (SELECT (\(countOfUnread)) AS unread, (\(nextToWake)) AS wakes_at) AS whole
+        LEFT JOIN (\(list(activeParts, of: "listed_at, id, read_at IS NOT NULL, seen_at IS NOT NULL"))) AS top ON true
+        ORDER BY top.listed_at DESC, top.id DESC
         """,
         effect: .reads
     )
+
+    private static let nextToWake = """
+        SELECT snoozed_until FROM inbox
+        WHERE person = (SELECT signed_in_person()) AND snoozed_until > now() AND archived_at IS NULL
+        ORDER BY snoozed_until, id LIMIT 1
+        """
 
     private static let named = Statement(
         """

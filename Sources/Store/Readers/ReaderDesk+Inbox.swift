@@ -80,14 +80,11 @@ extension ReaderDesk {
         """
     }
 
-    static func list(_ parts: [String], of columns: String = InboxItem.columns) -> Statement {
-        Statement(
-            """
-            SELECT \(columns) FROM (\(parts.joined(separator: " UNION ALL "))) AS listed
-            ORDER BY listed_at DESC, id DESC LIMIT $5
-            """,
-            effect: .reads
-        )
+    static func list(_ parts: [String], of columns: String = InboxItem.columns) -> String {
+        """
+        SELECT \(columns) FROM (\(parts.joined(separator: " UNION ALL "))) AS listed
+        ORDER BY listed_at DESC, id DESC LIMIT $5
+        """
     }
 
     /// What has woken stands where it would if it had come then.
@@ -96,15 +93,17 @@ extension ReaderDesk {
         chosen(rows(by: "snoozed_until", where: "snoozed_until <= now()"), where: "archived_at IS NULL"),
     ]
 
-    private static let activeList = list(activeParts)
+    private static let activeList = Statement(list(activeParts), effect: .reads)
 
-    private static let archivedList = list([
-        chosen(rows(by: "created_at", where: "archived_at IS NOT NULL"), where: "true")
-    ])
+    private static let archivedList = Statement(
+        list([chosen(rows(by: "created_at", where: "archived_at IS NOT NULL"), where: "true")]),
+        effect: .reads
+    )
 
-    private static let snoozedList = list([
-        chosen(rows(by: "snoozed_until", where: "snoozed_until > now()"), where: "archived_at IS NULL")
-    ])
+    private static let snoozedList = Statement(
+        list([chosen(rows(by: "snoozed_until", where: "snoozed_until > now()"), where: "archived_at IS NULL")]),
+        effect: .reads
+    )
 
     /// The ends of the looks of each state's parts.
     private static let horizons: [InboxQuery.State: [Statement]] = [
@@ -124,15 +123,14 @@ extension ReaderDesk {
         )
     }
 
-    static let unread = Statement(
-        """
+    private static let unread = Statement(countOfUnread, effect: .reads)
+
+    static let countOfUnread = """
         SELECT count(*) FROM (
             SELECT read_at, archived_at, snoozed_until FROM inbox WHERE person = (SELECT signed_in_person())
             ORDER BY created_at DESC, id DESC LIMIT \(reach)
         ) AS newest WHERE \(InboxStatements.isUnread)
-        """,
-        effect: .reads
-    )
+        """
 
     /// Of the newest thousand, ten at most.
     private static let pinned = Statement(
