@@ -72,7 +72,7 @@ package struct ReminderPublisher: Service {
     private func step(_ reminder: Reminder, _ now: Timestamp) -> Step {
         guard let catalog = catalogs.current[reminder.key.app], let zone = zone(of: reminder, catalog) else {
             // These catalogues may be older than those of whoever took it in.
-            let later = Timestamp(clamping: now.microseconds + Self.patienceWithCatalogs.microseconds)
+            let later = Timestamp(clamping: now.microseconds + Self.untilNextLook.microseconds)
             return Step(plan: ReminderPlan(reminder, next: later), isPutOff: true)
         }
         let firing = DailyFiring(at: reminder.localTime, on: reminder.days, in: zone)
@@ -116,6 +116,6 @@ package struct ReminderPublisher: Service {
     }
 
     private static let batch = 200
-    /// Until one is looked at again that this scheduler's catalogues do not explain; well within the hour in which it rings.
-    private static let patienceWithCatalogs = Duration.seconds(1_800)
+    /// For one that this scheduler's catalogues do not explain; well within the hour in which it rings.
+    private static let untilNextLook = Duration.seconds(1_800)
 }

@@ -102,6 +102,22 @@ extension BrowserTests {
             }
         }
 
+        @Test("what comes or wakes while the page is open stands on top, where the list has it, too")
+        func onTop() async throws {
+            try await InboxStage.with { stage in
+                let work = """
+                    const model = make(async () => page([item(9), item(8)], null));
+                    await model.load();
+                    model.arrive(item(10), 3);
+                    model.arrive(item(3), 4);
+                    model.arrive(item(8), 4);
+                    return model.order;
+                    """
+                let found = try await Self.model(work, on: stage)
+                #expect(found == ["n8", "n3", "n10", "n9"])
+            }
+        }
+
         @Test("a page that stays open for weeks holds no more than some hundreds, unless somebody reads below")
         func bounded() async throws {
             try await InboxStage.with { stage in

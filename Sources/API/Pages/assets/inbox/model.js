@@ -113,15 +113,13 @@ class InboxModel {
     this.unread = unread;
   }
 
-  /** One that has just come; false for one that is known. */
+  /** One that has just come, or woken: on top of all that was told before it. False for one that is known. */
   arrive(item, unread) {
     this.wishes += 1;
     if (this.loading) this.arrivals.set(item.id, this.wishes);
     const isNew = !this.items.has(item.id);
     this.items.set(item.id, item);
-    this.order = this.order.filter((id) => id !== item.id);
-    const place = this.order.findIndex((id) => this.items.get(id).createdAt <= item.createdAt);
-    this.order.splice(place < 0 ? this.order.length : place, 0, item.id);
+    this.order = [item.id, ...this.order.filter((id) => id !== item.id)];
     if (item.priority === "high" && !item.read && !this.pinned.includes(item.id)) this.pinned.unshift(item.id);
     this.tellCount(unread);
     this.changed();
