@@ -84,13 +84,17 @@ final class ConnectionLoop: @unchecked Sendable {
             for peer in peers.all { peer.abandonWaiting(.closed) }
             return
         }
+        // A connection that ends while it is given something wakes nobody any more, and others may wait for what it had.
+        repeat { giveTurns(now: now) } while peers.sweep(now: now)
+    }
+
+    private func giveTurns(now: ContinuousClock.Instant) {
         var room = options.window - peers.inFlight
         for peer in peers.inTurn() {
             guard peer.startWaiting(&room, now: now, fields: { fields(for: $0) }), peers.makeRoom() else { continue }
             peer.connect(now: now)
         }
         for connection in peers.connections where connection.isLookingUp { lookups.begin(connection.destination) }
-        peers.sweep(now: now)
     }
 
     /// Nil where the request must not be sent; it is told so.
@@ -132,7 +136,7 @@ final class ConnectionLoop: @unchecked Sendable {
             entries.append(entry)
             watched.append(connection)
         }
-        let deadline = min(nextDeadline ?? now + .seconds(60), now + .seconds(60))
+        let deadline = min(nextDeadline(after: now) ?? now + .seconds(60), now + .seconds(60))
         let patience = watched.contains(where: \.hasMore) ? 0 : (deadline - now).pollMilliseconds
         guard poll(&entries, nfds_t(entries.count), patience) >= 0 else { return }
         let now = ContinuousClock.now
@@ -143,10 +147,11 @@ final class ConnectionLoop: @unchecked Sendable {
         for connection in peers.connections { connection.expire(now: now) }
     }
 
-    private var nextDeadline: ContinuousClock.Instant? {
+    private func nextDeadline(after now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
         var soonest = Soonest()
         if case .closing(let deadline) = phase { soonest.consider(deadline) }
         for connection in peers.connections { soonest.consider(connection.nextDeadline) }
+        for peer in peers.all { soonest.consider(peer.restEnds(after: now)) }
         return soonest.instant
     }
 

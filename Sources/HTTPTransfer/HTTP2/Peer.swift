@@ -19,6 +19,7 @@ final class Peer {
 
     /// Nothing waits and nothing is connected: it may be forgotten.
     var isOver: Bool { queue.isEmpty && connections.isEmpty }
+    var isWaiting: Bool { !queue.isEmpty }
     var inFlight: Int { connections.reduce(0) { $0 + $1.inFlight } }
 
     func append(_ request: QueuedRequest) {
@@ -69,21 +70,30 @@ final class Peer {
     ///
     /// Where a connection was of no use to anybody and no other is there, everything that waits fails as it did: one by
     /// one they would meet the same end one by one.
-    func sweep(now: ContinuousClock.Instant) {
-        guard connections.contains(where: \.needsSweeping) else { return }
+    ///
+    /// - Returns: whether there was something to take.
+    func sweep(now: ContinuousClock.Instant) -> Bool {
+        guard connections.contains(where: \.needsSweeping) else { return false }
         var returned: [QueuedRequest] = []
         for connection in connections { returned += connection.takeReturned() }
         if !returned.isEmpty { queue = Queue(returned + queue) }
         let ended = connections.filter(\.hasEnded)
         connections.removeAll(where: \.hasEnded)
-        guard let failure = ended.last(where: \.isFruitless)?.failure else { return }
+        guard let failure = ended.last(where: \.isFruitless)?.failure else { return true }
         guard connections.allSatisfy(\.isRetiring) else {
             restUntil = now + .seconds(1)
-            return
+            return true
         }
         for queued in queue.take(queue.count) {
             queued.batch.settle(queued.index, .notSent(failure.error(for: queued.request, to: destination)))
         }
+        return true
+    }
+
+    /// When another connection may be tried for what waits, where none may now.
+    func restEnds(after now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
+        guard isWaiting, let restUntil, now < restUntil else { return nil }
+        return restUntil
     }
 
     /// Gives up what waits.

@@ -50,12 +50,17 @@ struct PeerList {
     }
 
     /// Takes away what has ended, and forgets hosts with which there is nothing to do.
-    mutating func sweep(now: ContinuousClock.Instant) {
-        for peer in all { peer.sweep(now: now) }
-        guard all.contains(where: \.isOver) else { return }
-        for peer in all where peer.isOver { byDestination[peer.destination] = nil }
-        all.removeAll(where: \.isOver)
-        latest = nil
+    ///
+    /// - Returns: whether there was something to take, and something waits, which may now have its turn.
+    @discardableResult
+    mutating func sweep(now: ContinuousClock.Instant) -> Bool {
+        let hasChanged = all.reduce(false) { hasChanged, peer in peer.sweep(now: now) || hasChanged }
+        if all.contains(where: \.isOver) {
+            for peer in all where peer.isOver { byDestination[peer.destination] = nil }
+            all.removeAll(where: \.isOver)
+            latest = nil
+        }
+        return hasChanged && all.contains(where: \.isWaiting)
     }
 
     mutating func removeAll() {

@@ -1,4 +1,5 @@
 import HTTPTransfer
+import Synchronization
 import TestSupport
 import Testing
 
@@ -143,6 +144,36 @@ struct OpeningTests {
         try await eventually { server.endedCount == 1 }
         mayAnswer.open()
         #expect(await sending.compactMap(\.answer).count == 20)
+        await transport.close()
+    }
+
+    @Test("what waits is not forgotten where the first connection leaves just after a second has failed")
+    func firstLeaves() async throws {
+        let mayAnswer = Latch()
+        let server = try FrameServer { peer in
+            guard peer.index != 1 else { return }
+            peer.send(.settings([.concurrentStreams: 2]))
+            let first = [peer.nextRequest(), peer.nextRequest()].compactMap { $0 }
+            if peer.index == 0 { mayAnswer.wait() }
+            for request in first { peer.answer(request) }
+            if peer.index == 0, let last = first.last {
+                peer.send(.goAway(lastStream: last.stream))
+                return
+            }
+            while let request = peer.nextRequest() { peer.answer(request) }
+        }
+        defer { server.stop() }
+        let transport = try HTTP2Transport.trusting(server.certificate) { $0.maxConnectionsPerHost = 2 }
+        let answered = Mutex(0)
+        let sending = Task {
+            let outcomes = await transport.send((0..<20).map { server.post("\($0)") })
+            answered.withLock { $0 = outcomes.compactMap(\.answer).count }
+        }
+        try await eventually { server.endedCount == 1 }
+        mayAnswer.open()
+        // A loop that nothing wakes would look again after a minute.
+        try await eventually("twenty answers", within: .seconds(40)) { answered.withLock { $0 } == 20 }
+        await sending.value
         await transport.close()
     }
 }
