@@ -1,10 +1,11 @@
 import BellhopRules
 import Store
 
-/// Gives each reader the words of their language; those of one event and one language are made once.
+/// Gives each reader the words of their language; those of one message and one language are made once.
 struct Translations {
     private let catalogs: CatalogSet
-    private var event: EventID?
+    /// What ``made`` was made of; by its id it could be another app's event, or another of the same app.
+    private var source: InboxWords?
     private var made: [LanguageTag: InboxWords] = [:]
 
     init(_ catalogs: CatalogSet) {
@@ -17,8 +18,8 @@ struct Translations {
         guard let locale = reader.locale, let catalog = catalogs[words.app], locale != catalog.language,
             let language = catalog.language(of: words.content.type, for: locale), language != catalog.language
         else { return words }
-        if event != words.content.event {
-            event = words.content.event
+        if source !== words {
+            source = words
             made = [:]
         }
         if let known = made[language] { return known }

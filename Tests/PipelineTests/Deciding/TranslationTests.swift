@@ -1,0 +1,51 @@
+import BellhopRules
+import Store
+import Testing
+import Workbench
+
+@testable import Pipeline
+
+@Suite("Words in the reader's language")
+struct TranslationTests {
+    private let catalogs: CatalogSet
+    private let reader: Recipient
+
+    init() throws {
+        catalogs = try Bench.shipped()
+        var reader = Recipient()
+        reader.locale = LanguageTag(validating: "nb")
+        self.reader = reader
+    }
+
+    /// The words of a sale at a venue, under an id that others have as well.
+    private func words(at venue: String) throws -> InboxWords {
+        let body =
+            #"{"id":"1","app":"venues","eventType":"opportunity","to":{"user":"u"},"data":{"venue":"\#(venue)","offer":"-"}}"#
+        let envelope = InboundEnvelope(body: Array(body.utf8), source: .elsewhere)
+        guard case .event(let event) = try SubmissionParser(catalogs).parse(envelope).get() else {
+            throw BenchError("no event")
+        }
+        return try WordedEvent.read(event, catalogs, at: Timestamp(clamping: 0)).get().words(ContentHash(of: event))
+    }
+
+    @Test("events that share an id share no words, and those of one message are made once")
+    func sameID() throws {
+        var translations = Translations(catalogs)
+        let (ada, bob) = (try words(at: "Ada"), try words(at: "Bob"))
+        let first = translations.words(ada, for: reader)
+        #expect(first.content.title == "Salg hos Ada")
+        #expect(translations.words(ada, for: reader) === first)
+        let second = translations.words(bob, for: reader)
+        #expect(second.content.title == "Salg hos Bob")
+    }
+
+    @Test("a reader of the app's own language in between does not bring another's words back")
+    func inBetween() throws {
+        var translations = Translations(catalogs)
+        let (ada, bob) = (try words(at: "Ada"), try words(at: "Bob"))
+        _ = translations.words(ada, for: reader)
+        let own = translations.words(bob, for: Recipient())
+        #expect(own === bob)
+        #expect(translations.words(bob, for: reader).content.title == "Salg hos Bob")
+    }
+}
