@@ -3,14 +3,17 @@
 ///
 /// The same facts give the same decision, at the first attempt, after a wait, at a retry and at a replay.
 public struct Decision: Hashable, Sendable {
-    /// Whether the user finds it in the app.
-    public let isRecorded: Bool
+    /// Why nothing of it is kept, not even in the app; nil where the user finds it there.
+    public let absence: SuppressionReason?
     /// What becomes of each device, in the order of the devices; empty where `push` holds for all of them.
     public let devices: [DeviceRuling]
     /// What holds for the channel as a whole; nil where each device has an answer of its own.
     public let push: Outcome?
     /// What becomes of e-mail; nil where the type does not use it.
     public let email: Outcome?
+
+    /// Whether the user finds it in the app.
+    public var isRecorded: Bool { absence == nil }
 
     /// Decides.
     public init(_ facts: DecisionFacts) {
@@ -27,7 +30,7 @@ public struct Decision: Hashable, Sendable {
 
     init(_ facts: DecisionFacts, telling listener: inout some RuleListener) {
         let general = GeneralRules.outcome(facts, &listener)
-        isRecorded = GeneralRules.records(facts, after: general)
+        absence = GeneralRules.absence(facts, after: general)
         if let general {
             push = general
             devices = []
@@ -73,12 +76,13 @@ public enum Outcome: Hashable, Sendable {
 }
 
 extension Outcome {
-    /// Whether nothing of the notification is kept, not even in the app.
-    func leavesNoTrace(_ type: CatalogType) -> Bool {
-        switch self {
-        case .suppress(.unfollowed), .suppress(.notAddressed): true
-        case .suppress(.muted), .suppress(.typeMuted), .suppress(.topicMuted): type.whenMuted == .drop
-        default: false
+    /// Why nothing of the notification is kept, not even in the app; nil where it is.
+    func absence(_ type: CatalogType) -> SuppressionReason? {
+        guard case .suppress(let reason) = self else { return nil }
+        switch reason {
+        case .unfollowed, .notAddressed: return reason
+        case .muted, .typeMuted, .topicMuted: return type.whenMuted == .drop ? reason : nil
+        default: return nil
         }
     }
 }

@@ -5,13 +5,14 @@ enum GeneralRules {
         history(facts, &listener) ?? standing(facts, &listener)
     }
 
-    /// Whether the user finds it in the app, which does not depend on when it is decided: what came too late for a push is
-    /// there for those whom it is for, and for nobody else.
-    static func records(_ facts: DecisionFacts, after outcome: Outcome?) -> Bool {
-        guard let outcome else { return true }
+    /// Why the user does not find it in the app; nil where they do.
+    ///
+    /// That does not depend on when it is decided: what came too late for a push is there for those whom it is for, and for
+    /// nobody else.
+    static func absence(_ facts: DecisionFacts, after outcome: Outcome?) -> SuppressionReason? {
+        guard let outcome else { return nil }
         var nobody = NobodyListens()
-        let first = outcome.leavesNoTrace(facts.type) ? outcome : standing(facts, &nobody)
-        return !(first?.leavesNoTrace(facts.type) ?? false)
+        return outcome.absence(facts.type) ?? standing(facts, &nobody)?.absence(facts.type)
     }
 
     /// What holds of the user, whatever has happened to the notification.

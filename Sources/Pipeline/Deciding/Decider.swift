@@ -9,6 +9,11 @@ struct Decider: Sendable {
     let zones: ZoneLibrary
     let now: Timestamp
 
+    /// The same at another moment: what a decision needs to know may have been long in coming.
+    func at(_ now: Timestamp) -> Decider {
+        Decider(catalogs: catalogs, senders: senders, zones: zones, now: now)
+    }
+
     /// What the rules say of the new notifications of some messages.
     struct Decisions: Sendable {
         /// What is to be recorded, each with the lines by which it enters the ledger.
@@ -93,8 +98,8 @@ struct Decider: Sendable {
         facts.history.recent = recent.facts(of: record, catalogs)
         let decision = Decision(facts)
         recent.note(decision, of: record, catalogs, at: now)
+        if let reason = decision.absence { return .failure(Nowhere(reason: reason)) }
         if let outcome = decision.push {
-            if case .suppress(let reason) = outcome, !decision.isRecorded { return .failure(Nowhere(reason: reason)) }
             record.deliveries.append(line(outcome, to: OpeningDelivery.nobody))
         }
         // A mail that is not sent leaves no line: most users have no address, and `explain` tells what the rules say.
