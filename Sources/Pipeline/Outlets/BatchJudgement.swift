@@ -27,7 +27,7 @@ struct BatchJudgement {
         witnesses: Witnesses = .everybody
     ) {
         let panel = JudgementPanel(shipments: shipments, witnesses: witnesses, alarm: alarm)
-        self.verdicts = panel.blamingUs(panel.forgivingStrangers(verdicts))
+        self.verdicts = panel.blamingUs(panel.sparingTheOthers(panel.forgivingStrangers(verdicts)))
         self.shipments = shipments
         self.outlet = outlet
     }
@@ -54,6 +54,11 @@ struct BatchJudgement {
     /// Where something was taken: APNs' environments, or nil for a provider that has none.
     var environmentsTaken: Set<PushEnvironment?> {
         Set(zip(shipments, verdicts).lazy.filter { $1.isTaken }.map(\.0.environment))
+    }
+
+    /// For which platforms something was taken.
+    var platformsTaken: Set<DevicePlatform> {
+        Set(zip(shipments, verdicts).lazy.filter { $1.isTaken }.compactMap(\.0.platform))
     }
 
     /// How long the provider wants to hear nothing.

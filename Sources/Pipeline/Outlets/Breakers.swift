@@ -175,7 +175,8 @@ package final class Breakers: Sendable {
     private func note(_ judgement: BatchJudgement, _ outlet: OutletKey) {
         let environments = judgement.environmentsTaken
         guard !environments.isEmpty else { return }
-        state.withLock { $0.hearsay.take(environments, outlet, at: time.steady()) }
+        let platforms = outlet.provider == PushProvider.expo.rawValue ? judgement.platformsTaken : []
+        state.withLock { $0.hearsay.take(environments, platforms, outlet, at: time.steady()) }
     }
 
     /// Whose answers count at an outlet.
@@ -183,7 +184,7 @@ package final class Breakers: Sendable {
     /// While nobody can say, only those of devices that were reached: strangers hold nobody up then, and lose nothing.
     private func witnesses(_ outlet: OutletKey) async -> Witnesses {
         guard let provider = PushProvider(rawValue: outlet.provider), provider == .apns || provider == .fcm else {
-            return .everybody
+            return state.withLock { $0.hearsay.takers(outlet, at: time.steady()) }
         }
         let known = state.withLock { $0.hearsay.witnesses(outlet, at: time.steady()) }
         if let known { return known }

@@ -10,15 +10,22 @@ struct Hearsay {
 
     private struct Place: Hashable {
         let outlet: OutletKey
-        let environment: PushEnvironment?
+        var environment: PushEnvironment?
+        var platform: DevicePlatform?
     }
 
     private var taken: [Place: ContinuousClock.Instant] = [:]
     private var platforms: [OutletKey: (reached: Set<DevicePlatform>, at: ContinuousClock.Instant)] = [:]
 
-    /// A provider has taken something in these environments.
-    mutating func take(_ environments: Set<PushEnvironment?>, _ outlet: OutletKey, at now: ContinuousClock.Instant) {
+    /// A provider has taken something in these environments, and for these platforms.
+    mutating func take(
+        _ environments: Set<PushEnvironment?>,
+        _ platforms: Set<DevicePlatform>,
+        _ outlet: OutletKey,
+        at now: ContinuousClock.Instant
+    ) {
         for environment in environments { taken[Place(outlet: outlet, environment: environment)] = now }
+        for platform in platforms { taken[Place(outlet: outlet, platform: platform)] = now }
     }
 
     /// On these platforms devices are known that were reached.
@@ -29,7 +36,17 @@ struct Hearsay {
     /// Whose answers count; nil where the database should be asked.
     func witnesses(_ outlet: OutletKey, at now: ContinuousClock.Instant) -> Witnesses? {
         guard let known = platforms[outlet], now - known.at < Self.pause else { return nil }
-        let lately = taken.filter { $0.key.outlet == outlet && now - $0.value < Self.memory }
-        return Witnesses(platforms: known.reached, takenLately: Set(lately.keys.map(\.environment)))
+        var witnesses = takers(outlet, at: now)
+        witnesses.platforms = known.reached
+        return witnesses
+    }
+
+    /// Only where something was taken lately, for an outlet whose devices nobody knows to be reached.
+    func takers(_ outlet: OutletKey, at now: ContinuousClock.Instant) -> Witnesses {
+        let lately = taken.filter { $0.key.outlet == outlet && now - $0.value < Self.memory }.keys
+        return Witnesses(
+            takenLately: Set(lately.filter { $0.platform == nil }.map(\.environment)),
+            platformsTakenLately: Set(lately.compactMap(\.platform))
+        )
     }
 }

@@ -61,6 +61,24 @@ struct JudgementPanel {
         }
     }
 
+    /// The verdicts with those confined to their own recipient that a single one can bring about, unless many hear the same:
+    /// where others were let in a moment ago, our keys and settings are right.
+    func sparingTheOthers(_ verdicts: [Verdict]) -> [Verdict] {
+        guard !witnesses.takenLately.isEmpty else { return verdicts }
+        return zip(shipments, verdicts).map { shipment, verdict in
+            guard let own = verdict.ofOneRecipient else { return verdict }
+            var peers = Array(zip(shipments, verdicts))
+            if case .configError(_, .platform) = verdict {
+                guard let platform = shipment.platform, witnesses.platformsTakenLately.contains(platform) else {
+                    return verdict
+                }
+                peers.removeAll { $0.0.platform != platform }
+            }
+            let hearers = peers.filter { $1 == verdict }.map(\.0.person)
+            return FaultOfOurs.isLikely(hearers, of: peers.count) ? verdict : own
+        }
+    }
+
     private func isOfItsOwnMaking(_ verdict: Verdict, _ shipment: Shipment) -> Bool {
         if case .configError(_, .platform) = verdict {
             return shipment.platform.map(witnesses.platforms.contains) ?? false

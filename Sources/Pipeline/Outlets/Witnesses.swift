@@ -14,6 +14,9 @@ struct Witnesses: Equatable {
     /// The keys are right there, so what strangers are told is about their own devices.
     var takenLately: Set<PushEnvironment?> = []
 
+    /// Of Expo, which has keys of its own for each: for which platforms it took something a moment ago.
+    var platformsTakenLately: Set<DevicePlatform> = []
+
     static let everybody = Witnesses()
 
     /// Whether only devices that were reached before count.

@@ -44,6 +44,9 @@ package enum EmailAnswer {
         switch (reply.code, reply.status?.subject, reply.status?.detail) {
         case (_, 2, 2): .retry(.mailboxFull, notBefore: fullMailboxWait, scope: .message)
         case (_, 3, 4), (_, 2, 3), (552, _, _): .payloadError(.payloadTooLarge)
+        // Said of an address or a text, however it is put.
+        case (500, _, _) where phase == .rcpt || phase == .endOfData: nil
+        case (504, _, _) where phase == .rcpt || phase == .endOfData: nil
         case (500, _, _), (502, _, _), (503, _, _), (504, _, _): .configError(.protocolViolation, scope: .provider)
         case (530, _, _), (534, _, _), (535, _, _), (538, _, _):
             .configError(.authenticationRefused, scope: .provider)
@@ -55,8 +58,9 @@ package enum EmailAnswer {
     /// Mostly it is this mail that the server dislikes; what blames the sender as such concerns all of them.
     private static func policy(_ reply: SMTPReply, _ detail: Int) -> Verdict {
         // Who signs in, and the proofs of the sender's domain (DKIM, SPF, DMARC, reverse names).
-        let isOurs = [0, 3, 8, 9, 11, 14].contains(detail) || (20...30).contains(detail)
-        let words = reply.words.lowercased()
+        let isOurs = [3, 8, 9, 11, 14].contains(detail) || (20...30).contains(detail)
+        // Somebody has chosen the addresses among them.
+        let words = reply.words.lowercased().split(separator: " ").filter { !$0.contains("@") }.joined(separator: " ")
         let blamesUs = ["dkim", "spf", "dmarc", "relay", "authenticat"].contains { words.contains($0) }
         return isOurs || blamesUs
             ? .configError(.senderRefused, scope: .provider) : .payloadError(.refusedByPolicy)
@@ -81,7 +85,7 @@ package enum EmailAnswer {
     /// A refusal without a better word is that there is no such mailbox; a relay that knows better says so.
     private static func refusedRecipient(_ reply: SMTPReply) -> Verdict {
         switch reply.code {
-        case 501, 550, 551, 553, 555, 556: .payloadError(.mailboxUnknown)
+        case 500, 501, 504, 550, 551, 553, 555, 556: .payloadError(.mailboxUnknown)
         default: reply.status?.subject == 1 ? .payloadError(.mailboxUnknown) : .payloadError(.refusedByPolicy)
         }
     }

@@ -17,4 +17,20 @@ extension Verdict {
         case .delivered, .accepted, .retry, .deviceGone, .configError, .payloadError, .unknown: nil
         }
     }
+
+    /// The same answer as one about its own recipient; nil where no single recipient brings it about.
+    ///
+    /// An Expo token may be of somebody else's project, which has its own word on who may send to it and its own keys; a
+    /// mailbox may have a filter in front of it that says what relays say of senders.
+    package var ofOneRecipient: Verdict? {
+        switch self {
+        case .configError(let reason, .provider), .configError(let reason, .platform):
+            switch reason {
+            case .notAuthorized, .mismatchedSender, .invalidCredentials, .developerError, .senderRefused:
+                .configError(reason, scope: .device)
+            default: nil
+            }
+        case .delivered, .accepted, .retry, .deviceGone, .configError, .payloadError, .unknown: nil
+        }
+    }
 }

@@ -66,6 +66,40 @@ struct WitnessTests {
         #expect(later.refusals.isEmpty)
     }
 
+    @Test(
+        "what one recipient can bring about is theirs where others were let in lately, until five people hear it",
+        arguments: [
+            Verdict.configError(.notAuthorized, scope: .provider),
+            .configError(.invalidCredentials, scope: .platform), .configError(.senderRefused, scope: .provider),
+        ]
+    )
+    func ofOneRecipient(_ refusal: Verdict) throws {
+        let lately = Witnesses(takenLately: [nil], platformsTakenLately: [.android])
+        let (first, _) = try Answered.judged(Answered.people(1, refusal), through: .expo)
+        #expect(!first.refusals.isEmpty && first.restsOnStrangers)
+        let (alone, _) = try Answered.judged(Answered.people(4, refusal), through: .expo, witnesses: lately)
+        #expect(alone.refusals.isEmpty)
+        #expect(alone.rulings == alone.verdicts.map(Optional.some))
+        #expect(alone.verdicts.allSatisfy { $0 == refusal.ofOneRecipient })
+        let (many, _) = try Answered.judged(Answered.people(5, refusal), through: .expo, witnesses: lately)
+        #expect(!many.refusals.isEmpty)
+    }
+
+    @Test("what was taken for one platform says nothing about another's keys, nor do its devices outnumber the other's")
+    func keysOfPlatforms() throws {
+        let refusal = Verdict.configError(.invalidCredentials, scope: .platform)
+        let phones = (0..<5).map { Answered(person: "u\($0)", verdict: refusal, platform: .ios) }
+        let others = Answered.people(20, from: 5, Self.taken)
+        let android = Witnesses(takenLately: [nil], platformsTakenLately: [.android])
+        let (unknown, outlet) = try Answered.judged([phones[0]], through: .expo, witnesses: android)
+        #expect(unknown.refusals.keys.contains(BreakerKey(outlet, platform: .ios)))
+        let both = Witnesses(takenLately: [nil], platformsTakenLately: [.android, .ios])
+        let (known, _) = try Answered.judged([phones[0]], through: .expo, witnesses: both)
+        #expect(known.refusals.isEmpty)
+        let (mixed, _) = try Answered.judged(phones + others, through: .expo, witnesses: both)
+        #expect(mixed.refusals.keys.contains(BreakerKey(outlet, platform: .ios)))
+    }
+
     @Test("a key that is refused for everybody needs no witness")
     func wrongKey() throws {
         let wrong = Verdict.configError(.permissionDenied, scope: .provider)
@@ -88,7 +122,7 @@ struct WitnessTests {
         let start = ContinuousClock.now
         var hearsay = Hearsay()
         #expect(hearsay.witnesses(outlet, at: start) == nil)
-        hearsay.take([nil], outlet, at: start)
+        hearsay.take([nil], [], outlet, at: start)
         hearsay.learn([.android], outlet, at: start + .seconds(599))
         #expect(hearsay.witnesses(outlet, at: start + .seconds(599))?.takenLately == [nil])
         #expect(hearsay.witnesses(outlet, at: start + .seconds(600))?.takenLately == [])
