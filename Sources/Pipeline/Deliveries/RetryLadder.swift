@@ -78,14 +78,14 @@ package struct RetryLadder: Sendable {
         return disposition
     }
 
-    /// Again after the tier that fits, or where that is longer than any, when the database says so.
+    /// Again after the tier that fits; where none does, or by far too late, when the database says so.
     private func waiting(
         _ attempt: Attempt,
         _ wait: Duration,
         reason: String,
         burnsAttempt: Bool
     ) -> Disposition {
-        guard let tier = tier(lasting: wait) else {
+        guard let tier = tier(lasting: wait), tier.delay - wait <= max(Self.slack, wait / 2) else {
             return postponed(attempt, wait, reason: reason, burnsAttempt: burnsAttempt)
         }
         var disposition = postponed(attempt, tier.delay, reason: reason, burnsAttempt: burnsAttempt)
@@ -115,6 +115,9 @@ package struct RetryLadder: Sendable {
         let position = max(0, spent - 1)
         return position < tiers.count ? tiers[position].delay : last.delay
     }
+
+    /// By how much a retry may come later than it could: a quarter of an hour must not become an hour.
+    private static let slack = Duration.seconds(60)
 
     /// Our keys or settings are wrong: nothing is gained by asking again at once.
     private static let configurationPause = Duration.seconds(60)

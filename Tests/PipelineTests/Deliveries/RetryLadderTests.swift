@@ -48,6 +48,21 @@ struct RetryLadderTests {
         #expect(long.settlement.outcomeIsUnknown)
     }
 
+    @Test("a tier that comes by far too late is no tier for a wait: what may be tried in a quarter of an hour is")
+    func betweenTiers() throws {
+        let ladder = RetryLadder(tiers: [10, 30, 120, 600, 3_600].map { RetryTier(.seconds($0)) }, limit: 8)
+        func wait(_ seconds: Int) throws -> (due: Duration?, isTier: Bool) {
+            let verdict = Verdict.retry(.unavailable, notBefore: .seconds(seconds), scope: .message)
+            let disposition = ladder.disposition(of: try Answered.attempt, after: verdict)
+            return (disposition.settlement.dueIn, disposition.tier != nil)
+        }
+        #expect(try wait(900) == (.seconds(900), false))
+        #expect(try wait(300) == (.seconds(300), false))
+        #expect(try wait(60) == (.seconds(120), true))
+        #expect(try wait(5) == (.seconds(10), true))
+        #expect(try wait(3_000) == (.seconds(3_600), true))
+    }
+
     @Test("our own fault for everybody burns nothing, for one message it is counted")
     func configuration() throws {
         let everybody = try Self.after(.configError(.permissionDenied, scope: .provider), attempts: 3)
