@@ -63,7 +63,8 @@ extension SenderAssembly {
             // A message that comes alone is a request of its own, so there must be room for more than full ones.
             window: max(Self.fewestRequests, expo.reach.window / ExpoRound.limit)
         )
-        let need = TransportNeed(kind: .pushes(app), endpoint: expo.endpoint, reach: reach, name: "expo")
+        var need = TransportNeed(kind: .pushes(app), endpoint: expo.endpoint, reach: reach, name: "expo")
+        need.longestAnswer = ExpoService.largestAnswer
         let service = ExpoService(
             endpoint: expo.endpoint,
             accessToken: expo.accessToken,

@@ -30,6 +30,9 @@ package struct TransportNeed: Hashable, Sendable {
     /// Where strangers choose hosts, a slow one must not take the window from the others.
     package var hostsPerWindow = 1
 
+    /// Bytes of an answer that are kept; nil for what single answers need.
+    package var longestAnswer: Int?
+
     /// Opens such a transport; nothing is connected yet.
     package func open() throws(TransferError) -> any HTTPTransport {
         switch kind {
@@ -51,6 +54,7 @@ package struct TransportNeed: Hashable, Sendable {
         options.authoritiesFile = reach.authoritiesFile
         options.addressPolicy = addressPolicy
         options.warmsUp = warmsUp
+        if let longestAnswer { options.bodyLimit = longestAnswer }
         if hostsPerWindow > 1 {
             options.maxConcurrentStreams = max(1, reach.window / (hostsPerWindow * reach.connections))
         }

@@ -52,8 +52,8 @@ package struct ExpoService: Sendable {
 
     private static let largestPlain = 1024
 
-    /// Well above a thousand receipts.
-    private static let largestAnswer = 4 << 20
+    /// Well above a thousand receipts, as they come and unpacked.
+    static let largestAnswer = 4 << 20
 
     private static let timeouts = TransferTimeouts(total: .seconds(20), connect: .seconds(10))
 }

@@ -102,6 +102,21 @@ struct ExpoSandboxTests {
         }
     }
 
+    @Test("receipts of a thousand messages are read, although they are many times what a provider's usual answer is")
+    func longAnswer() async throws {
+        try await Self.run { _, sender, receipts in
+            var chance = SeededChance(7)
+            let letters = Array("abcdefghijklmnopqrstuvwxyz0123456789")
+            let names = (0..<1_000).map { index in
+                "gone-\(index)-" + String((0..<150).map { _ in letters[Int.random(in: 0..<36, using: &chance)] })
+            }
+            let tickets = Self.tickets(await sender.send(try Expo.batch(names)))
+            #expect(tickets.count == 1_000)
+            let answers = await receipts.ask(tickets)
+            #expect(answers == Array(repeating: .known(.deviceGone(.deviceNotRegistered, at: nil)), count: 1_000))
+        }
+    }
+
     @Test("devices of two projects are all reached, each project by itself")
     func projects() async throws {
         try await Self.run { sandbox, sender, _ in
