@@ -28,6 +28,8 @@ public struct JSONParser: Sendable {
 
         /// What an event may measure: 256 KiB, 32 levels.
         public static let event = Limits(bytes: 256 * 1024, depth: 32)
+        /// What a message between workers may measure, which names up to a thousand notifications of one user: 1 MiB.
+        public static let work = Limits(bytes: 1024 * 1024, depth: 32)
         /// What a catalogue file may measure: 4 MiB, 32 levels.
         public static let catalog = Limits(bytes: 4 * 1024 * 1024, depth: 32)
     }

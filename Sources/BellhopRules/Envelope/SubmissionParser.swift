@@ -88,8 +88,16 @@ extension Catalog {
         return Event.TopicReading(
             topic: topic,
             venueID: topics.venueID(of: topic),
-            collapseKey: type.burst == nil ? nil : "\(type.type) \(topic)"
+            collapseKey: type.burst == nil ? nil : Self.collapseKey(of: type.type, topic)
         )
+    }
+
+    /// What is kept of an event is read again: its key must be one that a producer could have named.
+    private static func collapseKey(of type: EventType, _ topic: Topic) -> String {
+        let key = "\(type) \(topic)"
+        guard key.count > FieldLimits.reference else { return key }
+        let hash = StableHash(of: Array(key.utf8)).text
+        return key.prefix(FieldLimits.reference - hash.count - 1) + " " + hash
     }
 }
 

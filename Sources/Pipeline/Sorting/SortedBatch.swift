@@ -131,7 +131,9 @@ struct SortedBatch {
         case .success(let success): worded = success
         }
         guard event.deliverAt == nil, case .users(let users) = event.audience else {
-            plans.append(Entry(index: index, work: worded.plan))
+            let plan = worded.plan
+            if let rejection = plan.refusal { return rejection }
+            plans.append(Entry(index: index, work: plan))
             return nil
         }
         let words = worded.words(ContentHash(of: event))
@@ -141,5 +143,19 @@ struct SortedBatch {
             records.append(Entry(index: index, work: record))
         }
         return nil
+    }
+}
+
+extension PlannedEvent {
+    /// Published again it would be refused, and whoever keeps it has promised that it is not.
+    fileprivate var refusal: Rejection? {
+        let limit = JSONParser.Limits.event.bytes
+        guard byteCount > limit else { return nil }
+        return Rejection(
+            reason: .tooLarge,
+            pointer: .root,
+            message: "with what stands in its headers it has \(byteCount) bytes, the limit is \(limit)",
+            event: event
+        )
     }
 }

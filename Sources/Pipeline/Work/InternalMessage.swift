@@ -9,7 +9,7 @@ enum InternalMessage: Sendable, Equatable {
 
     /// Reads a body, or says why it is not one that can be read here.
     static func read(_ body: [UInt8]) -> Result<InternalMessage, UnreadMessage> {
-        guard case .success(.object(let object)) = JSONParser(limits: .event).parse(body) else {
+        guard case .success(.object(let object)) = JSONParser(limits: .work).parse(body) else {
             return .failure(.foreign)
         }
         if let newer = MessageVersion.beyond(object) { return .failure(.newer(newer)) }

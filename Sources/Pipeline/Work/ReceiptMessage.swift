@@ -17,8 +17,7 @@ struct ReceiptMessage: Sendable, Equatable {
 
     /// Reads a body, or says why it is not one that can be read here.
     static func read(_ body: [UInt8]) -> Result<ReceiptMessage, UnreadMessage> {
-        let limits = JSONParser.Limits(bytes: 1 << 20, depth: JSONParser.Limits.event.depth)
-        guard let object = try? JSONParser(limits: limits).parse(body).get().object else { return .failure(.foreign) }
+        guard let object = try? JSONParser(limits: .work).parse(body).get().object else { return .failure(.foreign) }
         if let newer = MessageVersion.beyond(object) { return .failure(.newer(newer)) }
         guard let entries = object["deliveries"]?.array, !entries.isEmpty, entries.count <= limit else {
             return .failure(.foreign)

@@ -55,18 +55,16 @@ package struct InboxCursor: Hashable, Sendable {
         return unread == glimpse.unread ? .nothing : .badge
     }
 
-    /// FNV-1a over places and marks: it guards against chance, and a user who forges one deceives themselves.
+    /// Over places and marks: it guards against chance, and a user who forges one deceives themselves.
     private static func print(_ rows: some Sequence<InboxGlimpse.Row>) -> UInt64 {
-        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        var hash = StableHash()
         for row in rows {
             let marks: UInt64 = (row.isRead ? 1 : 0) | (row.isSeen ? 2 : 0)
             for word in [UInt64(bitPattern: row.place.listedAt.microseconds), row.id.bits, marks] {
-                for shift in stride(from: 0, to: 64, by: 8) {
-                    hash = (hash ^ (word >> UInt64(shift) & 0xFF)) &* 0x0000_0100_0000_01B3
-                }
+                withUnsafeBytes(of: word.littleEndian) { hash.add($0) }
             }
         }
-        return hash
+        return hash.value
     }
 }
 

@@ -21,6 +21,9 @@ package struct PlannedEvent: Sendable {
         body = String(decoding: published, as: UTF8.self)
     }
 
+    /// Bytes of what is kept, which has in it what stood outside of the body that came.
+    package var byteCount: Int { content.count }
+
     /// Whether it is expanded at once: it is for a wider audience, and not for later.
     package var isForNow: Bool {
         if case .users = event.audience { false } else { event.deliverAt == nil }
@@ -193,9 +196,19 @@ package struct EventBook: Sendable {
                 let type = EventType(validating: try rows.text(row, 2))
             else { return nil }
             let closing = try rows.optionalText(row, 4).flatMap(DueEvent.Closing.init(rawValue:))
-            return DueEvent(app: app, id: id, type: type, body: Array(try rows.text(row, 3).utf8), closing: closing)
+            let body = Self.compact(Array(try rows.text(row, 3).utf8))
+            return DueEvent(app: app, id: id, type: type, body: body, closing: closing)
         }
         return DueItems(due, left: rows.count < limit ? nil : span)
+    }
+
+    /// What an erasure has left was written by the database, with a blank behind each comma and colon: that must not make it
+    /// larger than an event may be.
+    private static func compact(_ body: [UInt8]) -> [UInt8] {
+        guard body.count > JSONParser.Limits.event.bytes,
+            case .success(let json) = JSONParser(limits: .catalog).parse(body)
+        else { return body }
+        return JSONWriter.canonicalBytes(of: json)
     }
 
     /// Lets them come up again at once, since they have not gone out for all that is known.

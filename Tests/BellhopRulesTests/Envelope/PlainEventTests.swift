@@ -131,6 +131,33 @@ struct PlainEventTests {
         #expect(try Messages.event(again).traceParent == event.traceParent)
     }
 
+    @Test("what a burst gathers under is read again from what is kept, however long type and topic are")
+    func longestTopic() throws {
+        let type = String(repeating: "t", count: 64)
+        let catalog = """
+            { app: "shop", language: "en", timezone: "Europe/Oslo", providers: ["fcm"],
+              types: { \(type): { priority: "normal", label: { en: "T" }, burst: { window: "60s" } } } }
+            """
+        let catalogs = try CatalogSet.load(files: [("shop.json5", Array(catalog.utf8))]).get()
+        var keys: Set<String?> = []
+        for end in ["a", "b"] {
+            let topic = "m:" + String(repeating: "x", count: 252) + end
+            let body =
+                #"{"id":"e","app":"shop","eventType":"\#(type)","to":{"topic":"\#(topic)"},"title":"A","body":"B"}"#
+            let parser = SubmissionParser(catalogs)
+            guard case .event(let event) = try parser.parse(Messages.envelope(body)).get() else {
+                Issue.record("no event")
+                return
+            }
+            keys.insert(event.content.collapseKey)
+            #expect(event.content.collapseKey?.count == 255)
+            var kept = Messages.envelope("")
+            kept.body = event.plainForm()
+            #expect(try parser.parse(kept).get() == .event(event))
+        }
+        #expect(keys.count == 2)
+    }
+
     @Test("a well-formed trace travels on, an ill-formed one is ignored")
     func traces() throws {
         let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"

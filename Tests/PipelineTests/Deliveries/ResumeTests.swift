@@ -123,4 +123,21 @@ struct ResumeTests {
             #expect(InternalMessage.read(message.body) == .success(.resume(message)))
         }
     }
+
+    @Test("a resume for a user of the longest name with as much due as a message names is read again")
+    func longest() throws {
+        let recipient = RecipientKey(
+            app: try #require(AppID(validating: "drop")),
+            user: try #require(UserID(validating: String(repeating: "\"", count: 255)))
+        )
+        let keys = (0..<ResumeMessage.limit).map { number in
+            NotificationKey(recipient: recipient, notification: NotificationID(bits: UInt64(number)))
+        }
+        let messages = ResumeMessage.messages(for: keys)
+        #expect(messages.count == 1)
+        for message in messages {
+            #expect(message.body.count > JSONParser.Limits.event.bytes)
+            #expect(InternalMessage.read(message.body) == .success(.resume(message)))
+        }
+    }
 }

@@ -49,16 +49,11 @@ public struct CatalogSet: Sendable {
             : .failure(CatalogFaults(faults: faults))
     }
 
-    /// FNV-1a over the contents, 12 hex digits: whoever wants to deceive themselves may.
+    /// 12 hex digits: whoever wants to deceive themselves may.
     private static func fingerprint(of files: [(name: String, bytes: [UInt8])]) -> String {
-        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-        for file in files.sorted(by: { $0.name < $1.name }) {
-            for byte in Array(file.name.utf8) + [0] + file.bytes + [0] {
-                hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3
-            }
-        }
-        let digits = String(hash, radix: 16)
-        return String((String(repeating: "0", count: 16 - digits.count) + digits).prefix(12))
+        var hash = StableHash()
+        for file in files.sorted(by: { $0.name < $1.name }) { hash.add(Array(file.name.utf8) + [0] + file.bytes + [0]) }
+        return String(hash.text.prefix(12))
     }
 }
 
