@@ -100,8 +100,8 @@ extension Intake {
         var work = Resumption.Work()
         work.shipments = recorded.shipments
         work.footprint = words.content.footprint + recorded.shipments.count * Self.shipmentBytes
-        let duplicates = Resumption.parts(
-            of: recorded.duplicates,
+        let owed = Resumption.parts(
+            of: recorded.owed,
             each: Self.contents / max(1, words.content.footprint)
         )
         var tally = PageTally()
@@ -111,7 +111,7 @@ extension Intake {
         return .recorded(
             RecordedPage(
                 work: work,
-                owed: StoredBatch.Rest(parts: duplicates, heirs: heirs, decider: decider),
+                owed: StoredBatch.Rest(parts: owed, heirs: heirs, decider: decider),
                 letters: letters(recorded, of: words, entry),
                 app: words.app,
                 tally: tally,

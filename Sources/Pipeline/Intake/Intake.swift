@@ -62,7 +62,7 @@ package struct Intake: Sendable {
         // What a producer fed before its event in the same batch counts for the event.
         let fed = await feedsAndPlans.feed(sorted.feeds, batch)
         let recorded = await record(sorted.records, decider, batch)
-        let parts = Resumption.parts(of: sorted.resumed + recorded.duplicates)
+        let parts = Resumption.parts(of: sorted.resumed + recorded.owed)
         var work = await resumption.take(parts.first ?? [], sorted.heirs, decider, batch)
         work.shipments = recorded.shipments + work.shipments
         work.footprint += sorted.footprint
@@ -176,6 +176,7 @@ package struct Intake: Sendable {
                 batch.messages.giveUp(part.map(\.index))
                 continue
             }
+            let decider = decider.at(context.time.timestamp)
             let decisions = decider.decide(part, for: people, after: recent)
             for (app, reason) in decisions.nowhere { context.metrics.records.countUnrecorded(app, reason) }
             await batch.timed(.record) { await recorder.record(decisions.decided, decider, batch, into: &recorded) }

@@ -78,6 +78,7 @@ struct Resumption: Sendable {
         at index: (NotificationKey) -> Int = { _ in 0 }
     ) async -> Work? {
         guard let found = await lookUp(claimed, decider, batch) else { return nil }
+        let decider = decider.at(time.timestamp)
         var work = Work()
         work.footprint = found.notifications.values.reduce(0) { $0 + $1.content.footprint }
         var digests = DigestGathering()

@@ -16,9 +16,14 @@ struct Recorder: Sendable {
         fileprivate(set) var count = 0
         /// Notifications that were there already; something of them may still be owed.
         var duplicates: [Entry<NotificationKey>] = []
+        /// What this batch has claimed, by decisions that are too old to go by: it is decided anew.
+        fileprivate var late: [Entry<NotificationKey>] = []
         fileprivate var refused: [(entry: Entry<InboxRecord>, why: String)] = []
         /// Other words were there already, by the positions of the messages.
         fileprivate var conflicts: [Int: [InboxRecord]] = [:]
+
+        /// What may be owed something that is not among the shipments.
+        var owed: [Entry<NotificationKey>] { duplicates + late }
 
         /// What will not get better by trying again; users of one message in conflict are one fault.
         var faults: [Entry<DeadLetterCause>] {
@@ -39,7 +44,9 @@ struct Recorder: Sendable {
         }
     }
 
-    /// Records what was decided, in one statement, and claims what goes out at once; only then is that built.
+    /// Records what was just decided, in one statement, and claims what goes out at once; only then is that built.
+    ///
+    /// A database that was away has kept the decisions waiting: quiet hours may have begun, or the user may have had enough.
     func record(
         _ decided: [Entry<Decider.Decided>],
         _ decider: Decider,
@@ -47,14 +54,19 @@ struct Recorder: Sendable {
         into recorded: inout Recorded
     ) async {
         let lease = Lease()
+        let decidedAt = context.time.steady()
         let stored = await batch.store(decided) { [store, context] decided throws(PostgresError) in
             let start = context.time.steady()
             let outcomes = try await store.record(decided.map(\.record), as: batch.claim)
             lease.begin(at: start)
             return outcomes
         }
+        let isLate = context.time.steady() - decidedAt > Self.patience
         for (entry, outcome) in stored.written {
             switch outcome {
+            case .recorded where isLate:
+                recorded.count += 1
+                recorded.late.append(Entry(index: entry.index, work: entry.work.record.key))
             case .recorded:
                 recorded.count += 1
                 decider.addShipments(of: entry, under: lease, to: &recorded.shipments)
@@ -95,6 +107,8 @@ struct Recorder: Sendable {
         return ranges
     }
 
+    /// For how long a decision counts; a database that is merely slow is not asked twice.
+    private static let patience = Duration.seconds(30)
     private static let pairsPerStatement = 1024
     private static let bytesPerStatement = 8 << 20
 }

@@ -44,6 +44,8 @@ final class MemoryStore: PipelineStore, OutletStore {
         var revoked: [String] = []
         /// So many of the next calls fail.
         var failuresToCome = 0
+        /// So many of the next records fail, on top of those.
+        var unrecordedToCome = 0
         /// How many notifications each claim named.
         var claimSizes: [Int] = []
         /// Users whose records it never takes.
@@ -111,6 +113,10 @@ final class MemoryStore: PipelineStore, OutletStore {
         let ends = time.steady() + lease
         let now = clock
         return try answering { (state) throws(PostgresError) in
+            guard state.unrecordedToCome == 0 else {
+                state.unrecordedToCome -= 1
+                throw PostgresError(.connectionLost, "away")
+            }
             guard records.allSatisfy({ !state.refused.contains($0.user) }) else {
                 throw PostgresError(.server(.invalidParameterValue), "refused", sqlState: .invalidParameterValue)
             }
@@ -194,9 +200,9 @@ final class MemoryStore: PipelineStore, OutletStore {
             state.claimSizes.append(keys.count)
             var harvest = Ledger.Harvest()
             for (key, line) in state.lines where wanted.contains(key.notification) {
+                let isOwn = line.claim == claim
                 switch line.state {
-                case .sending where line.leaseEnds > now:
-                    guard line.claim != claim else { continue }
+                case .sending where line.leaseEnds > now && !isOwn:
                     harvest.leased[key.notification] = line.leaseEnds - now
                     continue
                 case .retrying where (line.dueAt ?? now) > now:
@@ -210,7 +216,7 @@ final class MemoryStore: PipelineStore, OutletStore {
                     ClaimedDelivery(
                         key: key,
                         attempts: line.attempts,
-                        outcomeWasUnknown: line.outcomeIsUnknown || line.state == .sending,
+                        outcomeWasUnknown: line.outcomeIsUnknown || (line.state == .sending && !isOwn),
                         digest: line.digest
                     )
                 )

@@ -126,6 +126,12 @@ final class SpineGround: Sendable {
         store.state.withLock { $0.people[key] = person }
     }
 
+    /// The user wants nothing of what may be silenced.
+    func mute(_ user: String) throws {
+        let key = try key(user)
+        store.state.withLock { $0.people[key]?.preferences = Preferences(["enabled": false]) }
+    }
+
     private func key(_ user: String) throws -> RecipientKey {
         RecipientKey(
             app: try #require(AppID(validating: Self.app)),

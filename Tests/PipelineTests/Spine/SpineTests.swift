@@ -3,6 +3,7 @@ import BellhopRules
 import Push
 import TestSupport
 import Testing
+import Workbench
 
 @testable import Pipeline
 
@@ -80,6 +81,35 @@ struct SpineTests {
         #expect(ground.provider.sent == ["d"])
     }
 
+    @Test("an event for later that would be too large when it is published again is refused at once")
+    func tooLargeForLater() async throws {
+        let ground = try SpineGround()
+        let what = #""id":"e","to":{"user":"u"},"title":"Hei","body":"på deg","deliverAt":"2023-12-01T00:00:00Z""#
+        let frame = #"{\#(what),"data":{"x":""}}"#
+        let filling = String(repeating: "x", count: 262_140 - frame.utf8.count)
+        let body = frame.replacingOccurrences(of: #""x":"""#, with: #""x":"\#(filling)""#)
+        #expect(await ground.take([ground.message(body)]) == [0])
+        #expect(ground.deadLetters() == ["too-large"])
+        let kept = ground.store.state.withLock(\.plans)
+        #expect(kept.isEmpty)
+    }
+
+    @Test("what has expired is recorded for those whom it is for, and for nobody else")
+    func expiredForNobody() async throws {
+        let dropping = #"qr_payment: { whenMuted: "drop","#
+        let catalogs = try Bench.shipped("drop", replacing: "qr_payment: {", with: dropping)
+        let ground = try SpineGround(catalogs: catalogs)
+        try ground.person("keen", device: "k")
+        try ground.person("tired", device: "t")
+        try ground.mute("tired")
+        let body =
+            #"{"id":"e","to":{"users":["keen","tired"]},"title":"Hei","body":"på deg","expiresAt":"2023-11-14T22:00:00Z"}"#
+        #expect(await ground.take([ground.message(body, type: "qr_payment")]) == [0])
+        let users = ground.store.state.withLock { $0.records.keys.map(\.recipient.user.text) }
+        #expect(users == ["keen"])
+        #expect(ground.provider.sent.isEmpty)
+    }
+
     @Test("a user whose record the database never takes is a dead letter; the others of the event have theirs")
     func refusedByStore() async throws {
         let ground = try SpineGround()
@@ -99,6 +129,54 @@ struct SpineTests {
         ground.store.state.withLock { $0.failuresToCome = 7 }
         #expect(await ground.take([ground.event("e", to: ["u"])]) == [0])
         #expect(ground.provider.sent == ["d"])
+    }
+
+    /// An event that is too late at a time of the day on which the ground's clock begins, at 22:13:20.
+    private static func event(expiringAt time: String, _ ground: SpineGround) -> IncomingMessage {
+        ground.message(
+            #"{"id":"e","to":{"user":"u"},"title":"Hei","body":"på deg","expiresAt":"2023-11-14T\#(time)Z"}"#
+        )
+    }
+
+    @Test("what has expired while the database was away is not sent, wherever it was on its way")
+    func expiredMeanwhile() async throws {
+        for isRecording in [false, true] {
+            let ground = try SpineGround()
+            try ground.person("u", device: "d")
+            ground.store.state.withLock { state in
+                if isRecording { state.unrecordedToCome = 40 } else { state.failuresToCome = 40 }
+            }
+            #expect(await ground.take([Self.event(expiringAt: "22:13:40", ground)]) == [0])
+            #expect(ground.provider.sent.isEmpty)
+            let states = Set(ground.lines().values)
+            #expect(states == ["expired"], "while it is \(isRecording ? "recorded" : "looked up")")
+        }
+    }
+
+    @Test("what is taken up again is decided by the time at which it can be sent")
+    func resumedLate() async throws {
+        let ground = try SpineGround()
+        try ground.person("u", device: "d")
+        ground.provider.answer([Self.busy])
+        await ground.take([Self.event(expiringAt: "22:14:40", ground)])
+        // A minute later.
+        let resume = ground.resumes()
+        ground.store.state.withLock { $0.failuresToCome = 40 }
+        #expect(await ground.take(resume) == [0])
+        #expect(ground.provider.sent == ["d"])
+        #expect(ground.lines() == ["u d": "expired"])
+    }
+
+    @Test("what was decided long before it could be recorded is decided anew, and sent once")
+    func decidedAnew() async throws {
+        let ground = try SpineGround()
+        try ground.person("u", device: "d")
+        ground.store.state.withLock { $0.unrecordedToCome = 40 }
+        #expect(await ground.take([ground.event("e", to: ["u"]), ground.event("e", to: ["u"])]) == [0, 1])
+        #expect(ground.provider.sent == ["d"])
+        #expect(ground.lines() == ["u d": "delivered"])
+        let claims = ground.store.state.withLock(\.claimSizes)
+        #expect(claims == [1])
     }
 
     @Test("a drain gives up what the database does not take, and acknowledges nothing of it")
