@@ -5,7 +5,7 @@ import Testing
 
 extension Proofs {
     /// What SECURITY.md promises of a lane's memory, against the documents that take most of it.
-    @Suite("Memory of a worker")
+    @Suite("Memory of a worker", .enabled(if: !Sanitizer.isOn, "a sanitizer keeps what is freed"))
     struct MemoryTests {
         /// For one lane, on top of what an idle worker has.
         private static let bound = 384 << 10

@@ -21,7 +21,7 @@ package struct InTurn: TestTrait, SuiteTrait {
 
     /// Under a sanitizer each is several times slower, and where nothing bounds the others all of these run beside.
     private static var width: Int {
-        guard ProcessInfo.processInfo.environment["BELLHOP_SANITIZE"] == nil else { return 3 }
+        guard !Sanitizer.isOn else { return 3 }
         #if compiler(>=6.1)
         return 12
         #else
