@@ -78,6 +78,7 @@ struct ProviderAnswerText: Sendable {
         .connect: "nothing answers at the endpoint: check the network and the endpoint",
         .authenticationRefused: "the relay refuses user or password",
         .encryptionMissing: "the relay offers no STARTTLS: use another port or smtps://",
+        .refusedByPolicy: "the relay refuses the mail; if all of them, see DKIM, SPF, DMARC and its right to relay",
         .senderRefused: "the relay does not let us send as the address in from",
         .vapidRefused: "the push service does not accept the VAPID key's signature: check subject and clock",
         .vapidMismatch: "the browser has subscribed with another VAPID key",

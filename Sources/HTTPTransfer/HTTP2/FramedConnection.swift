@@ -45,7 +45,7 @@ final class FramedConnection {
         self.session = session
         self.tools = tools
         lastSign = now
-        // An answer fits into its stream's window, and those of all streams into the connection's.
+        // A usual answer fits into its stream's window, and those of all streams into the connection's.
         let window: Int32 = 1 << 20
         guard bellhop_submit_client_settings(session, UInt32(window), 64 * 1024) == 0,
             nghttp2_session_set_local_window_size(session, bellhop_no_flags, 0, 16 * window) == 0

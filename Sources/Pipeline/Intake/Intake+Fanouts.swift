@@ -96,22 +96,20 @@ extension Intake {
         else { return nil }
         let people = Dictionary(audience.map { ($0.key, $0.recipient) }) { first, _ in first }
         let recorded = await record(Self.records(words, for: audience, at: index), knowing: people, decider, batch)
+        let contents = Self.contents / max(1, words.content.footprint)
+        var work = await decideAnew(recorded.late, each: contents, decider, batch)
         guard !batch.messages.isGivenUp(index) else { return nil }
-        var work = Resumption.Work()
-        work.shipments = recorded.shipments
-        work.footprint = words.content.footprint + recorded.shipments.count * Self.shipmentBytes
-        let owed = Resumption.parts(
-            of: recorded.owed,
-            each: Self.contents / max(1, words.content.footprint)
-        )
+        work.shipments += recorded.shipments
+        work.footprint += words.content.footprint + recorded.shipments.count * Self.shipmentBytes
+        let duplicates = Resumption.parts(of: recorded.duplicates, each: contents)
         var tally = PageTally()
         tally.users = audience.count
         tally.recorded = recorded.count + recorded.duplicates.count
-        tally.sent = recorded.shipments.count
+        tally.sent = work.shipments.count
         return .recorded(
             RecordedPage(
                 work: work,
-                owed: StoredBatch.Rest(parts: owed, heirs: heirs, decider: decider),
+                owed: StoredBatch.Rest(parts: duplicates, heirs: heirs, decider: decider),
                 letters: letters(recorded, of: words, entry),
                 app: words.app,
                 tally: tally,

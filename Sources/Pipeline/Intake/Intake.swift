@@ -62,8 +62,9 @@ package struct Intake: Sendable {
         // What a producer fed before its event in the same batch counts for the event.
         let fed = await feedsAndPlans.feed(sorted.feeds, batch)
         let recorded = await record(sorted.records, decider, batch)
-        let parts = Resumption.parts(of: sorted.resumed + recorded.owed)
+        let parts = Resumption.parts(of: sorted.resumed + recorded.duplicates)
         var work = await resumption.take(parts.first ?? [], sorted.heirs, decider, batch)
+        work += await decideAnew(recorded.late, decider, batch)
         work.shipments = recorded.shipments + work.shipments
         work.footprint += sorted.footprint
         let badges = await badges(sorted.badges, decider, batch)
@@ -183,10 +184,23 @@ package struct Intake: Sendable {
         }
         // A copy inside this batch has nothing of its own to do: its twin's lines are under this very claim.
         if !recorded.duplicates.isEmpty {
-            let taken = Set(recorded.shipments.map(\.key.notification))
+            let taken = Set(recorded.shipments.map(\.key.notification) + recorded.late.map(\.work))
             recorded.duplicates.removeAll { taken.contains($0.work) }
         }
         return recorded
+    }
+
+    /// Takes up what this batch has recorded and claimed too long after it was decided, under the same claim; as many at a
+    /// time as a statement may hold.
+    func decideAnew(
+        _ late: [Entry<NotificationKey>],
+        each: Int = Resumption.keysPerPart,
+        _ decider: Decider,
+        _ batch: Batch
+    ) async -> Resumption.Work {
+        var work = Resumption.Work()
+        for part in Resumption.parts(of: late, each: each) { work += await resumption.take(part, [], decider, batch) }
+        return work
     }
 
     /// Nil where a drain came first; the messages are given up then.

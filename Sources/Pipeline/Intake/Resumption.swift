@@ -22,6 +22,14 @@ struct Resumption: Sendable {
         var later: [ResumeSender.Way: [NotificationKey]] = [:]
         /// The positions of the messages that named those.
         var waiting: [Int] = []
+
+        static func += (work: inout Work, more: Work) {
+            work.shipments += more.shipments
+            work.footprint += more.footprint
+            work.withheld += more.withheld
+            work.later.merge(more.later) { $0 + $1 }
+            work.waiting += more.waiting
+        }
     }
 
     /// Parts that one statement may claim, with all that is named of a user in one, since a digest may be among it: messages
@@ -42,7 +50,7 @@ struct Resumption: Sendable {
         return parts
     }
 
-    private static let keysPerPart = 1024
+    static let keysPerPart = 1024
 
     /// Claims and decides anew; where a drain comes first, the messages are given up.
     ///

@@ -64,19 +64,27 @@ struct JudgementPanel {
     /// The verdicts with those confined to their own recipient that a single one can bring about, unless many hear the same:
     /// where others were let in a moment ago, our keys and settings are right.
     func sparingTheOthers(_ verdicts: [Verdict]) -> [Verdict] {
-        guard !witnesses.takenLately.isEmpty else { return verdicts }
-        return zip(shipments, verdicts).map { shipment, verdict in
-            guard let own = verdict.ofOneRecipient else { return verdict }
-            var peers = Array(zip(shipments, verdicts))
-            if case .configError(_, .platform) = verdict {
-                guard let platform = shipment.platform, witnesses.platformsTakenLately.contains(platform) else {
-                    return verdict
-                }
-                peers.removeAll { $0.0.platform != platform }
-            }
-            let hearers = peers.filter { $1 == verdict }.map(\.0.person)
-            return FaultOfOurs.isLikely(hearers, of: peers.count) ? verdict : own
+        guard !witnesses.takenLately.isEmpty, verdicts.contains(where: { $0.ofOneRecipient != nil }) else {
+            return verdicts
         }
+        var spared = verdicts
+        for (verdict, places) in Dictionary(grouping: verdicts.indices, by: { verdicts[$0] }) {
+            guard let own = verdict.ofOneRecipient else { continue }
+            guard case .configError(_, .platform) = verdict else {
+                spare(places, of: verdicts.count, own, in: &spared)
+                continue
+            }
+            for (platform, places) in Dictionary(grouping: places, by: { shipments[$0].platform }) {
+                guard let platform, witnesses.platformsTakenLately.contains(platform) else { continue }
+                spare(places, of: shipments.count { $0.platform == platform }, own, in: &spared)
+            }
+        }
+        return spared
+    }
+
+    private func spare(_ places: [Int], of answers: Int, _ own: Verdict, in verdicts: inout [Verdict]) {
+        guard !FaultOfOurs.isLikely(places.map { shipments[$0].person }, of: answers) else { return }
+        for place in places { verdicts[place] = own }
     }
 
     private func isOfItsOwnMaking(_ verdict: Verdict, _ shipment: Shipment) -> Bool {

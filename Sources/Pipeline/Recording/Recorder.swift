@@ -17,13 +17,10 @@ struct Recorder: Sendable {
         /// Notifications that were there already; something of them may still be owed.
         var duplicates: [Entry<NotificationKey>] = []
         /// What this batch has claimed, by decisions that are too old to go by: it is decided anew.
-        fileprivate var late: [Entry<NotificationKey>] = []
+        fileprivate(set) var late: [Entry<NotificationKey>] = []
         fileprivate var refused: [(entry: Entry<InboxRecord>, why: String)] = []
         /// Other words were there already, by the positions of the messages.
         fileprivate var conflicts: [Int: [InboxRecord]] = [:]
-
-        /// What may be owed something that is not among the shipments.
-        var owed: [Entry<NotificationKey>] { duplicates + late }
 
         /// What will not get better by trying again; users of one message in conflict are one fault.
         var faults: [Entry<DeadLetterCause>] {

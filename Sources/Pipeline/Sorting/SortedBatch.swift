@@ -147,14 +147,14 @@ struct SortedBatch {
 }
 
 extension PlannedEvent {
-    /// Published again it would be refused, and whoever keeps it has promised that it is not.
+    /// When its time has come it would be refused, and whoever keeps it has promised that it is not.
     fileprivate var refusal: Rejection? {
         let limit = JSONParser.Limits.event.bytes
-        guard byteCount > limit else { return nil }
+        guard !isForNow, byteCount > limit else { return nil }
         return Rejection(
             reason: .tooLarge,
             pointer: .root,
-            message: "with what stands in its headers it has \(byteCount) bytes, the limit is \(limit)",
+            message: "with what its headers and its type say it has \(byteCount) bytes, the limit is \(limit)",
             event: event
         )
     }

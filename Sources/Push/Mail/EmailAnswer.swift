@@ -44,13 +44,13 @@ package enum EmailAnswer {
         switch (reply.code, reply.status?.subject, reply.status?.detail) {
         case (_, 2, 2): .retry(.mailboxFull, notBefore: fullMailboxWait, scope: .message)
         case (_, 3, 4), (_, 2, 3), (552, _, _): .payloadError(.payloadTooLarge)
-        // Said of an address or a text, however it is put.
-        case (500, _, _) where phase == .rcpt || phase == .endOfData: nil
-        case (504, _, _) where phase == .rcpt || phase == .endOfData: nil
-        case (500, _, _), (502, _, _), (503, _, _), (504, _, _): .configError(.protocolViolation, scope: .provider)
+        case (502, _, _), (503, _, _): .configError(.protocolViolation, scope: .provider)
         case (530, _, _), (534, _, _), (535, _, _), (538, _, _):
             .configError(.authenticationRefused, scope: .provider)
         case (_, 7, let detail?) where [.rcpt, .data, .endOfData].contains(phase): policy(reply, detail)
+        // Said of an address or a text, however it is put.
+        case (500, _, _), (504, _, _):
+            [.rcpt, .endOfData].contains(phase) ? nil : .configError(.protocolViolation, scope: .provider)
         default: nil
         }
     }
@@ -63,7 +63,7 @@ package enum EmailAnswer {
         let words = reply.words.lowercased().split(separator: " ").filter { !$0.contains("@") }.joined(separator: " ")
         let blamesUs = ["dkim", "spf", "dmarc", "relay", "authenticat"].contains { words.contains($0) }
         return isOurs || blamesUs
-            ? .configError(.senderRefused, scope: .provider) : .payloadError(.refusedByPolicy)
+            ? .configError(.refusedByPolicy, scope: .provider) : .payloadError(.refusedByPolicy)
     }
 
     private static func later(_ reply: SMTPReply, _ phase: MailPhase) -> Verdict {
@@ -84,7 +84,12 @@ package enum EmailAnswer {
 
     /// A refusal without a better word is that there is no such mailbox; a relay that knows better says so.
     private static func refusedRecipient(_ reply: SMTPReply) -> Verdict {
-        switch reply.code {
+        // Many a server says only here what it thinks of our greeting or of the address that we send from.
+        let words = reply.words.lowercased()
+        if ["helo", "sender address"].contains(where: words.contains) {
+            return .configError(.senderRefused, scope: .provider)
+        }
+        return switch reply.code {
         case 500, 501, 504, 550, 551, 553, 555, 556: .payloadError(.mailboxUnknown)
         default: reply.status?.subject == 1 ? .payloadError(.mailboxUnknown) : .payloadError(.refusedByPolicy)
         }

@@ -26,7 +26,7 @@ extension Verdict {
         switch self {
         case .configError(let reason, .provider), .configError(let reason, .platform):
             switch reason {
-            case .notAuthorized, .mismatchedSender, .invalidCredentials, .developerError, .senderRefused:
+            case .notAuthorized, .mismatchedSender, .invalidCredentials, .developerError, .refusedByPolicy:
                 .configError(reason, scope: .device)
             default: nil
             }

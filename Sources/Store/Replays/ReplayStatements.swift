@@ -1,3 +1,4 @@
+import BellhopRules
 import Postgres
 
 /// The SQL of carrying replays on.
@@ -106,6 +107,10 @@ enum ReplayStatements {
         """
     )
 
+    /// Reasons of lines that wait for something else than their provider.
+    private static let waits = (Wait.Reason.allCases.map(\.rawValue) + ["unknown-type", HoldBook.reason])
+        .map { "'\($0)'" }.joined(separator: ", ")
+
     /// A line that waits in a backlog only because its provider had no room, or wanted silence, has not been tried yet.
     static let collect = Statement(
         """
@@ -117,6 +122,7 @@ enum ReplayStatements {
                 WHEN l.state IS NULL THEN 'gone'
                 WHEN l.state IN ('delivered', 'accepted') THEN 'delivered'
                 WHEN l.state = 'deferred' AND l.reason = 'breaker' THEN 'refused'
+                WHEN l.state = 'deferred' AND l.reason NOT IN (\(waits)) THEN 'retrying'
                 WHEN l.state = 'failed' AND l.reason NOT IN ('attempts-exhausted', 'payload-refused') THEN 'device-gone'
                 ELSE l.state END AS outcome
             FROM sent s

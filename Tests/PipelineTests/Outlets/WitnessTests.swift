@@ -70,7 +70,7 @@ struct WitnessTests {
         "what one recipient can bring about is theirs where others were let in lately, until five people hear it",
         arguments: [
             Verdict.configError(.notAuthorized, scope: .provider),
-            .configError(.invalidCredentials, scope: .platform), .configError(.senderRefused, scope: .provider),
+            .configError(.invalidCredentials, scope: .platform), .configError(.refusedByPolicy, scope: .provider),
         ]
     )
     func ofOneRecipient(_ refusal: Verdict) throws {

@@ -179,6 +179,20 @@ struct SpineTests {
         #expect(claims == [1])
     }
 
+    @Test("more than one statement may claim is decided anew under the claim that recorded it")
+    func manyDecidedAnew() async throws {
+        let ground = try SpineGround()
+        let users = (0..<1_100).map { "u\($0)" }
+        for user in users { try ground.person(user, device: "d-\(user)") }
+        ground.store.state.withLock { $0.unrecordedToCome = 40 }
+        let events = [0..<600, 600..<1_100].enumerated().map { ground.event("e\($0)", to: Array(users[$1])) }
+        #expect(await ground.take(events) == [0, 1])
+        #expect(Set(ground.provider.sent).count == 1_100 && ground.provider.sent.count == 1_100)
+        #expect(ground.resumes().isEmpty)
+        let unknown = ground.store.state.withLock { $0.lines.values.count(where: \.outcomeIsUnknown) }
+        #expect(unknown == 0)
+    }
+
     @Test("a drain gives up what the database does not take, and acknowledges nothing of it")
     func drained() async throws {
         let ground = try SpineGround()

@@ -107,7 +107,7 @@ struct EmailSandboxTests {
             (.rcpt, 550, "5.1.1 Nobody", .payloadError(.mailboxUnknown)),
             (.data, 452, "4.3.1 No space", .retry(.temporarilyRefused, notBefore: minute, scope: .message)),
             (.endOfData, 552, "5.3.4 Too big", .payloadError(.payloadTooLarge)),
-            (.endOfData, 550, "5.7.26 DMARC", .configError(.senderRefused, scope: .provider)),
+            (.endOfData, 550, "5.7.26 DMARC", .configError(.refusedByPolicy, scope: .provider)),
         ]
     )
     func refusals(_ phase: DialoguePhase, _ status: Int, _ words: String, _ verdict: Verdict) async throws {

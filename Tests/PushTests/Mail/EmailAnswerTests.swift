@@ -15,6 +15,7 @@ struct EmailAnswerTests {
     private static let mailboxFull = Verdict.retry(.mailboxFull, notBefore: hour, scope: .message)
     private static let noLogin = Verdict.configError(.authenticationRefused, scope: .provider)
     private static let badSender = Verdict.configError(.senderRefused, scope: .provider)
+    private static let badPolicy = Verdict.configError(.refusedByPolicy, scope: .provider)
     private static let confused = Verdict.configError(.protocolViolation, scope: .provider)
     private static let refusedService = Verdict.configError(.serviceRefused, scope: .provider)
 
@@ -38,7 +39,10 @@ struct EmailAnswerTests {
         (551, nil, "", .rcpt, .payloadError(.mailboxUnknown)), (553, nil, "", .rcpt, .payloadError(.mailboxUnknown)),
         (555, nil, "", .rcpt, .payloadError(.mailboxUnknown)), (501, nil, "", .rcpt, .payloadError(.mailboxUnknown)),
         (500, nil, "", .rcpt, .payloadError(.mailboxUnknown)),
-        (504, EnhancedStatus(5, 5, 2), "need fully-qualified address", .rcpt, .payloadError(.mailboxUnknown)),
+        (504, EnhancedStatus(5, 5, 2), "<x@y>: Recipient address rejected", .rcpt, .payloadError(.mailboxUnknown)),
+        (504, EnhancedStatus(5, 5, 2), "<a>: Helo command rejected", .rcpt, badSender),
+        (553, nil, "<x@y>: Sender address rejected", .rcpt, badSender),
+        (504, EnhancedStatus(5, 7, 1), "SPF", .rcpt, badPolicy),
         (550, EnhancedStatus(5, 7, 1), "<dkimball@example.com>: rejected", .rcpt, .payloadError(.refusedByPolicy)),
         (556, EnhancedStatus(5, 1, 10), "", .rcpt, .payloadError(.mailboxUnknown)),
         (554, EnhancedStatus(5, 1, 1), "", .rcpt, .payloadError(.mailboxUnknown)),
@@ -46,7 +50,7 @@ struct EmailAnswerTests {
         (550, EnhancedStatus(5, 2, 2), "", .rcpt, mailboxFull), (552, EnhancedStatus(5, 2, 2), "", .rcpt, mailboxFull),
         (552, EnhancedStatus(5, 2, 2), "", .endOfData, mailboxFull),
         (550, EnhancedStatus(5, 7, 1), "blocked", .rcpt, .payloadError(.refusedByPolicy)),
-        (554, EnhancedStatus(5, 7, 1), "Relay access denied", .rcpt, badSender),
+        (554, EnhancedStatus(5, 7, 1), "Relay access denied", .rcpt, badPolicy),
     ]
 
     private static let contents: [Row] = [
@@ -56,10 +60,10 @@ struct EmailAnswerTests {
         (552, EnhancedStatus(5, 2, 3), "", .endOfData, .payloadError(.payloadTooLarge)),
         (550, EnhancedStatus(5, 2, 3), "", .endOfData, .payloadError(.payloadTooLarge)),
         (554, EnhancedStatus(5, 7, 1), "spam", .endOfData, .payloadError(.refusedByPolicy)),
-        (550, EnhancedStatus(5, 7, 1), "DMARC policy", .endOfData, badSender),
-        (550, EnhancedStatus(5, 7, 1), "SPF check failed", .endOfData, badSender),
-        (550, EnhancedStatus(5, 7, 20), "", .endOfData, badSender),
-        (550, EnhancedStatus(5, 7, 26), "", .endOfData, badSender),
+        (550, EnhancedStatus(5, 7, 1), "DMARC policy", .endOfData, badPolicy),
+        (550, EnhancedStatus(5, 7, 1), "SPF check failed", .endOfData, badPolicy),
+        (550, EnhancedStatus(5, 7, 20), "", .endOfData, badPolicy),
+        (550, EnhancedStatus(5, 7, 26), "", .endOfData, badPolicy),
         (554, EnhancedStatus(5, 7, 0), "Reject - SPAM", .endOfData, .payloadError(.refusedByPolicy)),
         (500, nil, "line too long", .endOfData, .payloadError(.messageRefused)),
         (554, nil, "no", .endOfData, .payloadError(.messageRefused)),

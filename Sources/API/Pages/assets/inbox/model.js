@@ -10,7 +10,7 @@ class InboxModel {
     this.changed = changed;
     this.isBelow = isBelow;
     this.items = new Map();
-    /** Ids, the newest first. */
+    /** Ids as the list has them: the latest to come or to wake first. */
     this.order = [];
     /** Ids that stay at the top for as long as the reader looks, read or not. */
     this.pinned = [];
