@@ -59,9 +59,7 @@ package enum EmailAnswer {
     private static func policy(_ reply: SMTPReply, _ detail: Int) -> Verdict {
         // Who signs in, and the proofs of the sender's domain (DKIM, SPF, DMARC, reverse names).
         let isOurs = [3, 8, 9, 11, 14].contains(detail) || (20...30).contains(detail)
-        // Somebody has chosen the addresses among them.
-        let words = reply.words.lowercased().split(separator: " ").filter { !$0.contains("@") }.joined(separator: " ")
-        let blamesUs = ["dkim", "spf", "dmarc", "relay", "authenticat"].contains { words.contains($0) }
+        let blamesUs = speaks(reply, of: ["dkim", "spf", "dmarc", "relay", "authenticat"])
         return isOurs || blamesUs
             ? .configError(.refusedByPolicy, scope: .provider) : .payloadError(.refusedByPolicy)
     }
@@ -85,13 +83,18 @@ package enum EmailAnswer {
     /// A refusal without a better word is that there is no such mailbox; a relay that knows better says so.
     private static func refusedRecipient(_ reply: SMTPReply) -> Verdict {
         // Many a server says only here what it thinks of our greeting or of the address that we send from.
-        let words = reply.words.lowercased()
-        if ["helo", "sender address"].contains(where: words.contains) {
+        guard !speaks(reply, of: ["helo", "sender address"]) else {
             return .configError(.senderRefused, scope: .provider)
         }
         return switch reply.code {
         case 500, 501, 504, 550, 551, 553, 555, 556: .payloadError(.mailboxUnknown)
         default: reply.status?.subject == 1 ? .payloadError(.mailboxUnknown) : .payloadError(.refusedByPolicy)
         }
+    }
+
+    /// Whether its words have one of these among them, addresses left out: somebody has chosen those.
+    private static func speaks(_ reply: SMTPReply, of terms: [String]) -> Bool {
+        let words = reply.words.lowercased().split(separator: " ").filter { !$0.contains("@") }.joined(separator: " ")
+        return terms.contains { words.contains($0) }
     }
 }

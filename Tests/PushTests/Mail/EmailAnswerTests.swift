@@ -42,6 +42,7 @@ struct EmailAnswerTests {
         (504, EnhancedStatus(5, 5, 2), "<x@y>: Recipient address rejected", .rcpt, .payloadError(.mailboxUnknown)),
         (504, EnhancedStatus(5, 5, 2), "<a>: Helo command rejected", .rcpt, badSender),
         (553, nil, "<x@y>: Sender address rejected", .rcpt, badSender),
+        (550, nil, "<helo@example.com>: no such user", .rcpt, .payloadError(.mailboxUnknown)),
         (504, EnhancedStatus(5, 7, 1), "SPF", .rcpt, badPolicy),
         (550, EnhancedStatus(5, 7, 1), "<dkimball@example.com>: rejected", .rcpt, .payloadError(.refusedByPolicy)),
         (556, EnhancedStatus(5, 1, 10), "", .rcpt, .payloadError(.mailboxUnknown)),
