@@ -9,7 +9,8 @@ struct RealProgram {
     let environment: [String: String]
 
     init(_ prompt: Prompt) {
-        environment = prompt.environment.merging(["PATH": "/usr/bin:/bin"]) { given, _ in given }
+        let usual = Sanitizer.settings.merging(["PATH": "/usr/bin:/bin"]) { $1 }
+        environment = prompt.environment.merging(usual) { given, _ in given }
     }
 
     /// Starts a line of shell in which `bellhop` stands for the program.

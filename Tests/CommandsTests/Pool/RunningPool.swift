@@ -20,7 +20,7 @@ final class RunningPool: Sendable {
     init(_ command: String, workers: Int, options: String, _ prompt: Prompt, in folder: URL) throws {
         self.command = command
         log = folder.appendingPathComponent("log").path
-        var environment = prompt.environment
+        var environment = prompt.environment.merging(Sanitizer.settings) { $1 }
         environment["BELLHOP_LOG"] = "info,json"
         environment["PATH"] = "/usr/bin:/bin"
         let script = "exec '\(Self.executable)' \(command) --workers \(workers) \(options) >'\(log)' 2>&1"

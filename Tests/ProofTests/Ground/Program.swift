@@ -23,9 +23,7 @@ enum Program {
     /// size) is not one of Bellhop's.
     static let environment: [String: String] = {
         let ours = ProcessInfo.processInfo.environment
-        // How a sanitizer is to be has to reach whatever is built with it.
-        let sanitizers = ours.filter { ["ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS"].contains($0.key) }
         let usual = ["PATH": ours["PATH"] ?? "/usr/bin:/bin", "HOME": ours["HOME"] ?? "/", "LANG": "C.UTF-8"]
-        return usual.merging(sanitizers) { $1 }
+        return usual.merging(Sanitizer.settings) { $1 }
     }()
 }
