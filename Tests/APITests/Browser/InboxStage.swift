@@ -57,7 +57,7 @@ struct InboxStage: Sendable {
 
     /// As every test finds the browser.
     private func settle() async throws {
-        try await resize(width: 1_200, height: 900)
+        try await browser.resize(width: 1_200, height: 900)
         try await browser.tell("Network.enable")
         try await browser.tell("Page.enable")
         try await browser.tell("ServiceWorker.enable")
@@ -67,18 +67,6 @@ struct InboxStage: Sendable {
     private func leave() async throws {
         try await browser.go(to: "about:blank")
         try await browser.tell("Storage.clearDataForOrigin", ["origin": .string(origin), "storageTypes": "all"])
-    }
-
-    func resize(width: Int, height: Int, isDark: Bool = false) async throws {
-        try await browser.tell(
-            "Emulation.setDeviceMetricsOverride",
-            [
-                "width": .number(JSONNumber(Int64(width))), "height": .number(JSONNumber(Int64(height))),
-                "deviceScaleFactor": 1, "mobile": .bool(width < 600),
-            ]
-        )
-        let scheme: JSONValue = ["name": "prefers-color-scheme", "value": .string(isDark ? "dark" : "light")]
-        try await browser.tell("Emulation.setEmulatedMedia", ["features": [scheme]])
     }
 
     /// Runs a script before every page's own, until the value that comes back is handed to `forget`.

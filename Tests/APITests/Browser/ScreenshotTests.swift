@@ -21,7 +21,7 @@ extension BrowserTests {
                 try await stage.prepared(by: InboxStage.evening + InboxStage.unseen) {
                     for (place, person) in people.enumerated() {
                         let (isPhone, isDark) = (place % 2 == 1, place > 1)
-                        try await stage.resize(width: isPhone ? 390 : 1_200, height: 844, isDark: isDark)
+                        try await stage.browser.resize(width: isPhone ? 390 : 1_200, height: 844, isDark: isDark)
                         try await stage.open(as: person)
                         let name = "\(locale)-\(isPhone ? "phone" : "desktop")-\(isDark ? "dark" : "light")"
                         try await Self.look("list-\(name)", stage)

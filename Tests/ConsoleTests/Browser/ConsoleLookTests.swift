@@ -45,7 +45,8 @@ extension ConsoleBrowserTests {
             let source = try String(contentsOfFile: try #require(Self.axe), encoding: .utf8)
             try await ConsoleStage.with(ConsoleStage.night) { stage in
                 try await Self.fill(stage)
-                try await stage.resize(width: 1_280, height: 900, isDark: isDark)
+                // A word that comes and goes would be measured half gone.
+                try await stage.browser.resize(width: 1_280, height: 900, isDark: isDark, isStill: true)
                 try await stage.browser.go(to: stage.origin)
                 try await stage.until("$('[name=token]') !== null")
                 try await Self.expectNothing("signing in", source, stage)
@@ -62,7 +63,6 @@ extension ConsoleBrowserTests {
         }
 
         private static func expectNothing(_ place: String, _ source: String, _ stage: ConsoleStage) async throws {
-            try await stage.until("document.getAnimations().length === 0", "nothing moves")
             try await stage.browser.run("if (!window.axe) { \(source); window.axe = axe; }")
             let found = try await stage.browser.run(audit)
             #expect(found == [], "\(place)")
@@ -74,7 +74,7 @@ extension ConsoleBrowserTests {
                 try await Self.fill(stage)
                 try await stage.signIn()
                 for isDark in [false, true] {
-                    try await stage.resize(width: isPhone ? 390 : 1_280, height: 900, isDark: isDark)
+                    try await stage.browser.resize(width: isPhone ? 390 : 1_280, height: 900, isDark: isDark)
                     for place in Self.places {
                         try await stage.open(place)
                         let fits = try await stage.ask("document.documentElement.scrollWidth <= innerWidth")

@@ -53,22 +53,10 @@ struct ConsoleStage: Sendable {
     }
 
     private func settle() async throws {
-        try await resize(width: 1_280, height: 900)
+        try await browser.resize(width: 1_280, height: 900)
         try await browser.tell("Network.enable")
         try await browser.tell("Page.enable")
         _ = try await browser.complaints()
-    }
-
-    func resize(width: Int, height: Int, isDark: Bool = false) async throws {
-        try await browser.tell(
-            "Emulation.setDeviceMetricsOverride",
-            [
-                "width": .number(JSONNumber(Int64(width))), "height": .number(JSONNumber(Int64(height))),
-                "deviceScaleFactor": 1, "mobile": .bool(width < 600),
-            ]
-        )
-        let scheme: JSONValue = ["name": "prefers-color-scheme", "value": .string(isDark ? "dark" : "light")]
-        try await browser.tell("Emulation.setEmulatedMedia", ["features": [scheme]])
     }
 
     // MARK: - The page

@@ -22,10 +22,13 @@ struct HandOverTests {
             // The lines of all users in turn, so that the oldest thousand are of all of them.
             _ = try await bench.owner.run(
                 """
-                INSERT INTO deliveries (app, user_id, notification_id, channel, target, state, reason, due_at, urgency)
-                SELECT 'drop', 'u' || u, 'noti_' || lpad(to_hex(n * 1000 + u), 16, '0'), 'push', 's', 'deferred',
-                       'digest', now() - interval '1 min', 2
-                FROM generate_series(1, 60) AS n CROSS JOIN generate_series(1, 500) AS u ORDER BY n, u
+                WITH readers AS (
+                    INSERT INTO people (app, user_id) SELECT 'drop', 'u' || u FROM generate_series(1, 500) AS u
+                    RETURNING number
+                )
+                INSERT INTO ledger (person, id, target, state, reason, due_at, urgency)
+                SELECT number, n, 1, 'w', 'digest', now() - interval '1 min', 2
+                FROM generate_series(1, 60) AS n CROSS JOIN readers ORDER BY n, number
                 """,
                 []
             )

@@ -41,6 +41,23 @@ package struct WebDriver: Sendable {
         try await call("POST", "goog/cdp/execute", ["cmd": .string(command), "params": parameters])
     }
 
+    /// What the pages are seen on from now on: so large a window, by day or by night, for who wants no motion or
+    /// does not mind it.
+    package func resize(width: Int, height: Int, isDark: Bool = false, isStill: Bool = false) async throws {
+        try await tell(
+            "Emulation.setDeviceMetricsOverride",
+            [
+                "width": .number(JSONNumber(Int64(width))), "height": .number(JSONNumber(Int64(height))),
+                "deviceScaleFactor": 1, "mobile": .bool(width < 600),
+            ]
+        )
+        let features: [JSONValue] = [
+            ["name": "prefers-color-scheme", "value": isDark ? "dark" : "light"],
+            ["name": "prefers-reduced-motion", "value": isStill ? "reduce" : "no-preference"],
+        ]
+        try await tell("Emulation.setEmulatedMedia", ["features": .array(features)])
+    }
+
     package func go(to url: String) async throws {
         try await call("POST", "url", ["url": .string(url)])
     }
