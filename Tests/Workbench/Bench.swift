@@ -5,6 +5,7 @@ package import Pipeline
 package import Postgres
 package import ServiceRuntime
 import Store
+import Synchronization
 import TestSupport
 
 /// A namespace of its own on the shared servers, for one test: a migrated schema and, where asked for, a topology.
@@ -135,11 +136,17 @@ package struct Bench: Sendable {
     /// The shipped catalogues; all of them, or those whose files are wanted.
     package static func shipped(_ isWanted: (String) -> Bool = { _ in true }) throws -> CatalogSet {
         let names = try FileManager.default.contentsOfDirectory(atPath: catalogsFolder.path).filter(isWanted).sorted()
+        if let known = readSets.withLock({ $0[names] }) { return known }
         let files = try names.map { name in
             (name, [UInt8](try Data(contentsOf: catalogsFolder.appendingPathComponent(name))))
         }
-        return try CatalogSet.load(files: files).get()
+        let catalogs = try CatalogSet.load(files: files).get()
+        readSets.withLock { $0[names] = catalogs }
+        return catalogs
     }
+
+    /// Sets by the names of their files, each read once: to a build for debugging a catalogue is much work.
+    private static let readSets = Mutex<[[String]: CatalogSet]>([:])
 
     /// An app's catalogue as it is shipped, but for one passage.
     package static func shipped(_ app: String, replacing passage: String, with other: String) throws -> CatalogSet {

@@ -23,12 +23,16 @@ enum Repository {
     static let apps = ["drop", "safe", "venues", "padel", "daily"]
 
     /// The catalogue of drop as adopters see it.
-    static func drop() throws -> CatalogSet {
-        try CatalogSet.load(files: [("drop.json5", try bytes("deploy/catalogs/drop.json5"))]).get()
-    }
+    static func drop() throws -> CatalogSet { try readDrop.get() }
 
     /// All catalogues as adopters see them.
-    static func catalogs() throws -> CatalogSet {
+    static func catalogs() throws -> CatalogSet { try readAll.get() }
+
+    // Read once: to a build for debugging a catalogue is much work.
+    private static let readDrop = Result { try read(["drop"]) }
+    private static let readAll = Result { try read(apps) }
+
+    private static func read(_ apps: [String]) throws -> CatalogSet {
         let files = try apps.map { ("\($0).json5", try bytes("deploy/catalogs/\($0).json5")) }
         return try CatalogSet.load(files: files).get()
     }
