@@ -3,8 +3,10 @@ package struct NeverHappened: Error, CustomStringConvertible {
     package let description: String
 }
 
-/// Waits until `condition` holds, and looks again every few milliseconds; throws when that does not come about in time, or
-/// when the test is cancelled.
+/// Waits until `condition` holds; throws when that does not come about in time, or when the test is cancelled.
+///
+/// It looks again after a few milliseconds, then ever more rarely: what is waited for is counted by a database that has
+/// other work to do, and is told a tenth of the wait too late at most.
 package func eventually(
     _ what: @autoclosure () -> String = "what the test waits for",
     within limit: Duration = LongestWait.duration,
@@ -13,11 +15,13 @@ package func eventually(
     _ condition: () async throws -> Bool
 ) async throws {
     let deadline = ContinuousClock.now + limit
+    var pause = Duration.milliseconds(5)
     while try await !condition() {
         try Task.checkCancellation()
         guard ContinuousClock.now < deadline else {
             throw NeverHappened(description: "never happened: \(what()) (\(file):\(line))")
         }
-        try await Task.sleep(for: .milliseconds(5))
+        try await Task.sleep(for: pause)
+        pause = min(pause * 1.1, .milliseconds(100))
     }
 }

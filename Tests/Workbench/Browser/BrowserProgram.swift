@@ -59,8 +59,18 @@ package actor BrowserProgram {
         return try result.get()
     }
 
-    /// Starts chromedriver on a port of its own choice, which it says in its first lines.
+    /// Starts chromedriver on a port of its own choice, and once more where that port was another's.
+    ///
+    /// It takes any port of IPv6, and ends where a connection of whoever else has the same one of IPv4.
     private func start() async throws -> UInt16 {
+        for _ in 1...5 {
+            if let port = try await launch() { return port }
+        }
+        throw BrowserFailure("chromedriver found no port that is free, five times")
+    }
+
+    /// Starts chromedriver, which says in its first lines that it listens, or that its port was taken: that is nil.
+    private func launch() async throws -> UInt16? {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(Servers.uniqueName("browser"))
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let log = folder.appendingPathComponent("log").path
@@ -85,14 +95,12 @@ package actor BrowserProgram {
             lifeline: lifeline
         )
         self.lifeline = lifeline
-        var port: Substring?
-        try await eventually("chromedriver listens") {
-            let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
-            port = text.firstMatch(of: /started successfully on port ([0-9]+)/)?.1
-            return port != nil
+        var words = ""
+        try await eventually("chromedriver says what has become of it") {
+            words = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
+            return words.contains(/started successfully on port [0-9]+\.|port not available/)
         }
-        guard let number = port.flatMap({ UInt16($0) }) else { throw BrowserFailure("chromedriver said no port") }
-        return number
+        return words.firstMatch(of: /started successfully on port ([0-9]+)/).flatMap { UInt16($0.1) }
     }
 }
 
