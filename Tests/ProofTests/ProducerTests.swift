@@ -6,21 +6,24 @@ extension Proofs {
     /// Producers that know nothing of Swift, as the README shows them.
     @Suite("Producers in other languages")
     struct ProducerTests {
-        private static let python = Program.find("python3")
         private static let publish = Program.find("amqp-publish")
-        private static let hasPika: Bool = {
-            let check = Process()
-            check.executableURL = python ?? URL(fileURLWithPath: "/usr/bin/python3")
-            check.arguments = ["-c", "import pika"]
-            check.standardError = FileHandle.nullDevice
-            guard (try? check.run()) != nil else { return false }
-            check.waitUntilExit()
-            return check.terminationStatus == 0
+        /// The first Python that has the library: the user's own may not see what the distribution installs.
+        private static let interpreter: URL? = {
+            let places = [Program.find("python3"), URL(fileURLWithPath: "/usr/bin/python3")].compactMap { $0 }
+            return places.first { place in
+                let check = Process()
+                check.executableURL = place
+                check.arguments = ["-c", "import pika"]
+                check.standardError = FileHandle.nullDevice
+                guard (try? check.run()) != nil else { return false }
+                check.waitUntilExit()
+                return check.terminationStatus == 0
+            }
         }()
 
         @Test(
             "the README's Python example ends as a row in the words of the catalogue",
-            .enabled(if: hasPika, "needs python3 with pika")
+            .enabled(if: interpreter != nil, "needs python3 with pika (Debian: python3-pika)")
         )
         func firstEvent() async throws {
             try await Stage.with { stage in
@@ -38,7 +41,7 @@ extension Proofs {
 
         @Test(
             "CloudEvents from Python, structured and binary, end as rows",
-            .enabled(if: hasPika, "needs python3 with pika")
+            .enabled(if: interpreter != nil, "needs python3 with pika (Debian: python3-pika)")
         )
         func cloudEventsFromPython() async throws {
             try await Stage.with { stage in
@@ -90,7 +93,7 @@ extension Proofs {
         }
 
         private func python(_ script: String, on stage: Stage) async throws {
-            let program = try #require(Self.python)
+            let program = try #require(Self.interpreter)
             try await stage.run(program, [Program.producers.appendingPathComponent(script).path])
         }
 

@@ -33,13 +33,15 @@ needed_packages=(
     "procps                  /usr/bin/pkill"
 )
 
-# What the tests need beside it: a browser for the notification centre, a font for it, and a way to Python's package index
-# for axe-core.
+# What the tests need beside it: a browser for the notification centre, a font for it, a way to Python's package index
+# for axe-core, Prometheus's own judgement of metrics and alerts, and a producer that knows nothing of Swift.
 test_packages=(
     "chromium                /usr/bin/chromium"
     "chromium-driver         /usr/bin/chromedriver"
     "fonts-dejavu-core       /usr/share/fonts/truetype/dejavu/DejaVuSans.ttf"
     "python3-pip             /usr/bin/pip3"
+    "prometheus              /usr/bin/promtool"
+    "python3-pika            /usr/lib/python3/dist-packages/pika/__init__.py"
 )
 
 # Packages of the list whose proof is missing, one a line.

@@ -14,9 +14,7 @@ channel.confirm_delivery()
 
 
 def publish(body, content_type, headers=None):
-    properties = pika.BasicProperties(
-        content_type=content_type, headers=headers, delivery_mode=pika.DeliveryMode.Persistent
-    )
+    properties = pika.BasicProperties(content_type=content_type, headers=headers, delivery_mode=2)  # 2: persistent
     channel.basic_publish(
         f"{namespace}.events", "drop.transaction_complete", json.dumps(body), properties, mandatory=True
     )
