@@ -277,8 +277,14 @@ extension BrowserTests {
                 try await Self.deliver("not JSON", to: number, on: stage)
                 let announcement = #"{"eventType":"admin_announcement","title":"Banor stängda","route":"/","tag":"c"}"#
                 try await Self.deliver(announcement, to: number, on: stage)
-                try await eventually("the one after them is shown") {
-                    try await Self.shown(stage).array?.contains(["Banor stängda", "", "c"]) == true
+                do {
+                    try await eventually("the one after them is shown") {
+                        try await Self.shown(stage).array?.contains(["Banor stängda", "", "c"]) == true
+                    }
+                } catch {
+                    let (shown, decider) = (try await Self.shown(stage), try await stage.browser.run(Self.decider))
+                    Issue.record("shown: \(shown), and the worker decides by \(decider)")
+                    throw error
                 }
                 let all = try await Self.shown(stage)
                 #expect(all.array?.count == 2)
@@ -314,6 +320,15 @@ extension BrowserTests {
               const mirror = await (await cache.match("/bellhop/mirror.json")).json();
               await cache.put("/bellhop/mirror.json", new Response(JSON.stringify({ ...mirror, owner: mirror.user })));
               return true;
+            });
+            """
+
+        /// What the worker reads at a push.
+        private static let decider = """
+            return caches.open("bellhop").then(async (cache) => {
+              const kept = await cache.match("/bellhop/mirror.json");
+              const { user, owner, pushEnabled, preferences } = kept ? await kept.json() : {};
+              return JSON.stringify({ isKept: Boolean(kept), user, owner, pushEnabled, preferences });
             });
             """
 
