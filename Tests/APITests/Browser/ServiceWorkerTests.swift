@@ -261,9 +261,10 @@ extension BrowserTests {
                 try await stage.browser.run(Self.turnOn)
                 let number = try await Self.registration(on: stage)
                 try await stage.open(as: "bo", app: "padel")
+                // Of high priority: the browser takes any other away again by itself, however late it is looked for.
                 let match = """
                     {"id":"noti_1","type":"scheduled_match_new","title":"Ny match i schemat",
-                     "body":"Tisdag 19:00 på PDL Center.","url":"/schedule","tag":"a"}
+                     "body":"Tisdag 19:00 på PDL Center.","url":"/schedule","tag":"a","priority":"high"}
                     """
                 try await Self.deliver(match, to: number, on: stage)
                 let expected: JSONValue = [["Ny match i schemat", "Tisdag 19:00 på PDL Center.", "a"]]
@@ -275,7 +276,9 @@ extension BrowserTests {
                 let muted = #"{"eventType":"scheduled_match_new","title":"Muted","tag":"b"}"#
                 try await Self.deliver(muted, to: number, on: stage)
                 try await Self.deliver("not JSON", to: number, on: stage)
-                let announcement = #"{"eventType":"admin_announcement","title":"Banor stängda","route":"/","tag":"c"}"#
+                let announcement = """
+                    {"eventType":"admin_announcement","title":"Banor stängda","route":"/","tag":"c","priority":"high"}
+                    """
                 try await Self.deliver(announcement, to: number, on: stage)
                 do {
                     try await eventually("the one after them is shown") {
