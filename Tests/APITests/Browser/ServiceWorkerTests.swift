@@ -261,7 +261,7 @@ extension BrowserTests {
                 try await stage.browser.run(Self.turnOn)
                 let number = try await Self.registration(on: stage)
                 try await stage.open(as: "bo", app: "padel")
-                // Of high priority: the browser takes any other away again by itself, however late it is looked for.
+                // Of high priority: any other the browser takes away by itself, be it looked for or not.
                 let match = """
                     {"id":"noti_1","type":"scheduled_match_new","title":"Ny match i schemat",
                      "body":"Tisdag 19:00 på PDL Center.","url":"/schedule","tag":"a","priority":"high"}
