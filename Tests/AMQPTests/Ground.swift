@@ -135,11 +135,9 @@ func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) a
 
 extension Consumer {
     /// Takes until `count` messages have come, and returns them all.
-    func collect(_ count: Int, settling: Bool = true, within limit: Duration = LongestWait.duration) async throws
-        -> [IncomingMessage]
-    {
+    func collect(_ count: Int, settling: Bool = true) async throws -> [IncomingMessage] {
         var taken: [IncomingMessage] = []
-        let end = ContinuousClock.now + limit
+        let end = ContinuousClock.now + LongestWait.duration
         while taken.count < count {
             let left = ContinuousClock.now.duration(to: end)
             guard let batch = await next(atMost: count - taken.count, within: left) else {

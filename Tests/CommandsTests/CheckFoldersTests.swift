@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The check that folders of a room point one way, on a room made up for it.
-@Suite("deploy/check-folders", .inTurn, .timeLimit(.minutes(2)))
+@Suite("deploy/check-folders", .inTurn, .timeLimit(.ofTest))
 struct CheckFoldersTests {
     /// A checkout with the script and one room of these files; what the script says, and its exit code.
     private static func check(_ files: [String: String]) throws -> (output: String, code: Int32) {

@@ -8,7 +8,7 @@ import Workbench
 
 @testable import Commands
 
-@Suite("bellhop migrate and topology", .inTurn, .enabled(if: Ground.isThere, Ground.absence), .timeLimit(.minutes(2)))
+@Suite("bellhop migrate and topology", .inTurn, .enabled(if: Ground.isThere, Ground.absence), .timeLimit(.ofTest))
 struct GroundTests {
     @Test("migrate --check tells a current schema from a missing one and changes nothing")
     func migrateCheck() async throws {

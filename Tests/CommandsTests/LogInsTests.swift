@@ -13,7 +13,7 @@ import Workbench
     "Log-ins of containers",
     .inTurn,
     .enabled(if: Ground.isThere, Ground.absence),
-    .timeLimit(.minutes(5)),
+    .timeLimit(.ofTest),
     .serialized
 )
 struct LogInsTests {

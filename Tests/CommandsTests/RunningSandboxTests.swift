@@ -10,7 +10,7 @@ import TestSupport
     "A sandbox that runs",
     .inTurn,
     .enabled(if: RunningPool.isBuilt, "needs the program bellhop beside the tests: swift build"),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct RunningSandboxTests {
     private struct Line: Decodable {

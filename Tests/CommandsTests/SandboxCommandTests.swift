@@ -7,7 +7,7 @@ import Testing
 
 @testable import Commands
 
-@Suite("bellhop sandbox", .inTurn, .timeLimit(.minutes(5)))
+@Suite("bellhop sandbox", .inTurn, .timeLimit(.ofTest))
 struct SandboxCommandTests {
     private func run(_ words: String...) async -> (code: ExitCode, said: String) { await run(words) }
 

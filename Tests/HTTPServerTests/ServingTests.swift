@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Serving", .inTurn, .timeLimit(.minutes(5)))
+@Suite("Serving", .inTurn, .timeLimit(.ofTest))
 struct ServingTests {
     private static let echo: HTTPHandler = { request in
         let body = String(decoding: request.body, as: UTF8.self)

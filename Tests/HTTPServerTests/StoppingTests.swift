@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Starting and stopping", .inTurn, .timeLimit(.minutes(5)))
+@Suite("Starting and stopping", .inTurn, .timeLimit(.ofTest))
 struct StoppingTests {
     /// Longer than any machine keeps a test waiting for its next step.
     private static let patience = Duration.seconds(240)
@@ -52,7 +52,7 @@ struct StoppingTests {
         async let second = withClient(port) { client in
             client.send("GET /quick HTTP/1.1\r\nHost: h\r\n\r\n")
             let first = client.read(until: "done").status
-            while RawClient(port: port) != nil { usleep(2_000) }
+            _ = blockUntil { RawClient(port: port) == nil }
             client.send("GET /quick HTTP/1.1\r\nHost: h\r\n\r\n")
             let answer = client.readAll().status
             release.fire()
@@ -107,7 +107,7 @@ struct StoppingTests {
         let isStopped = DrainSignal()
         async let client: Void? = withClient(port) { client in
             client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
-            while !isStopped.isDraining { usleep(1_000) }
+            _ = blockUntil { isStopped.isDraining }
         }
         try await eventually { server.activeRequests == 1 }
         await server.stop(grace: .milliseconds(50))

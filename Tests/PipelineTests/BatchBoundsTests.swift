@@ -9,7 +9,7 @@ import Workbench
 @testable import Pipeline
 @testable import Postgres
 
-@Suite("Bounds of a batch", .inTurn, .timeLimit(.minutes(5)))
+@Suite("Bounds of a batch", .inTurn, .timeLimit(.ofTest))
 struct BatchBoundsTests {
     /// Counts what is asked of a database that refuses some numbers.
     private actor Refusing {

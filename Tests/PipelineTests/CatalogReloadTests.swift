@@ -14,7 +14,7 @@ import Workbench
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
         "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"
     ),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct CatalogReloadTests {
     private static func catalogs(label: String = "A", priority: String = "normal") throws -> CatalogSet {

@@ -12,7 +12,7 @@ import Workbench
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
         "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"
     ),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct FullDeadLetterQueueTests {
     @Test("refused messages hold up neither the pushes beside them nor the batches after them, and wait for room")

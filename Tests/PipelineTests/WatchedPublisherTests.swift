@@ -10,7 +10,7 @@ import Workbench
     "What is counted of publishing",
     .inTurn,
     .enabled(if: serversAreThere, "needs both servers"),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct WatchedPublisherTests {
     @Test("what the broker does not confirm is counted by its outcome, and what it confirms is not")

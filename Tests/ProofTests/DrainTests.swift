@@ -47,7 +47,7 @@ extension Proofs {
                 try await patient.child.waitForLog("draining")
                 #expect(patient.child.isRunning)
                 // What comes within a second of the first signal counts as its echo.
-                try await eventually("a second signal ends it", within: .seconds(10)) {
+                try await eventually("a second signal ends it", atMost: .proof) {
                     patient.child.send(SIGTERM)
                     return !patient.child.isRunning
                 }
@@ -55,7 +55,7 @@ extension Proofs {
 
                 brief.child.send(SIGTERM)
                 // Its own two seconds, five for the cancelled, ten for the pool to close.
-                #expect(try await brief.child.ending(within: .seconds(25)) == .exited(75))
+                #expect(try await brief.child.ending() == .exited(75))
 
                 let next = try await stage.worker()
                 let balance = try await stage.balance(sent, workers: [next], scheduler: nil)

@@ -27,7 +27,7 @@ extension Proofs {
                 let scheduler = try await stage.scheduler()
                 let began = ContinuousClock.now
                 let worker = try await stage.worker()
-                try await eventually("all rows are there", within: .seconds(240)) {
+                try await eventually("all rows are there", atMost: .proof) {
                     try await stage.count("notifications") >= sent.records.count
                 }
                 span = ContinuousClock.now - began

@@ -26,12 +26,12 @@ extension Proofs {
                 let outcomes = await publisher.publish(numbers)
                 let worker = try await stage.worker()
                 let idle = try await Self.idleMemory(of: stage)
-                try await eventually("the numbers are rows", within: .seconds(600)) {
+                try await eventually("the numbers are rows", atMost: .proof) {
                     try await stage.count("notifications") >= numbers.count
                 }
                 let afterNumbers = try worker.child.peakKilobytes - idle
                 let last = await publisher.publish([wide])
-                try await eventually("the wide one is rows", within: .seconds(600)) {
+                try await eventually("the wide one is rows", atMost: .proof) {
                     try await stage.count("notifications") >= numbers.count + 1000
                 }
                 let afterAll = try worker.child.peakKilobytes - idle

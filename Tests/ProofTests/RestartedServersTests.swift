@@ -5,9 +5,9 @@ import Testing
 /// Beside the other proofs, since these servers are nobody else's.
 @Suite(
     "Restarted servers",
-    .inTurn,
+    .proofInTurn,
     .enabled(if: PrivateServers.areThere, "needs setpriv, RabbitMQ and PostgreSQL installed"),
-    .timeLimit(.minutes(30))
+    .timeLimit(.ofProof)
 )
 struct RestartedServersTests {
     private struct Fault {
@@ -73,13 +73,13 @@ struct RestartedServersTests {
             let pieces = Self.pieces(first..<first + fault.size, for: stage).shuffled(using: &chance)
             let before = sent.records.count
             async let sending = send(pieces, on: stage)
-            try await eventually("\(fault.name): the load is on", within: .seconds(300)) {
+            try await eventually("\(fault.name): the load is on", atMost: .proof) {
                 try await stage.count("notifications") > before + fault.size / 8
             }
             try await servers.restart(fault.server, with: fault.signal)
             sent = sent + (try await sending)
             let expected = sent
-            try await eventually("\(fault.name): all rows are there", within: .seconds(300)) {
+            try await eventually("\(fault.name): all rows are there", atMost: .proof) {
                 try await stage.count("notifications") >= expected.records.count
             }
             Proof.report(

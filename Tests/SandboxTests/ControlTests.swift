@@ -5,7 +5,7 @@ import Testing
 
 @testable import Sandbox
 
-@Suite("The control interface", .inTurn, .timeLimit(.minutes(5)))
+@Suite("The control interface", .inTurn, .timeLimit(.ofTest))
 struct ControlTests {
     private func message(_ token: String, _ tag: String) -> String {
         #"{"message":{"token":"\#(token)","android":{"notification":{"tag":"\#(tag)"}}}}"#

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Sandbox
 
-@Suite("What FCM takes", .inTurn, .timeLimit(.minutes(5)))
+@Suite("What FCM takes", .inTurn, .timeLimit(.ofTest))
 struct FCMAcceptanceTests {
     private static let everything = #"""
         {"message":{"token":"device-1","notification":{"title":"t","body":"b","image":"https://i"},

@@ -113,7 +113,7 @@ struct RefusedBody: Sendable, CustomTestStringConvertible {
     ]
 }
 
-@Suite("What FCM refuses", .inTurn, .timeLimit(.minutes(5)))
+@Suite("What FCM refuses", .inTurn, .timeLimit(.ofTest))
 struct FCMRefusalTests {
     @Test("every wrong field is refused by its name, with a 400 in Google's form")
     func refusesFields() async throws {

@@ -7,7 +7,7 @@ import Testing
 @testable import Sandbox
 
 /// Faults that end a request in some other way than with a status.
-@Suite("Faults that break an answer", .inTurn, .timeLimit(.minutes(5)))
+@Suite("Faults that break an answer", .inTurn, .timeLimit(.ofTest))
 struct FaultEndingTests {
     private func message(_ token: String) -> String { #"{"message":{"token":"\#(token)"}}"# }
 
@@ -97,7 +97,7 @@ struct FaultEndingTests {
                 let isFCM = provider == "fcm"
                 var request = client.request(message("slow"), bearer: bearer)
                 if !isFCM { request = try APNsDraft(client).request(to: client.sandbox.apnsEndpoint) }
-                request.timeouts.total = .milliseconds(500)
+                request.timeouts.total = .seconds(10)
                 guard case .unknown(let error) = try #require(await transport.send([request]).first) else {
                     throw Unanswered(outcome: "answered at once")
                 }

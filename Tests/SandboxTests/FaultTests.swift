@@ -6,7 +6,7 @@ import Testing
 
 @testable import Sandbox
 
-@Suite("Faults", .inTurn, .timeLimit(.minutes(5)))
+@Suite("Faults", .inTurn, .timeLimit(.ofTest))
 struct FaultTests {
     private func message(_ token: String) -> String { #"{"message":{"token":"\#(token)"}}"# }
 

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Sandbox
 
-@Suite("The HTTP/2 server", .inTurn, .timeLimit(.minutes(5)))
+@Suite("The HTTP/2 server", .inTurn, .timeLimit(.ofTest))
 struct ServerTests {
     private let message = #"{"message":{"token":"device-1"}}"#
 

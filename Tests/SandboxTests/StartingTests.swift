@@ -6,7 +6,7 @@ import Testing
 
 @testable import Sandbox
 
-@Suite("Starting a sandbox", .inTurn, .timeLimit(.minutes(5)))
+@Suite("Starting a sandbox", .inTurn, .timeLimit(.ofTest))
 struct StartingTests {
     @Test("a port that is taken is a clear error, on either side, and leaves nothing behind")
     func refusesTakenPorts() async throws {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Sandbox
 
-@Suite("The token endpoint", .inTurn, .timeLimit(.minutes(5)))
+@Suite("The token endpoint", .inTurn, .timeLimit(.ofTest))
 struct TokenEndpointTests {
     @Test("a right assertion gets a token that FCM accepts until it ends")
     func grantsAToken() async throws {

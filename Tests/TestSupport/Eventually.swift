@@ -1,27 +1,77 @@
-/// What a test waited for in vain.
+import Foundation
+
+/// A condition that a test waited for in vain.
 package struct NeverHappened: Error, CustomStringConvertible {
     package let description: String
 }
 
-/// Waits until `condition` holds; throws when that does not come about in time, or when the test is cancelled.
+/// The growing intervals at which a wait checks its condition: from 5 ms to 100 ms.
 ///
-/// It looks again after a few milliseconds, then ever more rarely: what is waited for is counted by a database that has
-/// other work to do, and is told a tenth of the wait too late at most.
+/// Conditions are often counted by a database that has other work to do. The test learns of a change at most a tenth of
+/// the wait too late.
+private struct Pauses {
+    private var pause = Duration.milliseconds(5)
+
+    mutating func next() -> Duration {
+        defer { pause = min(pause * 1.1, .milliseconds(100)) }
+        return pause
+    }
+}
+
+/// Waits until `condition` holds.
+///
+/// Throws if that does not come about in time, or if the test is cancelled.
+///
+/// `what` is evaluated when the wait fails, so that it can name the last value that was observed.
 package func eventually(
-    _ what: @autoclosure () -> String = "what the test waits for",
-    within limit: Duration = LongestWait.duration,
+    _ what: @autoclosure () -> String = "the condition",
+    atMost limit: LongestWait = .test,
     file: StaticString = #fileID,
     line: UInt = #line,
     _ condition: () async throws -> Bool
 ) async throws {
-    let deadline = ContinuousClock.now + limit
-    var pause = Duration.milliseconds(5)
+    let start = ContinuousClock.now
+    var pauses = Pauses()
     while try await !condition() {
         try Task.checkCancellation()
-        guard ContinuousClock.now < deadline else {
-            throw NeverHappened(description: "never happened: \(what()) (\(file):\(line))")
+        let waited = ContinuousClock.now - start
+        guard waited < limit.duration else {
+            let failure = "never happened: \(what()) (\(file):\(line))"
+            await FailureEvidence.collect(failure, after: waited)
+            throw NeverHappened(description: failure)
         }
-        try await Task.sleep(for: pause)
-        pause = min(pause * 1.1, .milliseconds(100))
+        try await Task.sleep(for: pauses.next())
     }
+}
+
+/// Waits until a value is as expected, and names the last one where it never is.
+package func eventually<Value: Sendable>(
+    _ what: @autoclosure () -> String,
+    atMost limit: LongestWait = .test,
+    file: StaticString = #fileID,
+    line: UInt = #line,
+    value: () async throws -> Value,
+    is isExpected: (Value) -> Bool
+) async throws {
+    var last: Value?
+    func description() -> String { "\(what()); last observed: \(last.map { "\($0)" } ?? "nothing")" }
+    try await eventually(description(), atMost: limit, file: file, line: line) {
+        let value = try await value()
+        last = value
+        return isExpected(value)
+    }
+}
+
+/// The same for a thread that may block.
+///
+/// False if the condition does not come about in time.
+package func blockUntil(atMost limit: LongestWait = .test, _ condition: () -> Bool) -> Bool {
+    let start = ContinuousClock.now
+    var pauses = Pauses()
+    while !condition() {
+        guard ContinuousClock.now - start < limit.duration else { return false }
+        let pause = pauses.next().components
+        usleep(UInt32(clamping: pause.seconds * 1_000_000 + pause.attoseconds / 1_000_000_000_000))
+    }
+    return true
 }

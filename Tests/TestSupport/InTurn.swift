@@ -5,40 +5,45 @@ package import Testing
 @_spi(Experimental) package import Testing
 #endif
 
-/// Lets at most a dozen tests run at a time, of all that have it; the others wait in line.
+/// Decides how many tests run at a time: this is the only place that does.
 ///
-/// Two cores carry a dozen tests with real servers and peers. Hundreds at once would take every connection the
-/// database has, and measure each other's delays. Newer releases of Swift Testing bound their tests themselves, Debian
-/// 13's does not, so the tests hold the bound. Waiting in line is no part of a test's `.timeLimit`.
+/// * Pure tests run without it, as many as Swift Testing starts. They keep the processors busy and wait for nothing.
+/// * Tests that wait for a server, a peer or a process have `.inTurn`: six for each processor run at a time, and the
+///   others wait. Hundreds at once would take every connection that the database has, and delay one another.
+/// * Proofs have `.proofInTurn`: they start programs that use whole processors, and end servers. One runs at a time, beside
+///   tests of the other kinds, since it waits for most of its time.
 ///
-/// For suites whose tests wait for a server, a peer or a process. A suite that is pure keeps two cores busy and nobody
-/// waiting, and does without.
+/// Waiting for a turn does not count against a test's `.timeLimit`.
 package struct InTurn: TestTrait, SuiteTrait {
     package var isRecursive: Bool { true }
 
-    @TaskLocal private static var hasTurn = false
-    private static let line = Line(width: width)
+    private let line: Line
 
-    /// Under a sanitizer each is several times slower, and where nothing bounds the others all of these run beside.
+    @TaskLocal private static var hasTurn = false
+    fileprivate static let servers = Line(width: width)
+    fileprivate static let proofs = Line(width: 1)
+
+    fileprivate init(_ line: Line) {
+        self.line = line
+    }
+
+    /// A sanitizer makes each test several times slower.
     private static var width: Int {
-        guard !Sanitizer.isOn else { return 3 }
-        #if compiler(>=6.1)
-        return 12
-        #else
-        return 6
-        #endif
+        Sanitizer.isOn ? 3 : 6 * ProcessInfo.processInfo.activeProcessorCount
     }
 
     /// The turn is a test's, with all its cases: before a single case begins, its time limit runs already.
     private func take(_ test: Test, _ testCase: Test.Case?, _ function: () async throws -> Void) async throws {
         // A suite's trait reaches its tests, and a test in nested suites has it more than once.
         guard !test.isSuite, testCase == nil, !Self.hasTurn else { return try await function() }
-        await Self.line.enter()
+        await line.enter()
+        let start = ContinuousClock.now
         let result: Result<Void, any Error>
         do { result = .success(try await Self.$hasTurn.withValue(true) { try await function() }) } catch {
             result = .failure(error)
         }
-        await Self.line.leave()
+        TestTimes.note(test, from: start)
+        await line.leave()
         try result.get()
     }
 }
@@ -73,8 +78,10 @@ extension InTurn: CustomExecutionTrait {
 #endif
 
 extension Trait where Self == InTurn {
-    /// See ``InTurn``.
-    package static var inTurn: InTurn { InTurn() }
+    /// For tests that wait for a server, a peer or a process; see ``InTurn``.
+    package static var inTurn: InTurn { InTurn(InTurn.servers) }
+    /// For proofs; see ``InTurn``.
+    package static var proofInTurn: InTurn { InTurn(InTurn.proofs) }
 }
 
 /// Some places, and who waits for one, first come, first served.

@@ -69,34 +69,12 @@ package enum PythonScript {
         ) { given, _ in given }
         let status = await withCheckedContinuation { continuation in
             Thread.detachNewThread {
-                continuation.resume(returning: run(words, variables, question, answer))
+                continuation.resume(
+                    returning: PlainProgram.run(words, environment: variables, input: question, output: answer)
+                )
             }
         }
         guard status == 0 else { throw Failure(description: "\(script) failed with status \(status)") }
         return try String(contentsOfFile: answer, encoding: .utf8)
-    }
-
-    /// Runs a program between two files and gives its status, as `waitpid` has it; -1 where it did not start.
-    private static func run(
-        _ words: [String],
-        _ variables: [String: String],
-        _ input: String,
-        _ output: String
-    ) -> Int32 {
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, 0, input, O_RDONLY, 0)
-        posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
-        var arguments = words.map { strdup($0) } + [nil]
-        var environment = variables.map { strdup("\($0.key)=\($0.value)") } + [nil]
-        defer { for text in arguments + environment { free(text) } }
-        var id: pid_t = 0
-        guard posix_spawn(&id, words[0], &actions, nil, &arguments, &environment) == 0 else { return -1 }
-        var status: Int32 = 0
-        while waitpid(id, &status, 0) < 0 {
-            guard errno == EINTR else { return -1 }
-        }
-        return status
     }
 }

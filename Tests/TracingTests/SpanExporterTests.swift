@@ -7,7 +7,7 @@ import Testing
 
 @testable import Tracing
 
-@Suite("Spans on their way out", .timeLimit(.minutes(2)))
+@Suite("Spans on their way out", .timeLimit(.ofTest))
 struct SpanExporterTests {
     private static let start = Instant(seconds: 1_700_000_000)
 
@@ -26,7 +26,7 @@ struct SpanExporterTests {
         rhythm.firstPause = .milliseconds(10)
         rhythm.longestPause = .milliseconds(200)
         rhythm.attempts = 3
-        rhythm.flush = .seconds(2)
+        rhythm.flush = LongestWait.duration
         let process = Tracer.Process(role: "worker", namespace: "bellhop", version: "0", instance: "i")
         let logger = Logger(label: "test", sink: CapturedLog())
         let exporter = try tracer.exporter(settings, of: process, rhythm: rhythm, logger: logger)

@@ -8,7 +8,7 @@ import Testing
     .inTurn,
     .serialized,
     .enabled(if: PrivateBroker.isPossible, Comment(rawValue: PrivateBroker.absence)),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct AlarmTests {
     @Test("under an alarm messages wait and are given up in time, consumers go on, and afterwards all is well")
@@ -20,9 +20,13 @@ struct AlarmTests {
             try $0.declareQueue(queue, arguments: ["x-queue-type": "quorum"])
         }
         let log = EventLog()
+        // One gives up soon what has to be given up, the other waits for what has to be confirmed.
         let publisher = Publisher(.init(broker: address, name: "test", timeout: .seconds(2), observer: log.observer))
+        let patient = Publisher(.init(broker: address, name: "test, patient", timeout: LongestWait.duration))
         publisher.start()
-        #expect(await publisher.publish(Broker.messages(10, to: queue)) == Array(repeating: .confirmed, count: 10))
+        patient.start()
+        #expect(await patient.publish(Broker.messages(10, to: queue)) == Array(repeating: .confirmed, count: 10))
+        try await eventually("it is connected") { publisher.isConnected }
         try await broker.setMemoryAlarm(true)
         // The broker tells those who publish.
         guard case .unknown? = await publisher.publish(Broker.messages(1, to: queue)).first else {
@@ -42,10 +46,11 @@ struct AlarmTests {
 
         try await broker.setMemoryAlarm(false)
         try await eventually("the end of the alarm is heard of") { !publisher.isBlocked }
-        #expect(await publisher.publish(Broker.messages(3, to: queue)) == Array(repeating: .confirmed, count: 3))
+        #expect(await patient.publish(Broker.messages(3, to: queue)) == Array(repeating: .confirmed, count: 3))
         try await eventually("the event has arrived") { log.all.contains(.unblocked) }
         #expect(log.losses == 0)
         await publisher.close()
+        await patient.close()
         try await BrokerSession.with(address, name: "test") { try $0.deleteQueue(queue) }
     }
 

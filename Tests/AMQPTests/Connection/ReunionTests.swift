@@ -7,7 +7,7 @@ import Testing
     "Coming back together",
     .inTurn,
     .enabled(if: Broker.isThere, Comment(rawValue: Broker.absence)),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct ReunionTests {
     @Test("a connection that is back calls one that would have rested for long, and a publisher too")

@@ -8,7 +8,7 @@ import Testing
     "TLS",
     .inTurn,
     .enabled(if: PrivateBroker.isPossible, Comment(rawValue: PrivateBroker.absence)),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct TLSTests {
     private func address(

@@ -7,7 +7,7 @@ import Testing
     "A consumer's own queue",
     .inTurn,
     .enabled(if: Broker.isThere, Comment(rawValue: Broker.absence)),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct OwnQueueTests {
     private func consumer(_ queue: String, own key: String, _ exchange: String, at address: BrokerAddress) -> Consumer {

@@ -7,7 +7,7 @@ import Testing
     "Consuming after a silence",
     .inTurn,
     .enabled(if: Broker.isThere, Comment(rawValue: Broker.absence)),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct SilenceTests {
     private func consumer(_ address: BrokerAddress, _ queue: String, _ log: EventLog) -> Consumer {

@@ -7,7 +7,7 @@ import Testing
     "Bodies that are too large",
     .inTurn,
     .enabled(if: Broker.isThere, Comment(rawValue: Broker.absence)),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct CutBodyTests {
     /// Bytes that do not repeat within a frame.

@@ -7,7 +7,7 @@ import Testing
     "Hostile messages",
     .inTurn,
     .enabled(if: Broker.isThere, Comment(rawValue: Broker.absence)),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct HostileMessageTests {
     private func withConsumer(_ queue: String, _ log: EventLog, _ body: (Consumer) async throws -> Void) async throws {
@@ -40,7 +40,7 @@ struct HostileMessageTests {
             try await withConsumer(queue, log) { consumer in
                 var taken = 0
                 try await eventually("the sound message comes") {
-                    let batch = await consumer.next(atMost: 10, within: .milliseconds(500)) ?? []
+                    let batch = await consumer.next(atMost: 10, within: LongestWait.duration) ?? []
                     consumer.acknowledge(batch.map(\.tag))
                     taken += batch.count
                     return batch.contains { $0.properties.headers["n"] == .int8(-5) }
@@ -230,7 +230,7 @@ struct HostileMessageTests {
                 try await Broker.publish(Broker.messages(1, to: queue))
                 var seen = 0
                 try await eventually("the last message comes, seed \(seed)") {
-                    let batch = await consumer.next(atMost: 500, within: .milliseconds(500)) ?? []
+                    let batch = await consumer.next(atMost: 500, within: LongestWait.duration) ?? []
                     consumer.acknowledge(batch.map(\.tag))
                     seen += batch.count
                     return batch.contains { $0.properties.messageID == "m0" }

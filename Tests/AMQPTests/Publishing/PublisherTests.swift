@@ -3,7 +3,7 @@ import Testing
 
 @testable import AMQP
 
-@Suite("Publishing", .inTurn, .enabled(if: Broker.isThere, Comment(rawValue: Broker.absence)), .timeLimit(.minutes(5)))
+@Suite("Publishing", .inTurn, .enabled(if: Broker.isThere, Comment(rawValue: Broker.absence)), .timeLimit(.ofTest))
 struct PublisherTests {
     private func withPublisher(
         window: Int = 1000,

@@ -3,7 +3,7 @@ import Testing
 
 @testable import AMQP
 
-@Suite("Sessions", .inTurn, .enabled(if: Broker.isThere, Comment(rawValue: Broker.absence)), .timeLimit(.minutes(5)))
+@Suite("Sessions", .inTurn, .enabled(if: Broker.isThere, Comment(rawValue: Broker.absence)), .timeLimit(.ofTest))
 struct BrokerSessionTests {
     @Test("a topology is declared, looked at, bound, used and taken down")
     func topology() async throws {

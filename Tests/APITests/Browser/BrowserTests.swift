@@ -9,6 +9,6 @@ import Workbench
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
     .enabled(if: BrowserProgram.isThere, "needs chromium and chromium-driver"),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 enum BrowserTests {}

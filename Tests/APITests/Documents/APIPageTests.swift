@@ -9,7 +9,7 @@ import Workbench
     "docs/api.md",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct APIPageTests {
     /// A call of the page, and what it says comes back.

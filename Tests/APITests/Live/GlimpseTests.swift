@@ -6,7 +6,7 @@ import Testing
     "Glimpses of an inbox",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct GlimpseTests {
     @Test("a glimpse is of one moment: however fast notifications come and go, its rows and its count agree")

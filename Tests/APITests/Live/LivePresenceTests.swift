@@ -6,7 +6,7 @@ import Workbench
 
 @testable import API
 
-@Suite("The word that somebody listens", .inTurn, .enabled(if: Servers.databaseURL != nil), .timeLimit(.minutes(3)))
+@Suite("The word that somebody listens", .inTurn, .enabled(if: Servers.databaseURL != nil), .timeLimit(.ofTest))
 struct LivePresenceTests {
     @Test("after a lapse nobody may have known of it, and everybody is looked at as in the beginning")
     func lapse() async throws {

@@ -14,7 +14,7 @@ import Workbench
     "Live streams",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct LiveStreamTests {
     @Test("a stream begins with the number of those unread, and tells what another process has recorded")

@@ -8,7 +8,7 @@ import Workbench
     "Device, follow and reminder routes",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct DeviceRouteTests {
     @Test("a device is registered as its specification says it, and again without a trace")

@@ -8,7 +8,7 @@ import Workbench
     "Inbox routes",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct InboxRouteTests {
     @Test("an item has everything that a list shows of it")

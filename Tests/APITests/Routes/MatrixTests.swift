@@ -10,7 +10,7 @@ import Workbench
     "Two users, two apps",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct MatrixTests {
     private static let people = [("ada", "drop"), ("bob", "drop"), ("ada", "padel"), ("bob", "padel")]

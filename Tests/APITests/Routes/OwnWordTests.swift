@@ -12,7 +12,7 @@ import Workbench
     "A user's own word",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct OwnWordTests {
     @Test("it wins over a source whose clock is ahead, and what else the user has keeps the right time")

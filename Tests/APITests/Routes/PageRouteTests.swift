@@ -9,7 +9,7 @@ import Workbench
     "The pages of the notification centre",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct PageRouteTests {
     @Test("each has its type, nobody has to sign in for it, and nothing else is taken for it")

@@ -11,7 +11,7 @@ import Workbench
     "Settings routes",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct SettingsRouteTests {
     @Test("settings begin with what holds for everybody, keep what is not mentioned, and lose what is null")

@@ -13,7 +13,7 @@ import Workbench
     "bellhop api",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil && RunningPool.isBuilt, "needs BELLHOP_DATABASE_URL and the program"),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct RunningAPITests {
     private static let schemathesis = ProcessInfo.processInfo.environment["BELLHOP_SCHEMATHESIS"]

@@ -13,7 +13,7 @@ import Workbench
     "bellhop explain, of what is not in the app",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct ExplainEventTests {
     private func ask(

@@ -13,7 +13,7 @@ import Workbench
     "bellhop explain",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct ExplainTests {
     /// Asks on a schema that holds ada, and what a test adds.

@@ -10,7 +10,7 @@ import Workbench
     "Servers that answer nothing",
     .inTurn,
     .enabled(if: Ground.isThere, Ground.absence),
-    .timeLimit(.minutes(3))
+    .timeLimit(.ofTest)
 )
 struct SilentServerTests {
     @Test("without an answer of the database a person is told what was asked, how long it waited and what to do")

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Commands
 
-@Suite("bellhop bench", .inTurn, .timeLimit(.minutes(5)))
+@Suite("bellhop bench", .inTurn, .timeLimit(.ofTest))
 struct BenchTests {
     private static let hasServers = Servers.amqpURL != nil && Servers.databaseURL != nil
 

@@ -13,7 +13,7 @@ import Workbench
     "Letters of which only the beginning is left",
     .inTurn,
     .enabled(if: Ground.isThere, "needs both servers"),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct CutLetterTests {
     private static let whole = #"{"id":"g1","to":{"user":"u1"},"title":"t","body":"b"}"#

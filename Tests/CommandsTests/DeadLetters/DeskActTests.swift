@@ -8,7 +8,7 @@ import Workbench
 
 @testable import Commands
 
-@Suite("The desk's acts", .inTurn, .enabled(if: Ground.isThere, "needs both servers"), .timeLimit(.minutes(5)))
+@Suite("The desk's acts", .inTurn, .enabled(if: Ground.isThere, "needs both servers"), .timeLimit(.ofTest))
 struct DeskActTests {
     private static let why = ["--yes", "--by", "ada", "--because", "why not"]
 

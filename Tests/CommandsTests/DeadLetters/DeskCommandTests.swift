@@ -7,7 +7,7 @@ import Workbench
 
 @testable import Commands
 
-@Suite("The desk's commands", .inTurn, .enabled(if: Ground.isThere, "needs both servers"), .timeLimit(.minutes(5)))
+@Suite("The desk's commands", .inTurn, .enabled(if: Ground.isThere, "needs both servers"), .timeLimit(.ofTest))
 struct DeskCommandTests {
     @Test("groups and list show what is open, for people and for programs; 1 where nothing matches")
     func reading() async throws {

@@ -8,7 +8,7 @@ import Workbench
 
 @testable import Commands
 
-@Suite("The desk's exports", .inTurn, .enabled(if: Ground.isThere, "needs both servers"), .timeLimit(.minutes(5)))
+@Suite("The desk's exports", .inTurn, .enabled(if: Ground.isThere, "needs both servers"), .timeLimit(.ofTest))
 struct ExportTests {
     @Test("what an export has written, an import brings back byte for byte, into another database too")
     func roundTrip() async throws {

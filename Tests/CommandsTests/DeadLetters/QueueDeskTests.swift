@@ -7,7 +7,7 @@ import Workbench
 
 @testable import Commands
 
-@Suite("The desk without the database", .inTurn, .enabled(if: Ground.isThere, Ground.absence), .timeLimit(.minutes(5)))
+@Suite("The desk without the database", .inTurn, .enabled(if: Ground.isThere, Ground.absence), .timeLimit(.ofTest))
 struct QueueDeskTests {
     @Test("groups, show and a dry run work on the queue alone, by the names in the bodies, and change nothing")
     func looks() async throws {

@@ -11,7 +11,7 @@ import Workbench
 
 @testable import Commands
 
-@Suite("The desk's replays", .inTurn, .enabled(if: Ground.isThere, "needs both servers"), .timeLimit(.minutes(5)))
+@Suite("The desk's replays", .inTurn, .enabled(if: Ground.isThere, "needs both servers"), .timeLimit(.ofTest))
 struct ReplayCommandTests {
     @Test("a dry run says what each item would come to, and changes nothing")
     func dryRun() async throws {

@@ -6,7 +6,7 @@ import Workbench
 
 @testable import Commands
 
-@Suite("A replay that stands still", .inTurn, .enabled(if: Ground.isThere, Ground.absence), .timeLimit(.minutes(2)))
+@Suite("A replay that stands still", .inTurn, .enabled(if: Ground.isThere, Ground.absence), .timeLimit(.ofTest))
 struct StillReplayTests {
     /// What is said of it under an address of the broker.
     private static func words(on bench: Bench, broker: String?) async throws -> String {

@@ -6,7 +6,7 @@ import Workbench
 
 @testable import Commands
 
-@Suite("bellhop fanouts", .inTurn, .enabled(if: Ground.isThere, Ground.absence), .timeLimit(.minutes(3)))
+@Suite("bellhop fanouts", .inTurn, .enabled(if: Ground.isThere, Ground.absence), .timeLimit(.ofTest))
 struct FanoutsCommandTests {
     @Test("list shows what goes on before what has ended, with progress, rate and time left; 1 where nothing matches")
     func list() async throws {

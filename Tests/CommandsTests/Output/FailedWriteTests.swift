@@ -12,7 +12,7 @@ import Workbench
     .inTurn,
     .enabled(if: Ground.isThere, Ground.absence),
     .enabled(if: RunningPool.isBuilt, "needs the program bellhop beside the tests: swift build"),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct FailedWriteTests {
     private static let reading = [

@@ -12,7 +12,7 @@ import Workbench
     "What strangers wrote, on a terminal",
     .inTurn,
     .enabled(if: Ground.isThere, Ground.absence),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct HostileTextTests {
     /// Sets the clipboard, clears the screen in both spellings, turns the direction, hides, begins a line.

@@ -11,7 +11,7 @@ import Workbench
     .inTurn,
     .enabled(if: Ground.isThere, Ground.absence),
     .enabled(if: RunningPool.isBuilt, "needs the program bellhop beside the tests: swift build"),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct RoleLogTests {
     private static let roles = [

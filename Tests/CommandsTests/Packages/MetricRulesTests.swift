@@ -52,7 +52,7 @@ struct MetricRulesTests {
     .inTurn,
     .enabled(if: Ground.isThere && RunningPool.isBuilt, Ground.absence),
     .enabled(if: Promtool.isThere, Promtool.absence),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct RoleMetricsTests {
     @Test(

@@ -13,7 +13,7 @@ import Workbench
     .enabled(if: Ground.isThere, Ground.absence),
     .enabled(if: RunningPool.isBuilt, "needs the program bellhop beside the tests: swift build"),
     .serialized,
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct PoolTests {
     @Test("a worker that was killed is replaced, and SIGTERM drains them all")

@@ -11,7 +11,7 @@ import Workbench
     .enabled(if: Ground.isThere, Ground.absence),
     .enabled(if: RunningPool.isBuilt, "needs the program bellhop beside the tests: swift build"),
     .serialized,
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct UpTests {
     @Test("from an empty database and an empty broker it brings every role, keeps it, and takes all of them along")

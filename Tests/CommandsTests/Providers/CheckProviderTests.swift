@@ -6,7 +6,7 @@ import Testing
 
 @testable import Commands
 
-@Suite("bellhop check-provider", .inTurn, .timeLimit(.minutes(2)))
+@Suite("bellhop check-provider", .inTurn, .timeLimit(.ofTest))
 struct CheckProviderTests {
     /// A prompt that knows the sandbox as every provider of drop.
     private static func with(_ body: (Prompt, ProviderSandbox, URL) async throws -> Void) async throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Commands
 
-@Suite("What RabbitMQ's management API adds", .inTurn, .timeLimit(.minutes(1)))
+@Suite("What RabbitMQ's management API adds", .inTurn, .timeLimit(.ofTest))
 struct ManagementTests {
     /// As RabbitMQ 3.10 and 4 write it: a classic queue without a time stamp has an empty text, a quorum queue nothing.
     private let page = """

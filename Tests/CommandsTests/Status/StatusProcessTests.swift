@@ -7,7 +7,7 @@ import Workbench
 
 @testable import Commands
 
-@Suite("Processes in a status", .inTurn, .enabled(if: Ground.isThere, Ground.absence), .timeLimit(.minutes(2)))
+@Suite("Processes in a status", .inTurn, .enabled(if: Ground.isThere, Ground.absence), .timeLimit(.ofTest))
 struct StatusProcessTests {
     private static func report(_ id: String, _ catalogs: String, role: String = "worker") -> ProcessReport {
         let identity = ProcessReport.Identity(id: id, role: role, version: "0.1.0", host: "h-\(id)", process: 7)

@@ -10,7 +10,7 @@ import Workbench
 
 @testable import Commands
 
-@Suite("bellhop status", .inTurn, .enabled(if: Ground.isThere, Ground.absence), .timeLimit(.minutes(2)))
+@Suite("bellhop status", .inTurn, .enabled(if: Ground.isThere, Ground.absence), .timeLimit(.ofTest))
 struct StatusTests {
     @Test("it tells what waits in the queues, in the ledger and on file")
     func status() async throws {
@@ -46,7 +46,7 @@ struct StatusTests {
     func overdueEvents() async throws {
         try await Bench.withTopology { bench in
             try await Self.fill(bench, events: false)
-            _ = try await bench.owner.run("UPDATE events SET planned_at = now() - interval '2 min' WHERE id = 'e1'")
+            try await bench.pass("2 min", since: "planned_at", in: "events", where: "id = 'e1'")
             try await Workplace.withPrompt(on: bench) { prompt, _ in
                 let seen = try await answer(to: prompt) { $0.plannedEvents.overdue == 1 }
                 #expect(seen.problems.contains { $0.hasPrefix("1 planned event is overdue by more than a minute") })

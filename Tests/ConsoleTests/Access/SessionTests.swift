@@ -12,7 +12,7 @@ import Workbench
     "Signing in to the console",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil && Servers.amqpURL != nil, "needs both servers"),
-    .timeLimit(.minutes(2))
+    .timeLimit(.ofTest)
 )
 struct SessionTests {
     @Test("a token signs its owner in with a cookie that scripts and other sites do not reach, and signing out ends it")

@@ -16,7 +16,7 @@ import Workbench
     .inTurn,
     .enabled(if: Servers.databaseURL != nil && Servers.amqpURL != nil, "needs both servers"),
     .enabled(if: BrowserProgram.isThere, "needs chromium and chromium-driver"),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 enum ConsoleBrowserTests {}
 

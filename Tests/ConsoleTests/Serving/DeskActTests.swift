@@ -12,7 +12,7 @@ import Workbench
     "Acts by the console",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil && Servers.amqpURL != nil, "needs both servers"),
-    .timeLimit(.minutes(3))
+    .timeLimit(.ofTest)
 )
 struct DeskActTests {
     private static let personal =

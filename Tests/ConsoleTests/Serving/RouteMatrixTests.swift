@@ -12,7 +12,7 @@ import Workbench
     "Who may do what at the console",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil && Servers.amqpURL != nil, "needs both servers"),
-    .timeLimit(.minutes(3))
+    .timeLimit(.ofTest)
 )
 struct RouteMatrixTests {
     /// A path for a route, and a body that has nothing in it.

@@ -9,7 +9,7 @@ import Workbench
     "The console before a database that answers nothing",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil && Servers.amqpURL != nil, "needs both servers"),
-    .timeLimit(.minutes(2))
+    .timeLimit(.ofTest)
 )
 struct SilentDatabaseTests {
     @Test("every page answers with what was asked and what to do, acts too; the status still tells of the broker")

@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 import TestSupport
 
-@Suite("A transport's life", .inTurn, .timeLimit(.minutes(5)))
+@Suite("A transport's life", .inTurn, .timeLimit(.ofTest))
 struct LifecycleTests {
     /// How many requests are being served at the moment, and how many it were at most.
     private final class Load: Sendable {
@@ -35,18 +35,18 @@ struct LifecycleTests {
         let server = try RawServer { connection in
             while connection.readRequest() != nil {
                 load.enter()
-                Thread.sleep(forTimeInterval: 0.15)
+                Thread.sleep(forTimeInterval: 2.5)
                 load.leave()
                 connection.answer()
             }
         }
         defer { server.stop() }
         let transport = try CurlTransport.plain { $0.connections = 2 }
-        // Twenty requests of 0.15 s, two at a time, take as long as the timeout allows for one.
-        let timeouts = TransferTimeouts(total: .milliseconds(1500))
-        let requests = (0..<20).map { _ in TransferRequest(.post, url: server.url(), body: [1], timeouts: timeouts) }
+        // Eight requests of 2.5 s, two at a time, take longer than the timeout allows for one.
+        let timeouts = TransferTimeouts(total: .milliseconds(9_500))
+        let requests = (0..<8).map { _ in TransferRequest(.post, url: server.url(), body: [1], timeouts: timeouts) }
         let outcomes = await transport.send(requests)
-        #expect(outcomes.compactMap(\.answer).count == 20)
+        #expect(outcomes.compactMap(\.answer).count == 8)
         #expect(load.most == 2)
         await transport.close()
     }
@@ -112,7 +112,7 @@ struct LifecycleTests {
         let mayAnswer = Mutex(false)
         let server = try RawServer { connection in
             while connection.readRequest() != nil {
-                while !mayAnswer.withLock({ $0 }) { Thread.sleep(forTimeInterval: 0.002) }
+                _ = blockUntil { mayAnswer.withLock { $0 } }
                 connection.answer()
             }
         }

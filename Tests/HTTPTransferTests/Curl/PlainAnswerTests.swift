@@ -3,7 +3,7 @@ import HTTPTransfer
 import TestSupport
 import Testing
 
-@Suite("Answers over plain HTTP", .inTurn, .timeLimit(.minutes(5)))
+@Suite("Answers over plain HTTP", .inTurn, .timeLimit(.ofTest))
 struct PlainAnswerTests {
     /// A server that gives every request the same answer.
     private func server(

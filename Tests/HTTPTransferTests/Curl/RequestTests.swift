@@ -2,7 +2,7 @@ import HTTPTransfer
 import TestSupport
 import Testing
 
-@Suite("Requests", .inTurn, .timeLimit(.minutes(5)))
+@Suite("Requests", .inTurn, .timeLimit(.ofTest))
 struct RequestTests {
     private func server() throws -> RawServer {
         try RawServer { connection in

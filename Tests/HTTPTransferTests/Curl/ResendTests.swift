@@ -2,7 +2,7 @@ import HTTPTransfer
 import TestSupport
 import Testing
 
-@Suite("A kept connection that dies", .inTurn, .timeLimit(.minutes(5)))
+@Suite("A kept connection that dies", .inTurn, .timeLimit(.ofTest))
 struct ResendTests {
     /// Answers the first request of its first connection, reads the second and closes; answers on every other one.
     private func treacherousServer() throws -> RawServer {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What both transports make of the answers of an HTTP/2 peer.
-@Suite("Answers over HTTP/2", .inTurn, .enabled(if: TestCertificate.isAvailable), .timeLimit(.minutes(5)))
+@Suite("Answers over HTTP/2", .inTurn, .enabled(if: TestCertificate.isAvailable), .timeLimit(.ofTest))
 struct AnswerContractTests {
     private func answer(
         _ kind: TransportKind,

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What both transports make of an HTTP/2 peer that misbehaves.
-@Suite("HTTP/2 connections that go wrong", .inTurn, .enabled(if: TestCertificate.isAvailable), .timeLimit(.minutes(5)))
+@Suite("HTTP/2 connections that go wrong", .inTurn, .enabled(if: TestCertificate.isAvailable), .timeLimit(.ofTest))
 struct HTTP2FailureTests {
     /// Answers the first request, and does something else to the second.
     private func server(_ second: @escaping @Sendable (FramePeer, FramePeer.Request) -> Void) throws -> FrameServer {

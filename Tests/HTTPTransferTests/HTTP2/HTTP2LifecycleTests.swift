@@ -3,7 +3,7 @@ import HTTPTransfer
 import Testing
 import TestSupport
 
-@Suite("An HTTP/2 transport's life", .inTurn, .enabled(if: TestCertificate.isAvailable), .timeLimit(.minutes(5)))
+@Suite("An HTTP/2 transport's life", .inTurn, .enabled(if: TestCertificate.isAvailable), .timeLimit(.ofTest))
 struct HTTP2LifecycleTests {
     /// Where a request can be when it is given up.
     enum Stage: CaseIterable, Sendable {

@@ -7,7 +7,7 @@ import Testing
     "HTTP/2 over TLS",
     .inTurn,
     .enabled(if: HTTP2Server.isAvailable, "nghttpd (nghttp2-server) and openssl are needed: HTTP/2 IS NOT TESTED"),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct HTTP2Tests {
     @Test("250 requests of one batch share one connection and keep their order", arguments: TransportKind.allCases)

@@ -3,7 +3,7 @@ import Synchronization
 import Testing
 import TestSupport
 
-@Suite("HTTP/2 peers that send anything", .inTurn, .enabled(if: TestCertificate.isAvailable), .timeLimit(.minutes(10)))
+@Suite("HTTP/2 peers that send anything", .inTurn, .enabled(if: TestCertificate.isAvailable), .timeLimit(.ofTest))
 struct HostilePeerTests {
     private static let rounds = 120
 

@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("The way to an HTTP/2 peer", .inTurn, .enabled(if: TestCertificate.isAvailable), .timeLimit(.minutes(5)))
+@Suite("The way to an HTTP/2 peer", .inTurn, .enabled(if: TestCertificate.isAvailable), .timeLimit(.ofTest))
 struct OpeningTests {
     @Test("leads to an address in brackets")
     func addressV6() async throws {
@@ -172,7 +172,7 @@ struct OpeningTests {
         try await eventually { server.endedCount == 1 }
         mayAnswer.open()
         // A loop that nothing wakes would look again after a minute.
-        try await eventually("twenty answers", within: .seconds(40)) { answered.withLock { $0 } == 20 }
+        try await eventually("twenty answers") { answered.withLock { $0 } == 20 }
         await sending.value
         await transport.close()
     }

@@ -7,7 +7,7 @@ import Testing
     "The patience of the HTTP/2 transport",
     .inTurn,
     .enabled(if: TestCertificate.isAvailable),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct PatienceTests {
     private let brief = TransferTimeouts(total: .seconds(120), connect: .milliseconds(300))

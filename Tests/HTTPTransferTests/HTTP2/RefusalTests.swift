@@ -7,7 +7,7 @@ import Testing
     "Requests that an HTTP/2 peer refuses",
     .inTurn,
     .enabled(if: TestCertificate.isAvailable),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct RefusalTests {
     private func numbers(_ count: Int) -> [String] { (0..<count).map { String(100 + $0) } }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What both transports make of requests, as an HTTP/2 peer sees it.
-@Suite("Requests over HTTP/2", .inTurn, .enabled(if: TestCertificate.isAvailable), .timeLimit(.minutes(5)))
+@Suite("Requests over HTTP/2", .inTurn, .enabled(if: TestCertificate.isAvailable), .timeLimit(.ofTest))
 struct RequestContractTests {
     @Test("arrive as they were given, with nothing added but what HTTP needs", arguments: TransportKind.allCases)
     func asGiven(kind: TransportKind) async throws {

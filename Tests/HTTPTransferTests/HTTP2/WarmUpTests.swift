@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A connection that warms up carries one request until an answer to one has begun.
-@Suite("Warming a connection up", .inTurn, .enabled(if: TestCertificate.isAvailable), .timeLimit(.minutes(5)))
+@Suite("Warming a connection up", .inTurn, .enabled(if: TestCertificate.isAvailable), .timeLimit(.ofTest))
 struct WarmUpTests {
     private func posts(_ server: FrameServer, _ count: Int) -> [TransferRequest] {
         (0..<count).map { server.post(String(100 + $0)) }

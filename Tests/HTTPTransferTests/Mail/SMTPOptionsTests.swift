@@ -3,7 +3,7 @@ import ServiceRuntime
 import TestSupport
 import Testing
 
-@Suite("Opening a mail transport", .inTurn, .timeLimit(.minutes(5)))
+@Suite("Opening a mail transport", .inTurn, .timeLimit(.ofTest))
 struct SMTPOptionsTests {
     private func options(_ change: (inout SMTPTransportOptions) -> Void = { _ in }) -> SMTPTransportOptions {
         // Nobody listens on the port of discards.

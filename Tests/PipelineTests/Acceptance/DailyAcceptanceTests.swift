@@ -12,7 +12,7 @@ import Workbench
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
         "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"
     ),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct DailyAcceptanceTests {
     @Test("a reminder rings at its time on the user's clock, past quiet hours, once for each date")

@@ -11,7 +11,7 @@ import Workbench
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
         "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"
     ),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct SafeAcceptanceTests {
     private static let address = "0x5aFE3855358E112B5647B952709E6165e1c1eEEe"

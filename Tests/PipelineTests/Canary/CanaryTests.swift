@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 import Workbench
 
-@Suite("A lane's canary", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.minutes(5)))
+@Suite("A lane's canary", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.ofTest))
 struct CanaryTests {
     @Test("a lane is ready when its canary is back; nothing of it is counted, dead-lettered or left on the broker")
     func proves() async throws {
@@ -61,7 +61,7 @@ struct CanaryTests {
             try await ground.waitUntilReady()
             try await RowLock.hold(on: ground.bench, "LOCK TABLE processes IN ACCESS EXCLUSIVE MODE") {
                 ground.time.skip(.seconds(20))
-                try await eventually("the canary finds it", within: .seconds(60)) {
+                try await eventually("the canary finds it") {
                     ground.time.skip(.seconds(2))
                     return ground.worker.whatIsWrong?.contains("the database does not write it") ?? false
                 }

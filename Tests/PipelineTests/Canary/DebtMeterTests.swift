@@ -8,7 +8,7 @@ import Workbench
 
 @testable import Pipeline
 
-@Suite("The ages of what waits", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.minutes(2)))
+@Suite("The ages of what waits", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.ofTest))
 struct DebtMeterTests {
     @Test("the oldest that is due, by lane, and the oldest of each backlog; what is over, or to come, is none")
     func meter() async throws {

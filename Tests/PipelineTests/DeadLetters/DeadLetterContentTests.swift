@@ -10,7 +10,7 @@ import Workbench
     "The content hash of dead letters",
     .inTurn,
     .enabled(if: serversAreThere, "needs both servers"),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct DeadLetterContentTests {
     private let queue = Servers.uniqueName("content")

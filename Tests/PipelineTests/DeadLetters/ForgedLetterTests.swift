@@ -7,7 +7,7 @@ import Workbench
 
 @testable import Pipeline
 
-@Suite("Forged dead letters", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.minutes(5)))
+@Suite("Forged dead letters", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.ofTest))
 struct ForgedLetterTests {
     @Test("whatever headers a producer writes, its expired messages change nothing for another app, replayed or not")
     func forged() async throws {

@@ -10,7 +10,7 @@ import Workbench
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
         "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"
     ),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct DeliveryTests {
     @Test("each device gets each notification once, tagged by the notification, and the ledger knows the message")

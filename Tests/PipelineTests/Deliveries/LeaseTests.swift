@@ -13,7 +13,7 @@ import Workbench
     "Leases",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct LeaseTests {
     /// A provider that takes everything, and notes what.

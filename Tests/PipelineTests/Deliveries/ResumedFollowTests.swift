@@ -12,7 +12,7 @@ import Workbench
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
         "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"
     ),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct ResumedFollowTests {
     /// How each user follows by now, and what becomes of the push that waited.

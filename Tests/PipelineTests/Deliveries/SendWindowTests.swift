@@ -4,7 +4,7 @@ import Workbench
 
 @testable import Pipeline
 
-@Suite("Windows of providers", .inTurn, .timeLimit(.minutes(5)))
+@Suite("Windows of providers", .inTurn, .timeLimit(.ofTest))
 struct SendWindowTests {
     private static var far: ContinuousClock.Instant { .now + .seconds(3600) }
     private static let patient = Duration.seconds(3600)

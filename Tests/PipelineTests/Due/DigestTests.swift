@@ -10,7 +10,7 @@ import Workbench
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
         "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"
     ),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct DigestTests {
     /// Users who want offers, with a device each; a catalogue's low priority is silent otherwise.

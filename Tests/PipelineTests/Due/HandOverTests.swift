@@ -13,7 +13,7 @@ import Workbench
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
         "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"
     ),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct HandOverTests {
     @Test("an urgent line that falls due among thirty thousand digests is handed over before most of them")

@@ -14,7 +14,7 @@ import Workbench
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
         "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"
     ),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct RetentionDutyTests {
     private let rhythm = RetentionDuty.Rhythm(step: .milliseconds(1), rest: .milliseconds(20), pages: 2)

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Workbench
 
-@Suite("The roll call", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.minutes(2)))
+@Suite("The roll call", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.ofTest))
 struct RollCallTests {
     @Test("a process that drains goes on saying so until it ends, and only then is it struck off")
     func drain() async throws {

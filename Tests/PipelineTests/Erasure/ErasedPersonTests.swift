@@ -9,7 +9,7 @@ import Workbench
 
 @testable import Pipeline
 
-@Suite("An erased person", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.minutes(5)))
+@Suite("An erased person", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.ofTest))
 struct ErasedPersonTests {
     @Test("after every kind of trouble no column of any table holds the person's id, words or devices")
     func nothingStays() async throws {

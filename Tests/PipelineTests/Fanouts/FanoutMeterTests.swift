@@ -6,7 +6,7 @@ import Workbench
 
 @testable import Pipeline
 
-@Suite("The fan-out meter", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.minutes(2)))
+@Suite("The fan-out meter", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.ofTest))
 struct FanoutMeterTests {
     @Test("fan-outs are told by app and state; what no catalogue knows is other, and what has ended is none")
     func meter() async throws {

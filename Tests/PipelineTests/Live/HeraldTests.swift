@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Workbench
 
-@Suite("Announcements to open pages", .inTurn, .enabled(if: Servers.databaseURL != nil), .timeLimit(.minutes(3)))
+@Suite("Announcements to open pages", .inTurn, .enabled(if: Servers.databaseURL != nil), .timeLimit(.ofTest))
 struct HeraldTests {
     private static let announced = "bellhop_live_announcements_total"
 

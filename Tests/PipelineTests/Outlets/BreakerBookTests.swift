@@ -8,7 +8,7 @@ import Workbench
     "What workers share about breakers",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct BreakerBookTests {
     private static func key(_ platform: DevicePlatform? = nil) throws -> BreakerKey {

@@ -11,7 +11,7 @@ import Workbench
         if: Servers.amqpURL != nil && Servers.databaseURL != nil,
         "needs BELLHOP_AMQP_URL and BELLHOP_DATABASE_URL"
     ),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct BreakerTests {
     private static func refusal(_ status: Int, _ reason: String, match: String? = nil) -> SandboxFault {

@@ -10,7 +10,7 @@ import Workbench
 @testable import Store
 
 /// What becomes of pushes on the way to outlets without room, without servers.
-@Suite("Ways to outlets, without servers", .timeLimit(.minutes(5)))
+@Suite("Ways to outlets, without servers", .timeLimit(.ofTest))
 struct DispatcherTests {
     /// A clock that stands still: nobody's time is ever up.
     private struct StandingTime: TimeSource {

@@ -8,7 +8,7 @@ import Workbench
     "Receipts that speak of a fault of ours",
     .inTurn,
     .enabled(if: serversAreThere, "needs both servers"),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct ReceiptFaultTests {
     /// Nobody asks by itself: the test says when.

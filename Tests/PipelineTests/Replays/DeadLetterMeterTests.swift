@@ -7,7 +7,7 @@ import Workbench
 
 @testable import Pipeline
 
-@Suite("The dead-letter meter", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.minutes(5)))
+@Suite("The dead-letter meter", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.ofTest))
 struct DeadLetterMeterTests {
     @Test("open items are told by app and reason; what is a producer's own word is other, and what is gone is none")
     func meter() async throws {

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Workbench
 
-@Suite("Replays of deliveries", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.minutes(5)))
+@Suite("Replays of deliveries", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.ofTest))
 struct DeliveryReplayTests {
     @Test("a given-up delivery goes out once more through the ledger, and nothing else of its notification does")
     func replayed() async throws {

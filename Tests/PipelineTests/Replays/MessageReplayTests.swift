@@ -10,7 +10,7 @@ import Workbench
 
 @testable import Pipeline
 
-@Suite("Replays of messages", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.minutes(5)))
+@Suite("Replays of messages", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.ofTest))
 struct MessageReplayTests {
     @Test("a rejected message is taken in once its reason is gone, under the routing key that it came with")
     func recorded() async throws {

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Workbench
 
-@Suite("The horizon of replays", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.minutes(5)))
+@Suite("The horizon of replays", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.ofTest))
 struct ReplayHorizonTests {
     @Test("what falls out of the horizon while its replay is paused is not sent, and open again")
     func paused() async throws {
@@ -16,9 +16,7 @@ struct ReplayHorizonTests {
             let id = try await ground.start(pace: .init(rate: 1))
             let isPaused = try await ground.book.control(id, .pause, by: ReplayGround.ada)
             #expect(isPaused)
-            _ = try await ground.bench.owner.run(
-                "UPDATE dead_letters SET first_failed_at = now() - interval '31 days' WHERE dead_id = 'e2'"
-            )
+            try await ground.bench.pass("31 days", since: "first_failed_at", in: "dead_letters", where: "dead_id = 'e2'")
             _ = try await ground.book.control(id, .resume, by: ReplayGround.ada)
             let progress = try await ground.wait(for: id)
             #expect(progress.outcomes == [.recorded: 1, .tooOld: 1])

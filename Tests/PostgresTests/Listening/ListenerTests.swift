@@ -2,7 +2,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite("Listening for notifications", .inTurn, .enabled(if: Ground.isThere, Ground.absence), .timeLimit(.minutes(5)))
+@Suite("Listening for notifications", .inTurn, .enabled(if: Ground.isThere, Ground.absence), .timeLimit(.ofTest))
 struct ListenerTests {
     private func notify(_ channel: String, _ payload: String) async throws {
         let pool = PostgresPool(PoolOptions(url: try Ground.url()))
@@ -71,7 +71,7 @@ struct ListenerTests {
         let channel = Servers.uniqueName("inbox")
         var options = ListenerOptions(url: try Ground.url(through: proxy), channels: [channel])
         options.heartbeat = .milliseconds(50)
-        options.connectTimeout = .seconds(2)
+        options.connectTimeout = .seconds(10)
         let listener = NotificationListener(options)
         var events = listener.events.makeAsyncIterator()
         #expect(await nextOnceConnected(&events) == "listening")

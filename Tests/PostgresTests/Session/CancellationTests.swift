@@ -96,17 +96,18 @@ struct CancellationTests {
 
     @Test("a statement that takes longer than the pool allows is cancelled, and the connection goes on")
     func statementTimeout() async throws {
-        try await Ground.withPool(size: 0...1, adjusting: { $0.statementTimeout = .seconds(1) }) { pool in
+        try await Ground.withPool(size: 0...1) { pool in
+            let brief = pool.with(statementTimeout: .seconds(1))
             try await Ground.script("CREATE TABLE t (id int)", on: pool)
             let pid = try await pool.run("SELECT pg_backend_pid()").integer(0, 0)
-            let error = try await Ground.error { _ = try await pool.run("INSERT INTO t SELECT 1 FROM pg_sleep(60)") }
+            let error = try await Ground.error { _ = try await brief.run("INSERT INTO t SELECT 1 FROM pg_sleep(60)") }
             #expect(error.code == .timedOut)
             #expect(error.isTransient)
             let rows = try await pool.run("SELECT pg_backend_pid(), (SELECT count(*) FROM t)")
             #expect(try rows.integer(0, 0) == pid)
             #expect(try rows.integer(0, 1) == 0)
-            let patient = try await pool.withConnection { (connection) throws(PostgresError) in
-                connection.statementTimeout = .seconds(20)
+            let patient = try await brief.withConnection { (connection) throws(PostgresError) in
+                connection.statementTimeout = LongestWait.duration
                 return try connection.run("SELECT 1 FROM pg_sleep(1.3)").count
             }
             #expect(patient == 1)

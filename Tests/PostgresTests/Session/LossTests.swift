@@ -120,7 +120,8 @@ struct LossTests {
 
     @Test("a peer that falls silent is given up in time, as unknown for a write and as timed out for a read")
     func silence() async throws {
-        try await withTable(adjusting: { $0.statementTimeout = .seconds(1) }) { pool, proxy in
+        try await withTable { pool, proxy in
+            let brief = pool.with(statementTimeout: .seconds(1))
             let cases: [(Statement, PostgresError.Code)] = [
                 (Statement("INSERT INTO t VALUES (1)"), .outcomeUnknown),
                 (Statement("SELECT 1", effect: .reads), .timedOut),
@@ -129,7 +130,7 @@ struct LossTests {
                 // Prepared beforehand: a statement that is still being prepared has certainly not happened.
                 _ = try await pool.run(statement)
                 proxy.blackHole(true)
-                let error = try await Ground.error { _ = try await pool.run(statement) }
+                let error = try await Ground.error { _ = try await brief.run(statement) }
                 #expect(error.code == code)
                 proxy.cutAll()
                 proxy.blackHole(false)

@@ -70,7 +70,7 @@ struct BacklogGround: Sendable {
     // MARK: - What has become of it
 
     func wait(_ what: String, _ count: Int, _ table: String) async throws {
-        try await eventually(what, within: .seconds(600)) { try await stage.count(table) >= count }
+        try await eventually(what, atMost: .proof) { try await stage.count(table) >= count }
     }
 
     /// Deliveries that were sent before one that was published so much earlier.

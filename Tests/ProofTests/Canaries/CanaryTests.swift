@@ -5,7 +5,7 @@ import Testing
 
 /// What is secret or personal goes where it is meant to go, and is told nowhere: each input has a canary of its own, and
 /// everything that the program says is looked through for all of them.
-@Suite("Canaries", .inTurn, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.minutes(30)))
+@Suite("Canaries", .proofInTurn, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.ofProof))
 struct CanaryTests {
     private static let weather = [
         SandboxFault(.fcm, .answer(.init(status: 400, reason: "INVALID_ARGUMENT"))),

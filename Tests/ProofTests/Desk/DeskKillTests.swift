@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Beside the other proofs: most of the time these wait for leases and confirms.
-@Suite("The desk under kill -9", .inTurn, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.minutes(30)))
+@Suite("The desk under kill -9", .proofInTurn, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.ofProof))
 struct DeskKillTests {
     private static let size = Proof.isFull ? 20_000 : 800
 
@@ -26,9 +26,9 @@ struct DeskKillTests {
 /// Beside the other proofs, since this broker is nobody else's.
 @Suite(
     "The desk on a broker that is killed",
-    .inTurn,
+    .proofInTurn,
     .enabled(if: PrivateServers.areThere, "needs setpriv, RabbitMQ and PostgreSQL installed"),
-    .timeLimit(.minutes(30))
+    .timeLimit(.ofProof)
 )
 struct DeskBrokerTests {
     @Test("the broker is killed in the middle of a replay, beside everybody else: every item is accounted for")
@@ -78,10 +78,10 @@ private struct DeskKills {
         let sent = try await sending
         let deliveries = sent.records.count
         // What a kill has stranded is found when it is five minutes overdue, by a look that comes once a minute.
-        try await eventually("every delivery is given up and filed", within: .seconds(600)) {
+        try await eventually("every delivery is given up and filed", atMost: .proof) {
             try await stage.count("deliveries WHERE state = 'failed'") == deliveries
         }
-        try await eventually("every letter is filed", within: .seconds(300)) {
+        try await eventually("every letter is filed", atMost: .proof) {
             try await stage.count("dead_letters") == deliveries + bad.count
         }
         // A replay in which a third fails again, while everybody is killed, and the broker too.
@@ -150,7 +150,11 @@ private struct DeskKills {
         for _ in 0..<times {
             let before = try await progress()
             // Where nothing moves any more the rest of the kills hit an idle house.
-            try? await eventually("something happens", within: .seconds(5)) { try await progress() > before }
+            let began = ContinuousClock.now
+            try await eventually("something happens, or nothing is left to happen", atMost: .proof) {
+                let isIdle = began.duration(to: .now) > QuietSpan.duration
+                return try await progress() > before || isIdle
+            }
             switch Int.random(in: 0..<3, using: &chance) {
             case 0:
                 try await crew.scheduler.killAtOnce()
@@ -170,17 +174,17 @@ private struct DeskKills {
 
     /// What a kill strands between a commit and a publish comes due again after ten minutes: it has to be there by then.
     private func ended(_ replay: Int) async throws {
-        try await eventually("replay \(replay) has ended", within: .seconds(840)) {
+        try await eventually("replay \(replay) has ended", atMost: .proof) {
             try await resumeIfPaused(replay)
             return try await stage.count("replays WHERE id = \(replay) AND finished_at IS NOT NULL") == 1
         }
     }
 
     private func settle(_ deliveries: Int) async throws {
-        try await eventually("every delivery has arrived", within: .seconds(120)) {
+        try await eventually("every delivery has arrived", atMost: .proof) {
             try await stage.count("deliveries WHERE state = 'delivered'") == deliveries
         }
-        try await eventually("every item is settled", within: .seconds(120)) {
+        try await eventually("every item is settled", atMost: .proof) {
             try await stage.count("dead_letters WHERE state = 'replaying' OR stage = 'dispatch' AND state = 'open'")
                 == 0
         }

@@ -44,7 +44,7 @@ extension Proofs {
                     )
                 }
                 let began = ContinuousClock.now
-                try await eventually("the replay has ended", within: .seconds(900)) {
+                try await eventually("the replay has ended", atMost: .proof) {
                     try await stage.count("replays WHERE finished_at IS NOT NULL") == 1
                 }
                 let span = ContinuousClock.now - began

@@ -89,7 +89,7 @@ struct FanoutGround: Sendable {
 
     /// Waits until so large a share of the followers has a record.
     func awaitRecords(_ count: Int) async throws {
-        try await eventually("\(count) records", within: Proof.isFull ? .seconds(1_200) : .seconds(240)) {
+        try await eventually("\(count) records", atMost: .proof) {
             try await stage.count("inbox") >= count
         }
     }
@@ -97,7 +97,7 @@ struct FanoutGround: Sendable {
     /// Waits until the last page is finished and nothing is owed.
     func awaitEnd() async throws {
         // Where something is lost this does not come about; the comparison says it better.
-        try? await eventually("nothing is owed", within: Proof.isFull ? .seconds(1_500) : .seconds(480)) {
+        try? await eventually("nothing is owed", atMost: .proof) {
             let finished = try await stage.count("fanouts WHERE state = 'finished'")
             guard finished == 1 else { return false }
             return try await stage.count("deliveries WHERE state IN (\(PushBalance.owed))") == 0

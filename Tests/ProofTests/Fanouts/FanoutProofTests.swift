@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// One event to a great many followers, while what carries it dies.
-@Suite("Fan-outs under fire", .inTurn, .timeLimit(.minutes(60)))
+@Suite("Fan-outs under fire", .proofInTurn, .timeLimit(.ofProof))
 struct FanoutProofTests {
     private static let followers = Proof.isFull ? 1_000_000 : 12_000
 

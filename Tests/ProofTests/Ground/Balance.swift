@@ -81,12 +81,10 @@ extension Stage {
     ///
     /// What a process held and had not settled is back in its queue once it has ended, so a message that nobody can take
     /// any more is found as well.
-    func balance(_ sent: Sent, workers: [Role], scheduler: Role?, within limit: Duration = .seconds(240)) async throws
-        -> Balance
-    {
+    func balance(_ sent: Sent, workers: [Role], scheduler: Role?) async throws -> Balance {
         let roles = workers + (scheduler.map { [$0] } ?? [])
         // Where something is lost this does not come about; the comparison says it better.
-        try? await eventually("all is there", within: limit) {
+        try? await eventually("all is there", atMost: .proof) {
             guard roles.allSatisfy(\.child.isRunning) else { return true }
             let rows = try await count("notifications")
             let plans = try await count("events")
@@ -99,12 +97,12 @@ extension Stage {
             )
         }
         let queues = try self.queues
-        try await eventually("the lanes are taken in", within: limit) {
+        try await eventually("the lanes are taken in", atMost: .proof) {
             try await waiting(in: queues.filter { $0 != names.dead }).isEmpty
         }
         for worker in workers { try await worker.drain() }
         if let scheduler {
-            try await eventually("the dead letters are filed", within: limit) {
+            try await eventually("the dead letters are filed", atMost: .proof) {
                 try await waiting(in: [names.dead]).isEmpty
             }
             try await scheduler.drain()

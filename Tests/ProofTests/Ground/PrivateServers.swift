@@ -87,7 +87,7 @@ final class PrivateServers: Sendable {
             named: "services",
             logs: parent
         )
-        let ending = try await child.ending(within: .seconds(180))
+        let ending = try await child.ending(atMost: .proof)
         defer { child.removeLog() }
         guard ending == .exited(0) else { throw ProofFailure("deploy/services \(command): \(ending)\n\(child.log)") }
     }

@@ -38,6 +38,7 @@ final class ProgramRun: Sendable {
         let words = leash + [program.path] + arguments
         let variables = environment.map { "\($0.key)=\($0.value)" }
         logFile = log
+        FailureEvidence.watch(log: log)
         pid = try SpawningThread.shared.run { try Self.spawn(words, variables, log: log.path) }
     }
 
@@ -92,10 +93,10 @@ final class ProgramRun: Sendable {
         }
     }
 
-    /// Waits for its end; throws where it still runs after `limit`.
+    /// Waits for its end.
     @discardableResult
-    func ending(within limit: Duration = LongestWait.duration) async throws -> Ending {
-        try await eventually("\(name) ends; its log:\n\(log)", within: limit) { !isRunning }
+    func ending(atMost limit: LongestWait = .test) async throws -> Ending {
+        try await eventually("\(name) ends; its log:\n\(log)", atMost: limit) { !isRunning }
         guard let collected else { throw ProofFailure("\(name) has no ending") }
         return collected
     }
@@ -103,7 +104,7 @@ final class ProgramRun: Sendable {
     /// Kills it where it still runs, and waits until it is gone.
     func end() async {
         send(SIGKILL)
-        _ = try? await ending(within: .seconds(10))
+        _ = try? await ending()
     }
 
     /// What it has written so far.
@@ -115,8 +116,8 @@ final class ProgramRun: Sendable {
         try? FileManager.default.removeItem(at: logFile)
     }
 
-    func waitForLog(_ text: String, within limit: Duration = LongestWait.duration) async throws {
-        try await eventually("\(name) says \(text); its log:\n\(log)", within: limit) {
+    func waitForLog(_ text: String) async throws {
+        try await eventually("\(name) says \(text); its log:\n\(log)") {
             log.contains(text) || !isRunning
         }
         guard log.contains(text) else { throw ProofFailure("\(name) ended early; its log:\n\(log)") }

@@ -36,7 +36,7 @@ enum Proof {
 }
 
 /// The proofs that load the shared servers, one after the other: side by side they would measure each other.
-@Suite("Proofs", .inTurn, .serialized, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.minutes(30)))
+@Suite("Proofs", .proofInTurn, .serialized, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.ofProof))
 enum Proofs {}
 
 /// A condition did not come about, or a program did not do its part.

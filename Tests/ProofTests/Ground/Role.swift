@@ -46,9 +46,9 @@ struct Role: Sendable {
     }
 
     /// Asks it to drain and insists that it does.
-    func drain(within limit: Duration = .seconds(25)) async throws {
+    func drain() async throws {
         child.send(SIGTERM)
-        let ending = try await child.ending(within: limit)
+        let ending = try await child.ending(atMost: .proof)
         guard ending == .exited(0) else { throw ProofFailure("\(child.name): \(ending)\n\(child.log)") }
     }
 }

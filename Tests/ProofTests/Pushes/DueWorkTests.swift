@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What waits for the end of quiet hours or for a digest falls due all at once, while those are killed who see to it.
-@Suite("Due work", .inTurn, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.minutes(30)))
+@Suite("Due work", .proofInTurn, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.ofProof))
 struct DueWorkTests {
     private static let size = Proof.isFull ? 10_000 : 1_000
     private static let kills = Proof.isFull ? 12 : 3
@@ -20,7 +20,7 @@ struct DueWorkTests {
                 let sent = try await Producer.with(try stage.broker) { producer in
                     try await producer.send((0..<Self.size).map { traffic.good($0) })
                 }
-                try await eventually("everything is recorded, and waits or was urgent", within: .seconds(240)) {
+                try await eventually("everything is recorded, and waits or was urgent", atMost: .proof) {
                     let rows = try await stage.count("notifications")
                     let open = try await stage.count("deliveries WHERE state IN ('pending', 'sending', 'retrying')")
                     return rows >= sent.records.count && open == 0
@@ -31,7 +31,7 @@ struct DueWorkTests {
                 var schedulers = [try await stage.scheduler(settings), try await stage.scheduler(settings)]
                 for kill in 1...Self.kills {
                     let left = waiting - waiting * kill / (Self.kills + 1)
-                    try await eventually("\(waiting - left) are seen to", within: .seconds(240)) {
+                    try await eventually("\(waiting - left) are seen to", atMost: .proof) {
                         try await stage.count("deliveries WHERE state = 'deferred'") <= left
                     }
                     try await schedulers[kill % 2].killAtOnce()
@@ -39,7 +39,7 @@ struct DueWorkTests {
                     schedulers[kill % 2] = try await stage.scheduler(settings)
                     workers[kill % 2] = try await ground.worker(settings)
                 }
-                try await eventually("nothing waits any more", within: .seconds(240)) {
+                try await eventually("nothing waits any more", atMost: .proof) {
                     try await stage.count("deliveries WHERE state = 'deferred'") == 0
                 }
                 // What a killed scheduler had taken and not published comes up again after ten minutes: they pass. By then
@@ -72,11 +72,8 @@ struct DueWorkTests {
 
     /// Returns when nobody claims any more what was handed over: what is left, nobody will.
     private func standStill(_ stage: Stage) async throws {
-        var latest = (count: -1, since: ContinuousClock.now)
-        try await eventually("what was handed over is claimed", within: .seconds(240)) {
-            let count = try await stage.count("deliveries WHERE state = 'pending'")
-            if count != latest.count { latest = (count, .now) }
-            return count == 0 || latest.since.duration(to: .now) > .seconds(5)
+        _ = try await settled("the number of pending deliveries", atMost: .proof) {
+            try await stage.count("deliveries WHERE state = 'pending'")
         }
     }
 

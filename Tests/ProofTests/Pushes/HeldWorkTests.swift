@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// Operators hold and release while workers are killed who carry it out.
-@Suite("Held work", .inTurn, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.minutes(30)))
+@Suite("Held work", .proofInTurn, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.ofProof))
 struct HeldWorkTests {
     private static let size = Proof.isFull ? 10_000 : 1_000
     private static let rounds = Proof.isFull ? 8 : 3
@@ -21,7 +21,7 @@ struct HeldWorkTests {
                 let sent = try await Producer.with(try stage.broker) { producer in
                     try await producer.send((0..<Self.size).map { traffic.good($0) })
                 }
-                try await eventually("everything is recorded, and waits", within: .seconds(240)) {
+                try await eventually("everything is recorded, and waits", atMost: .proof) {
                     let rows = try await stage.count("notifications")
                     let others = try await stage.count("deliveries WHERE state <> 'deferred'")
                     return rows >= sent.records.count && others == 0
@@ -32,7 +32,7 @@ struct HeldWorkTests {
                     try await stage.bellhop("hold", "add", "--app", "drop", "--type", type, "--because", "a proof")
                     try await knows(workers, type)
                     // What a killed worker had claimed is found later, and nobody may send it once its lease is over.
-                    try await eventually("nothing of this type is under way", within: .seconds(120)) {
+                    try await eventually("nothing of this type is under way", atMost: .proof) {
                         try await stage.count("deliveries d WHERE \(Self.isUnderWay) AND \(Self.ofType(type))") == 0
                     }
                     let before = try await arrived(type, stage, ground)

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Beside the other proofs: most of the time these wait for pauses and leases.
-@Suite("Pools", .inTurn, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.minutes(30)))
+@Suite("Pools", .proofInTurn, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.ofProof))
 struct PoolProofTests {
     private static let kills = Proof.isFull ? 60 : 5
     private static let size = Proof.isFull ? 50_000 : 3_000
@@ -47,11 +47,11 @@ struct PoolProofTests {
             async let sending = Producer.with(try ground.stage.broker) { try await $0.send(pieces) }
             for round in 1...4 {
                 let due = Self.size * round / 6
-                try await eventually("\(due) rows", within: .seconds(300)) {
+                try await eventually("\(due) rows", atMost: .proof) {
                     try await ground.stage.count("notifications") >= due
                 }
                 let old = pools.removeFirst()
-                try await old.drain(within: .seconds(130))
+                try await old.drain()
                 pools.append(try await ground.pool(of: 2, settings))
             }
             let sent = try await sending

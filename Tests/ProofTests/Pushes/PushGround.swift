@@ -101,9 +101,9 @@ struct PushGround: Sendable {
     /// process takes its counters with it.
     ///
     /// Of many thousands that are refused at random, some are refused a dozen times, with ten seconds between.
-    func settle(_ sent: Sent, workers: [Role], within limit: Duration = .seconds(600)) async throws -> Int {
+    func settle(_ sent: Sent, workers: [Role]) async throws -> Int {
         // Where something is lost this does not come about; the comparison says it better.
-        try? await eventually("nothing is owed", within: limit) {
+        try? await eventually("nothing is owed", atMost: .proof) {
             guard workers.allSatisfy(\.child.isRunning) else { return true }
             let rows = try await stage.count("notifications")
             let owed = try await stage.count("deliveries WHERE state IN (\(PushBalance.owed))")

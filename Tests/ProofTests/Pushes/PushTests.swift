@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// Beside the other proofs: most of the time these wait for retries.
-@Suite("Pushes", .inTurn, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.minutes(30)))
+@Suite("Pushes", .proofInTurn, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.ofProof))
 struct PushTests {
     @Test(
         "nothing is lost, nothing owed is left, and a push is repeated only where its outcome was unknown",
@@ -23,7 +23,7 @@ struct PushTests {
                 if case .kills(let kills) = fault.kind {
                     for kill in 1...kills {
                         let due = fault.size * kill / (kills + 1)
-                        try await eventually("\(due) rows", within: .seconds(300)) {
+                        try await eventually("\(due) rows", atMost: .proof) {
                             try await stage.count("notifications") >= due
                         }
                         let victim = Int.random(in: 0..<workers.count, using: &chance)

@@ -6,7 +6,7 @@ import Testing
 import Workbench
 
 /// Beside the other proofs: most of the time this one waits for the slow provider.
-@Suite("Slow providers", .inTurn, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.minutes(30)))
+@Suite("Slow providers", .proofInTurn, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.ofProof))
 struct SlowProviderTests {
     private static let steps = Proof.isFull ? 300 : 100
     /// For each event of the quick app so many of the slow one stand before it in the same lane.

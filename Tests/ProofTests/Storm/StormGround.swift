@@ -172,7 +172,7 @@ struct StormGround: Sendable {
 
     /// Waits until nothing is owed and no receipt is open: receipts are asked for at once.
     func settle() async throws {
-        try await eventually("nothing is owed", within: .seconds(240)) {
+        try await eventually("nothing is owed", atMost: .proof) {
             _ = try await stage.owner.run(
                 "UPDATE ledger SET due_at = now() WHERE state = 'a' AND due_at > now() + interval '10 min'"
             )

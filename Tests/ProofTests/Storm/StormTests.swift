@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Everything at once that providers can do to us, while one of them and the mail are well.
-@Suite("Fault storm", .inTurn, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.minutes(30)))
+@Suite("Fault storm", .proofInTurn, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.ofProof))
 struct StormTests {
     private static let steps = Proof.isFull ? 200 : 25
 

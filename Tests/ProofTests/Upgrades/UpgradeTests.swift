@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// An upgrade as `docs/operating.md` tells it: the schema first, under everything that runs, then one process after the other.
-@Suite("Upgrades", .inTurn, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.minutes(30)))
+@Suite("Upgrades", .proofInTurn, .enabled(if: Proof.hasServers, Proof.absence), .timeLimit(.ofProof))
 struct UpgradeTests {
     @Test("the next schema comes under load, and old processes start on it: nothing is lost, nothing is sent twice")
     func rolling() async throws {
@@ -20,7 +20,7 @@ struct UpgradeTests {
                 async let sending = Producer.with(try stage.broker) { try await $0.send(shuffled) }
                 for round in 1...NextSchema.steps.count {
                     let due = Self.size * round / (NextSchema.steps.count + 2)
-                    try await eventually("\(due) rows", within: .seconds(300)) {
+                    try await eventually("\(due) rows", atMost: .proof) {
                         try await stage.count("notifications") >= due
                     }
                     let outcome = try await NextSchema.migrator(stage, steps: round).migrate()

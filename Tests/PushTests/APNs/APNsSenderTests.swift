@@ -7,7 +7,7 @@ import Testing
 
 @testable import Push
 
-@Suite("APNs' sender", .inTurn, .timeLimit(.minutes(5)))
+@Suite("APNs' sender", .inTurn, .timeLimit(.ofTest))
 struct APNsSenderTests {
     private let time = ManualTime(Instant(microseconds: Messages.now.microseconds))
 

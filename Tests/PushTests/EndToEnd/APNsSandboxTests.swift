@@ -5,7 +5,7 @@ import ServiceRuntime
 import TestSupport
 import Testing
 
-@Suite("APNs end to end, over TLS and HTTP/2", .inTurn, .timeLimit(.minutes(5)))
+@Suite("APNs end to end, over TLS and HTTP/2", .inTurn, .timeLimit(.ofTest))
 struct APNsSandboxTests {
     /// A token of so many digits that tells its number.
     private func token(_ number: Int, prefix: String = "") -> String {

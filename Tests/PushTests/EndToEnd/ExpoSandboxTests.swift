@@ -5,7 +5,7 @@ import ServiceRuntime
 import TestSupport
 import Testing
 
-@Suite("Expo end to end, over TLS and HTTP/2", .inTurn, .timeLimit(.minutes(5)))
+@Suite("Expo end to end, over TLS and HTTP/2", .inTurn, .timeLimit(.ofTest))
 struct ExpoSandboxTests {
     /// Runs `body` with a sandbox of its own, and drop's sender to it as a providers' file describes it.
     private static func run(

@@ -4,7 +4,7 @@ import Sandbox
 import TestSupport
 import Testing
 
-@Suite("FCM end to end, over TLS and HTTP/2", .inTurn, .timeLimit(.minutes(5)))
+@Suite("FCM end to end, over TLS and HTTP/2", .inTurn, .timeLimit(.ofTest))
 struct FCMSandboxTests {
     private func batch(_ tokens: some Sequence<String>) throws -> [PushMessage] {
         try tokens.enumerated().map { try Messages.plain(token: $1, notification: UInt64($0)) }

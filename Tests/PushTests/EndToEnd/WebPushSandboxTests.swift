@@ -5,7 +5,7 @@ import Sandbox
 import TestSupport
 import Testing
 
-@Suite("Web Push end to end, over TLS and HTTP/2", .inTurn, .timeLimit(.minutes(5)))
+@Suite("Web Push end to end, over TLS and HTTP/2", .inTurn, .timeLimit(.ofTest))
 struct WebPushSandboxTests {
     @Test("every browser of a batch decrypts its own message, over few connections and with one sign-in")
     func batch() async throws {

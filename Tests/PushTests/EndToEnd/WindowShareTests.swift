@@ -7,7 +7,7 @@ import Testing
 
 @testable import Push
 
-@Suite("The window's share of a host", .inTurn, .timeLimit(.minutes(5)))
+@Suite("The window's share of a host", .inTurn, .timeLimit(.ofTest))
 struct WindowShareTests {
     @Test("a host that takes requests and does not answer gets a quarter of the window, and the others go on")
     func slowHost() async throws {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Push
 
-@Suite("FCM's sender", .inTurn, .timeLimit(.minutes(5)))
+@Suite("FCM's sender", .inTurn, .timeLimit(.ofTest))
 struct FCMSenderTests {
     private let time = ManualTime(Instant(microseconds: Messages.now.microseconds))
 

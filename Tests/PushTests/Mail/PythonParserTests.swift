@@ -38,7 +38,7 @@ extension Parsed {
         if: PythonScript.isThere,
         "python3 with its email package is not installed: nothing independent reads the mails"
     ),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct PythonParserTests {
     private static let sentAt: Int64 = 1_771_163_100

@@ -15,7 +15,7 @@ private let isOracleThere: Bool = {
     "Web Push by another implementation",
     .inTurn,
     .enabled(if: isOracleThere, "needs python3 with the library cryptography (Debian: python3-cryptography)"),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct WebPushOracleTests {
     @Test("what we encrypt, for many keys and lengths, Python decrypts; and nothing that was changed")

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Sandbox
 
-@Suite("What APNs takes", .inTurn, .timeLimit(.minutes(5)))
+@Suite("What APNs takes", .inTurn, .timeLimit(.ofTest))
 struct APNsAcceptanceTests {
     @Test("a push that is right is taken, echoes its id, and is recorded without its token")
     func takes() async throws {

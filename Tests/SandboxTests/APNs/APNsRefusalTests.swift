@@ -6,7 +6,7 @@ import Testing
 
 @testable import Sandbox
 
-@Suite("What APNs refuses", .inTurn, .timeLimit(.minutes(5)))
+@Suite("What APNs refuses", .inTurn, .timeLimit(.ofTest))
 struct APNsRefusalTests {
     private static let uuid = "8e4f0b1a-3c5d-4e6f-8a9b-0c1d2e3f4a5b"
 

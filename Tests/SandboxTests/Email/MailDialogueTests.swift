@@ -23,7 +23,7 @@ private enum Dialogue {
     "The dialogue with the mail server",
     .inTurn,
     .enabled(if: PythonScript.isThere, "python3 is not installed: nobody can speak wrongly with the server"),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct MailDialogueTests {
     private static let inTLS = [["say", "EHLO t"], ["starttls"], ["say", "EHLO t"]]

@@ -6,7 +6,7 @@ import Testing
 @testable import Sandbox
 
 /// A transport to the sandbox's mail server; the transport's own tests are here, since here is a server.
-@Suite("The mail transport", .inTurn, .timeLimit(.minutes(5)))
+@Suite("The mail transport", .inTurn, .timeLimit(.ofTest))
 struct MailTransportTests {
     private func withTransport(
         _ change: (inout SMTPTransportOptions) -> Void = { _ in },
@@ -138,7 +138,7 @@ struct MailTransportTests {
     )
     func timeouts(_ phase: DialoguePhase, _ isUnknown: Bool) async throws {
         try await withTransport {
-            $0.timeouts = TransferTimeouts(total: .milliseconds(500), connect: .seconds(10))
+            $0.timeouts = TransferTimeouts(total: .seconds(10), connect: LongestWait.duration)
         } _: { sandbox, transport in
             sandbox.setFaults([SandboxFault(.email, .delay, delay: .seconds(600)).inDialogue(at: phase)])
             switch await transport.send([mail()]).first {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Sandbox
 
-@Suite("The stand-in for push services of browsers", .inTurn, .timeLimit(.minutes(5)))
+@Suite("The stand-in for push services of browsers", .inTurn, .timeLimit(.ofTest))
 struct WebPushStandInTests {
     typealias Change = @Sendable (inout WebPushDraft) throws -> Void
 

@@ -3,7 +3,7 @@ import ServiceRuntime
 import TestSupport
 import Testing
 
-@Suite("Child processes", .inTurn, .timeLimit(.minutes(1)))
+@Suite("Child processes", .inTurn, .timeLimit(.ofTest))
 struct ChildProcessTests {
     private func shell(_ script: String, _ lifeline: Lifeline) throws -> ChildProcess {
         let program = ChildProgram(path: "/bin/sh", arguments: ["-c", script], environment: ["CODE": "7"])

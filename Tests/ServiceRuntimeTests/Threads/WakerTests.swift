@@ -2,7 +2,7 @@ import Foundation
 import ServiceRuntime
 import Testing
 
-@Suite("Threads that wait for one another", .timeLimit(.minutes(1)))
+@Suite("Threads that wait for one another", .timeLimit(.ofTest))
 struct WakerTests {
     @Test("a sleep ends with a wake, which counts once, however often it was made")
     func wakes() async {

@@ -9,7 +9,7 @@ import Workbench
     "Dead-letter file",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct DeadLetterBookTests {
     @Test("the letter of a redelivered message counts as a copy of the one that is filed")

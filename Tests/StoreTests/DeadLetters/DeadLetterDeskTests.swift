@@ -9,7 +9,7 @@ import Workbench
     "Dead-letter desk",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct DeadLetterDeskTests {
     @Test("the filters combine, and mean the same in a count, a list and in groups")

@@ -9,7 +9,7 @@ import Workbench
     "Counting dead letters",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct DeadLetterGaugeTests {
     /// Five open items of each kind, and of one kind very many.

@@ -9,7 +9,7 @@ import Workbench
     "Pages of large letters",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct PageBytesTests {
     /// Two of 3 MiB fit into a page, the one of 9 MiB fits into none.

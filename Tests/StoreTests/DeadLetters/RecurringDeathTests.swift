@@ -8,7 +8,7 @@ import Workbench
     "Recurring deaths",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct RecurringDeathTests {
     @Test("what has no name of its own is one item, which counts its deaths and opens again after a discard")

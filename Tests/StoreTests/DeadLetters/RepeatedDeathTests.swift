@@ -9,7 +9,7 @@ import Workbench
     "Repeated deaths",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct RepeatedDeathTests {
     @Test("a delivery that dies again after more attempts is the same item, one death older, with its earlier error")

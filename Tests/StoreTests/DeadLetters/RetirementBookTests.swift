@@ -10,7 +10,7 @@ import Workbench
     "Dead-letter retention",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct RetirementBookTests {
     @Test("only what is resolved or discarded, old and exported goes, and the audit says how many")

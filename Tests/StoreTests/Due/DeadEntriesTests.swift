@@ -10,7 +10,7 @@ import Workbench
     "Due things beside a long transaction",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct DeadEntriesTests {
     /// A queue, as the duty that empties it sees it.

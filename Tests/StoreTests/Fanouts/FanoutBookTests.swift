@@ -10,7 +10,7 @@ import Workbench
     "Fan-outs in the database",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct FanoutBookTests {
     private static let mine = Claim.fresh

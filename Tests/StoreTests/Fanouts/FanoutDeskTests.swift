@@ -10,7 +10,7 @@ import Workbench
     "The desk of fan-outs",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
-    .timeLimit(.minutes(2))
+    .timeLimit(.ofTest)
 )
 struct FanoutDeskTests {
     @Test("what is left is who follows beyond the planned pages, and who is on the pages that are not finished")

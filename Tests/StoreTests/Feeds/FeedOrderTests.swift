@@ -9,7 +9,7 @@ import Workbench
     "Feeds beside one another",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct FeedOrderTests {
     /// One batch that says everything of its users, the first of them first.

@@ -10,7 +10,7 @@ import Workbench
     "Feeds",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct FeedTests {
     @Test("a recipient keeps what a message does not mention and loses what it sets to null")

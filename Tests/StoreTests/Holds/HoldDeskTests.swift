@@ -10,7 +10,7 @@ import Workbench
     "The desk of holds",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
-    .timeLimit(.minutes(2))
+    .timeLimit(.ofTest)
 )
 struct HoldDeskTests {
     private static let ada = DeskOperator(name: "ada", because: "the wrong campaign")

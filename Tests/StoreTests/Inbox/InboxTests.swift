@@ -9,7 +9,7 @@ import Workbench
     "Inbox",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct InboxTests {
     @Test("a record is written once, whatever comes again")

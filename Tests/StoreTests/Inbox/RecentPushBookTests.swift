@@ -10,7 +10,7 @@ import Workbench
     "What devices got lately",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct RecentPushBookTests {
     /// A notification of low priority so many seconds ago, with a line of the ledger.

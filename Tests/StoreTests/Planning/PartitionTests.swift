@@ -11,7 +11,7 @@ import Workbench
     "Partitions",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct PartitionTests {
     @Test("everything that workers and schedulers do goes by a key of each partition, too")

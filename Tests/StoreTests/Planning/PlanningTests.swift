@@ -10,7 +10,7 @@ import Workbench
     "Planning",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct PlanningTests {
     @Test("every statement goes by a key, whatever the server knew of the tables when it planned it")

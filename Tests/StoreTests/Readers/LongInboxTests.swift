@@ -11,7 +11,7 @@ import Workbench
     "Long inboxes",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct LongInboxTests {
     private static let reader = RecipientKey("drop", "ada")

@@ -8,7 +8,7 @@ import Workbench
     "Browsers in the directory",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct BrowserTests {
     private static let endpoint = "https://updates.push.services.mozilla.com/wpush/v2/gAAAA"

@@ -11,7 +11,7 @@ import Workbench
     "People",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct PeopleTests {
     private static let device = """

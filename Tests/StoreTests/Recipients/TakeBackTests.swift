@@ -9,7 +9,7 @@ import Workbench
     "Taking revocations back",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct TakeBackTests {
     /// A device under token `t`, registered on that day of January, and why it was revoked just now; nil while it lives.

@@ -9,7 +9,7 @@ import Workbench
     "Cancelled replays",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct ReplayCancellationTests {
     private static let ada = DeskOperator(name: "ada", because: "a test")

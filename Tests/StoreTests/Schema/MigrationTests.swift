@@ -11,7 +11,7 @@ import Workbench
     "Migrations",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct MigrationTests {
     @Test("a fresh schema lacks everything, a migrated one nothing, and a second run does nothing")

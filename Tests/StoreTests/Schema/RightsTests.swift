@@ -8,7 +8,7 @@ import Workbench
     "Rights",
     .inTurn,
     .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
-    .timeLimit(.minutes(5))
+    .timeLimit(.ofTest)
 )
 struct RightsTests {
     @Test("a signed-in user reaches only their own rows, and nobody reaches anything without saying who they are")

@@ -1,0 +1,28 @@
+import Foundation
+import Synchronization
+import Testing
+
+/// Writes how long each test ran, its turn alone: what Swift Testing prints includes the time for which it waited.
+///
+/// `BELLHOP_TEST_TIMES` names the file. A line holds the second of the run at which the test began, its duration in
+/// seconds, its file and its name.
+enum TestTimes {
+    private static let file = Mutex(
+        ProcessInfo.processInfo.environment["BELLHOP_TEST_TIMES"].flatMap { FileHandle(forWritingAtPath: $0) }
+    )
+    private static let begin = ContinuousClock.now
+
+    static func note(_ test: Test, from start: ContinuousClock.Instant) {
+        let (began, took) = (seconds(start - begin), seconds(.now - start))
+        let name = test.displayName ?? test.name
+        let line = "\(began)\t\(took)\t\(test.sourceLocation.fileID)\t\(name)\n"
+        file.withLock { file in
+            _ = try? file?.seekToEnd()
+            try? file?.write(contentsOf: Data(line.utf8))
+        }
+    }
+
+    private static func seconds(_ span: Duration) -> String {
+        String(format: "%.2f", Double(span.components.seconds) + Double(span.components.attoseconds) / 1e18)
+    }
+}
