@@ -135,15 +135,12 @@ enum InboxStatements {
         read_at IS NULL AND archived_at IS NULL AND (snoozed_until IS NULL OR snoozed_until <= now())
         """
 
-    /// Of the newest ten thousand of each user; the second parameter has the types that do not count, with blanks between.
+    /// The unread of each user, ten thousand at most; the second parameter has the types that do not count, with blanks between.
     static let unread = Statement(
         """
         SELECT k.position, (
-                   SELECT count(*) FROM (
-                       SELECT read_at, archived_at, snoozed_until, type FROM inbox WHERE person = k.person
-                       ORDER BY created_at DESC, id DESC LIMIT 10000
-                   ) AS newest WHERE \(isUnread)
-                     AND (k.uncounted = '' OR type <> ALL (string_to_array(k.uncounted, ' ')))
+                   SELECT count(*) FROM \(unreadRows(of: "k.person")) AS shown
+                   WHERE \(isUnread) AND (k.uncounted = '' OR type <> ALL (string_to_array(k.uncounted, ' ')))
                )
         FROM (
             SELECT generate_subscripts($1::bigint[], 1)::bigint AS position, unnest($1::bigint[]) AS person,
@@ -152,4 +149,16 @@ enum InboxStatements {
         """,
         effect: .reads
     )
+
+    /// The rows of a user that are neither read nor archived, ten thousand at most, by an index that has no others.
+    ///
+    /// The order is the one that this index alone has: without it the server may choose the list's index, on tables that
+    /// were small when they were counted, and read all that the user has.
+    static func unreadRows(of person: String) -> String {
+        """
+        (SELECT read_at, archived_at, snoozed_until, type FROM inbox
+         WHERE person = \(person) AND read_at IS NULL AND archived_at IS NULL
+         ORDER BY urgency LIMIT 10000)
+        """
+    }
 }

@@ -69,6 +69,6 @@ package struct InboxDifference: Hashable, Sendable {
 
     /// Whether something was read that no glimpse shows.
     ///
-    /// In an inbox of more than ten thousand each that comes pushes one out of the count.
+    /// Beyond ten thousand unread each that comes pushes one out of the count.
     package var reachesDeeper: Bool { after.unread < expected - arrived.count }
 }

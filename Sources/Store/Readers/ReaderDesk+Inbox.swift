@@ -27,7 +27,7 @@ extension ReaderDesk {
         )
     }
 
-    /// How many notifications are unread, among the newest ten thousand: the number on the app's icon.
+    /// How many notifications are unread, ten thousand at most: the number on the app's icon.
     package func unreadCount(of reader: RecipientKey) async throws(PostgresError) -> Int {
         try await ask(reader, [(Self.unread, [])])[0].number(0, 0)
     }
@@ -126,10 +126,8 @@ extension ReaderDesk {
     private static let unread = Statement(countOfUnread, effect: .reads)
 
     static let countOfUnread = """
-        SELECT count(*) FROM (
-            SELECT read_at, archived_at, snoozed_until FROM inbox WHERE person = (SELECT signed_in_person())
-            ORDER BY created_at DESC, id DESC LIMIT \(reach)
-        ) AS newest WHERE \(InboxStatements.isUnread)
+        SELECT count(*) FROM \(InboxStatements.unreadRows(of: "(SELECT signed_in_person())")) AS shown
+        WHERE \(InboxStatements.isUnread)
         """
 
     /// Of the newest thousand, ten at most.

@@ -1,0 +1,54 @@
+import BellhopRules
+import Postgres
+import TestSupport
+import Testing
+import Workbench
+
+@testable import Store
+
+@Suite(
+    "What the number on an icon costs",
+    .inTurn,
+    .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
+    .timeLimit(.minutes(5))
+)
+struct UnreadCostTests {
+    private static let insert = Statement(
+        """
+        INSERT INTO inbox (person, id, event_id, content_hash, type, title, body, urgency, created_at, read_at)
+        SELECT p, n, 'e' || n, '', 'system', 't', 'b', 1, now() - interval '10 d' + n * interval '1 s',
+               CASE WHEN n % ($1::bigint / 5) = 0 THEN NULL ELSE now() END
+        FROM generate_series(1, $1::bigint) n, generate_series($2::bigint, $3::bigint) p
+        """
+    )
+
+    /// Users of the numbers from this one on.
+    private static func readers(from first: Int64) throws -> [RecipientKey] {
+        try (first..<first + 10).map { number in
+            var key = try #require(RecipientKey("drop", "u\(number)"))
+            key.number = number
+            return key
+        }
+    }
+
+    @Test("a count reads what is unread, however much is stored, also by a plan that was made for empty tables")
+    func rows() async throws {
+        try await Bench.withSchema { bench in
+            try await Crowd.stopCounting(in: bench)
+            let pool = try Bench.makePool(setUp: bench.namespace.setUp(as: .worker), size: 1)
+            let inbox = Inbox(pool: pool)
+            let (few, many) = (try Self.readers(from: 1), try Self.readers(from: 101))
+            for _ in 0..<7 { _ = try await inbox.unread(of: few) }
+            _ = try await bench.owner.run(Self.insert, [.integer(100), .integer(1), .integer(10)])
+            _ = try await bench.owner.run(Self.insert, [.integer(10_000), .integer(101), .integer(110)])
+            for readers in [few, many] {
+                let before = try await Crowd.rowsRead(bench, by: pool)["inbox"] ?? 0
+                let unread = try await inbox.unread(of: readers)
+                let after = try await Crowd.rowsRead(bench, by: pool)["inbox"] ?? 0
+                #expect(Set(unread.values) == [5] && unread.count == 10)
+                #expect(after - before <= 60, "\(after - before) rows")
+            }
+            await pool.close()
+        }
+    }
+}
