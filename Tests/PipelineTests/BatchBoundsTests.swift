@@ -41,7 +41,7 @@ struct BatchBoundsTests {
             switch result {
             case .written(let value): #expect(value == index)
             case .refused: found.append(index)
-            case .abandoned: Issue.record("item \(index) was abandoned")
+            case .stuck, .abandoned: Issue.record("item \(index) was abandoned")
             }
         }
         return (found, await database.statements)
@@ -66,6 +66,97 @@ struct BatchBoundsTests {
         let all = await Self.write(16, refusing: Set(0..<16))
         #expect(all.refused == Array(0..<16))
         #expect(all.statements == 31)
+    }
+
+    /// A server that fails in a certain way, on some numbers or for so many statements.
+    private actor Failing {
+        private let error: PostgresError
+        private let culprits: Set<Int>
+        private var failuresToCome: Int
+        private(set) var statements = 0
+
+        init(_ error: PostgresError, on culprits: Set<Int> = [], times: Int = 0) {
+            (self.error, self.culprits, failuresToCome) = (error, culprits, times)
+        }
+
+        func write(_ items: [Int]) -> PostgresError? {
+            statements += 1
+            guard failuresToCome == 0 else {
+                failuresToCome -= 1
+                return error
+            }
+            return culprits.isDisjoint(with: items) ? nil : error
+        }
+    }
+
+    private static func write(
+        _ count: Int,
+        to server: Failing
+    ) async -> [Persistence.Result<Int>] {
+        let persistence = Persistence(drain: DrainSignal(), context: .test(time: SkippingTime(), chance: .system))
+        return await persistence.write(Array(0..<count)) { (items: [Int]) async throws(PostgresError) -> [Int] in
+            if let error = await server.write(items) { throw error }
+            return items
+        }
+    }
+
+    private static func server(_ code: String) -> PostgresError {
+        let state = SQLState(known: code)
+        return PostgresError(.server(state), "failed", sqlState: state)
+    }
+
+    @Test(
+        "an item on which the server fails is found in some twenty statements, and the others are written",
+        arguments: [("XX001", 23), ("P0001", 23), ("42501", 23), ("55P03", 23), ("57014", 22)]
+    )
+    func damaged(code: String, statements: Int) async {
+        let server = Failing(Self.server(code), on: [700])
+        let results = await Self.write(1024, to: server)
+        let stuck = results.indices.filter { if case .stuck = results[$0] { true } else { false } }
+        let written = results.count { if case .written = $0 { true } else { false } }
+        #expect(stuck == [700])
+        #expect(written == 1023)
+        #expect(await server.statements == statements)
+    }
+
+    @Test("many items of one user at the head of a batch do not keep the others from being written")
+    func manyDamaged() async {
+        let results = await Self.write(256, to: Failing(Self.server("XX001"), on: Set(0..<100)))
+        let written = results.count { if case .written = $0 { true } else { false } }
+        #expect(written == 156)
+    }
+
+    @Test("a server that fails on everything gets the whole batch again until it answers, and no item is at fault")
+    func failingOnEverything() async {
+        let results = await Self.write(256, to: Failing(Self.server("42501"), times: 40))
+        let written = results.count { if case .written = $0 { true } else { false } }
+        #expect(written == 256)
+    }
+
+    @Test(
+        "an error of the connection is no fault of the content, whatever its SQLSTATE",
+        arguments: [PostgresError.Code.cannotConnect, .connectionLost, .outcomeUnknown]
+    )
+    func connection(code: PostgresError.Code) async {
+        let error = PostgresError(code, "the role is missing", sqlState: .invalidParameterValue)
+        let results = await Self.write(8, to: Failing(error, times: 20))
+        let written = results.count { if case .written = $0 { true } else { false } }
+        #expect(written == 8)
+    }
+
+    @Test("a statement without any content of a message is repeated until the server takes it, and given up in a drain")
+    func insisting() async {
+        let (drain, server) = (DrainSignal(), Failing(Self.server("22023"), times: 30))
+        let persistence = Persistence(drain: drain, context: .test(time: SkippingTime(), chance: .system))
+        let value = await persistence.insist { () async throws(PostgresError) -> Int in
+            if let error = await server.write([]) { throw error }
+            return 7
+        }
+        #expect(value == 7)
+        drain.fire()
+        let none: Int? = await persistence.insist { () async throws(PostgresError) -> Int in throw Self.server("22023")
+        }
+        #expect(none == nil)
     }
 
     @Test("a statement has 1,024 pairs or 8 MiB of words at most, and one pair at least")

@@ -14,6 +14,9 @@ package struct DeliveryTag: Sendable, Hashable {
     /// Whether nothing came between the two: what was delivered before a connection was lost is delivered again after.
     package func isOfSameConnection(as other: DeliveryTag) -> Bool { epoch == other.epoch }
 
+    /// Whether the connection of this one was lost before that of the other one was opened.
+    package func isOfEarlierConnection(than other: DeliveryTag) -> Bool { epoch < other.epoch }
+
     static func nextEpoch() -> UInt64 {
         latestEpoch.add(1, ordering: .relaxed).newValue
     }

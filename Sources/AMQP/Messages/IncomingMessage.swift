@@ -34,6 +34,16 @@ package struct IncomingMessage: Sendable {
         content = Content(delivery.message, cost: delivery.cost)
     }
 
+    private init(handingOutAgain message: IncomingMessage) {
+        queue = message.queue
+        tag = message.tag
+        redelivered = true
+        content = message.content
+    }
+
+    /// The same message, as if the broker had delivered it once more: a part of it may have been processed.
+    package var deliveredAgain: IncomingMessage { IncomingMessage(handingOutAgain: self) }
+
     private init(_ message: IncomingMessage, saying other: ReceivedMessage) {
         queue = message.queue
         tag = message.tag
@@ -59,7 +69,7 @@ package struct IncomingMessage: Sendable {
     package var cut: BodyCut? { content.cut }
 
     /// The bytes of its header and body, for what counts towards a limit of memory.
-    var cost: Int { content.cost }
+    package var cost: Int { content.cost }
 
     /// How often it was returned to its queue, by the broker's own count.
     ///

@@ -24,13 +24,20 @@ struct Batch: Sendable {
         let asides: Asides
         /// Tells the broker that messages are done with.
         let acknowledge: @Sendable ([DeliveryTag]) -> Void
+        /// Takes the messages that a batch has given up, though no drain has begun.
+        var giveBack: @Sendable ([OpenMessages.GivenUp]) -> Void = { _ in }
     }
 
     init(_ messages: [IncomingMessage], _ shift: Shift, _ context: PipelineContext) {
         var chance = context.chance
         lane = shift.lane
         claim = Claim(using: &chance)
-        self.messages = OpenMessages(messages.map(\.tag), acknowledge: shift.acknowledge)
+        self.messages = OpenMessages(
+            messages.map(\.tag),
+            of: messages,
+            acknowledge: shift.acknowledge,
+            giveBack: { [drain = shift.drain, giveBack = shift.giveBack] in if !drain.isDraining { giveBack($0) } }
+        )
         persistence = Persistence(drain: shift.drain, context: context)
         asides = shift.asides
         now = context.time.timestamp
@@ -41,7 +48,7 @@ struct Batch: Sendable {
     init(carrying claim: Claim, lane: Lane, _ drain: DrainSignal, _ asides: Asides, _ context: PipelineContext) {
         self.lane = lane
         self.claim = claim
-        messages = OpenMessages([]) { _ in }
+        messages = OpenMessages([], acknowledge: { _ in })
         persistence = Persistence(drain: drain, context: context)
         self.asides = asides
         now = context.time.timestamp
@@ -64,7 +71,9 @@ struct Entry<Work: Sendable>: Sendable {
     let work: Work
 }
 
-/// What became of entries that were to be written; the messages of those that a drain kept from it are given up.
+/// The results of entries that were to be written.
+///
+/// The messages of those that a drain prevented, or that the database fails on alone, are given up.
 struct Stored<Work: Sendable, Outcome: Sendable>: Sendable {
     var written: [(entry: Entry<Work>, outcome: Outcome)] = []
     /// The database will never take these, each for the reason in words.
@@ -84,9 +93,29 @@ extension Batch {
             switch result {
             case .written(let outcome): stored.written.append((entry, outcome))
             case .refused(let why): stored.refused.append((entry, why))
+            case .stuck(let why): messages.giveUp([entry.index], because: why)
             case .abandoned: messages.giveUp([entry.index])
             }
         }
         return stored
+    }
+
+    /// Looks items up; the messages of those that the database fails on alone are given up, and so are all if a drain comes
+    /// first.
+    ///
+    /// `positions` gives the positions of the messages that need an item.
+    ///
+    /// - Returns: The answers, part by part, and the items without one; `nil` if a drain came first.
+    func lookUp<Item: Sendable, Value: Sendable>(
+        _ items: [Item],
+        for positions: ([Item]) -> [Int],
+        _ work: @Sendable ([Item]) async throws(PostgresError) -> Value
+    ) async -> (values: [Value], unanswered: [Item])? {
+        guard let answers = await persistence.ask(items, work) else {
+            messages.giveUp(positions(items))
+            return nil
+        }
+        for (item, why) in answers.unanswered { messages.giveUp(positions([item]), because: why) }
+        return (answers.values, answers.unanswered.map(\.item))
     }
 }

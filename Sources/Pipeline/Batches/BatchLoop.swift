@@ -10,6 +10,10 @@ struct BatchLoop: Sendable {
     let batch: Int
     /// Batches at once; each gives its place back by itself, which may be before it has ended.
     let batchesAtOnce: Int
+    /// Where batches leave the messages that the database fails on alone.
+    let stuck: StuckMessages
+    /// Is told of each batch as it arrives, and not of what is processed again.
+    var arrived: @Sendable ([IncomingMessage]) -> Void = { _ in }
 
     /// Bytes of one batch, unless a single message has more: read into trees of JSON they take up to twenty times as much.
     static let batchBytes = 2 << 20
@@ -22,7 +26,17 @@ struct BatchLoop: Sendable {
         let asides = Asides()
         await withDiscardingTaskGroup { group in
             group.addTask { await asides.run() }
-            await takeBatches(until: drain, asides, work)
+            await withDiscardingTaskGroup { group in
+                group.addTask { [stuck, consumer] in
+                    await stuck.run(
+                        until: drain,
+                        { message, gate in await work([message], gate, asides) },
+                        release: consumer.release
+                    )
+                }
+                await takeBatches(until: drain, asides, work)
+                stuck.finish()
+            }
             asides.finish()
         }
         await consumer.close()
@@ -31,14 +45,17 @@ struct BatchLoop: Sendable {
     private func takeBatches(until drain: DrainSignal, _ asides: Asides, _ work: @escaping Work) async {
         let gate = Gate(places: batchesAtOnce)
         await withDiscardingTaskGroup { group in
-            group.addTask { [consumer] in
+            group.addTask { [consumer, stuck] in
                 await drain.wait()
                 consumer.stop()
+                stuck.open()
             }
             while true {
                 await gate.enter()
                 await asides.room()
+                await stuck.room()
                 guard let messages = await consumer.next(atMost: batch, bytes: Self.batchBytes) else { break }
+                arrived(messages)
                 group.addTask { await work(messages, gate, asides) }
             }
             gate.leave()

@@ -4,9 +4,10 @@ import Synchronization
 /// The messages of a batch that are not done with, and the one place that decides when one is: when all of the batch is
 /// stored, and the last thing that was opened for the message is closed.
 ///
-/// What is given up is never acknowledged: the broker hands it out again.
+/// A message that is given up is never acknowledged. A drain leaves it to the broker, which delivers it again; otherwise
+/// `giveBack` gets it once, so that it has an owner at any time.
 ///
-/// Thread safety: the counts are behind a lock; `acknowledge` is called outside of it.
+/// Thread safety: the counts are behind a lock; the two closures are called outside of it.
 final class OpenMessages: Sendable {
     fileprivate struct State {
         /// What is still to be done for each message.
@@ -20,16 +21,36 @@ final class OpenMessages: Sendable {
         var idle: [Int] = []
         /// Who waits until a message has no more than one thing left to do.
         var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
+        /// The messages themselves, until all of the batch is stored: what waits for providers must not keep their bodies.
+        var messages: [IncomingMessage]
+        /// Those that are kept for longer, by their positions.
+        var kept: [Int: IncomingMessage] = [:]
+    }
+
+    /// A message whose batch has not finished it.
+    struct GivenUp: Sendable {
+        let tag: DeliveryTag
+        /// `nil` if its batch has forgotten it.
+        let message: IncomingMessage?
+        /// The database's error, if that is the reason.
+        let why: String?
     }
 
     private let tags: [DeliveryTag]
     private let acknowledge: @Sendable ([DeliveryTag]) -> Void
+    private let giveBack: @Sendable ([GivenUp]) -> Void
     private let state: Mutex<State>
 
-    init(_ tags: [DeliveryTag], acknowledge: @escaping @Sendable ([DeliveryTag]) -> Void) {
+    init(
+        _ tags: [DeliveryTag],
+        of messages: [IncomingMessage] = [],
+        acknowledge: @escaping @Sendable ([DeliveryTag]) -> Void,
+        giveBack: @escaping @Sendable ([GivenUp]) -> Void = { _ in }
+    ) {
         self.tags = tags
         self.acknowledge = acknowledge
-        state = Mutex(State(open: Array(repeating: 0, count: tags.count)))
+        self.giveBack = giveBack
+        state = Mutex(State(open: Array(repeating: 0, count: tags.count), messages: messages))
     }
 
     var count: Int { tags.count }
@@ -55,14 +76,22 @@ final class OpenMessages: Sendable {
         }
     }
 
-    /// Something of these messages stays undone.
-    func giveUp(_ positions: [Int]) {
+    /// Something of these messages stays undone, for the reason `why` if the database gave one.
+    func giveUp(_ positions: [Int], because why: String? = nil) {
         guard !positions.isEmpty else { return }
-        let woken = state.withLock { state in
-            state.givenUp.formUnion(positions)
-            return state.takeWaiting(positions)
+        let (woken, fresh) = state.withLock { state in
+            let fresh = Set(positions).subtracting(state.givenUp)
+            state.givenUp.formUnion(fresh)
+            return (state.takeWaiting(positions), fresh.sorted().map { ($0, state.message(at: $0)) })
         }
         for continuation in woken { continuation.resume() }
+        let givenUp = fresh.filter { tags.indices.contains($0.0) }
+        if !givenUp.isEmpty { giveBack(givenUp.map { GivenUp(tag: tags[$0], message: $1, why: why) }) }
+    }
+
+    /// Keeps the message at a position also when all is stored; `nil` forgets it.
+    func keep(_ message: IncomingMessage?, at position: Int) {
+        state.withLock { $0.kept[position] = message }
     }
 
     /// Returns when all but one of the things to do for a message are done, or it was given up; whether it was not.
@@ -85,6 +114,7 @@ final class OpenMessages: Sendable {
     func stored() -> Bool {
         state.withLock { state in
             state.isStored = true
+            state.messages = []
             state.idle = state.open.indices.filter(state.isDone)
             return !state.idle.isEmpty
         }
@@ -105,6 +135,10 @@ final class OpenMessages: Sendable {
 }
 
 extension OpenMessages.State {
+    fileprivate func message(at position: Int) -> IncomingMessage? {
+        messages.indices.contains(position) ? messages[position] : kept[position]
+    }
+
     fileprivate func isDone(_ position: Int) -> Bool {
         isStored && open[position] == 0 && !givenUp.contains(position)
     }

@@ -20,18 +20,26 @@ struct Pauses {
         let pause = backoff.next(using: &chance)
         guard !drain.isDraining || failures < Self.attemptsWhileDraining, !Task.isCancelled else { return false }
         guard !drain.isDraining else { return (try? await time.sleep(for: pause)) != nil }
-        // A drain must not wait for the end of a long pause.
-        return await withTaskGroup(of: Bool.self) { [drain, time] group in
-            group.addTask { (try? await time.sleep(for: pause)) != nil }
-            group.addTask {
-                await drain.wait()
-                return !Task.isCancelled
-            }
-            let isWorthwhile = await group.next() ?? false
-            group.cancelAll()
-            return isWorthwhile
-        }
+        return await drain.sleep(for: pause, by: time)
     }
 
     private static let attemptsWhileDraining = 5
+}
+
+extension DrainSignal {
+    /// Sleeps so long, but not past the beginning of a drain.
+    ///
+    /// - Returns: Whether no cancellation came first.
+    func sleep(for span: Duration, by time: any TimeSource) async -> Bool {
+        await withTaskGroup(of: Bool.self) { group in
+            group.addTask { (try? await time.sleep(for: span)) != nil }
+            group.addTask {
+                await self.wait()
+                return !Task.isCancelled
+            }
+            let isOver = await group.next() ?? false
+            group.cancelAll()
+            return isOver
+        }
+    }
 }

@@ -1,87 +1,271 @@
 import Postgres
 import ServiceRuntime
 
-/// Writes a batch for as long as it takes: waits out what will pass, and finds the one item that never will.
+/// Writes a batch for as long as it takes: waits until the database answers, and isolates the single items that it rejects
+/// or fails on.
 struct Persistence: Sendable {
     let drain: DrainSignal
     let context: PipelineContext
 
-    /// What became of one item.
+    /// The result of one item.
     enum Result<Outcome: Sendable>: Sendable {
         case written(Outcome)
-        /// The database will never take it; the words say why, without its values.
+        /// The database will never take it; the text says why, without its values.
         case refused(String)
+        /// The server fails on this item alone, at least for now. Nothing of it is written.
+        case stuck(String)
         /// Not written: a drain or a cancellation came first.
         case abandoned
     }
 
-    /// One attempt for the whole batch; where the database refuses the content itself, one for each half, and so on, so that
-    /// only the culprit is refused, and finding it among a thousand costs some twenty statements.
+    /// Writes all items in one statement.
+    ///
+    /// If the server rejects the content, or fails on the same statement repeatedly, the items are divided in halves until
+    /// the single culprits remain: one among a thousand costs some twenty statements.
     func write<Item: Sendable, Outcome: Sendable>(
         _ items: [Item],
         _ write: @Sendable ([Item]) async throws(PostgresError) -> [Outcome]
     ) async -> [Result<Outcome>] {
-        guard !items.isEmpty else { return [] }
-        switch await attempt(items, write) {
-        case .success(let outcomes): return outcomes.map { .written($0) }
-        case .failure(.abandoned): return items.map { _ in .abandoned }
-        case .failure(.refused(let why)):
-            guard items.count > 1 else { return [.refused(why)] }
-            let middle = items.count / 2
-            return await self.write(Array(items[..<middle]), write) + self.write(Array(items[middle...]), write)
+        let parts = await inParts(items, write)
+        if parts.done.count == 1, let whole = parts.done.first, whole.places.count == items.count {
+            return whole.value.map { .written($0) }
         }
+        var results = [Result<Outcome>](repeating: .abandoned, count: items.count)
+        for (places, outcomes) in parts.done {
+            for (place, outcome) in zip(places, outcomes) { results[place] = .written(outcome) }
+        }
+        for (place, why) in parts.refused { results[place] = .refused(why) }
+        for (place, why) in parts.stuck { results[place] = .stuck(why) }
+        return results
     }
 
-    /// Repeats a statement whose content cannot be at fault; nil where a drain or a cancellation came first.
+    /// The answers to a look-up, part by part, and the items that have none.
+    struct Answers<Item: Sendable, Value: Sendable>: Sendable {
+        var values: [Value] = []
+        /// The database fails on these alone; each with the reason.
+        var unanswered: [(item: Item, why: String)] = []
+    }
+
+    /// Looks items up as `write` writes them.
+    ///
+    /// - Returns: `nil` if a drain or a cancellation came first.
+    func ask<Item: Sendable, Value: Sendable>(
+        _ items: [Item],
+        _ work: @Sendable ([Item]) async throws(PostgresError) -> Value
+    ) async -> Answers<Item, Value>? {
+        let parts = await inParts(items, work)
+        guard !parts.isAbandoned else { return nil }
+        let unanswered = (parts.refused + parts.stuck).map { (items[$0.place], $0.why) }
+        return Answers(values: parts.done.map(\.value), unanswered: unanswered)
+    }
+
+    /// Repeats a statement until the server answers it, whatever the error.
+    ///
+    /// - Returns: `nil` only if a drain or a cancellation came first.
     func insist<Value: Sendable>(_ work: @Sendable () async throws(PostgresError) -> Value) async -> Value? {
-        switch await write([()], { _ throws(PostgresError) in [try await work()] }).first {
-        case .written(let value): return value
-        case .abandoned, nil: return nil
-        case .refused(let why):
-            // Nothing of ours may be refused; whoever reads this finds what of theirs stays undone.
-            context.logger.error("the database refuses a statement for its content", ["error": .text(why)])
-            return nil
+        var pauses = pauses()
+        while true {
+            do throws(PostgresError) {
+                let value = try await work()
+                noteAnswer(after: pauses)
+                return value
+            } catch {
+                note(error, of: 1, after: pauses)
+            }
+            guard await pauses.pause() else { return nil }
         }
     }
 
-    private enum GivenUp: Error {
+    /// Repeats a statement whose result the batch can do without; waits while the server cannot be reached.
+    ///
+    /// - Returns: `nil` if the server has failed on it twice, or a drain or a cancellation came first.
+    @discardableResult
+    func tryTwice<Value: Sendable>(_ work: @Sendable () async throws(PostgresError) -> Value) async -> Value? {
+        var pauses = pauses()
+        guard case .written(let value) = await attempt(1, failures: 2, &pauses, work) else { return nil }
+        return value
+    }
+
+    // MARK: - Dividing
+
+    /// The results of items by their places.
+    private struct Parts<Value: Sendable>: Sendable {
+        var done: [(places: Range<Int>, value: Value)] = []
+        var refused: [(place: Int, why: String)] = []
+        var stuck: [(place: Int, why: String)] = []
+        /// What failed as a whole and is still to be divided, the largest first.
+        private(set) var failing: [Range<Int>] = []
+        var attempts = 0
+        var isAbandoned = false
+        private var hasRefusal = false
+
+        enum Fault: Sendable {
+            case content(String)
+            case server(String)
+        }
+
+        /// Whether the server answers nobody, as far as so many attempts can show: then no single item is at fault.
+        func isInVain(after limit: Int) -> Bool { attempts > limit && done.isEmpty && !hasRefusal }
+
+        mutating func nextFailing() -> Range<Int> { failing.removeFirst() }
+
+        mutating func failed(_ places: Range<Int>, _ fault: Fault) {
+            if case .content = fault { hasRefusal = true }
+            guard places.count == 1 else { return failing.append(places) }
+            switch fault {
+            case .content(let why): refused.append((places.lowerBound, why))
+            case .server(let why): stuck.append((places.lowerBound, why))
+            }
+        }
+    }
+
+    private func inParts<Item: Sendable, Value: Sendable>(
+        _ items: [Item],
+        _ work: @Sendable ([Item]) async throws(PostgresError) -> Value
+    ) async -> Parts<Value> {
+        var parts = Parts<Value>()
+        guard !items.isEmpty else { return parts }
+        var pauses = pauses()
+        var limit = Self.attemptsWithoutAnswer
+        while true {
+            await trying(items, items.indices, failures: 3, &pauses, &parts, work)
+            await divide(items, within: limit, &parts, work)
+            guard parts.isInVain(after: limit), !parts.isAbandoned else { return parts }
+            // Everything is held and tried again; a batch that is nearly all culprits is divided further each time.
+            parts = Parts()
+            limit = min(limit * 2, 2 * items.count)
+            guard await pauses.pause() else {
+                parts.isAbandoned = true
+                return parts
+            }
+        }
+    }
+
+    private static let attemptsWithoutAnswer = 12
+
+    /// Tries each half of what failed, once, until all that is left are single culprits.
+    private func divide<Item: Sendable, Value: Sendable>(
+        _ items: [Item],
+        within limit: Int,
+        _ parts: inout Parts<Value>,
+        _ work: @Sendable ([Item]) async throws(PostgresError) -> Value
+    ) async {
+        while !parts.failing.isEmpty, !parts.isAbandoned, !parts.isInVain(after: limit) {
+            let places = parts.nextFailing()
+            let middle = places.lowerBound + places.count / 2
+            for half in [places.lowerBound..<middle, middle..<places.upperBound] {
+                var pauses = pauses()
+                await trying(items, half, failures: 1, &pauses, &parts, work)
+            }
+        }
+    }
+
+    private func trying<Item: Sendable, Value: Sendable>(
+        _ items: [Item],
+        _ places: Range<Int>,
+        failures limit: Int,
+        _ pauses: inout Pauses,
+        _ parts: inout Parts<Value>,
+        _ work: @Sendable ([Item]) async throws(PostgresError) -> Value
+    ) async {
+        let part = places == items.indices ? items : Array(items[places])
+        parts.attempts += 1
+        let reply = await attempt(part.count, failures: limit, &pauses) { () throws(PostgresError) in
+            try await work(part)
+        }
+        switch reply {
+        case .written(let value): parts.done.append((places, value))
+        case .refused(let why): parts.failed(places, .content(why))
+        case .stuck(let why): parts.failed(places, .server(why))
+        case .abandoned: parts.isAbandoned = true
+        }
+    }
+
+    // MARK: - Attempts
+
+    private enum ServerReply<Value: Sendable>: Sendable {
+        case written(Value)
         case refused(String)
+        case stuck(String)
         case abandoned
     }
 
-    private func attempt<Item: Sendable, Outcome: Sendable>(
-        _ items: [Item],
-        _ write: @Sendable ([Item]) async throws(PostgresError) -> [Outcome]
-    ) async -> Swift.Result<[Outcome], GivenUp> {
-        var pauses = Pauses(drain: drain, time: context.time, chance: context.chance)
+    /// Repeats a statement until the server has answered it, rejected its content or failed on it so many times in a row.
+    private func attempt<Value: Sendable>(
+        _ size: Int,
+        failures limit: Int,
+        _ pauses: inout Pauses,
+        _ work: @Sendable () async throws(PostgresError) -> Value
+    ) async -> ServerReply<Value> {
+        var failures = 0
         while true {
             do throws(PostgresError) {
-                let outcomes = try await write(items)
-                if pauses.failures > 2 { context.logger.notice("the database takes batches again") }
-                return .success(outcomes)
+                let value = try await work()
+                noteAnswer(after: pauses)
+                return .written(value)
             } catch {
-                guard !error.refusesContent else { return .failure(.refused(error.message)) }
-                context.metrics.storeFailures.increment()
-                // A deadlock that is retried is nothing to read about; a database that stays away is.
-                if pauses.failures == 2 {
-                    context.logger.warning(
-                        "the database does not take the batch, holding it",
-                        ["size": .integer(items.count), "error": .error(error)]
-                    )
+                guard !error.refusesContent else { return .refused(error.message) }
+                note(error, of: size, after: pauses)
+                failures = error.mayBeAboutOneItem ? failures + 1 : 0
+                // A long statement is not repeated as often: each attempt takes as long as its limit.
+                if failures >= (error.sqlState == .queryCancelled ? min(2, limit) : limit) {
+                    return .stuck(error.message)
                 }
             }
             // An outcome that is unknown is simply written again: every write here is idempotent.
-            guard await pauses.pause() else { return .failure(.abandoned) }
+            guard await pauses.pause() else { return .abandoned }
         }
+    }
+
+    private func pauses() -> Pauses { Pauses(drain: drain, time: context.time, chance: context.chance) }
+
+    private func note(_ error: PostgresError, of size: Int, after pauses: Pauses) {
+        context.metrics.storeFailures.increment()
+        // A deadlock that is retried is nothing to read about; a database that stays away is.
+        guard pauses.failures == 2 else { return }
+        context.logger.warning(
+            "the database does not take the batch, holding it",
+            ["size": .integer(size), "error": .error(error)]
+        )
+    }
+
+    private func noteAnswer(after pauses: Pauses) {
+        if pauses.failures > 2 { context.logger.notice("the database takes batches again") }
     }
 }
 
 extension PostgresError {
-    /// Whether the values themselves are the trouble, so that the same statement with others would do.
+    /// Whether the values themselves are at fault, so that the same statement with other values would succeed.
+    ///
+    /// Only the server's answer to the statement counts. A session that cannot be opened or is lost may carry any SQLSTATE,
+    /// and no statement is at fault for it.
     var refusesContent: Bool {
-        if code == .invalidParameter { return true }
-        return switch sqlState {
-        case SQLState.Category.data?, SQLState.Category.integrityConstraint?, SQLState.Category.programLimits?: true
+        switch code {
+        case .invalidParameter: true
+        case .server(let state):
+            switch state {
+            case SQLState.Category.data, SQLState.Category.integrityConstraint, SQLState.Category.programLimits: true
+            default: false
+            }
+        default: false
+        }
+    }
+
+    /// Whether the server has answered, and may answer the same statement for other items: a damaged row, a policy or a
+    /// trigger of an operator, a lock, a statement that takes too long.
+    ///
+    /// Deadlocks, missing resources and a server that ends or is read-only pass without any change to the statement.
+    var mayBeAboutOneItem: Bool {
+        switch code {
+        case .server(let state):
+            switch state {
+            case .serializationFailure, .deadlock, .readOnlyTransaction: false
+            case .adminShutdown, .crashShutdown, .cannotConnectNow, .databaseDropped, .idleSessionTimeout: false
+            case SQLState.Category.connection, SQLState.Category.resources: false
+            default: true
+            }
+        case .timedOut: sqlState == .queryCancelled
+        case .unexpectedResult: true
         default: false
         }
     }

@@ -13,6 +13,7 @@ package struct PipelineMetrics: Sendable {
     let fanouts: FanoutMetrics
     let queues: QueueMetrics
     let canaries: Labelled<Gauge>
+    let setAside: SetAsideMetrics
     let storeFailures: Counter
     private let deadLetters: Labelled<Counter>
     private let batchSizes: Histogram
@@ -24,6 +25,7 @@ package struct PipelineMetrics: Sendable {
         backlogs = BacklogMetrics(registry)
         fanouts = FanoutMetrics(registry)
         queues = QueueMetrics(registry)
+        setAside = SetAsideMetrics(registry)
         canaries = registry.gauge(
             "bellhop_canary_age_seconds",
             help: "How long the canary of a lane has been under way; 0 where the last one is back.",
@@ -58,6 +60,29 @@ package struct PipelineMetrics: Sendable {
     func countDeadLetter(_ cause: DeadLetterCause) {
         deadLetters.with(cause.stage.rawValue, cause.reason).increment()
     }
+}
+
+/// Counts the messages that the database fails on alone.
+struct SetAsideMetrics: Sendable {
+    private let messages: Labelled<Gauge>
+    private let total: Labelled<Counter>
+
+    init(_ registry: MetricsRegistry) {
+        messages = registry.gauge(
+            "bellhop_set_aside_messages",
+            help: "Messages set aside unacknowledged because the database fails on them alone.",
+            labels: ["lane"]
+        )
+        total = registry.counter(
+            "bellhop_given_up_messages_total",
+            help: "Messages that a batch could not finish, other than in a drain; each is tried again.",
+            labels: ["lane"]
+        )
+    }
+
+    func count(_ lane: String) { total.with(lane).increment() }
+
+    func note(_ count: Int, _ lane: String) { messages.with(lane).set(Double(count)) }
 }
 
 /// What is counted of messages and what they become in the database.

@@ -20,7 +20,7 @@ struct RecentPushes: Sendable {
 
     /// Asks for those of the records whose type, or app, has a policy that wants it; nothing where none has.
     init(
-        of entries: ArraySlice<Entry<InboxRecord>>,
+        of entries: some Collection<Entry<InboxRecord>>,
         by people: [RecipientKey: Recipient],
         _ catalogs: CatalogSet,
         _ store: any PipelineStore
@@ -46,6 +46,16 @@ struct RecentPushes: Sendable {
             }
             if question.most > 0 { counts[Key(recipient: question.recipient, burst: nil)] = answer.lowPriority }
         }
+    }
+
+    /// Whether a policy of any app asks for them.
+    static func areAsked(by catalogs: CatalogSet) -> Bool { catalogs.catalogs.contains(where: \.looksBack) }
+
+    /// Adds those of other users.
+    static func += (pushes: inout RecentPushes, others: RecentPushes) {
+        pushes.latest.merge(others.latest) { first, _ in first }
+        pushes.counts.merge(others.counts) { first, _ in first }
+        pushes.isAsked = pushes.isAsked || others.isAsked
     }
 
     func facts(of record: InboxRecord, _ catalogs: CatalogSet) -> DecisionFacts.RecentPushes {

@@ -26,14 +26,27 @@ extension Intake {
     }
 
     private func expand(_ entry: Entry<ArrivedPage>, _ heirs: Set<Int>, _ batch: Batch) async {
+        batch.messages.keep(entry.work.message, at: entry.index)
+        defer { batch.messages.keep(nil, at: entry.index) }
         let recorded = await pageGates.pass(batch.lane) { () -> PageRecord? in
             await batch.asides.room()
             return batch.drain.isDraining ? nil : await record(entry, heirs, batch)
         }
-        guard let recorded else { return batch.messages.giveUp([entry.index]) }
         switch recorded {
-        case .over(let next): await end(entry, publishing: next, batch)
-        case .recorded(let page): await deliver(page, entry, batch)
+        case nil: batch.messages.giveUp([entry.index])
+        case .over(let next)?: await end(entry, publishing: next, batch)
+        case .recorded(let page)?: await deliver(page, entry, batch)
+        }
+        await release(entry, batch)
+    }
+
+    /// Gives a page that was set aside its place back.
+    ///
+    /// It is taken again soon, and that must not count as if it had ended its workers.
+    private func release(_ entry: Entry<ArrivedPage>, _ batch: Batch) async {
+        guard batch.messages.isGivenUp(entry.index), !batch.drain.isDraining else { return }
+        await batch.persistence.tryTwice { [store = tools.store] () throws(PostgresError) in
+            try await store.putBack(entry.work.page)
         }
     }
 
@@ -58,7 +71,7 @@ extension Intake {
     private func record(_ entry: Entry<ArrivedPage>, _ heirs: Set<Int>, _ batch: Batch) async -> PageRecord? {
         let page = entry.work.page
         let isHeir = heirs.contains(entry.index)
-        let taken = await insist(batch) { store throws(PostgresError) in
+        let taken = await ask(entry, batch) { store throws(PostgresError) in
             try await store.take(page, as: batch.claim, redelivered: isHeir)
         }
         switch taken {
@@ -66,7 +79,7 @@ extension Intake {
         case .over?:
             // Whoever ended it may have died before the page that takes its place was published.
             guard isHeir else { return .over(publishing: []) }
-            return await insist(batch) { store throws(PostgresError) in
+            return await ask(entry, batch) { store throws(PostgresError) in
                 .over(publishing: try await store.untaken(of: page.fanout))
             }
         case .open(let open)?:
@@ -89,16 +102,16 @@ extension Intake {
         let words: InboxWords
         switch Self.words(of: open, decider) {
         case .success(let success): words = success
-        case .failure(let trouble): return await putOff(entry.work.page, because: trouble.reason, open.age, batch)
+        case .failure(let trouble): return await putOff(entry, because: trouble.reason, open.age, batch)
         }
-        guard
-            let audience = await insist(batch, { store throws(PostgresError) in try await store.audience(of: open) })
-        else { return nil }
+        let found = await ask(entry, batch) { store throws(PostgresError) in try await store.audience(of: open) }
+        guard let audience = found else { return nil }
         let people = Dictionary(audience.map { ($0.key, $0.recipient) }) { first, _ in first }
         let recorded = await record(Self.records(words, for: audience, at: index), knowing: people, decider, batch)
         let contents = Self.contents / max(1, words.content.footprint)
         var work = await decideAnew(recorded.late, each: contents, decider, batch)
-        guard !batch.messages.isGivenUp(index) else { return nil }
+        // Users that the database fails on alone keep the page open; the others get theirs now.
+        guard !batch.messages.isGivenUp(index) || !batch.drain.isDraining else { return nil }
         work.shipments += recorded.shipments
         work.footprint += words.content.footprint + recorded.shipments.count * Self.shipmentBytes
         let duplicates = Resumption.parts(of: recorded.duplicates, each: contents)
@@ -127,10 +140,10 @@ extension Intake {
         await batch.asides.carrying(page.work.footprint) { await deliver(page.work, batch, on: page.trace) }
         await resume(page.owed, batch)
         guard await batch.messages.isLast(for: entry.index) else { return }
-        let next = await insist(batch) { store throws(PostgresError) in
+        let next = await ask(entry, batch) { store throws(PostgresError) in
             try await store.finish(entry.work.page, page.tally)
         }
-        guard let next else { return batch.messages.giveUp([entry.index]) }
+        guard let next else { return }
         context.metrics.fanouts.count(page.tally, page.app)
         await end(entry, publishing: next, batch)
     }
@@ -138,7 +151,8 @@ extension Intake {
     /// Publishes the pages that are next, and closes the part that the page itself was.
     private func end(_ entry: Entry<ArrivedPage>, publishing next: [FanoutPage], _ batch: Batch) async {
         let unconfirmed = await settler.resumes.send(pages: next, until: batch.drain)
-        if unconfirmed.isEmpty { batch.messages.close([entry.index]) } else { batch.messages.giveUp([entry.index]) }
+        guard unconfirmed.isEmpty else { return batch.messages.giveUp([entry.index]) }
+        batch.messages.close([entry.index])
     }
 
     /// Lets another worker try what this one cannot word.
@@ -146,13 +160,14 @@ extension Intake {
     /// The event was understood when it came: some worker has the newer catalogue, and this one soon will. When a quarter
     /// of an hour has not helped, its fan-out pauses.
     private func putOff(
-        _ page: FanoutPage,
+        _ entry: Entry<ArrivedPage>,
         because reason: RejectionReason,
         _ age: Duration,
         _ batch: Batch
     ) async -> PageRecord? {
+        let page = entry.work.page
         if age < Decider.patienceWithCatalogs, let tier = tools.policy.ladder.tier(lasting: .seconds(10)) {
-            let back: Void? = await insist(batch) { store throws(PostgresError) in try await store.putBack(page) }
+            let back: Void? = await ask(entry, batch) { store throws(PostgresError) in try await store.putBack(page) }
             guard back != nil else { return nil }
             let unconfirmed = await settler.resumes.send(pages: [page], after: tier, until: batch.drain)
             return unconfirmed.isEmpty ? .over(publishing: []) : nil
@@ -161,7 +176,7 @@ extension Intake {
             "a fan-out is paused, its event cannot be worded any more",
             ["fanout": .integer(Int(clamping: page.fanout)), "reason": .text(reason.rawValue)]
         )
-        return await insist(batch) { store throws(PostgresError) in
+        return await ask(entry, batch) { store throws(PostgresError) in
             try await store.pause(page, because: reason.rawValue)
             return .over(publishing: [])
         }
@@ -189,11 +204,22 @@ extension Intake {
         let reason: RejectionReason
     }
 
-    private func insist<Value: Sendable>(
+    /// Runs a statement about one page.
+    ///
+    /// A page that the database fails on alone is given up, so that it does not keep its place from the next one.
+    ///
+    /// - Returns: `nil` if the page is given up.
+    private func ask<Value: Sendable>(
+        _ entry: Entry<ArrivedPage>,
         _ batch: Batch,
         _ work: @Sendable (any PipelineStore) async throws(PostgresError) -> Value
     ) async -> Value? {
-        await batch.persistence.insist { [store = tools.store] () throws(PostgresError) in try await work(store) }
+        let answers = await batch.persistence.ask([entry.index]) { [store = tools.store] _ throws(PostgresError) in
+            try await work(store)
+        }
+        if let value = answers?.values.first { return value }
+        batch.messages.giveUp([entry.index], because: answers?.unanswered.first?.why)
+        return nil
     }
 
     private static func words(of page: OpenPage, _ decider: Decider) -> Result<InboxWords, Unreadable> {

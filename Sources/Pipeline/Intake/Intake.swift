@@ -155,28 +155,18 @@ package struct Intake: Sendable {
     ) async -> Recorder.Recorded {
         var recorded = Recorder.Recorded()
         for range in Recorder.statements(for: entries.map(\.work.words.bytes)) {
-            let part = entries[range]
-            let counted = part.compactMap { entry in
+            let all = entries[range]
+            let counted = all.compactMap { entry in
                 let record = entry.work
                 return decider.showsNumber(record.app, record.words.content.type) ? record.key.recipient : nil
             }
-            let people = await batch.timed(.lookUp) {
-                await lookUp(
-                    part.map(\.work.key.recipient),
-                    knowing: known,
-                    counting: counted,
-                    part.map(\.index),
-                    batch
-                )
+            let readers = all.map { Entry(index: $0.index, work: $0.work.key.recipient) }
+            let found = await batch.timed(.lookUp) {
+                await lookUp(readers, knowing: known, counting: counted, batch)
             }
-            guard let people else { continue }
-            let found = await batch.persistence.insist { [store = tools.store] () throws(PostgresError) in
-                try await RecentPushes(of: part, by: people, decider.catalogs, store)
-            }
-            guard let recent = found else {
-                batch.messages.giveUp(part.map(\.index))
-                continue
-            }
+            guard let (people, unanswered) = found else { continue }
+            var part = unanswered.isEmpty ? all : all.filter { !unanswered.contains($0.work.key.recipient) }[...]
+            guard let recent = await recentPushes(of: &part, by: people, decider, batch) else { continue }
             let decider = decider.at(context.time.timestamp)
             let decisions = decider.decide(part, for: people, after: recent)
             for (app, reason) in decisions.nowhere { context.metrics.records.countUnrecorded(app, reason) }
@@ -203,32 +193,65 @@ package struct Intake: Sendable {
         return work
     }
 
-    /// Nil where a drain came first; the messages are given up then.
+    /// Users and those of them whom the database fails on alone; their messages are given up.
+    ///
+    /// - Returns: `nil` if a drain came first; all messages are given up then.
     private func lookUp(
-        _ people: [RecipientKey],
+        _ entries: [Entry<RecipientKey>],
         knowing known: [RecipientKey: Recipient]? = nil,
         counting counted: [RecipientKey],
         on platforms: Set<DevicePlatform> = Set(DevicePlatform.allCases),
-        _ positions: [Int],
         _ batch: Batch
-    ) async -> [RecipientKey: Recipient]? {
-        // Those who are counted are among them: where they are as many, they are the same.
-        let counted = counted.count == people.count ? nil : Set(counted)
-        let unread = UnreadLookUp(store: tools.store, catalogs: catalogs.current)
-        let found = await batch.persistence.insist { [store = tools.store] () throws(PostgresError) in
-            var found = if let known { known } else { try await store.recipients(of: Set(people)) }
-            try await unread.add(to: &found, of: counted, on: platforms)
-            return found
+    ) async -> (people: [RecipientKey: Recipient], unanswered: Set<RecipientKey>)? {
+        var (people, unanswered): ([RecipientKey: Recipient], Set<RecipientKey>) = (known ?? [:], [])
+        if known == nil {
+            let found = await batch.lookUp(
+                Array(Set(entries.map(\.work))),
+                for: { keys in
+                    let keys = Set(keys)
+                    return entries.filter { keys.contains($0.work) }.map(\.index)
+                },
+                { [store = tools.store] keys throws(PostgresError) in try await store.recipients(of: Set(keys)) }
+            )
+            guard let found else { return nil }
+            people = found.values.count == 1 ? found.values[0] : found.values.reduce(into: [:]) { $0.merge($1) { $1 } }
+            unanswered = Set(found.unanswered)
         }
-        if found == nil { batch.messages.giveUp(positions) }
-        return found
+        // Those who are counted are among them: where they are as many, they are the same.
+        let counted = counted.count == entries.count ? nil : Set(counted)
+        let unread = UnreadLookUp(store: tools.store, catalogs: catalogs.current)
+        await unread.add(to: &people, of: counted, on: platforms, batch)
+        return (people, unanswered)
+    }
+
+    /// Leaves those out of `part` whom the database fails on alone.
+    private func recentPushes(
+        of part: inout ArraySlice<Entry<InboxRecord>>,
+        by people: [RecipientKey: Recipient],
+        _ decider: Decider,
+        _ batch: Batch
+    ) async -> RecentPushes? {
+        let catalogs = decider.catalogs
+        guard RecentPushes.areAsked(by: catalogs) else { return RecentPushes() }
+        let places = Array(part.indices)
+        let entries = part
+        let found = await batch.lookUp(places, for: { $0.map { entries[$0].index } }) {
+            [store = tools.store] places throws(PostgresError) in
+            try await RecentPushes(of: places.map { entries[$0] }, by: people, catalogs, store)
+        }
+        guard let found else { return nil }
+        if !found.unanswered.isEmpty {
+            let unanswered = Set(found.unanswered)
+            part = places.filter { !unanswered.contains($0) }.map { entries[$0] }[...]
+        }
+        return found.values.reduce(into: RecentPushes()) { $0 += $1 }
     }
 
     private func badges(_ entries: [Entry<RecipientKey>], _ decider: Decider, _ batch: Batch) async -> [Shipment] {
         guard !entries.isEmpty else { return [] }
         let readers = entries.map(\.work)
         let platforms = Decider.silentPlatforms
-        let people = await lookUp(readers, counting: readers, on: platforms, entries.map(\.index), batch) ?? [:]
+        let people = await lookUp(entries, counting: readers, on: platforms, batch)?.people ?? [:]
         return entries.flatMap { entry in
             people[entry.work].map { decider.badgeUpdates(for: entry.work, $0, index: entry.index) } ?? []
         }
@@ -247,15 +270,20 @@ package struct Intake: Sendable {
         let faulty = Set(faults.map(\.index))
         let settled = sorted.replayed.filter { !faulty.contains($0.key) && !batch.messages.isGivenUp($0.key) }
         let reports = settled.map { index, replay in
-            ReplayReportBook.Report(
-                replay.mark,
+            let outcome: ReplayOutcome =
                 recorded.hasOnlyDuplicates(of: index, in: sorted) ? .alreadyRecorded : .recorded
+            return Entry(index: index, work: ReplayReportBook.Report(replay.mark, outcome))
+        }
+        let told = await batch.store(reports) { [store = tools.store] reports throws(PostgresError) in
+            try await store.report(reports)
+            return reports.map { _ in () }
+        }
+        for (entry, why) in told.refused {
+            context.logger.error(
+                "a replay's report is rejected",
+                ["position": .integer(entry.index), "error": .text(why)]
             )
         }
-        let told: Void? = await batch.persistence.insist { [store = tools.store] () throws(PostgresError) in
-            try await store.report(reports)
-        }
-        if told == nil { batch.messages.giveUp(Array(settled.keys)) }
     }
 
     private static func undeliverables(

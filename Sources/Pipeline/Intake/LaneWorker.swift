@@ -16,6 +16,8 @@ package struct LaneWorker: Service {
     package var canary: Canary?
     /// Those whose age is measured, each with its name there.
     private let queues: [(queue: String, label: String)]
+    /// The messages that the database fails on alone.
+    private let stuck: StuckMessages
 
     /// How much one lane takes on at once.
     package struct Limits: Sendable {
@@ -41,6 +43,7 @@ package struct LaneWorker: Service {
         self.intake = intake
         self.limits = limits
         let names = intake.tools.names
+        stuck = StuckMessages(lane: name ?? lane.rawValue, names: names, context: intake.context)
         // What comes through a replay says when it was published first.
         queues =
             name == nil
@@ -49,15 +52,25 @@ package struct LaneWorker: Service {
 
     /// What keeps it from taking messages, or from proving that it does, in words; nil where nothing does.
     package var whatIsWrong: String? {
-        consumer.isConsuming ? canary?.whatIsWrong : "it does not consume"
+        return consumer.isConsuming ? stuck.whatIsWrong ?? canary?.whatIsWrong : "it does not consume"
     }
 
     /// The same, where it has lasted for so long that somebody should see to it.
-    package var hindrance: String? { canary?.hindrance.map { "\(name): \($0)" } }
+    package var hindrance: String? {
+        (stuck.whatIsWrong ?? canary?.hindrance).map { "\(name): \($0)" }
+    }
 
     /// Runs until the drain fires, then finishes the batches in flight; what was not begun goes back to the queue.
     package func run(until drain: DrainSignal) async throws {
-        let loop = BatchLoop(consumer: consumer, batch: limits.batch, batchesAtOnce: limits.batchesAtOnce)
+        let loop = BatchLoop(
+            consumer: consumer,
+            batch: limits.batch,
+            batchesAtOnce: limits.batchesAtOnce,
+            stuck: stuck,
+            arrived: { [context = intake.context, queues] in
+                context.metrics.queues.took($0, from: queues, now: context.time.now())
+            }
+        )
         await withDiscardingTaskGroup { group in
             if let canary { group.addTask { await sing(canary, until: drain) } }
             group.addTask(priority: priority) {
@@ -67,7 +80,11 @@ package struct LaneWorker: Service {
                             lane: lane,
                             drain: drain,
                             asides: asides,
-                            acknowledge: consumer.acknowledge
+                            acknowledge: { [consumer, stuck] tags in
+                                consumer.acknowledge(tags)
+                                stuck.noteAnswer()
+                            },
+                            giveBack: stuck.add
                         )
                         await process(batch, gate, shift)
                     }
@@ -95,7 +112,6 @@ package struct LaneWorker: Service {
     /// not wait for its turn.
     private func process(_ batch: [IncomingMessage], _ gate: Gate, _ shift: Batch.Shift) async {
         var batch = batch
-        intake.context.metrics.queues.took(batch, from: queues, now: intake.context.time.now())
         let canaries = takeCanaries(of: &batch)
         var stored: [StoredBatch] = []
         for company in Company.of(batch.map(\.deliveryCount)) {
@@ -106,7 +122,7 @@ package struct LaneWorker: Service {
             if let canary, !canaries.isEmpty {
                 group.addTask {
                     await canary.hear()
-                    shift.acknowledge(canaries)
+                    consumer.acknowledge(canaries)
                 }
             }
             for batch in stored {

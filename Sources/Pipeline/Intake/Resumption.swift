@@ -22,6 +22,10 @@ struct Resumption: Sendable {
         var later: [ResumeSender.Way: [NotificationKey]] = [:]
         /// The positions of the messages that named those.
         var waiting: [Int] = []
+        /// The database fails on these alone.
+        ///
+        /// They stay claimed, as by a worker that has ended.
+        var stuck: [(key: NotificationKey, why: String)] = []
 
         static func += (work: inout Work, more: Work) {
             work.shipments += more.shipments
@@ -29,6 +33,7 @@ struct Resumption: Sendable {
             work.withheld += more.withheld
             work.later.merge(more.later) { $0 + $1 }
             work.waiting += more.waiting
+            work.stuck += more.stuck
         }
     }
 
@@ -62,13 +67,16 @@ struct Resumption: Sendable {
         guard !entries.isEmpty else { return work }
         let indices = Dictionary(entries.map { ($0.work, $0.index) }, uniquingKeysWith: { first, _ in first })
         let lease = Lease()
-        guard let harvest = await claim(Array(indices.keys), under: lease, batch),
+        guard let (harvest, unclaimed) = await claim(Array(indices.keys), under: lease, batch),
             let decided = await decide(harvest.claimed, under: lease, decider, batch, at: { indices[$0] ?? 0 })
         else {
             batch.messages.giveUp(entries.map(\.index))
             return work
         }
         work = decided
+        for (key, why) in unclaimed + work.stuck {
+            batch.messages.giveUp(entries.filter { $0.work == key }.map(\.index), because: why)
+        }
         work.later = later(harvest, inherited: Set(entries.lazy.filter { heirs.contains($0.index) }.map(\.work)))
         let waiting = Set(work.later.values.joined())
         work.waiting = Array(Set(entries.filter { waiting.contains($0.work) }.map(\.index)))
@@ -89,8 +97,9 @@ struct Resumption: Sendable {
         let decider = decider.at(time.timestamp)
         var work = Work()
         work.footprint = found.notifications.values.reduce(0) { $0 + $1.content.footprint }
+        work.stuck = found.stuck.map { ($0.key, $0.value) }
         var digests = DigestGathering()
-        for claimed in claimed {
+        for claimed in claimed where found.stuck[claimed.key.notification] == nil {
             let key = claimed.key.notification
             let returned = Decider.Returned(
                 claimed: claimed,
@@ -118,23 +127,31 @@ struct Resumption: Sendable {
     }
 
     private struct Found: Sendable {
-        let notifications: [NotificationKey: StoredNotification]
-        let recipients: [RecipientKey: Recipient]
-        let follows: [FollowKey: StoredFollow]
+        var notifications: [NotificationKey: StoredNotification] = [:]
+        var recipients: [RecipientKey: Recipient] = [:]
+        var follows: [FollowKey: StoredFollow] = [:]
+        /// What the database fails on alone, with the reasons.
+        var stuck: [NotificationKey: String] = [:]
 
         func follow(of key: NotificationKey) -> StoredFollow? {
             notifications[key]?.content.extras.topic.flatMap { follows[FollowKey(key.recipient, $0)] }
         }
     }
 
-    /// Nil where a drain came first.
-    private func claim(_ keys: [NotificationKey], under lease: Lease, _ batch: Batch) async -> Ledger.Harvest? {
-        await batch.persistence.insist { [store, time] () throws(PostgresError) in
+    /// What could be claimed, and the keys that the database fails on alone; nil where a drain came first.
+    private func claim(
+        _ keys: [NotificationKey],
+        under lease: Lease,
+        _ batch: Batch
+    ) async -> (harvest: Ledger.Harvest, stuck: [(item: NotificationKey, why: String)])? {
+        let answers = await batch.persistence.ask(keys) { [store, time] keys throws(PostgresError) in
             let start = time.steady()
             let harvest = try await store.claim(keys, as: batch.claim)
             lease.begin(at: start)
             return harvest
         }
+        guard let answers else { return nil }
+        return (answers.values.reduce(into: Ledger.Harvest()) { $0 += $1 }, answers.unanswered)
     }
 
     /// What was claimed, and for whom; nil where a drain came first.
@@ -142,20 +159,44 @@ struct Resumption: Sendable {
     /// Contents come in steps, since nobody knows how long they are.
     private func lookUp(_ claimed: [ClaimedDelivery], _ decider: Decider, _ batch: Batch) async -> Found? {
         let keys = Array(Set(claimed.map(\.key.notification)))
-        return await batch.persistence.insist { [store] () throws(PostgresError) in
-            var notifications: [NotificationKey: StoredNotification] = [:]
-            for start in stride(from: 0, to: keys.count, by: Self.contentsPerStatement) {
-                let part = keys[start..<min(start + Self.contentsPerStatement, keys.count)]
-                notifications.merge(try await store.notifications(Array(part))) { first, _ in first }
+        var found = Found()
+        for start in stride(from: 0, to: keys.count, by: Self.contentsPerStatement) {
+            let part = Array(keys[start..<min(start + Self.contentsPerStatement, keys.count)])
+            let contents = await batch.persistence.ask(part) { [store] keys throws(PostgresError) in
+                try await store.notifications(keys)
             }
-            let counted = notifications.filter { decider.showsNumber($0.key.recipient.app, $0.value.content.type) }
-            var people = try await store.recipients(of: Set(keys.map(\.recipient)))
-            let unread = UnreadLookUp(store: store, catalogs: decider.catalogs)
-            try await unread.add(to: &people, of: Set(counted.keys.map(\.recipient)))
-            let followed = notifications.follows
-            let follows = followed.isEmpty ? [:] : try await store.follows(followed)
-            return Found(notifications: notifications, recipients: people, follows: follows)
+            guard let contents else { return nil }
+            for content in contents.values { found.notifications.merge(content) { first, _ in first } }
+            for (key, why) in contents.unanswered { found.stuck[key] = why }
         }
+        let users = await batch.persistence.ask(Array(Set(keys.map(\.recipient)))) {
+            [store] keys throws(PostgresError) in
+            try await store.recipients(of: Set(keys))
+        }
+        guard let users else { return nil }
+        for people in users.values { found.recipients.merge(people) { first, _ in first } }
+        for (user, why) in users.unanswered {
+            for key in keys where key.recipient == user { found.stuck[key] = why }
+        }
+        let counted = found.notifications.filter { decider.showsNumber($0.key.recipient.app, $0.value.content.type) }
+        let unread = UnreadLookUp(store: store, catalogs: decider.catalogs)
+        await unread.add(to: &found.recipients, of: Set(counted.keys.map(\.recipient)), batch)
+        return await addFollows(to: found, batch)
+    }
+
+    private func addFollows(to found: Found, _ batch: Batch) async -> Found? {
+        let followed = found.notifications.follows
+        guard !followed.isEmpty else { return found }
+        let follows = await batch.persistence.ask(Array(followed)) { [store] keys throws(PostgresError) in
+            try await store.follows(Set(keys))
+        }
+        guard let follows else { return nil }
+        var found = found
+        for part in follows.values { found.follows.merge(part) { first, _ in first } }
+        for (follow, why) in follows.unanswered {
+            for key in found.notifications.keys where key.recipient == follow.recipient { found.stuck[key] = why }
+        }
+        return found
     }
 
     private static let contentsPerStatement = 256

@@ -17,6 +17,7 @@ package struct ReceiptWorker: Service {
     private let tools: WorkerTools
     private let settler: Settler
     private let deaths = ReceiptDeaths()
+    private let stuck: StuckMessages
     private let context: PipelineContext
 
     package init(
@@ -32,6 +33,7 @@ package struct ReceiptWorker: Service {
         self.tools = tools
         self.context = context
         settler = tools.settler(context)
+        stuck = StuckMessages(lane: "receipts", names: tools.names, context: context, limit: Self.mostStuck)
     }
 
     /// Whether messages can arrive.
@@ -39,16 +41,24 @@ package struct ReceiptWorker: Service {
 
     /// Runs until the drain fires, then finishes what is in hand; what was not begun goes back to the queue.
     package func run(until drain: DrainSignal) async throws {
-        let loop = BatchLoop(consumer: consumer, batch: Self.batch, batchesAtOnce: Self.batchesAtOnce)
+        let loop = BatchLoop(consumer: consumer, batch: Self.batch, batchesAtOnce: Self.batchesAtOnce, stuck: stuck)
         await loop.run(until: drain) { batch, gate, asides in
-            let acknowledge = consumer.acknowledge
-            await work(batch, Batch.Shift(lane: .normal, drain: drain, asides: asides, acknowledge: acknowledge))
+            let shift = Batch.Shift(
+                lane: .normal,
+                drain: drain,
+                asides: asides,
+                acknowledge: consumer.acknowledge,
+                giveBack: stuck.add
+            )
+            await work(batch, shift)
             gate.leave()
         }
     }
 
     /// A slow provider of one app leaves places to the others.
     private static let batchesAtOnce = 4
+    /// Half of the prefetch.
+    private static let mostStuck = 8
     /// Messages at once; two fill a question to Expo.
     private static let batch = 2
 
@@ -64,11 +74,10 @@ package struct ReceiptWorker: Service {
                 strays.append(Entry(index: index, work: why.cause(at: .receipt, called: "receipts")))
             }
         }
-        let heard = await hear(Array(indices.keys), batch)
-        if heard == nil { batch.messages.giveUp(Array(indices.values)) }
+        let heard = await hear(indices, batch)
         var settled: [Lane: [Disposition]] = [:]
         var later: [Settlement] = []
-        for heard in heard ?? [] {
+        for heard in heard {
             let index = indices[heard.receipt.key] ?? 0
             let disposition = Disposition(heard.receipt, heard.answer, index: index, rules(heard))
             if disposition.settlement.state == .accepted {
@@ -85,14 +94,13 @@ package struct ReceiptWorker: Service {
         batch.messages.close(all)
     }
 
-    /// Claims receipts and asks for them; nil where a drain came first.
-    private func hear(_ keys: [DeliveryKey], _ batch: Batch) async -> [Heard]? {
-        guard !keys.isEmpty else { return [] }
-        let receipts = await batch.persistence.insist { [store = tools.store] () throws(PostgresError) in
+    /// Claims receipts and asks for them; each comes with the position of the message that names it.
+    private func hear(_ indices: [DeliveryKey: Int], _ batch: Batch) async -> [Heard] {
+        let found = await batch.lookUp(Array(indices.keys), for: { $0.compactMap { indices[$0] } }) {
+            [store = tools.store] keys throws(PostgresError) in
             try await store.claimReceipts(keys, as: batch.claim)
         }
-        guard let receipts else { return nil }
-        return await ask(receipts)
+        return await ask(Array((found?.values ?? []).joined()))
     }
 
     /// What a provider said of a delivery, and whether it called devices dead in masses.
@@ -174,7 +182,7 @@ package struct ReceiptWorker: Service {
         }
         guard !later.isEmpty else { return }
         // Where this is not written, they are due again in a few minutes: their messages need not come back for that.
-        _ = await batch.persistence.insist { [store = tools.store] () throws(PostgresError) in
+        _ = await batch.persistence.ask(later) { [store = tools.store] later throws(PostgresError) in
             try await store.settle(later, of: batch.claim)
         }
     }

@@ -46,15 +46,15 @@ struct Settler: Sendable {
     /// A device that cannot be revoked now is called dead again by the next message to it.
     func revoke(_ dead: [DeadDevice], _ batch: Batch) async {
         guard !dead.isEmpty else { return }
-        let revoked = await batch.persistence.insist { [store] () throws(PostgresError) in
+        let revoked = await batch.persistence.ask(dead) { [store] dead throws(PostgresError) in
             try await store.revoke(dead)
         }
-        context.metrics.deliveries.revocations.increment(by: revoked ?? 0)
+        context.metrics.deliveries.revocations.increment(by: revoked?.values.reduce(0, +) ?? 0)
     }
 
     /// In the order that no crash can break: what is to be tried again is in the ledger before its resume is published.
     private func settleKept(_ settled: [Disposition], _ batch: Batch) async {
-        guard await write(settled, batch) else { return batch.messages.giveUp(settled.map(\.index)) }
+        let settled = await write(settled, batch)
         backlogs.note(settled.compactMap(\.settlement.backlog))
         context.metrics.deliveries.count(settled.lazy.map { ($0.settlement, $0.tier) })
         await revoke(settled.compactMap(\.deadDevice), batch)
@@ -79,13 +79,29 @@ struct Settler: Sendable {
         }
     }
 
-    private func write(_ settled: [Disposition], _ batch: Batch) async -> Bool {
-        let missing = await batch.persistence.insist { [store] () throws(PostgresError) in
-            settled.count - (try await store.settle(settled.map(\.settlement), of: batch.claim))
+    /// Writes what the database takes; the messages of the rest are given up.
+    ///
+    /// - Returns: What is written.
+    private func write(_ settled: [Disposition], _ batch: Batch) async -> [Disposition] {
+        let written = await batch.persistence.write(settled) { [store] settled throws(PostgresError) in
+            let count = try await store.settle(settled.map(\.settlement), of: batch.claim)
+            // Which of them another has taken over, the server does not say.
+            return settled.indices.map { $0 < settled.count - count }
         }
-        guard let missing else { return false }
+        var done: [Disposition] = []
+        done.reserveCapacity(settled.count)
+        var missing = 0
+        for (disposition, result) in zip(settled, written) {
+            switch result {
+            case .written(let isMissing):
+                done.append(disposition)
+                missing += isMissing ? 1 : 0
+            case .refused(let why), .stuck(let why): batch.messages.giveUp([disposition.index], because: why)
+            case .abandoned: batch.messages.giveUp([disposition.index])
+            }
+        }
         if missing > 0 { context.metrics.deliveries.lostClaims.increment(by: missing) }
-        return true
+        return done
     }
 
     /// One statement for each batch with devices that were never reached before, and none once all were.

@@ -116,8 +116,10 @@ enum FanoutStatements {
     )
 
     /// Its message waits for a while.
+    ///
+    /// A worker that puts it back has not ended by it, so its takes are counted anew.
     static let putBack = Statement(
-        "UPDATE fanout_pages SET taken_at = NULL, handed_over_at = now() WHERE fanout = $1 AND page = $2"
+        "UPDATE fanout_pages SET taken_at = NULL, handed_over_at = now(), takes = 0 WHERE fanout = $1 AND page = $2"
     )
 
     static let endPage = Statement("DELETE FROM fanout_pages WHERE fanout = $1 AND page = $2")

@@ -26,6 +26,16 @@ package struct Ledger: Sendable {
         package var retrying: [NotificationKey: Duration] = [:]
         /// What could not be looked at, since another statement had a lock on it.
         package var locked: Set<NotificationKey> = []
+
+        package init() {}
+
+        /// Adds what was claimed of other notifications.
+        package static func += (harvest: inout Harvest, more: Harvest) {
+            harvest.claimed += more.claimed
+            harvest.leased.merge(more.leased, uniquingKeysWith: min)
+            harvest.retrying.merge(more.retrying, uniquingKeysWith: min)
+            harvest.locked.formUnion(more.locked)
+        }
     }
 
     /// Claims what is owed of these notifications and free to be had, in one statement; where that had to leave something

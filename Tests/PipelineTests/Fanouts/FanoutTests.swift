@@ -127,6 +127,28 @@ struct FanoutTests {
         }
     }
 
+    @Test("pages with a user on whom the database fails keep no other page, and end when it no longer does")
+    func damaged() async throws {
+        try await Self.withRig { rig in
+            try await Self.follow(20, in: rig.bench)
+            let people = "INSERT INTO people (app, user_id) VALUES ('drop', 'u1'), ('drop', 'u12'), ('drop', 'u20')"
+            let follow = "INSERT INTO follows (app, topic, user_id, since, source_time)"
+            _ = try await rig.bench.owner.run(Statement(people))
+            _ = try await rig.bench.owner.run(Statement(follow + " VALUES ('drop', 'venue:2', 'w', now(), now())"))
+            let known = try await rig.bench.column("SELECT number::text FROM people WHERE user_id LIKE 'u%'")
+            let numbers = known.compactMap { $0 }.joined(separator: ",")
+            try await rig.bench.damage("NEW.person IN (\(numbers))")
+            try await rig.publish([Self.event("e", rig)])
+            try await rig.wait(for: 17, "SELECT count(*) FROM notifications")
+            try await rig.publish([Self.event("f", rig, to: #"{"topic":"venue:2"}"#)])
+            try await rig.wait(for: 1, Self.finished)
+            try await rig.bench.repair()
+            try await rig.wait(for: 2, Self.finished)
+            #expect(try await rig.bench.count("SELECT count(*) FROM notifications") == 21)
+            #expect(try await rig.bench.count("SELECT count(*) FROM dead_letters") == 0)
+        }
+    }
+
     @Test("a fan-out whose pages were lost with their messages goes on; so does one that was paused")
     func lost() async throws {
         try await Self.withRig { rig in

@@ -171,6 +171,31 @@ struct IntakeTests {
             try await rig.wait(for: 1, "SELECT count(*) FROM dead_letters WHERE reason = 'refused-by-store'")
         }
     }
+
+    @Test("a user whose rows cannot be written keeps nobody else from being recorded, and is recorded once they can be")
+    func damagedRows() async throws {
+        try await withRig { rig in
+            try await rig.bench.damage("NEW.title = 'damaged'")
+            let damaged = (0..<4).map { number in
+                rig.event(#"{"id":"b\#(number)","to":{"user":"v"},"title":"damaged","body":""}"#, key: "drop.system")
+            }
+            let good = (0..<50).map { number in
+                rig.event(#"{"id":"g\#(number)","to":{"user":"u"},"title":"t","body":""}"#, key: "drop.system")
+            }
+            for message in damaged { try await rig.publish([message]) }
+            try await rig.publish(good)
+            try await rig.wait(for: 50, "SELECT count(*) FROM notifications")
+            try await eventually("four are set aside") {
+                rig.metrics.text().contains(#"bellhop_set_aside_messages{lane="bulk"} 4"#)
+            }
+            try await rig.bench.repair()
+            try await rig.wait(for: 54, "SELECT count(*) FROM notifications")
+            try await eventually("nothing is set aside") {
+                rig.metrics.text().contains(#"bellhop_set_aside_messages{lane="bulk"} 0"#)
+            }
+            #expect(try await rig.bench.count("SELECT count(*) FROM dead_letters") == 0)
+        }
+    }
 }
 
 func withRig(_ body: @escaping @Sendable (Rig) async throws -> Void) async throws {

@@ -50,6 +50,10 @@ final class MemoryStore: PipelineStore, OutletStore {
         var claimSizes: [Int] = []
         /// Users whose records it never takes.
         var refused: Set<UserID> = []
+        /// Users on whom it fails, at every look-up and record, while it answers others.
+        var damaged: Set<UserID> = []
+        /// Whether it takes too long to count.
+        var isTooSlowToCount = false
         /// What is left in every budget's bucket; nil for as much as anybody wants.
         var budget: Int?
         /// What was drawn from it.
@@ -82,8 +86,9 @@ final class MemoryStore: PipelineStore, OutletStore {
     // MARK: - Messages
 
     func recipients(of keys: Set<RecipientKey>) async throws(PostgresError) -> [RecipientKey: Recipient] {
-        try answering { state in
-            Dictionary(uniqueKeysWithValues: keys.map { ($0, state.people[$0] ?? Recipient()) })
+        try answering { (state) throws(PostgresError) in
+            try state.read(keys.map(\.user))
+            return Dictionary(uniqueKeysWithValues: keys.map { ($0, state.people[$0] ?? Recipient()) })
         }
     }
 
@@ -91,7 +96,10 @@ final class MemoryStore: PipelineStore, OutletStore {
         of people: [RecipientKey],
         leavingOut types: [AppID: [EventType]]
     ) async throws(PostgresError) -> [RecipientKey: Int] {
-        try answering { state in
+        try answering { (state) throws(PostgresError) in
+            guard !state.isTooSlowToCount else {
+                throw PostgresError(.timedOut, "too slow", sqlState: .queryCancelled)
+            }
             state.counted += people.map(\.user.text)
             var unread: [RecipientKey: Int] = [:]
             for key in people { unread[key] = state.records.keys.count { $0.recipient == key } }
@@ -117,6 +125,7 @@ final class MemoryStore: PipelineStore, OutletStore {
                 state.unrecordedToCome -= 1
                 throw PostgresError(.connectionLost, "away")
             }
+            try state.read(records.map(\.user))
             guard records.allSatisfy({ !state.refused.contains($0.user) }) else {
                 throw PostgresError(.server(.invalidParameterValue), "refused", sqlState: .invalidParameterValue)
             }
@@ -196,7 +205,8 @@ final class MemoryStore: PipelineStore, OutletStore {
         let now = time.steady()
         let claimedAt = clock
         let wanted = Set(keys)
-        return try answering { state in
+        return try answering { (state) throws(PostgresError) in
+            try state.read(keys.map(\.recipient.user))
             state.claimSizes.append(keys.count)
             var harvest = Ledger.Harvest()
             for (key, line) in state.lines where wanted.contains(key.notification) {
@@ -229,7 +239,8 @@ final class MemoryStore: PipelineStore, OutletStore {
     func notifications(
         _ keys: [NotificationKey]
     ) async throws(PostgresError) -> [NotificationKey: StoredNotification] {
-        try answering { state in
+        try answering { (state) throws(PostgresError) in
+            try state.read(keys.map(\.recipient.user))
             var found: [NotificationKey: StoredNotification] = [:]
             for key in keys {
                 guard let record = state.records[key] else { continue }
@@ -249,8 +260,9 @@ final class MemoryStore: PipelineStore, OutletStore {
     func settle(_ settlements: [Settlement], of claim: Claim) async throws(PostgresError) -> Int {
         let now = time.steady()
         let settledAt = clock
-        return try answering { state in
-            settlements.count { settlement in
+        return try answering { (state) throws(PostgresError) in
+            try state.read(settlements.map(\.key.notification.recipient.user))
+            return settlements.count { settlement in
                 guard var line = state.lines[settlement.key], line.state == .sending, line.claim == claim else {
                     return false
                 }
@@ -373,6 +385,14 @@ extension MemoryStore.Line {
 }
 
 extension MemoryStore.State {
+    /// Fails where one of them is damaged, as a server does on a broken page.
+    fileprivate func read(_ users: [UserID]) throws(PostgresError) {
+        guard users.allSatisfy({ !damaged.contains($0) }) else {
+            let state = SQLState(known: "XX001")
+            throw PostgresError(.server(state), "invalid page", sqlState: state)
+        }
+    }
+
     /// What waits there, in order.
     fileprivate func waiting(at look: BacklogBook.Look) -> [(key: DeliveryKey, turn: Timestamp)] {
         var waiting: [(key: DeliveryKey, turn: Timestamp)] = []

@@ -24,6 +24,7 @@ final class SpineGround: Sendable {
     private let names: TopologyNames
     private let context: PipelineContext
     private let acknowledged = Mutex<Set<DeliveryTag>>([])
+    private let givenUp = Mutex<[OpenMessages.GivenUp]>([])
 
     static let tiers = [10, 60].map { RetryTier(.seconds($0)) }
     static let app = "drop"
@@ -147,15 +148,33 @@ final class SpineGround: Sendable {
         let asides = Asides()
         await withDiscardingTaskGroup { group in
             group.addTask { await asides.run() }
-            let shift = Batch.Shift(lane: lane, drain: drain, asides: asides) { [self] tags in
-                acknowledged.withLock { $0.formUnion(tags) }
-            }
+            let shift = Batch.Shift(
+                lane: lane,
+                drain: drain,
+                asides: asides,
+                acknowledge: { [self] tags in acknowledged.withLock { $0.formUnion(tags) } },
+                giveBack: { [self] messages in givenUp.withLock { $0 += messages } }
+            )
             let stored = await intake.store(messages, shift)
             await intake.deliver(stored)
             await intake.expand(stored.pages)
             asides.finish()
         }
         return messages.indices.filter { isAcknowledged(messages[$0]) }
+    }
+
+    /// What batches have given up since the last call.
+    func takeGivenUp() -> [OpenMessages.GivenUp] {
+        givenUp.withLock { givenUp in
+            defer { givenUp = [] }
+            return givenUp
+        }
+    }
+
+    /// From now on the database fails on what concerns these users.
+    func damage(_ users: [String]) throws {
+        let users = try users.map { try key($0).user }
+        store.state.withLock { $0.damaged = Set(users) }
     }
 
     /// Serves every backlog once, until nothing waits there any more or something holds it up.
@@ -216,6 +235,7 @@ final class ScriptedSender: PushSender {
         var ofDevices: [String: Verdict] = [:]
         var sent: [String] = []
         var numbers: [String: Int] = [:]
+        var beforeAnswering: @Sendable () -> Void = {}
     }
 
     private let state = Mutex(State())
@@ -239,8 +259,14 @@ final class ScriptedSender: PushSender {
         state.withLock { $0.ofDevices[device] = verdict }
     }
 
+    /// Calls this whenever something is sent.
+    func beforeAnswering(_ body: @escaping @Sendable () -> Void) {
+        state.withLock { $0.beforeAnswering = body }
+    }
+
     func send(_ batch: [PushMessage]) async -> [Verdict] {
-        state.withLock { state in
+        state.withLock(\.beforeAnswering)()
+        return state.withLock { state in
             batch.map { message in
                 state.sent.append(message.device.subscription)
                 if let badge = message.badge { state.numbers[message.device.subscription] = badge }

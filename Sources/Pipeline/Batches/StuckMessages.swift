@@ -1,0 +1,234 @@
+import AMQP
+import BellhopRules
+import ServiceRuntime
+import Synchronization
+
+/// Messages of one consumer that the database fails on while it answers others.
+///
+/// Each is set aside, unacknowledged, and processed again by itself: first after a second, then after ever longer pauses up
+/// to a minute. Meanwhile the next batches come in. Number and bytes are limited; at the limit the consumer takes nothing
+/// in. A message whose batch has forgotten its content goes back to its queue after a pause.
+///
+/// Thread safety: all state is behind a lock; continuations are resumed outside of it.
+final class StuckMessages: Sendable {
+    /// Processes one message like a batch, and leaves the gate when it is stored.
+    typealias Work = @Sendable (IncomingMessage, Gate) async -> Void
+
+    fileprivate struct Entry {
+        let message: IncomingMessage
+        let since: ContinuousClock.Instant
+        var backoff = Backoff(base: .seconds(2), cap: .seconds(60))
+        var isGivenUpAgain = false
+    }
+
+    fileprivate struct State {
+        var entries: [DeliveryTag: Entry] = [:]
+        var bytes = 0
+        var latestAnswer: ContinuousClock.Instant?
+        var isOver = false
+        var waiting: [CheckedContinuation<Void, Never>] = []
+    }
+
+    /// One message on its way to another attempt, or back to its queue.
+    private enum Turn: Sendable {
+        case again(IncomingMessage, after: Duration)
+        case back(DeliveryTag)
+    }
+
+    private let limits: (messages: Int, bytes: Int)
+    private let context: PipelineContext
+    private let names: TopologyNames
+    private let lane: String
+    private let state = Mutex(State())
+    private let turns: AsyncStream<Turn>
+    private let door: AsyncStream<Turn>.Continuation
+
+    /// `lane` labels the metrics.
+    ///
+    /// `limit` must be well below the prefetch.
+    init(lane: String, names: TopologyNames, context: PipelineContext, limit: Int = 64, bytes: Int = 16 << 20) {
+        self.lane = lane
+        self.names = names
+        self.context = context
+        limits = (limit, bytes)
+        (turns, door) = AsyncStream.makeStream()
+    }
+
+    var count: Int { state.withLock(\.entries.count) }
+
+    /// Takes what a batch has given up.
+    func add(_ givenUp: [OpenMessages.GivenUp]) {
+        for one in givenUp {
+            context.metrics.setAside.count(lane)
+            guard let message = one.message else {
+                door.yield(.back(one.tag))
+                continue
+            }
+            add(message, because: one.why)
+        }
+        context.metrics.setAside.note(count, lane)
+    }
+
+    private func add(_ message: IncomingMessage, because why: String?) {
+        let now = context.time.steady()
+        var chance = context.chance
+        let pause = state.withLock { state -> (isFirst: Bool, span: Duration?) in
+            // A message of an earlier connection is delivered again on the next one.
+            guard !state.entries.keys.contains(where: message.tag.isOfEarlierConnection) else { return (false, nil) }
+            state.drop { $0.tag.isOfEarlierConnection(than: message.tag) }
+            guard var entry = state.entries[message.tag] else {
+                var entry = Entry(message: message, since: now)
+                let span = entry.backoff.next(using: &chance)
+                state.entries[message.tag] = entry
+                state.bytes += message.cost
+                return (true, span)
+            }
+            // Whoever works on it sends it on its next turn.
+            entry.isGivenUpAgain = true
+            state.entries[message.tag] = entry
+            return (false, nil)
+        }
+        if pause.isFirst { tell(of: message, why) }
+        if let span = pause.span { door.yield(.again(message, after: span)) }
+    }
+
+    private func tell(of message: IncomingMessage, _ why: String?) {
+        let read = LegibleNames(InboundEnvelope(message, eventsExchange: names.events))
+        context.logger.warning(
+            "the database fails on a message alone, setting it aside",
+            [
+                "lane": .text(lane), "queue": .text(message.queue), "app": .text(read.app?.text ?? "-"),
+                "event": .text(read.eventID?.text ?? "-"), "error": .text(why ?? "-"),
+            ]
+        )
+    }
+
+    /// Something else was stored or settled.
+    func noteAnswer() {
+        let now = context.time.steady()
+        state.withLock { if !$0.entries.isEmpty { $0.latestAnswer = now } }
+    }
+
+    /// In words; `nil` if nothing is wrong with the consumer as a whole.
+    var whatIsWrong: String? {
+        let now = context.time.steady()
+        return state.withLock { state in
+            guard let oldest = state.entries.values.map(\.since).min() else { return nil }
+            let count = state.entries.count
+            if state.isFull(limits) { return "\(count) messages are set aside, which is the limit; see the log" }
+            guard oldest.duration(to: now) > Self.patience, state.latestAnswer.map({ $0 < oldest }) ?? true else {
+                return nil
+            }
+            return "\(count) messages are set aside, and nothing else has been stored since"
+        }
+    }
+
+    private static let patience = Duration.seconds(15)
+
+    /// Returns when less than the limit is set aside, or a drain has begun.
+    func room() async {
+        await withCheckedContinuation { continuation in
+            let hasRoom = state.withLock { state in
+                guard state.isFull(limits), !state.isOver else { return true }
+                state.waiting.append(continuation)
+                return false
+            }
+            if hasRoom { continuation.resume() }
+        }
+    }
+
+    /// Gives each message its turns until ``finish()``; `release` returns one to its queue.
+    func run(
+        until drain: DrainSignal,
+        _ work: @escaping Work,
+        release: @escaping @Sendable ([DeliveryTag]) -> Void
+    ) async {
+        let gate = Gate(places: Self.atOnce)
+        await withDiscardingTaskGroup { group in
+            for await turn in turns {
+                switch turn {
+                case .again(let message, let pause):
+                    group.addTask { await self.again(message, after: pause, drain, gate, work) }
+                case .back(let tag):
+                    group.addTask {
+                        guard await drain.sleep(for: Self.pauseBeforeReturn, by: self.context.time) else { return }
+                        if !drain.isDraining { release([tag]) }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Messages that are stored again at the same time: each attempt may take as long as a statement may.
+    private static let atOnce = 2
+    /// The broker counts each return towards the delivery limit.
+    private static let pauseBeforeReturn = Duration.seconds(15)
+
+    private func again(
+        _ message: IncomingMessage,
+        after pause: Duration,
+        _ drain: DrainSignal,
+        _ gate: Gate,
+        _ work: Work
+    ) async {
+        guard await drain.sleep(for: pause, by: context.time), !drain.isDraining else { return }
+        await gate.enter()
+        guard state.withLock({ $0.entries[message.tag] != nil }), !drain.isDraining else { return gate.leave() }
+        // A part of it may have been done.
+        await work(message.deliveredAgain, gate)
+        next(message)
+    }
+
+    /// Ends the set-aside of a message that its batch has finished, or sends it on its next turn.
+    private func next(_ message: IncomingMessage) {
+        var chance = context.chance
+        let (pause, woken) = state.withLock { state -> (Duration?, [CheckedContinuation<Void, Never>]) in
+            guard var entry = state.entries[message.tag] else { return (nil, []) }
+            guard entry.isGivenUpAgain else {
+                state.drop { $0.tag == message.tag }
+                return (nil, state.takeWaiting(limits))
+            }
+            entry.isGivenUpAgain = false
+            let pause = entry.backoff.next(using: &chance)
+            state.entries[message.tag] = entry
+            return (pause, [])
+        }
+        for continuation in woken { continuation.resume() }
+        context.metrics.setAside.note(count, lane)
+        if let pause { door.yield(.again(message, after: pause)) }
+    }
+
+    /// Nobody waits for room any more.
+    func open() {
+        let woken = state.withLock { state in
+            state.isOver = true
+            return state.takeWaiting(limits)
+        }
+        for continuation in woken { continuation.resume() }
+    }
+
+    /// Nothing is set aside from now on.
+    func finish() {
+        open()
+        door.finish()
+    }
+}
+
+extension StuckMessages.State {
+    fileprivate func isFull(_ limits: (messages: Int, bytes: Int)) -> Bool {
+        entries.count >= limits.messages || bytes >= limits.bytes
+    }
+
+    fileprivate mutating func drop(where isOver: (IncomingMessage) -> Bool) {
+        for (tag, entry) in entries where isOver(entry.message) {
+            entries[tag] = nil
+            bytes -= entry.message.cost
+        }
+    }
+
+    fileprivate mutating func takeWaiting(_ limits: (messages: Int, bytes: Int)) -> [CheckedContinuation<Void, Never>] {
+        guard !isFull(limits) || isOver else { return [] }
+        defer { waiting = [] }
+        return waiting
+    }
+}

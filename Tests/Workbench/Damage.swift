@@ -1,0 +1,24 @@
+import Postgres
+
+extension Bench {
+    /// From now on the server fails on rows of a table that are written under this condition, as on a damaged page.
+    package func damage(_ condition: String, of table: String = "inbox") async throws {
+        _ = try await owner.run(
+            Statement(
+                """
+                CREATE FUNCTION fail_on_damage() RETURNS trigger LANGUAGE plpgsql AS $$
+                BEGIN
+                    RAISE EXCEPTION 'invalid page in block 7' USING ERRCODE = 'XX001';
+                END
+                $$
+                """
+            )
+        )
+        let trigger = "CREATE TRIGGER damage BEFORE INSERT ON \(table) FOR EACH ROW WHEN (\(condition))"
+        _ = try await owner.run(Statement(trigger + " EXECUTE FUNCTION fail_on_damage()"))
+    }
+
+    package func repair(of table: String = "inbox") async throws {
+        _ = try await owner.run(Statement("DROP TRIGGER damage ON \(table)"))
+    }
+}
