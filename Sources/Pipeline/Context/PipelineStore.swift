@@ -17,6 +17,8 @@ package protocol PipelineStore: Sendable {
     func recentPushes(
         _ questions: [RecentPushQuestion]
     ) async throws(PostgresError) -> [DecisionFacts.RecentPushes]
+    /// Runs the statement that records, with no record.
+    func rehearse() async throws(PostgresError)
     func record(_ records: [InboxRecord], as claim: Claim) async throws(PostgresError) -> [Inbox.Outcome]
     func keep(_ plans: [PlannedEvent]) async throws(PostgresError) -> [EventBook.Outcome]
     func cancel(_ cancellations: [EventCancellation]) async throws(PostgresError) -> [Void]

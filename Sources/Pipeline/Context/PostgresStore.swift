@@ -70,6 +70,10 @@ package struct PostgresStore: PipelineStore, OutletStore {
         try await recent.answers(to: questions)
     }
 
+    package func rehearse() async throws(PostgresError) {
+        try await inbox.rehearse()
+    }
+
     package func record(
         _ records: [InboxRecord],
         as claim: Claim

@@ -21,6 +21,7 @@ package struct Intake: Sendable {
     let dispatcher: Dispatcher
     let settler: Settler
     let pageGates: PageGates
+    let rehearsal: Rehearsal
     /// Says in the log what is taken in; a service beside the lanes.
     package let report: IntakeReport
 
@@ -41,6 +42,7 @@ package struct Intake: Sendable {
         dispatcher = tools.dispatcher(context)
         settler = tools.settler(context)
         pageGates = PageGates()
+        rehearsal = Rehearsal(store: tools.store, context: context)
         report = IntakeReport(logger: context.logger)
     }
 

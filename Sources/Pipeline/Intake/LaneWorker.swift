@@ -52,16 +52,20 @@ package struct LaneWorker: Service {
 
     /// What keeps it from taking messages, or from proving that it does, in words; nil where nothing does.
     package var whatIsWrong: String? {
+        if let trouble = intake.rehearsal.whatIsWrong { return trouble }
         return consumer.isConsuming ? stuck.whatIsWrong ?? canary?.whatIsWrong : "it does not consume"
     }
 
     /// The same, where it has lasted for so long that somebody should see to it.
     package var hindrance: String? {
-        (stuck.whatIsWrong ?? canary?.hindrance).map { "\(name): \($0)" }
+        (intake.rehearsal.hindrance ?? stuck.whatIsWrong ?? canary?.hindrance).map { "\(name): \($0)" }
     }
 
     /// Runs until the drain fires, then finishes the batches in flight; what was not begun goes back to the queue.
+    ///
+    /// Nothing is taken off the queue before the database has passed a ``Rehearsal``.
     package func run(until drain: DrainSignal) async throws {
+        guard await intake.rehearsal.pass(until: drain) else { return }
         let loop = BatchLoop(
             consumer: consumer,
             batch: limits.batch,

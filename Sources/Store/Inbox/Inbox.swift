@@ -39,6 +39,19 @@ package struct Inbox: Sendable {
         return answer
     }
 
+    /// Runs the statement that records a batch, with no record: it fails for as long as no batch could be recorded.
+    ///
+    /// The server ends the wait for a lock, so that a worker that is killed meanwhile leaves no session behind that waits on.
+    package func rehearse() async throws(PostgresError) {
+        let columns = RecordColumns(of: [])
+        var chance = SystemRandomNumberGenerator()
+        let parameters = columns.parameters(Claim(using: &chance))
+        try await pool.transaction { (connection) throws(PostgresError) in
+            try connection.execute("SET LOCAL lock_timeout TO '2s'")
+            _ = try connection.run(columns.statement, parameters)
+        }
+    }
+
     /// What would become of these records; changes nothing, and does not look for erased users.
     package func foresee(_ records: [InboxRecord]) async throws(PostgresError) -> [Outcome] {
         guard !records.isEmpty else { return [] }

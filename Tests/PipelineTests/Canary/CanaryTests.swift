@@ -99,9 +99,11 @@ struct LaneGround: Sendable {
 
     static func with(
         throughProxy: Bool = false,
+        before statement: String? = nil,
         _ body: @escaping @Sendable (LaneGround) async throws -> Void
     ) async throws {
         try await Bench.withTopology { bench in
+            if let statement { _ = try await bench.owner.run(Statement(statement)) }
             let proxy = throughProxy ? try Self.proxy(bench) : nil
             let address = try proxy.map { try Self.address(behind: $0) } ?? bench.broker
             let publisher = Publisher(PublisherOptions(broker: try bench.broker, name: "test, publishing"))

@@ -1,10 +1,12 @@
 import AMQP
 import BellhopRules
+import Store
 import TestSupport
 import Testing
 import Workbench
 
 @testable import Pipeline
+@testable import Postgres
 
 @Suite(
     "Intake",
@@ -194,6 +196,20 @@ struct IntakeTests {
                 rig.metrics.text().contains(#"bellhop_set_aside_messages{lane="bulk"} 0"#)
             }
             #expect(try await rig.bench.count("SELECT count(*) FROM dead_letters") == 0)
+        }
+    }
+
+    @Test("a session that the server does not set up fails with a code of content, and no content is refused by it")
+    func missingRole() async throws {
+        try await Bench.withSchema { bench in
+            let pool = try Bench.makePool(setUp: ["SET ROLE bellhop_nobody_at_all"], size: 1)
+            let inbox = Inbox(pool: pool)
+            var errors: [PostgresError] = []
+            do throws(PostgresError) { try await inbox.rehearse() } catch { errors.append(error) }
+            await pool.close()
+            #expect(errors.map(\.sqlState) == [.invalidParameterValue])
+            #expect(errors.map(\.refusesContent) == [false])
+            #expect(errors.map(\.mayBeAboutOneItem) == [false])
         }
     }
 }

@@ -117,6 +117,8 @@ final class MemoryStore: PipelineStore, OutletStore {
         try answering { _ in questions.map { _ in DecisionFacts.RecentPushes() } }
     }
 
+    func rehearse() async throws(PostgresError) {}
+
     func record(_ records: [InboxRecord], as claim: Claim) async throws(PostgresError) -> [Inbox.Outcome] {
         let ends = time.steady() + lease
         let now = clock

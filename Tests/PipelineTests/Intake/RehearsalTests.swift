@@ -1,0 +1,47 @@
+import BellhopRules
+import ServiceRuntime
+import Store
+import TestSupport
+import Testing
+import Workbench
+
+@testable import Pipeline
+
+@Suite("A lane's rehearsal", .inTurn, .enabled(if: serversAreThere, "needs both servers"), .timeLimit(.minutes(5)))
+struct RehearsalTests {
+    @Test("a lane takes no message before the database can record one, and says so")
+    func rehearsal() async throws {
+        try await LaneGround.with(before: "ALTER TABLE inbox RENAME TO inbox_away") { ground in
+            try await eventually("it says why: \(ground.worker.whatIsWrong ?? "-")") {
+                ground.worker.whatIsWrong?.contains("before the database can record them") ?? false
+            }
+            for number in 0..<5 { try await ground.publish("e\(number)") }
+            #expect(ground.worker.whatIsWrong?.contains("inbox") ?? false)
+            let taken = ground.metrics.text().contains("bellhop_batch_messages_sum 0")
+            #expect(taken)
+            _ = try await ground.bench.owner.run("ALTER TABLE inbox_away RENAME TO inbox")
+            try await ground.waitUntilReady()
+            try await eventually("all are recorded") {
+                try await ground.bench.count("SELECT count(*) FROM notifications") == 5
+            }
+        }
+    }
+
+    @Test("a lane whose tables are locked takes no message, and a drain does not wait for the lock")
+    func rehearsalBehindLock() async throws {
+        try await Bench.withTopology { bench in
+            let drain = DrainSignal()
+            let rehearsal = Rehearsal(store: PostgresStore(pool: bench.pool, lease: .seconds(60)), context: .test)
+            try await RowLock.hold(on: bench, "LOCK TABLE inbox IN ACCESS EXCLUSIVE MODE") {
+                let running = Task { await rehearsal.pass(until: drain) }
+                try await eventually("it waits") {
+                    rehearsal.whatIsWrong?.contains("lock") ?? false
+                }
+                drain.fire()
+                #expect(await running.value == false)
+            }
+            #expect(await rehearsal.pass(until: DrainSignal()))
+            #expect(rehearsal.whatIsWrong == nil && rehearsal.hindrance == nil)
+        }
+    }
+}
