@@ -41,8 +41,7 @@ package struct DeadLetterClerk: Service {
         var chance = chance
         while !drain.isDraining, !Task.isCancelled {
             if await pool.ping() {
-                backoff.reset()
-                await fileUntilTrouble(drain)
+                if await fileUntilTrouble(drain) { backoff.reset() }
             } else {
                 logger.debug("waiting for the database; the queue keeps the dead letters")
             }
@@ -52,7 +51,13 @@ package struct DeadLetterClerk: Service {
     }
 
     /// Runs one consumer until the drain, or until the database fails; unfiled letters go back to the queue.
-    private func fileUntilTrouble(_ drain: DrainSignal) async {
+    ///
+    /// If the database fails on single letters, the others are filed for some seconds more, and then all of them come again.
+    ///
+    /// - Returns: Whether anything was filed.
+    private func fileUntilTrouble(_ drain: DrainSignal) async -> Bool {
+        var hasFiled = false
+        var isLeavingSoon = false
         let consumer = makeConsumer()
         current.replace(by: consumer)
         defer { current.replace(by: nil) }
@@ -63,40 +68,79 @@ package struct DeadLetterClerk: Service {
                 consumer.stop()
             }
             while let batch = await consumer.next(atMost: Self.batch, bytes: DeadLetterBook.pageBytes) {
-                do {
-                    let new = try await file(batch)
-                    consumer.acknowledge(batch.map(\.tag))
-                    filed.increment(by: new)
-                    logger.info("filed dead letters", ["count": .integer(batch.count), "new": .integer(new)])
-                } catch {
-                    logger.warning(
-                        "the database takes no dead letters, leaving them in the queue",
-                        ["error": .error(error)]
+                let filing = await file(batch)
+                if !filing.done.isEmpty {
+                    hasFiled = true
+                    consumer.acknowledge(filing.done)
+                    filed.increment(by: filing.new)
+                    logger.info(
+                        "filed dead letters",
+                        ["count": .integer(filing.done.count), "new": .integer(filing.new)]
                     )
-                    break
                 }
+                guard let failure = filing.failure else { continue }
+                logger.warning(
+                    "the database takes no dead letters, leaving them in the queue",
+                    ["count": .integer(batch.count - filing.done.count), "error": .error(failure)]
+                )
+                guard !filing.done.isEmpty else { break }
+                if !isLeavingSoon { group.addTask { await leave(consumer) } }
+                isLeavingSoon = true
             }
             group.cancelAll()
         }
         await consumer.close()
+        return hasFiled
     }
 
-    private func file(_ batch: [IncomingMessage]) async throws(PostgresError) -> Int {
+    private func leave(_ consumer: Consumer) async {
+        guard (try? await time.sleep(for: .seconds(5))) != nil else { return }
+        consumer.stop()
+    }
+
+    /// A letter on its way into the table.
+    private struct Letter: Sendable {
+        let tag: DeliveryTag
+        let item: DeadLetterItem
+    }
+
+    /// The result of a batch of letters.
+    private struct Filing: Sendable {
+        var new = 0
+        var done: [DeliveryTag] = []
+        /// Why the others are not filed.
+        var failure: PostgresError?
+        var attempts = 0
+
+        /// Whether dividing goes on: not if so many attempts have shown that the server files nothing at all.
+        var isWorthwhile: Bool { !done.isEmpty || attempts < 24 }
+    }
+
+    private func file(_ batch: [IncomingMessage]) async -> Filing {
         let now = time.timestamp
-        return try await file(batch.map { DeadLetterReading.item(of: $0, at: now, names: names) }[...])
+        let letters = batch.map { Letter(tag: $0.tag, item: DeadLetterReading.item(of: $0, at: now, names: names)) }
+        var filing = Filing()
+        await file(letters[...], into: &filing)
+        return filing
     }
 
-    /// In halves where the database refuses something of it, so that only the culprit is filed alone.
-    private func file(_ items: ArraySlice<DeadLetterItem>) async throws(PostgresError) -> Int {
-        guard items.count > 1 else {
-            guard let item = items.first else { return 0 }
-            return try await fileAlone(item)
-        }
-        do {
-            return try await file.file(Array(items))
-        } catch  where error.refusesContent {
-            let middle = items.startIndex + items.count / 2
-            return try await file(items[..<middle]) + file(items[middle...])
+    /// In halves if the database rejects a letter or fails on it, so that only the culprit is filed alone, or stays in the
+    /// queue.
+    private func file(_ letters: ArraySlice<Letter>, into filing: inout Filing) async {
+        guard let first = letters.first else { return }
+        filing.attempts += 1
+        do throws(PostgresError) {
+            filing.new +=
+                letters.count == 1 ? try await fileAlone(first.item) : try await file.file(letters.map(\.item))
+            filing.done += letters.map(\.tag)
+        } catch {
+            guard letters.count > 1, error.refusesContent || error.mayBeAboutOneItem && filing.isWorthwhile else {
+                filing.failure = error
+                return
+            }
+            let middle = letters.startIndex + letters.count / 2
+            await file(letters[..<middle], into: &filing)
+            await file(letters[middle...], into: &filing)
         }
     }
 

@@ -1,0 +1,36 @@
+import AMQP
+import BellhopRules
+import TestSupport
+import Testing
+import Workbench
+
+@testable import Pipeline
+@testable import Postgres
+
+@Suite(
+    "Letters on which the database fails",
+    .inTurn,
+    .enabled(if: serversAreThere, "needs both servers"),
+    .timeLimit(.minutes(5))
+)
+struct DamagedLetterTests {
+    @Test(
+        "a letter on which the database fails keeps no other from being filed, and is filed whole once it no longer does"
+    )
+    func damaged() async throws {
+        try await withRig { rig in
+            try await rig.bench.damage("NEW.event_id = 'b3'", of: "dead_letters")
+            let messages = (0..<20).map { number in
+                rig.event(#"{"id":"b\#(number)","to":{"user":"u"},"title":7}"#, key: "drop.system")
+            }
+            try await rig.publish(messages)
+            try await rig.wait(for: 19, "SELECT count(*) FROM dead_letters")
+            try await rig.bench.repair(of: "dead_letters")
+            try await rig.wait(for: 20, "SELECT count(*) FROM dead_letters")
+            let causes = try await rig.bench.column(
+                "SELECT DISTINCT reason || ' ' || (error LIKE '%not be stored%') FROM dead_letters"
+            )
+            #expect(causes == ["invalid-field false"])
+        }
+    }
+}
