@@ -63,6 +63,9 @@ static inline struct MHD_Response *bellhop_stream_response(
     return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 1024, read, context, release);
 }
 
+// Whether the fields of a head stay where they were received, with NUL in place of each line break.
+static const _Bool bellhop_keeps_lines = MHD_VERSION < 0x01000000;
+
 // Constants under names that do not depend on how Swift imports the enumerations of one version or another.
 static const enum MHD_Result bellhop_yes = MHD_YES;
 static const enum MHD_Result bellhop_no = MHD_NO;

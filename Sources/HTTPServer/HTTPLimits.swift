@@ -4,6 +4,8 @@ package import ServiceRuntime
 package struct HTTPLimits: Sendable {
     /// A larger body is answered with 413.
     package var bodyBytes: Int
+    /// Bytes of bodies that are kept at the same time, over all connections; a body that exceeds it is answered with 503.
+    package var allBodiesBytes = 32 << 20
     /// Memory of one connection: about what the request line and all headers may take together; more is a 431.
     package var headerBytes: Int
     /// Connections at once; more wait unaccepted.

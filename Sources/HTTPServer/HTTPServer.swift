@@ -14,14 +14,16 @@ package final class HTTPServer: Sendable {
 
     /// Listens and serves from the return of this call on.
     ///
-    /// Throws `HTTPServerError` where the address is taken or cannot be used.
+    /// `admission` is asked about each request that announces a body. Throws `HTTPServerError` where the address is taken or
+    /// cannot be used.
     package static func start(
         listen: ListenAddress,
         limits: HTTPLimits = HTTPLimits(),
+        admission: HTTPAdmission? = nil,
         handler: @escaping HTTPHandler
     ) throws -> HTTPServer {
         let socket = try ListeningSocket.open(listen)
-        let core = ServerCore(limits: limits, handler: handler)
+        let core = ServerCore(limits: limits, admission: admission, handler: handler)
         return HTTPServer(address: socket.address, core: core, daemon: try Daemon(socket, core: core))
     }
 

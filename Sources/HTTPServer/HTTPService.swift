@@ -17,6 +17,7 @@ package final class HTTPService: Service {
     package let name: String
     private let place: Place
     private let limits: HTTPLimits
+    private let admission: HTTPAdmission?
     private let logger: Logger
     private let handler: HTTPHandler
     private let running = Mutex<ListenAddress?>(nil)
@@ -26,12 +27,14 @@ package final class HTTPService: Service {
         at place: Place,
         limits: HTTPLimits = HTTPLimits(),
         logger: Logger,
+        admission: HTTPAdmission? = nil,
         handler: @escaping HTTPHandler
     ) {
         self.name = name
         self.place = place
         self.limits = limits
         self.logger = logger
+        self.admission = admission
         self.handler = handler
     }
 
@@ -52,7 +55,12 @@ package final class HTTPService: Service {
 
     private func start() throws -> HTTPServer {
         do {
-            return try HTTPServer.start(listen: place.address, limits: limits, handler: handler)
+            return try HTTPServer.start(
+                listen: place.address,
+                limits: limits,
+                admission: admission,
+                handler: handler
+            )
         } catch let error as HTTPServerError {
             throw CommandFailure(
                 .configuration,

@@ -1,11 +1,28 @@
 /// Answers a request.
 package typealias HTTPHandler = @Sendable (HTTPRequest) async -> HTTPResponse
 
+/// What a route takes as the body of a request.
+package struct RouteBody: Sendable {
+    let bytes: Int
+    let refusal: @Sendable (HTTPRequest) -> HTTPResponse?
+
+    /// - Parameters:
+    ///   - bytes: the longest body.
+    ///   - refusal: the answer to a request whose body is not to be received at all; `nil` if it is.
+    package init(atMost bytes: Int, refusal: @escaping @Sendable (HTTPRequest) -> HTTPResponse? = { _ in nil }) {
+        self.bytes = bytes
+        self.refusal = refusal
+    }
+
+    package static let none = RouteBody(atMost: 0)
+}
+
 /// Finds the handler of a method and a path: 404 where no route has the path, 405 with `Allow` where none has the method.
 package struct Router: Sendable {
     private struct Route: Sendable {
         let method: String
         let pattern: [Segment]
+        let body: RouteBody
         let handler: HTTPHandler
     }
 
@@ -19,29 +36,55 @@ package struct Router: Sendable {
     package init() {}
 
     /// Adds a route such as `/api/reminders/{id}`; a literal segment wins over a place, a `GET` serves `HEAD` too.
-    package mutating func add(_ method: String, _ pattern: String, handler: @escaping HTTPHandler) {
+    package mutating func add(
+        _ method: String,
+        _ pattern: String,
+        body: RouteBody = .none,
+        handler: @escaping HTTPHandler
+    ) {
         let segments = pattern.dropFirst().split(separator: "/", omittingEmptySubsequences: false).map { segment in
             segment.hasPrefix("{") && segment.hasSuffix("}")
                 ? Segment.parameter(String(segment.dropFirst().dropLast())) : .literal(String(segment))
         }
-        routes.append(Route(method: method, pattern: segments, handler: handler))
+        routes.append(Route(method: method, pattern: segments, body: body, handler: handler))
     }
 
     /// The whole router as one handler.
     package func respond(to request: HTTPRequest) async -> HTTPResponse {
+        switch find(request) {
+        case .route(let route, let request): await route.handler(request)
+        case .absent(let response): response
+        }
+    }
+
+    /// Decides whether the body of a request is received: by its route, whose check sees what stood in the `{places}`.
+    package func admit(_ request: HTTPRequest) -> BodyAdmission {
+        switch find(request) {
+        case .route(let route, let request):
+            route.body.refusal(request).map(BodyAdmission.refuse) ?? .receive(atMost: route.body.bytes)
+        case .absent(let response): .refuse(response)
+        }
+    }
+
+    private enum Finding {
+        case route(Route, HTTPRequest)
+        case absent(HTTPResponse)
+    }
+
+    private func find(_ request: HTTPRequest) -> Finding {
         let candidates = routes.compactMap { route in
             Self.match(route.pattern, request.target.segments).map { (route: route, match: $0) }
         }
         guard !candidates.isEmpty else {
-            return .failure(404, code: "not-found", message: "there is nothing at this path")
+            return .absent(.failure(404, code: "not-found", message: "there is nothing at this path"))
         }
         let serving = candidates.filter { $0.route.method == request.method }
         let alternatives = request.method == "HEAD" ? candidates.filter { $0.route.method == "GET" } : []
         let best = (serving.isEmpty ? alternatives : serving).max { $0.match.literals.precedes($1.match.literals) }
-        guard let best else { return Self.notAllowed(candidates.map(\.route.method)) }
+        guard let best else { return .absent(Self.notAllowed(candidates.map(\.route.method))) }
         var request = request
         request.parameters = best.match.parameters
-        return await best.route.handler(request)
+        return .route(best.route, request)
     }
 
     private static func notAllowed(_ methods: [String]) -> HTTPResponse {

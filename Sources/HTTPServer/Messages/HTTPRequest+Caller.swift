@@ -1,6 +1,12 @@
 package import ServiceRuntime
 
 extension HTTPRequest {
+    /// Whether it comes directly from one of these.
+    package func isFrom(_ proxies: [AddressRange]) -> Bool {
+        guard let peer else { return false }
+        return proxies.contains { $0.contains(peer.address) }
+    }
+
     /// Whom the call comes from, past the proxies that are trusted; nil where that cannot be told.
     ///
     /// Each proxy adds to the right of `X-Forwarded-For` whom it got the call from. What stands to the left of the first one

@@ -8,6 +8,8 @@ package struct HTTPRequest: Sendable {
     package let body: [UInt8]
     /// Who is at the other end of the connection; nil where that cannot be told.
     package let peer: PeerAddress?
+    /// Whether the server's admission has accepted it by its head, before the body was received.
+    package internal(set) var isAdmitted = false
     /// What stood in the route's `{places}`, decoded; the router fills it in.
     package internal(set) var parameters: [String: String] = [:]
 

@@ -20,7 +20,7 @@ package struct OperationsEndpoint: Service {
             name: "operations endpoint",
             at: HTTPService.Place(address, from: .metricsListen),
             limits: HTTPLimits(
-                bodyBytes: 1_024,
+                bodyBytes: 0,
                 connections: 64,
                 receiveTimeout: .seconds(10),
                 sendTimeout: .seconds(10)

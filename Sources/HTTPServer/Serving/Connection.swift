@@ -20,27 +20,25 @@ struct Connection: @unchecked Sendable {
         MHD_resume_connection(pointer)
     }
 
-    /// All header fields; only inside a callback.
-    func headers() -> HTTPHeaders {
-        var headers = HTTPHeaders()
-        withUnsafeMutablePointer(to: &headers) { headers in
+    /// All header fields; `nil` if a line of the head is malformed. Only inside a callback.
+    func headers() -> HTTPHeaders? {
+        var lines = FieldLines()
+        withUnsafeMutablePointer(to: &lines) { lines in
             _ = MHD_get_connection_values_n(
                 pointer,
                 bellhop_header_kind,
                 { context, _, name, nameSize, value, valueSize in
                     guard let context, let name else { return bellhop_yes }
-                    let nameBytes = UnsafeRawBufferPointer(start: name, count: nameSize)
-                    let valueBytes = UnsafeRawBufferPointer(start: value, count: value == nil ? 0 : valueSize)
-                    context.assumingMemoryBound(to: HTTPHeaders.self).pointee.add(
-                        String(decoding: nameBytes, as: UTF8.self),
-                        String(decoding: valueBytes, as: UTF8.self)
+                    context.assumingMemoryBound(to: FieldLines.self).pointee.add(
+                        UnsafeRawBufferPointer(start: name, count: nameSize),
+                        UnsafeRawBufferPointer(start: value, count: value == nil ? 0 : valueSize)
                     )
                     return bellhop_yes
                 },
-                headers
+                lines
             )
         }
-        return headers
+        return lines.areWellFormed ? lines.headers : nil
     }
 
     /// Who is at the other end; only inside a callback.

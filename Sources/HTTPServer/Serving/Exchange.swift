@@ -10,8 +10,8 @@ final class Exchange: Sendable {
         /// The request line is here, as it was sent.
         case begun(uri: String)
         case receiving(HTTPRequestHead, body: [UInt8])
-        /// The body is over the limit; the rest is thrown away, then the answer is 413.
-        case overflowing(discarded: Int)
+        /// The body is not kept; the rest of it is discarded before the refusal is sent.
+        case overflowing(HTTPRequestHead.Refusal, discarded: Int)
         /// A handler has the request.
         case running
         /// The answer is known, and the connection resumed to send it.
@@ -21,6 +21,8 @@ final class Exchange: Sendable {
     }
 
     let phase: Mutex<Phase>
+    /// Bytes of its body that count towards the server's bound for all bodies.
+    let heldBytes = Atomic<Int>(0)
 
     init(uri: String) {
         phase = Mutex(.begun(uri: uri))
@@ -32,20 +34,40 @@ struct HTTPRequestHead: Sendable {
     let method: String
     let target: RequestTarget
     let headers: HTTPHeaders
+    /// The bytes of the body that are received at most.
+    var mostBytes: Int
+    /// Whether the server's admission has accepted it.
+    var isAdmitted = false
 
-    /// The head, or why it is refused.
+    /// The head, or why it is refused. `headers` is `nil` if a field is malformed.
     static func read(
         method: String,
         uri: String,
-        headers: HTTPHeaders,
+        headers: HTTPHeaders?,
         limits: HTTPLimits
     ) -> Result<HTTPRequestHead, Refusal> {
+        guard let headers else {
+            return .failure(Refusal(status: 400, code: "bad-header", message: "a header field is malformed"))
+        }
         guard let target = RequestTarget(uri) else {
             return .failure(Refusal(status: 400, code: "bad-path", message: "the path or the query is malformed"))
         }
         if let refusal = fault(in: headers, limits) { return .failure(refusal) }
-        return .success(HTTPRequestHead(method: method, target: target, headers: headers))
+        return .success(
+            HTTPRequestHead(method: method, target: target, headers: headers, mostBytes: limits.bodyBytes)
+        )
     }
+
+    /// The length of the body as announced; `nil` if it is not known in advance.
+    private var announcedBytes: UInt64? {
+        headers["transfer-encoding"] == nil ? headers["content-length"].flatMap { UInt64($0) } ?? 0 : nil
+    }
+
+    /// Whether a body may follow.
+    var announcesBody: Bool { announcedBytes != 0 }
+
+    /// Whether the announced body is longer than the request may send.
+    var isTooLarge: Bool { announcedBytes.map { $0 > UInt64(clamping: mostBytes) } ?? false }
 
     /// What is wrong with how the request says where it is meant for and where it ends.
     ///
@@ -66,7 +88,7 @@ struct HTTPRequestHead: Sendable {
         guard let count = UInt64(length) else {
             return Refusal(status: 400, code: "bad-framing", message: "the length is no number")
         }
-        return count <= UInt64(clamping: limits.bodyBytes) ? nil : .tooLarge(limits)
+        return count <= UInt64(clamping: limits.bodyBytes) ? nil : .tooLarge(limits.bodyBytes)
     }
 
     /// A request that no handler sees.
@@ -75,12 +97,20 @@ struct HTTPRequestHead: Sendable {
         let code: String
         let message: String
 
-        static func tooLarge(_ limits: HTTPLimits) -> Refusal {
-            Refusal(status: 413, code: "too-large", message: "a body may have \(limits.bodyBytes) bytes")
+        static func tooLarge(_ bytes: Int) -> Refusal {
+            let message = bytes == 0 ? "this request takes no body" : "a body may have \(bytes) bytes"
+            return Refusal(status: 413, code: "too-large", message: message)
         }
 
+        /// The bodies of other requests have used up the server's bound for all of them.
+        static let busy = Refusal(status: 503, code: "busy", message: "too many bodies are being received; try again")
+
+        /// Closes the connection: what follows on it may be read in two ways.
         var response: HTTPResponse {
-            .failure(status, code: code, message: message)
+            var response = HTTPResponse.failure(status, code: code, message: message)
+            response.headers["Connection"] = "close"
+            if status == 503 { response.headers["Retry-After"] = "1" }
+            return response
         }
     }
 }

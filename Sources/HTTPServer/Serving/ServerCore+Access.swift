@@ -19,8 +19,8 @@ extension ServerCore {
         case .receiving(let head, _):
             guard upload.isEmpty else { return receive(exchange, upload) }
             return start(exchange, head, on: connection)
-        case .overflowing(let discarded):
-            return overflow(exchange, discarded: discarded, upload, on: connection)
+        case .overflowing(let refusal, let discarded):
+            return overflow(exchange, refusal, discarded: discarded, upload, on: connection)
         case .answered(let response):
             return send(method == "HEAD" ? response.withoutStream : response, for: exchange, on: connection)
         case .running, .queued:
@@ -30,8 +30,11 @@ extension ServerCore {
 
     private func readHead(_ exchange: Exchange, method: String, uri: String, on connection: Connection) -> Step {
         switch HTTPRequestHead.read(method: method, uri: uri, headers: connection.headers(), limits: limits) {
-        case .success(let head):
-            exchange.phase.withLock { $0 = .receiving(head, body: []) }
+        case .success(var head):
+            if let refusal = refusal(of: &head, on: connection) {
+                return send(refusal, for: exchange, on: connection)
+            }
+            exchange.phase.withLock { [head] in $0 = .receiving(head, body: []) }
             return .goOn
         case .failure(let refusal):
             // Answered before its body is read, the request ends the connection.
@@ -39,13 +42,41 @@ extension ServerCore {
         }
     }
 
+    /// Asks the admission before a body is received; the answer if it refuses.
+    private func refusal(of head: inout HTTPRequestHead, on connection: Connection) -> HTTPResponse? {
+        guard let admission, head.announcesBody else { return nil }
+        switch admission(request(head, body: [], on: connection)) {
+        case .receive(let bytes):
+            head.isAdmitted = true
+            head.mostBytes = min(bytes, limits.bodyBytes)
+            return head.isTooLarge ? HTTPRequestHead.Refusal.tooLarge(head.mostBytes).response : nil
+        case .refuse(var response):
+            response.headers["Connection"] = "close"
+            return response
+        }
+    }
+
+    private func request(_ head: HTTPRequestHead, body: [UInt8], on connection: Connection) -> HTTPRequest {
+        var request = HTTPRequest(
+            method: head.method,
+            target: head.target,
+            headers: head.headers,
+            body: body,
+            peer: connection.peer()
+        )
+        request.isAdmitted = head.isAdmitted
+        return request
+    }
+
     private func receive(_ exchange: Exchange, _ upload: UnsafeRawBufferPointer) -> Step {
         exchange.phase.withLock { phase in
             guard case .receiving(let head, var body) = phase else { return }
             // Lets go of the phase's own reference, so that the body grows in place.
             phase = .running
-            guard body.count + upload.count <= limits.bodyBytes else {
-                phase = .overflowing(discarded: upload.count)
+            let isTooLarge = body.count + upload.count > head.mostBytes
+            guard !isTooLarge, holdBody(upload.count, of: exchange) else {
+                releaseBody(of: exchange)
+                phase = .overflowing(isTooLarge ? .tooLarge(head.mostBytes) : .busy, discarded: upload.count)
                 return
             }
             body.append(contentsOf: upload)
@@ -54,19 +85,21 @@ extension ServerCore {
         return .goOn
     }
 
-    /// A body of unannounced length has grown too large; a polite client is heard out, an endless one is cut off.
+    /// A body is refused while it arrives: up to 1 MiB of it is read and discarded before the answer, and a longer one is
+    /// cut off.
     private func overflow(
         _ exchange: Exchange,
+        _ refusal: HTTPRequestHead.Refusal,
         discarded: Int,
         _ upload: UnsafeRawBufferPointer,
         on connection: Connection
     ) -> Step {
         guard !upload.isEmpty else {
-            return send(HTTPRequestHead.Refusal.tooLarge(limits).response, for: exchange, on: connection)
+            return send(refusal.response, for: exchange, on: connection)
         }
         let (total, overflow) = discarded.addingReportingOverflow(upload.count)
         guard !overflow, total <= max(1 << 20, limits.bodyBytes) else { return .close }
-        exchange.phase.withLock { $0 = .overflowing(discarded: total) }
+        exchange.phase.withLock { $0 = .overflowing(refusal, discarded: total) }
         return .goOn
     }
 
@@ -77,14 +110,7 @@ extension ServerCore {
             return body
         }
         connections.received(connection.identity)
-        let request = HTTPRequest(
-            method: head.method,
-            target: head.target,
-            headers: head.headers,
-            body: body,
-            peer: connection.peer()
-        )
-        begin(exchange, request, on: connection)
+        begin(exchange, request(head, body: body, on: connection), on: connection)
         return .goOn
     }
 

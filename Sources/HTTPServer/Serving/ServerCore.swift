@@ -20,12 +20,17 @@ final class ServerCore: Sendable {
 
     let limits: HTTPLimits
     let connections: ConnectionTable
+    let admission: HTTPAdmission?
     private let handler: HTTPHandler
     private let state = Mutex(State())
+    /// Bytes of bodies that may still be kept.
+    private let bodies: Mutex<Int>
 
-    init(limits: HTTPLimits, handler: @escaping HTTPHandler) {
+    init(limits: HTTPLimits, admission: HTTPAdmission? = nil, handler: @escaping HTTPHandler) {
         self.limits = limits
+        self.admission = admission
         self.handler = handler
+        bodies = Mutex(limits.allBodiesBytes)
         connections = ConnectionTable(limits: limits)
     }
 
@@ -64,8 +69,26 @@ final class ServerCore: Sendable {
         return stream
     }
 
+    /// Counts bytes of a body that are to be kept; false if all bodies together would exceed their bound.
+    func holdBody(_ bytes: Int, of exchange: Exchange) -> Bool {
+        let isWithinBounds = bodies.withLock { left in
+            guard bytes <= left else { return false }
+            left -= bytes
+            return true
+        }
+        if isWithinBounds { exchange.heldBytes.add(bytes, ordering: .relaxed) }
+        return isWithinBounds
+    }
+
+    /// The body of an exchange is no longer kept.
+    func releaseBody(of exchange: Exchange) {
+        let bytes = exchange.heldBytes.exchange(0, ordering: .relaxed)
+        if bytes > 0 { bodies.withLock { $0 += bytes } }
+    }
+
     /// The answer is sent, or its connection broke.
     func completed(_ exchange: Exchange) {
+        releaseBody(of: exchange)
         state.withLock { $0.active[ObjectIdentifier(exchange)] = nil }
     }
 

@@ -1,0 +1,26 @@
+package import ServiceRuntime
+import Synchronization
+
+/// Reports once that calls seem to come through a proxy that no setting names.
+///
+/// All of them then count as one caller: they share the limits of one address.
+package final class ProxyWatch: Sendable {
+    private let proxies: [AddressRange]
+    private let logger: Logger
+    private let hasReported = Atomic(false)
+
+    package init(_ proxies: [AddressRange], logger: Logger) {
+        self.proxies = proxies
+        self.logger = logger
+    }
+
+    package func look(at request: HTTPRequest) {
+        guard request.headers["X-Forwarded-For"] != nil, let peer = request.peer, !request.isFrom(proxies),
+            !hasReported.exchange(true, ordering: .relaxed)
+        else { return }
+        logger.warning(
+            "a call with X-Forwarded-For comes from an address that is not a named proxy, counting it as the caller",
+            ["address": .text("\(peer.address)"), "setting": .text(Setting.apiProxies.environmentName)]
+        )
+    }
+}
