@@ -14,6 +14,9 @@ package struct IncomingAnswer {
     /// Something has come that only a peer sends that has taken the request.
     private(set) var hasBegun = false
 
+    /// The head that has come last is not the answer's own.
+    var isInterim: Bool { hasBegun && !isHeadComplete }
+
     package init() {}
 
     /// A header block begins: that of the answer, of an interim one, or trailers.

@@ -11,6 +11,8 @@ final class Exchange {
 
     var answer = IncomingAnswer()
 
+    var idleFrames = IdleFrames()
+
     /// Part of it may have reached the peer.
     var wasSent = false
 

@@ -28,6 +28,9 @@ final class FramedConnection {
     /// Since when the peer takes nothing, although there is something for it.
     private(set) var blockedSince: ContinuousClock.Instant?
 
+    /// Bytes that have come since any of them helped a request on.
+    private var barrenBytes = 0
+
     /// More has come than one turn reads, part of which only OpenSSL knows of: another turn is due without waiting.
     private(set) var hasMore = false
 
@@ -87,6 +90,11 @@ final class FramedConnection {
         nghttp2_submit_rst_stream(session, bellhop_no_flags, stream, bellhop_cancel)
     }
 
+    /// A request was sent, or its answer has come further.
+    func noteProgress() {
+        barrenBytes = 0
+    }
+
     func ping() {
         nghttp2_submit_ping(session, bellhop_no_flags, nil)
     }
@@ -104,8 +112,10 @@ final class FramedConnection {
             case .ended: return lost
             case .done(let count):
                 lastSign = now
+                barrenBytes += count
                 let start = tools.readBuffer.baseAddress?.assumingMemoryBound(to: UInt8.self)
                 guard nghttp2_session_mem_recv(session, start, count) >= 0 else { return Self.violation }
+                guard barrenBytes <= Self.mostBarrenBytes else { return Self.flood }
                 // What is still in the socket wakes `poll`; to ask for it here would cost a call more.
                 guard tls.holdsBytes else { return nil }
             }
@@ -148,6 +158,11 @@ final class FramedConnection {
         }
         return true
     }
+
+    /// Four times the longest head of an answer: a peer that sends more that no request needs costs processor time only.
+    private static let mostBarrenBytes = 256 * 1024
+
+    private static let flood = ConnectionFailure(.protocolViolation, "the peer sends frames that no request needs")
 
     /// What the peer says when it does not keep to the protocol.
     static let violation = ConnectionFailure(.protocolViolation, "what the peer sent is not proper HTTP/2")

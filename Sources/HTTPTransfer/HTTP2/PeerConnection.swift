@@ -199,6 +199,7 @@ final class PeerConnection {
             isRetiring = true
             return returned.append(queued)
         }
+        frames.noteProgress()
         carried += 1
         isProven = false
         inFlight += 1
@@ -299,6 +300,8 @@ extension PeerConnection {
 
     func receiveBody(_ stream: Int32, _ bytes: UnsafeBufferPointer<UInt8>) {
         guard let exchange = exchanges[stream], !exchange.isOver else { return }
+        exchange.idleFrames.noteBody()
+        noteProgress()
         guard !exchange.answer.takeBody(UnsafeRawBufferPointer(bytes), limit: tools.options.bodyLimit) else { return }
         conclude(exchange, stream)
     }
@@ -309,7 +312,23 @@ extension PeerConnection {
             exchange.answer.endHead()
             isWarm = true
         }
+        if !isHead || exchange.answer.isInterim {
+            guard exchange.idleFrames.end(isHead: isHead) || endsStream else { return giveUp(exchange, stream) }
+        } else {
+            noteProgress()
+        }
         if endsStream { conclude(exchange, stream) }
+    }
+
+    private func noteProgress() {
+        if case .open(let frames) = phase { frames.noteProgress() }
+    }
+
+    /// The peer keeps the stream busy without an answer.
+    private func giveUp(_ exchange: Exchange, _ stream: Int32) {
+        guard !exchange.isOver, case .open(let frames) = phase else { return }
+        fail(exchange, .protocolViolation, "the answer does not come on: too many interim heads or empty frames")
+        frames.reset(stream)
     }
 
     /// The head is longer than any answer's; libnghttp2 resets the stream.
