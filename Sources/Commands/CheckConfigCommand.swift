@@ -19,7 +19,7 @@ enum CheckConfigCommand: Command {
         let configuration = setup.configuration
         let files = try Files(setup, beside: faults)
         let secrets = secretFiles(call) + (files.providers?.secretFiles ?? [])
-        let warnings = try warnings(configuration) + warnings(secretFiles: secrets)
+        let warnings = try warnings(configuration) + warnings(secretFiles: secrets) + files.warnings
         let words = [
             configuration.describe(), "", "catalogues: \(files.catalogsInWords)",
             "providers:  \(files.providersInWords)", "token keys: \(files.tokenKeysInWords)",
@@ -137,6 +137,14 @@ private struct Files {
         }
         return catalogs.catalogs.map { "\($0.app) (\($0.types.count) \($0.types.count == 1 ? "type" : "types"))" }
             .joined(separator: ", ")
+    }
+
+    /// Whoever signs with a key that names no apps can sign in as any user of every app.
+    var warnings: [String] {
+        guard let unbound = tokenKeys?.unbound, !unbound.isEmpty, (catalogs?.catalogs.count ?? 0) > 1 else { return [] }
+        let keys = unbound.prefix(5).joined(separator: ", ") + (unbound.count > 5 ? ", …" : "")
+        let name = Setting.jwtKeys.environmentName
+        return ["\(name) has keys that may sign for the users of every app (\(keys)): add \"apps\" to each of them"]
     }
 
     var tracesInWords: String { traces.map { "to \($0)" } ?? "none (OTEL_EXPORTER_OTLP_ENDPOINT)" }

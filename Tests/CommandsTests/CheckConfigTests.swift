@@ -77,6 +77,27 @@ struct CheckConfigTests {
         #expect(answer.output.contains("write verify-full") == warns)
     }
 
+    @Test("a token key that names no apps gets a warning if there are several apps")
+    func unboundKey() async throws {
+        try await Workplace.with { folder in
+            let set = folder.appendingPathComponent("set").path
+            let key = folder.appendingPathComponent("key").path
+            _ = await Prompt().run("keys", "tokens", "--out", key, "--set", set)
+            let prompt = Prompt().with("BELLHOP_JWT_KEYS", set)
+            let alone = await prompt.run("check-config")
+            #expect(alone.code == .done && !alone.output.contains("every app"))
+            let many = prompt.with("BELLHOP_CATALOGS", Checkout.file("deploy/catalogs").path)
+            let answer = await many.run("check-config")
+            #expect(answer.code == .done)
+            #expect(answer.output.contains("may sign for the users of every app"))
+            let text = try String(contentsOfFile: set, encoding: .utf8)
+            let bound = text.replacing("\"kid\"", with: "\"apps\": [\"drop\"], \"kid\"")
+            try Data(bound.utf8).write(to: URL(fileURLWithPath: set))
+            let quiet = await many.run("check-config")
+            #expect(quiet.code == .done && !quiet.output.contains("every app"), "\(quiet)")
+        }
+    }
+
     @Test("every fault is told at once")
     func faults() async {
         let prompt = Prompt(environment: ["BELLHOP_BACTH": "3", "BELLHOP_RETRY_LIMIT": "0"])

@@ -35,5 +35,8 @@ package struct TokenKeySet: Sendable {
 
     package var count: Int { keys.count }
 
+    /// The names of the keys that may speak for the users of every app, in their order.
+    package var unbound: [String] { keys.values.filter { $0.apps == nil }.map(\.id).sorted() }
+
     subscript(id: String) -> TokenKey? { keys[id] }
 }

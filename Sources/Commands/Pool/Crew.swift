@@ -26,15 +26,15 @@ struct Crew {
             guard let listen = base.shifted(by: number) else {
                 throw call.words.misuse("port \(base.port) has no \(workers) ports from it on")
             }
-            let arguments = ["--number", String(number), "--lanes", lanes] + Self.flags(settings)
+            let arguments = ["--number", String(number), "--lanes", lanes]
             let place = [Setting.metricsListen.environmentName: "\(listen)"]
-            seats.append(seat(WorkerCommand.self, "worker", number: number, arguments, place))
+            seats.append(seat(WorkerCommand.self, "worker", number: number, arguments, settings, place))
         }
     }
 
     /// One process of another role, under the flags of this command; `kind` is what the log calls it.
     mutating func add(_ role: any Command.Type, as kind: String) {
-        seats.append(seat(role, kind, Self.flags(call.words.settings)))
+        seats.append(seat(role, kind, [], call.words.settings))
     }
 
     private func seat(
@@ -42,12 +42,14 @@ struct Crew {
         _ kind: String,
         number: Int? = nil,
         _ arguments: [String],
+        _ settings: [String: String],
         _ place: [String: String] = [:]
     ) -> RoleSeat {
+        let handed = Self.handed(settings, call.shell.environment)
         let program = ChildProgram(
             path: path,
-            arguments: [role.name, "--\(Option.untilStdinEnds.name)"] + arguments,
-            environment: call.shell.environment.merging(place) { $1 }
+            arguments: [role.name, "--\(Option.untilStdinEnds.name)"] + arguments + handed.flags,
+            environment: handed.environment.merging(place) { $1 }
         )
         return RoleSeat(kind, number: number, program: program, lifeline: lifeline, logger: logger)
     }
@@ -70,6 +72,25 @@ struct Crew {
 
     /// What one of them may take beyond its drain timeout: the time of its cancellation, and a little for its last words.
     private static let margin = ServiceGroup.cancelTimeout + .seconds(2)
+
+    /// The settings of this command line as a child gets them: secrets by its environment, the others as flags.
+    ///
+    /// Every user of the machine may read the command lines of processes, and only their owner the environment.
+    static func handed(
+        _ settings: [String: String],
+        _ environment: [String: String]
+    ) -> (flags: [String], environment: [String: String]) {
+        var (settings, environment) = (settings, environment)
+        for setting in Setting.all {
+            guard let file = setting.inFile, let secret = settings.removeValue(forKey: setting.flagName) else {
+                continue
+            }
+            // As on the command line, it takes precedence over a file that the environment names.
+            environment[file.environmentName] = nil
+            environment[setting.environmentName] = secret
+        }
+        return (flags(settings), environment)
+    }
 
     /// Settings as the flags of another command.
     static func flags(_ settings: [String: String]) -> [String] {

@@ -26,10 +26,13 @@ package struct JSONWebToken: Hashable, Sendable {
 
     /// Nil unless `token` has three parts and its signature is the one of `key` under `algorithm`.
     ///
-    /// A key of the other kind fits no token. Base64 in any but its one canonical spelling is refused.
+    /// A key of the other kind fits no token. Base64 in any but its one canonical spelling is refused, and so is padding
+    /// (RFC 7515 2): a token has one spelling.
     package init?(verifying token: String, algorithm: Algorithm, key: PublicKey) {
         let parts = token.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        guard key.kind == algorithm.keyKind, parts.count == 3 else { return nil }
+        guard key.kind == algorithm.keyKind, parts.count == 3, !token.utf8.contains(UInt8(ascii: "=")) else {
+            return nil
+        }
         let decoded = parts.compactMap { Base64URL.decode(String(Substring($0))) }
         guard decoded.count == 3 else { return nil }
         let signed = Array(token.utf8[..<parts[1].endIndex])

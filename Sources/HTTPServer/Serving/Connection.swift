@@ -20,7 +20,9 @@ struct Connection: @unchecked Sendable {
         MHD_resume_connection(pointer)
     }
 
-    /// All header fields; `nil` if a line of the head is malformed. Only inside a callback.
+    /// All header fields; `nil` if a line of the head is malformed.
+    ///
+    /// Only inside a callback.
     func headers() -> HTTPHeaders? {
         var lines = FieldLines()
         withUnsafeMutablePointer(to: &lines) { lines in

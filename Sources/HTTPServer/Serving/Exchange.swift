@@ -39,7 +39,7 @@ struct HTTPRequestHead: Sendable {
     /// Whether the server's admission has accepted it.
     var isAdmitted = false
 
-    /// The head, or why it is refused. `headers` is `nil` if a field is malformed.
+    /// The head, or why it is refused; `headers` is `nil` if a field is malformed.
     static func read(
         method: String,
         uri: String,

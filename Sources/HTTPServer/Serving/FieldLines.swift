@@ -21,7 +21,9 @@ struct FieldLines {
         headers.add(String(decoding: name, as: UTF8.self), String(decoding: value, as: UTF8.self))
     }
 
-    /// Whether all lines are well-formed. Call it after the last field, while libmicrohttpd keeps the head.
+    /// Whether all lines are well-formed.
+    ///
+    /// To be asked after the last field, while libmicrohttpd keeps the head.
     var areWellFormed: Bool {
         guard areSound, bellhop_keeps_lines, let end else { return areSound }
         // The line break and the empty line after it. The records of the fields follow in the same block of memory.

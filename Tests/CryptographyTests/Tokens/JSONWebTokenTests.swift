@@ -99,7 +99,8 @@ struct JSONWebTokenTests {
         let key = try PublicKey(p256Point: try #require(Base64URL.decode(Self.vapidPoint)))
         let dots = Self.es256.split(separator: ".")
         for text in [
-            "", ".", "..", "...", "a.b.c", Self.es256 + ".", "." + Self.es256, Self.es256 + "=", " " + Self.es256,
+            "", ".", "..", "...", "a.b.c", Self.es256 + ".", "." + Self.es256, Self.es256 + "=", Self.es256 + "==",
+            " " + Self.es256,
             Self.es256 + "AAAA", String(Self.es256.dropLast(4)), "\(dots[0]).\(dots[1])", "\(dots[0]).\(dots[1]).",
         ] {
             #expect(JSONWebToken(verifying: text, algorithm: .es256, key: key) == nil, "\(text)")
