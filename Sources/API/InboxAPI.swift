@@ -38,6 +38,8 @@ package struct InboxAPI: Sendable {
     private let users: RateLimiter<RecipientKey>?
     private let addresses: RateLimiter<PeerAddress>?
     private let underWay = CallsUnderWay()
+    private let turns = ChangeTurns()
+    private let proxyWatch: ProxyWatch
     private let crossOrigin: CrossOrigin
     private let memory = TokenMemory()
     private let logger: Logger
@@ -51,13 +53,14 @@ package struct InboxAPI: Sendable {
         addresses = admission.rates.address.map { RateLimiter(perSecond: $0) }
         crossOrigin = CrossOrigin(admission.origins, methods: Set(RouteTable.signedIn.map(\.method)))
         self.logger = logger.labelled("inbox API")
+        proxyWatch = ProxyWatch(admission.proxies, logger: self.logger)
         self.metrics = APIMetrics(metrics)
         addRoutes()
     }
 
     /// Bodies of a few kilobytes; a browser's subscription is the largest.
     package static let limits = HTTPLimits(
-        bodyBytes: 64 * 1_024,
+        bodyBytes: RouteTable.longestBody,
         // Room for the longest token and what browsers send beside it; ten thousand open streams have as much each.
         headerBytes: 12 * 1_024,
         connections: ConnectionLimits.usual.total
@@ -72,16 +75,29 @@ package struct InboxAPI: Sendable {
     package static let pages: [String] = InboxPages.all.map(\.path)
 
     package func respond(to request: HTTPRequest) async -> HTTPResponse {
-        var response: HTTPResponse
-        if let peer = request.caller(behind: admission.proxies),
-            let wait = addresses?.wait(for: peer, at: tools.time.steady())
-        {
-            response = Self.tooMany(wait).response
-        } else if let preflight = crossOrigin.preflight(request) {
-            response = preflight
-        } else {
-            response = await router.respond(to: request)
-        }
+        // A call with a body has passed this at its head.
+        if !request.isAdmitted, let limited = addressLimit(request) { return finished(limited, request) }
+        if let preflight = crossOrigin.preflight(request) { return finished(preflight, request) }
+        return finished(await router.respond(to: request), request)
+    }
+
+    /// Decides by the head of a call whether its body is received: the address's limit, the route, the token.
+    package func admit(_ request: HTTPRequest) -> BodyAdmission {
+        if let limited = addressLimit(request) { return .refuse(finished(limited, request)) }
+        let decision = router.admit(request)
+        guard case .refuse(let response) = decision else { return decision }
+        return .refuse(finished(response, request))
+    }
+
+    private func addressLimit(_ request: HTTPRequest) -> HTTPResponse? {
+        proxyWatch.look(at: request)
+        let peer = request.caller(behind: admission.proxies)
+        return peer.flatMap { addresses?.wait(for: $0, at: tools.time.steady()) }.map { CallFault.tooMany($0).response }
+    }
+
+    /// What every answer has.
+    private func finished(_ response: HTTPResponse, _ request: HTTPRequest) -> HTTPResponse {
+        var response = response
         if response.headers["Cache-Control"] == nil { response.headers["Cache-Control"] = "no-store" }
         response.condense(for: request)
         crossOrigin.mark(&response, for: request)
@@ -91,36 +107,57 @@ package struct InboxAPI: Sendable {
 
     private mutating func addRoutes() {
         var router = Router()
-        let (admitted, guarded, underWay) = (admitted, guarded, underWay)
+        addSignedIn(&router)
+        let guarded = guarded
+        let unsubscribe = UnsubscribeRoutes(tools: tools, turns: turns)
+        router.add("GET", "/u/{token}") { request in
+            await guarded("/u/{token}", request, false) { try await unsubscribe.ask(request) }
+        }
+        router.add("POST", "/u/{token}", body: unsubscribe.body) { request in
+            await guarded("/u/{token}", request, false) { try await unsubscribe.end(request) }
+        }
+        for page in InboxPages.all {
+            router.add("GET", page.path) { request in
+                await guarded(page.path, request, false) { page.answer(to: request) }
+            }
+        }
+        self.router = router
+    }
+
+    private func addSignedIn(_ router: inout Router) {
+        let (admitted, guarded, refusal, underWay, turns) = (admitted, guarded, refusal, underWay, turns)
         for route in RouteTable.signedIn {
-            router.add(route.method, route.path) { request in
-                await guarded(route.path, request) {
-                    let call = try admitted(request)
-                    return try await underWay.run(call.reader) { try await route.answer(call) }
+            let body = RouteBody(atMost: route.bodyBytes) { refusal(route.path, $0) }
+            router.add(route.method, route.path, body: body) { request in
+                let admission = admitted(request)
+                let isSignedIn = if case .success = admission { true } else { false }
+                return await guarded(route.path, request, isSignedIn) {
+                    let call = try admission.get()
+                    return try await underWay.run(call.reader) {
+                        guard route.method != "GET" else { return try await route.answer(call) }
+                        return try await turns.run(call.reader) { try await route.answer(call) }
+                    }
                 }
             }
         }
-        let unsubscribe = UnsubscribeRoutes(tools: tools)
-        router.add("GET", "/u/{token}") { request in
-            await guarded("/u/{token}", request) { try await unsubscribe.ask(request) }
-        }
-        router.add("POST", "/u/{token}") { request in
-            await guarded("/u/{token}", request) { try await unsubscribe.end(request) }
-        }
-        for page in InboxPages.all {
-            router.add("GET", page.path) { request in await guarded(page.path, request) { page.answer(to: request) } }
-        }
-        self.router = router
+    }
+
+    /// The answer to a call without a valid token, in place of receiving its body.
+    private func refusal(_ path: String, _ request: HTTPRequest) -> HTTPResponse? {
+        let start = (tools.time.steady(), tools.tracer?.time.now())
+        guard case .failure(let fault) = verified(request) else { return nil }
+        record(request, path, fault.status, since: start, isSignedIn: false)
+        return fault.response
     }
 
     /// Turns whatever goes wrong into an answer, and counts.
     private func guarded(
         _ path: String,
         _ request: HTTPRequest,
+        _ isSignedIn: Bool,
         _ answer: () async throws -> HTTPResponse
     ) async -> HTTPResponse {
-        let start = tools.time.steady()
-        let begun = tools.tracer?.time.now()
+        let start = (tools.time.steady(), tools.tracer?.time.now())
         let response: HTTPResponse
         do {
             response = try await answer()
@@ -138,36 +175,64 @@ package struct InboxAPI: Sendable {
             logger.error("a call failed", ["route": .text(path), "error": .error(error)])
             response = CallFault(500, "internal", "the service failed").response
         }
-        metrics.count(path, request.method, response.status, in: tools.time.steady() - start)
-        if let begun { tools.tracer?.record(request, path, response.status, since: begun) }
+        record(request, path, response.status, since: start, isSignedIn: isSignedIn)
         return response
     }
 
+    private func record(
+        _ request: HTTPRequest,
+        _ path: String,
+        _ status: Int,
+        since start: (steady: ContinuousClock.Instant, begun: Instant?),
+        isSignedIn: Bool
+    ) {
+        metrics.count(path, request.method, status, in: tools.time.steady() - start.steady)
+        guard let begun = start.begun else { return }
+        let isTrusted = isSignedIn || request.isFrom(admission.proxies)
+        tools.tracer?.record(request, path, status, since: begun, isTrusted: isTrusted)
+    }
+
     /// The call of a user who may make it.
-    private func admitted(_ request: HTTPRequest) throws(CallFault) -> Call {
+    private func admitted(_ request: HTTPRequest) -> Result<Call, CallFault> {
+        verified(request).flatMap { caller in
+            if let wait = users?.wait(for: caller.reader, at: tools.time.steady()) { return .failure(.tooMany(wait)) }
+            return .success(
+                Call(
+                    request: request,
+                    reader: caller.reader,
+                    catalog: caller.catalog,
+                    now: caller.now,
+                    until: caller.signedIn.until,
+                    keys: caller.keys,
+                    tools: tools
+                )
+            )
+        }
+    }
+
+    /// A user whose token is valid.
+    private struct Caller {
+        let signedIn: SignedIn
+        let catalog: Catalog
+        let keys: TokenKeySet.Mark
+        let now: Timestamp
+
+        var reader: RecipientKey { RecipientKey(app: signedIn.app, user: signedIn.user) }
+    }
+
+    private func verified(_ request: HTTPRequest) -> Result<Caller, CallFault> {
         let now = tools.now
         let keys = admission.keys()
-        let signedIn: SignedIn
         switch bearer(request).flatMap({ memory.check($0, with: keys, at: now, by: admission.verifier) }) {
-        case .success(let found): signedIn = found
+        case .success(let signedIn):
+            guard let catalog = tools.catalogs.current[signedIn.app] else {
+                return .failure(CallFault(403, "unknown-app", "no catalogue describes the app of the token"))
+            }
+            return .success(Caller(signedIn: signedIn, catalog: catalog, keys: keys.mark, now: now))
         case .failure(let fault):
             metrics.refused(fault)
-            throw .unauthorized
+            return .failure(.unauthorized)
         }
-        guard let catalog = tools.catalogs.current[signedIn.app] else {
-            throw CallFault(403, "unknown-app", "no catalogue describes the app of the token")
-        }
-        let reader = RecipientKey(app: signedIn.app, user: signedIn.user)
-        if let wait = users?.wait(for: reader, at: tools.time.steady()) { throw Self.tooMany(wait) }
-        return Call(
-            request: request,
-            reader: reader,
-            catalog: catalog,
-            now: now,
-            until: signedIn.until,
-            keys: keys.mark,
-            tools: tools
-        )
     }
 
     /// The one token of the header; one in the query is none.
@@ -178,10 +243,5 @@ package struct InboxAPI: Sendable {
         let words = field.split(separator: " ")
         guard words.count == 2, words[0].lowercased() == "bearer" else { return .failure(.missing) }
         return .success(String(words[1]))
-    }
-
-    private static func tooMany(_ wait: Duration) -> CallFault {
-        let seconds = max(1, (wait.microseconds + 999_999) / 1_000_000)
-        return CallFault(429, "too-many-requests", "too many calls; wait a little").with("Retry-After", "\(seconds)")
     }
 }

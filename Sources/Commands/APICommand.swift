@@ -68,6 +68,7 @@ enum APICommand: Command {
             at: HTTPService.Place(configuration.apiListen, from: .apiListen),
             limits: limits(configuration),
             logger: process.logger,
+            admission: api.admit,
             handler: api.respond(to:)
         )
         return await process.run(

@@ -8,6 +8,7 @@ import ServiceRuntime
 import Store
 import TestSupport
 import Testing
+import Tracing
 import Workbench
 
 /// The API on a schema of its own, with the rights of `bellhop_api`, called without a socket in between.
@@ -24,6 +25,7 @@ struct APIBench: Sendable {
         origins: [String] = [],
         limits: LiveLimits = LiveLimits(),
         time: any TimeSource = SystemTime(),
+        tracer: Tracer? = nil,
         _ body: (APIBench) async throws -> Value
     ) async throws -> Value {
         var setting = InboxCaller.Setting()
@@ -32,6 +34,7 @@ struct APIBench: Sendable {
         setting.secrets = try secrets()
         setting.limits = limits
         setting.time = time
+        setting.tracer = tracer
         return try await Bench.withSchema(catalogs: try Bench.shipped()) { [setting] bench in
             try await InboxCaller.with(bench, setting) { try await body(APIBench(bench: bench, caller: $0)) }
         }

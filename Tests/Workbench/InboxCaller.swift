@@ -10,6 +10,7 @@ package import ServiceRuntime
 package import Store
 import Synchronization
 import TestSupport
+package import Tracing
 
 /// The inbox API on a bench's schema, with the rights of `bellhop_api`, called without a socket in between.
 package struct InboxCaller: Sendable {
@@ -58,6 +59,7 @@ package struct InboxCaller: Sendable {
         package var limits = LiveLimits()
         /// The clock of calls and streams; tokens are made by the machine's.
         package var time: any TimeSource = SystemTime()
+        package var tracer: Tracer?
 
         package init() {}
     }
@@ -100,7 +102,7 @@ package struct InboxCaller: Sendable {
         )
         let listener = ListenerOptions(url: try Bench.databaseURL, channels: [])
         live = (LiveHub(here, listener: listener, limits: setting.limits, metrics: metrics), herald)
-        let tools = Tools(
+        var tools = Tools(
             desk: desk,
             catalogs: catalogs,
             zones: ZoneLibrary(environment: ProcessInfo.processInfo.environment),
@@ -109,6 +111,7 @@ package struct InboxCaller: Sendable {
             live: live.hub,
             metrics: metrics
         )
+        tools.tracer = setting.tracer
         let admission = InboxAPI.Admission(
             verifier: TokenVerifier(audience: "bellhop"),
             keys: { keys.current },

@@ -14,6 +14,8 @@ package struct Tools: Sendable {
     let secrets: AppSecrets
     let live: LiveHub
     let preferenceFallbacks: Labelled<Counter>
+    /// Limits the changes of a user's whole inbox, each of which may rewrite tens of thousands of rows.
+    let wholeInboxes = RateLimiter<RecipientKey>(burst: 5, every: .seconds(5))
     /// Where calls leave their spans; nil where nobody keeps any.
     package var tracer: Tracer?
 

@@ -4,14 +4,19 @@ import ServiceRuntime
 import Tracing
 
 extension Tracer {
-    /// The span of a call, under that of its caller: which route it was and what was answered, and never who asked.
-    func record(_ request: HTTPRequest, _ route: String, _ status: Int, since start: Instant) {
+    /// The span of a call: which route it was and what was answered, and never who asked.
+    ///
+    /// It is below the caller's span if the caller is trusted. Anybody else's `traceparent` is only a link: it must not
+    /// decide what is sampled, nor in whose trace.
+    func record(_ request: HTTPRequest, _ route: String, _ status: Int, since start: Instant, isTrusted: Bool) {
         let said = request.headers["traceparent"].flatMap {
             TraceParent(validating: $0, state: request.headers["tracestate"])
         }
-        let parent = said.flatMap(SpanContext.init)
+        let caller = said.flatMap(SpanContext.init)
+        let parent = isTrusted ? caller : nil
         guard let context = root(under: parent) else { return }
         var span = Span("\(request.method) \(route)", .server, context, under: parent, during: (start, time.now()))
+        if let caller, parent == nil { span.links = [caller] }
         span.attributes = [
             ("http.request.method", .text(request.method)), ("http.route", .text(route)),
             ("http.response.status_code", .number(status)),

@@ -59,6 +59,12 @@ extension CallFault {
         if isTransient { headers.append(("Retry-After", "1")) }
     }
 
+    /// The caller has to wait.
+    static func tooMany(_ wait: Duration) -> CallFault {
+        let seconds = max(1, (wait.microseconds + 999_999) / 1_000_000)
+        return CallFault(429, "too-many-requests", "too many calls; wait a little").with("Retry-After", "\(seconds)")
+    }
+
     /// One that says nothing of what is wrong with the token.
     static let unauthorized = CallFault(401, "unauthorized", "a valid bearer token is needed")
         .with("WWW-Authenticate", "Bearer")

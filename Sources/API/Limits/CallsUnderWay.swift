@@ -3,8 +3,7 @@ import Synchronization
 
 /// Lets each user have so many calls under way at once.
 ///
-/// Changes of one user wait for one another in the database, each on a connection: whoever sends many at once would hold all
-/// that there are.
+/// Changes of one user wait for one another (`ChangeTurns`), and a user who sends many at once would have many waiting.
 final class CallsUnderWay: Sendable {
     private let most: Int
     private let counts = Mutex<[RecipientKey: Int]>([:])

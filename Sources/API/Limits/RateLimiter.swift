@@ -1,45 +1,51 @@
 import ServiceRuntime
 import Synchronization
 
-/// Lets each caller through so often in a second, and as many at once; forgets those who have been quiet for a second.
+/// Lets each caller through at a steady rate and with a burst; forgets a caller whose bucket is full again.
 package final class RateLimiter<Caller: Hashable & Sendable>: Sendable {
     private struct Bucket {
         var tokens: Double
         var filledAt: ContinuousClock.Instant
     }
 
+    private let burst: Double
+    /// Calls per second.
     private let rate: Double
     private let capacity: Int
     private let buckets = Mutex<[Caller: Bucket]>([:])
 
     /// `capacity` bounds the callers that are remembered; where there are more at once, all begin anew.
     package init(perSecond rate: Int, capacity: Int = 50_000) {
-        self.rate = Double(max(1, rate))
+        burst = Double(max(1, rate))
+        self.rate = burst
+        self.capacity = capacity
+    }
+
+    /// `burst` calls at the same time, then one call per `pause`.
+    package init(burst: Int, every pause: Duration, capacity: Int = 50_000) {
+        self.burst = Double(max(1, burst))
+        rate = 1 / max(0.001, pause.secondsAsDouble)
         self.capacity = capacity
     }
 
     /// Nil where the caller may go on; else how long until it may.
     package func wait(for caller: Caller, at now: ContinuousClock.Instant) -> Duration? {
         buckets.withLock { buckets in
-            var bucket = buckets[caller] ?? Bucket(tokens: rate, filledAt: now)
+            var bucket = buckets[caller] ?? Bucket(tokens: burst, filledAt: now)
             let passed = (now - bucket.filledAt).secondsAsDouble
-            bucket.tokens = min(rate, bucket.tokens + max(0, passed) * rate)
+            bucket.tokens = min(burst, bucket.tokens + max(0, passed) * rate)
             bucket.filledAt = now
             let mayGoOn = bucket.tokens >= 1
             if mayGoOn { bucket.tokens -= 1 }
-            if buckets[caller] == nil, buckets.count >= capacity { Self.forgetQuiet(&buckets, now, capacity) }
+            if buckets[caller] == nil, buckets.count >= capacity { forgetQuiet(&buckets, now) }
             buckets[caller] = bucket
             return mayGoOn ? nil : .milliseconds(Int64(((1 - bucket.tokens) / rate * 1_000).rounded(.up)))
         }
     }
 
-    /// A bucket that nobody has touched for a second is full again.
-    private static func forgetQuiet(
-        _ buckets: inout [Caller: Bucket],
-        _ now: ContinuousClock.Instant,
-        _ capacity: Int
-    ) {
-        buckets = buckets.filter { now - $0.value.filledAt < .seconds(1) }
+    /// A bucket that nobody has touched for the time in which it fills is full.
+    private func forgetQuiet(_ buckets: inout [Caller: Bucket], _ now: ContinuousClock.Instant) {
+        buckets = buckets.filter { (now - $0.value.filledAt).secondsAsDouble < burst / rate }
         if buckets.count >= capacity { buckets = [:] }
     }
 }

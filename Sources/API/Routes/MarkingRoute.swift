@@ -20,6 +20,9 @@ enum MarkingRoute {
             updated = ids.isEmpty ? 0 : try await call.tools.desk.mark(ids, as: mark, of: call.reader)
         } else {
             guard state != .snoozed else { throw CallFault.field("all", "only named notifications can be snoozed") }
+            if let wait = call.tools.wholeInboxes.wait(for: call.reader, at: call.tools.time.steady()) {
+                throw CallFault.tooMany(wait)
+            }
             updated = try await call.tools.desk.markAll(as: mark, of: call.reader)
         }
         if updated > 0 { call.tools.live.changed(call.reader) }

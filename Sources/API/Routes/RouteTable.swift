@@ -5,14 +5,25 @@ enum RouteTable {
     struct Route: Sendable {
         let method: String
         let path: String
+        /// The longest body; 0 if it takes none.
+        let bodyBytes: Int
         let answer: @Sendable (Call) async throws -> HTTPResponse
 
-        init(_ method: String, _ path: String, _ answer: @escaping @Sendable (Call) async throws -> HTTPResponse) {
+        init(
+            _ method: String,
+            _ path: String,
+            bodyBytes: Int? = nil,
+            _ answer: @escaping @Sendable (Call) async throws -> HTTPResponse
+        ) {
             self.method = method
             self.path = path
+            self.bodyBytes = bodyBytes ?? (["PATCH", "POST", "PUT"].contains(method) ? RouteTable.longestBody : 0)
             self.answer = answer
         }
     }
+
+    /// The longest body that a route takes; a browser's subscription is the largest that a client needs.
+    static let longestBody = 64 * 1_024
 
     static let signedIn: [Route] = inbox + settings + devices + follows + reminders + catalog
 
@@ -33,7 +44,7 @@ enum RouteTable {
     private static let devices = [
         Route("POST", "/api/push-token", DeviceRoutes.register),
         Route("PATCH", "/api/push-token", DeviceRoutes.change),
-        Route("DELETE", "/api/push-token", DeviceRoutes.revoke),
+        Route("DELETE", "/api/push-token", bodyBytes: RouteTable.longestBody, DeviceRoutes.revoke),
     ]
 
     private static let follows = [

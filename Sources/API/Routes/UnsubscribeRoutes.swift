@@ -8,39 +8,76 @@ import Store
 /// A look at it changes nothing, since programs that look for bad links follow every one.
 struct UnsubscribeRoutes: Sendable {
     let tools: Tools
+    let turns: ChangeTurns
+    /// Limits of their own: whoever has a user's link must not be able to use up what the user may do.
+    private let links = RateLimiter<RecipientKey>(burst: 5, every: .milliseconds(500))
+    private let underWay = CallsUnderWay(most: 2)
+
+    init(tools: Tools, turns: ChangeTurns) {
+        self.tools = tools
+        self.turns = turns
+    }
+
+    /// A form of one field (RFC 8058); nothing is received for a link that is not valid.
+    var body: RouteBody {
+        RouteBody(atMost: 4_096) { request in
+            do throws(CallFault) {
+                _ = try subject(request)
+                return nil
+            } catch {
+                return error.response
+            }
+        }
+    }
 
     /// Answers `GET /u/{token}`.
     func ask(_ request: HTTPRequest) async throws -> HTTPResponse {
-        let (reader, words) = try await subject(request)
-        return page(
-            words,
-            app: reader.app,
-            """
-            <p>\(words.question)</p>
-            <form method="post"><button type="submit">\(words.act)</button></form>
-            """
-        )
-    }
-
-    /// Answers `POST /u/{token}`; whatever the body says.
-    func end(_ request: HTTPRequest) async throws -> HTTPResponse {
-        let (reader, words) = try await subject(request)
-        let said = FeedUpdate.said(by: reader.user, of: reader.app, .recipientUpserted, ["emailEnabled": false])
-        if case .success(let update) = said {
-            // Who was erased meanwhile gets no mails, and no row either.
-            _ = try await tools.desk.say(update, as: reader, at: tools.now, where: .isKnown)
+        try await answer(request) { reader, _, words in
+            page(
+                words,
+                app: reader.app,
+                """
+                <p>\(words.question)</p>
+                <form method="post"><button type="submit">\(words.act)</button></form>
+                """
+            )
         }
-        return page(words, app: reader.app, "<p>\(words.done)</p>")
     }
 
-    private func subject(_ request: HTTPRequest) async throws -> (RecipientKey, UnsubscribeWords) {
+    /// Answers `POST /u/{token}`, whatever the body says; if mails are off, nothing is written.
+    func end(_ request: HTTPRequest) async throws -> HTTPResponse {
+        try await answer(request) { reader, settings, words in
+            if settings.emailEnabled { try await end(reader) }
+            return page(words, app: reader.app, "<p>\(words.done)</p>")
+        }
+    }
+
+    private func end(_ reader: RecipientKey) async throws {
+        let said = FeedUpdate.said(by: reader.user, of: reader.app, .recipientUpserted, ["emailEnabled": false])
+        guard case .success(let update) = said else { return }
+        // Who was erased meanwhile gets no mails, and no row either.
+        _ = try await turns.run(reader) { try await tools.desk.say(update, as: reader, at: tools.now, where: .isKnown) }
+    }
+
+    /// Answers within the limits of the link's user, before the database is asked.
+    private func answer(
+        _ request: HTTPRequest,
+        _ body: (RecipientKey, ReaderSettings, UnsubscribeWords) async throws -> HTTPResponse
+    ) async throws -> HTTPResponse {
+        let (reader, catalog) = try subject(request)
+        if let wait = links.wait(for: reader, at: tools.time.steady()) { throw CallFault.tooMany(wait) }
+        return try await underWay.run(reader) {
+            let settings = try await tools.desk.settings(of: reader)
+            return try await body(reader, settings, UnsubscribeWords(for: settings.locale ?? catalog.language))
+        }
+    }
+
+    private func subject(_ request: HTTPRequest) throws(CallFault) -> (RecipientKey, Catalog) {
         let token = request.parameters["token"] ?? ""
         for (app, link) in tools.secrets.unsubscribe {
             guard let subject = link.check(token), subject.app == app else { continue }
             guard let catalog = tools.catalogs.current[app] else { break }
-            let reader = RecipientKey(app: app, user: subject.user)
-            let locale = try await tools.desk.settings(of: reader).locale
-            return (reader, UnsubscribeWords(for: locale ?? catalog.language))
+            return (RecipientKey(app: app, user: subject.user), catalog)
         }
         throw CallFault(404, "not-found", "there is nothing at this path")
     }

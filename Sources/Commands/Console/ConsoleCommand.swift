@@ -58,6 +58,7 @@ enum ConsoleCommand: Command {
             at: HTTPService.Place(configuration.consoleListen, from: .consoleListen),
             limits: limits,
             logger: process.logger,
+            admission: console.admit,
             handler: console.respond(to:)
         )
         return await process.run(

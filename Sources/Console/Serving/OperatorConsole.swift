@@ -37,6 +37,7 @@ package struct OperatorConsole: Sendable {
     private let door: ConsoleDoor
     private let desk: DeskCounter
     private let metrics: ConsoleMetrics
+    private let proxyWatch: ProxyWatch
     private var router = Router()
 
     package init(_ surroundings: Surroundings) {
@@ -45,6 +46,7 @@ package struct OperatorConsole: Sendable {
         door = ConsoleDoor(surroundings, sessions: sessions)
         desk = DeskCounter(surroundings.desk)
         metrics = ConsoleMetrics(surroundings.metrics) { sessions.count }
+        proxyWatch = ProxyWatch(surroundings.proxies, logger: surroundings.logger.labelled("console"))
         addRoutes()
     }
 
@@ -59,7 +61,20 @@ package struct OperatorConsole: Sendable {
     }()
 
     package func respond(to request: HTTPRequest) async -> HTTPResponse {
-        var response = await router.respond(to: request)
+        proxyWatch.look(at: request)
+        return Self.finished(await router.respond(to: request), request)
+    }
+
+    /// Decides by the head of a call whether its body is received: acts only of a signed-in operator, and little of
+    /// anybody else.
+    package func admit(_ request: HTTPRequest) -> BodyAdmission {
+        let decision = router.admit(request)
+        guard case .refuse(let response) = decision else { return decision }
+        return .refuse(Self.finished(response, request))
+    }
+
+    private static func finished(_ response: HTTPResponse, _ request: HTTPRequest) -> HTTPResponse {
+        var response = response
         ConsolePages.guardHeaders(&response)
         response.condense(for: request)
         return response
@@ -95,7 +110,7 @@ package struct OperatorConsole: Sendable {
             }
         }
         for form in DeskForm.acts {
-            add("POST", "/api/acts/\(form.name)", &router) { request in
+            add("POST", "/api/acts/\(form.name)", body: Self.actBody(door), &router) { request in
                 let session = try door.admitAct(request)
                 return try await DeskCalls.act(form, try Self.body(of: request), session, desk)
             }
@@ -103,9 +118,22 @@ package struct OperatorConsole: Sendable {
         self.router = router
     }
 
+    /// The body of an act is received from an operator's own page alone.
+    private static func actBody(_ door: ConsoleDoor) -> RouteBody {
+        RouteBody(atMost: limits.bodyBytes) { request in
+            do throws(ConsoleFault) {
+                _ = try door.admitAct(request)
+                return nil
+            } catch {
+                return error.response
+            }
+        }
+    }
+
     private func addDoor(_ router: inout Router) {
         let (door, metrics) = (door, metrics)
-        add("POST", "/api/sign-in", &router) { try door.signIn($0, metrics.attempt) }
+        // A token, and nothing else.
+        add("POST", "/api/sign-in", body: RouteBody(atMost: 1_024), &router) { try door.signIn($0, metrics.attempt) }
         add("POST", "/api/sign-out", &router) { try door.signOut($0) }
         add("GET", "/api/session", &router) { ConsoleDoor.telling(try door.admit($0)) }
     }
@@ -126,11 +154,12 @@ package struct OperatorConsole: Sendable {
     private func add(
         _ method: String,
         _ path: String,
+        body: RouteBody = .none,
         _ router: inout Router,
         _ answer: @escaping @Sendable (HTTPRequest) async throws -> HTTPResponse
     ) {
         let metrics = metrics
-        router.add(method, path) { request in
+        router.add(method, path, body: body) { request in
             let response: HTTPResponse
             do {
                 response = try await answer(request)
@@ -144,8 +173,8 @@ package struct OperatorConsole: Sendable {
 
     /// The JSON object of a call.
     static func body(of request: HTTPRequest) throws(ConsoleFault) -> JSONObject {
-        let type = request.headers["Content-Type"] ?? ""
-        guard type.lowercased().hasPrefix("application/json") else {
+        let type = request.headers["Content-Type"].map { $0.prefix { $0 != ";" } } ?? ""
+        guard type.lowercased().filter({ $0 != " " }) == "application/json" else {
             throw ConsoleFault(status: 415, code: "unsupported-media-type", message: "expected application/json")
         }
         let parsed = JSONParser(limits: .init(bytes: limits.bodyBytes, depth: 16)).parse(request.body)

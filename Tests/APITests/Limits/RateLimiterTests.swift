@@ -18,6 +18,18 @@ struct RateLimiterTests {
         #expect(limiter.wait(for: "ada", at: start + .milliseconds(100)) != nil)
     }
 
+    @Test("a burst, then one call per pause; a bucket that is not full is not forgotten")
+    func burst() {
+        let limiter = RateLimiter<Int>(burst: 2, every: .seconds(5), capacity: 2)
+        let first = (0..<3).map { _ in limiter.wait(for: 1, at: start) }
+        #expect(first == [nil, nil, .seconds(5)])
+        #expect(limiter.wait(for: 1, at: start + .seconds(4)) == .seconds(1))
+        _ = limiter.wait(for: 2, at: start - .seconds(20))
+        _ = limiter.wait(for: 3, at: start + .seconds(4))
+        #expect(limiter.wait(for: 1, at: start + .seconds(4)) != nil)
+        #expect(limiter.wait(for: 1, at: start + .seconds(5)) == nil)
+    }
+
     @Test("no more callers are remembered than it may, and those who are quiet go first")
     func bounded() {
         let limiter = RateLimiter<Int>(perSecond: 1, capacity: 100)

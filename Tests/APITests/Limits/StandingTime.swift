@@ -1,0 +1,14 @@
+import ServiceRuntime
+import TestSupport
+
+/// The machine's date with a steady clock that a test moves.
+final class StandingTime: TimeSource {
+    private let hand = ManualTime()
+    private let start = ContinuousClock.now
+
+    func now() -> Instant { SystemTime().now() }
+
+    func steady() -> ContinuousClock.Instant { start + (hand.now() - .epoch) }
+
+    func advance(by span: Duration) { hand.advance(by: span) }
+}

@@ -1,0 +1,133 @@
+import API
+import BellhopRules
+import HTTPServer
+import Push
+import ServiceRuntime
+import Store
+import TestSupport
+import Testing
+import Workbench
+
+@testable import Tracing
+
+@Suite(
+    "Admission by the head of a call",
+    .inTurn,
+    .enabled(if: Servers.databaseURL != nil, "needs BELLHOP_DATABASE_URL"),
+    .timeLimit(.minutes(5))
+)
+struct HeadAdmissionTests {
+    /// What a server with the API's limits answers to the bytes, one connection for each, until it closes them.
+    private static func answers(_ api: InboxAPI, _ requests: [String]) async throws -> [String] {
+        let server = try HTTPServer.start(
+            listen: try #require(ListenAddress("127.0.0.1:0")),
+            limits: InboxAPI.limits,
+            admission: api.admit,
+            handler: api.respond(to:)
+        )
+        let port = server.address.port
+        let answers = await onOwnThread {
+            requests.map { request in
+                guard let client = RawClient(port: port) else { return "no connection" }
+                client.send(request)
+                return client.readAll()
+            }
+        }
+        await server.stop()
+        return answers
+    }
+
+    private static func status(_ answer: String) -> String {
+        answer.split(separator: " ").dropFirst().first.map(String.init) ?? answer
+    }
+
+    private static func head(_ line: String, _ fields: String...) -> String {
+        ([line + " HTTP/1.1", "Host: h"] + fields).joined(separator: "\r\n") + "\r\n\r\n"
+    }
+
+    @Test("a body is received for a valid token and a route that takes one; all else is answered by the head")
+    func heads() async throws {
+        try await APIBench.with { api in
+            let token = try "Authorization: Bearer \(api.token("ada"))"
+            let large = "Content-Length: 60000"
+            let answers = try await Self.answers(
+                api.api,
+                [
+                    Self.head("PATCH /api/settings", large), Self.head("PUT /api/preferences", large, token + "x"),
+                    Self.head("POST /api/settings", large), Self.head("POST /nowhere", large),
+                    Self.head("GET /api/settings", large, token), Self.head("GET /", large),
+                    Self.head("POST /u/forged", "Content-Length: 26"),
+                    Self.head("PATCH /api/settings", "Content-Length: 65537", token),
+                    Self.head("PATCH /api/settings", "Content-Length : 2", token) + "{}",
+                    Self.head(
+                        "PATCH /api/settings",
+                        "Content-Length: 2",
+                        "Content-Type: application/json",
+                        "Connection: close",
+                        token
+                    ) + "{}",
+                ]
+            )
+            let statuses = answers.map(Self.status)
+            #expect(statuses == ["401", "401", "405", "404", "413", "413", "404", "413", "400", "200"])
+            for answer in answers.prefix(4) {
+                #expect(answer.contains("nosniff") && answer.lowercased().contains("connection: close"))
+            }
+            let counted = #"bellhop_api_requests_total{route="/api/settings",method="PATCH",status="401"} 1"#
+            #expect(api.metrics.text().contains(counted))
+        }
+    }
+
+    @Test("an address is counted once for a call with a body, at its head")
+    func once() async throws {
+        try await APIBench.with(rates: CallRates(user: nil, address: 3), time: StandingTime()) { api in
+            let token = try "Authorization: Bearer \(api.token("ada"))"
+            let fields = ["Content-Length: 2", "Content-Type: application/json", "Connection: close", token]
+            let call = (["PATCH /api/settings HTTP/1.1", "Host: h"] + fields).joined(separator: "\r\n") + "\r\n\r\n{}"
+            let answers = try await Self.answers(api.api, Array(repeating: call, count: 4))
+            let statuses = answers.map(Self.status)
+            #expect(statuses == ["200", "200", "200", "429"])
+        }
+    }
+
+    @Test("the traceparent of a call without a valid token is a link; that of a signed-in user is the parent")
+    func traces() async throws {
+        let settings = try #require(try TracingSettings.read(["OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1"]))
+        let tracer = Tracer(settings, registry: MetricsRegistry())
+        try await APIBench.with(tracer: tracer) { api in
+            let said: HTTPHeaders = ["traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"]
+            _ = try await api.call("GET", "/api/settings", as: nil, headers: said)
+            _ = try await api.call("GET", "/api/settings", headers: said)
+            let spans = tracer.queue.take(2)
+            #expect(spans.map { $0.parent == nil } == [true, false])
+            #expect(spans.map(\.links.count) == [1, 0])
+        }
+    }
+
+    @Test("calls with one unsubscribe link are limited by its user, whose own calls are not, and write nothing twice")
+    func links() async throws {
+        let time = StandingTime()
+        try await APIBench.with(time: time) { api in
+            _ = try await api.call("PATCH", "/api/settings", #"{"locale":"nb"}"#)
+            let (ada, bob) = (try Self.link(of: "ada"), try Self.link(of: "bob"))
+            #expect(try await api.call("POST", ada, as: nil).status == 200)
+            let version = "SELECT xmin::text::bigint FROM recipients WHERE user_id = 'ada'"
+            let written = try await api.bench.count(version)
+            var statuses: [Int] = []
+            for _ in 0..<5 { statuses.append(try await api.call("POST", ada, as: nil).status) }
+            #expect(statuses == [200, 200, 200, 200, 429])
+            #expect(try await api.bench.count(version) == written)
+            #expect(try await api.call("GET", ada, as: nil).status == 429)
+            #expect(try await api.call("GET", bob, as: nil).status == 200)
+            #expect(try await api.call("GET", "/api/settings").status == 200)
+            time.advance(by: .seconds(1))
+            #expect(try await api.call("GET", ada, as: nil).status == 200)
+        }
+    }
+
+    private static func link(of user: String) throws -> String {
+        let app = try #require(AppID(validating: "drop"))
+        let user = try #require(UserID(validating: user))
+        return "/u/\(try APIBench.unsubscribeLink().token(for: .init(app: app, user: user)))"
+    }
+}
