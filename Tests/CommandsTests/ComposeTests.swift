@@ -30,6 +30,19 @@ struct ComposeTests {
         #expect(named.subtracting(Self.known) == [])
     }
 
+    @Test(
+        "whatever puts a proxy before the API and the console names it",
+        arguments: [
+            "docker-compose.yml", "deploy/kubernetes/overlays/development/kustomization.yaml",
+            "deploy/kubernetes/overlays/production/kustomization.yaml", "deploy/systemd/bellhop.env",
+            "docs/installing.md",
+        ]
+    )
+    func namesProxies(path: String) throws {
+        let named = names(in: try text(path))
+        #expect(named.contains(Setting.apiProxies.environmentName))
+    }
+
     @Test("every service of the image runs a command of this release")
     func runsKnownCommands() throws {
         let compose = try text("docker-compose.yml")
